@@ -1,0 +1,164 @@
+//! The checks themselves: which programs are run with which arguments, in which order, and why so.
+
+mod advisories;
+mod flags;
+
+use std::path::Path;
+
+pub use flags::{Flags, Seeds};
+
+use crate::report::Report;
+use crate::shell::{Ended, Shell};
+use crate::{tools, workspace};
+
+/// What `cargo xtask generate` does with a generated file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Generated {
+    /// Write it.
+    Write,
+    /// Only say whether it is out of date.
+    Compare,
+}
+
+/// Every package and feature at once. Clippy, the tests, `generate` and `sim` all say exactly this, so that cargo
+/// resolves the same features each time and compiles nothing twice for a difference that does not matter.
+const EVERYTHING: [&str; 2] = ["--workspace", "--all-features"];
+
+/// `cargo xtask test`: everything, cheapest first, going on after a failure.
+pub fn test(shell: &Shell, flags: &Flags) -> Result<bool, String> {
+    let mut report = Report::new(flags.verbose);
+    tools::components(shell)?;
+    report.step("format", || shell.quiet("cargo", &["fmt", "--all", "--check"]));
+    report.step("clippy", || clippy(shell));
+    report.step("tests, doc tests, generated files", || tests(shell));
+    if !flags.quick {
+        for member in workspace::members(shell.root())? {
+            report.step(&format!("{} alone", member.name), || alone(shell, &member));
+        }
+        report.step("documentation", || documentation(shell));
+        dependencies(shell, &mut report);
+    }
+    Ok(report.finish())
+}
+
+fn cargo(shell: &Shell, command: &str, arguments: &[&str]) -> Result<Ended, String> {
+    shell.quiet("cargo", &[&[command, "--quiet"], arguments].concat())
+}
+
+fn clippy(shell: &Shell) -> Result<Ended, String> {
+    cargo(
+        shell,
+        "clippy",
+        &[&EVERYTHING[..], &["--all-targets", "--", "-D", "warnings"]].concat(),
+    )
+}
+
+/// The tests, with their output shown as it comes. Doc tests are among them, and so are the generated files.
+fn tests(shell: &Shell) -> Result<Ended, String> {
+    let kubectl = tools::kubectl(shell)?;
+    let arguments = [&["test", "--no-fail-fast"], &EVERYTHING[..]].concat();
+    // A snapshot that differs fails; it is never written by a test run.
+    shell
+        .with("KUBECTL", kubectl)
+        .with("INSTA_UPDATE", "no")
+        .show("cargo", &arguments)
+}
+
+/// A crate compiled by itself, with and without its features, cannot lean on what another one switches on. This is
+/// clippy again rather than `cargo check`: what has the same features as before is then already done.
+fn alone(shell: &Shell, member: &workspace::Member) -> Result<Ended, String> {
+    let lint = |features| {
+        cargo(
+            shell,
+            "clippy",
+            &["--package", &member.name, features, "--", "-D", "warnings"],
+        )
+    };
+    let bare = lint("--no-default-features")?;
+    if !member.has_features || !bare.success {
+        return Ok(bare);
+    }
+    lint("--all-features")
+}
+
+fn documentation(shell: &Shell) -> Result<Ended, String> {
+    cargo(
+        &shell.with("RUSTDOCFLAGS", "-D warnings"),
+        "doc",
+        &[&EVERYTHING[..], &["--no-deps"]].concat(),
+    )
+}
+
+fn dependencies(shell: &Shell, report: &mut Report) {
+    match tools::cargo_deny(shell) {
+        Ok(deny) => {
+            report.step("bans, licences, sources", || {
+                shell.quiet(&deny, &["--all-features", "check", "bans", "licenses", "sources"])
+            });
+            report.judged("advisories", || advisories::check(shell, &deny));
+        }
+        Err(problem) => report.step("cargo-deny", || Err(problem)),
+    }
+}
+
+/// `cargo xtask generate`: the list of files is in this crate's `tests/generated.rs`, where it can use our own crates
+/// without making `cargo xtask` wait for them.
+pub fn generate(shell: &Shell, what: Generated) -> Result<bool, String> {
+    let shell = match what {
+        Generated::Write => shell.with("TRAINYARD_GENERATE", "write"),
+        Generated::Compare => shell.clone(),
+    };
+    let arguments = [
+        &["test", "--quiet"],
+        &EVERYTHING[..],
+        &["--test", "generated", "--", "--nocapture"],
+    ]
+    .concat();
+    shell.show("cargo", &arguments).map(|ended| ended.success)
+}
+
+/// `cargo xtask sim`: the simulator's own test, told how many seeds to play.
+pub fn simulate(shell: &Shell, seeds: &Seeds) -> Result<bool, String> {
+    let shell = shell
+        .with("TRAINYARD_SEEDS", seeds.count.to_string())
+        .with("TRAINYARD_SEED_FROM", seeds.from.to_string());
+    let arguments = [
+        &["test"],
+        &EVERYTHING[..],
+        &["--test", "simulation", "--", "--nocapture"],
+    ]
+    .concat();
+    shell.show("cargo", &arguments).map(|ended| ended.success)
+}
+
+/// `cargo xtask bench`.
+pub fn bench(shell: &Shell, arguments: &[&str]) -> Result<bool, String> {
+    let arguments = [&["bench"], &EVERYTHING[..], &["--benches", "--"], arguments].concat();
+    shell.show("cargo", &arguments).map(|ended| ended.success)
+}
+
+/// `cargo xtask fuzz`: each target of `fuzz/` in turn, for `seconds` each.
+pub fn fuzz(shell: &Shell, seconds: u64) -> Result<bool, String> {
+    let targets = fuzz_targets(&shell.root().join("fuzz").join("fuzz_targets"))?;
+    let fuzz = tools::cargo_fuzz(shell)?;
+    // The sanitizers exist on nightly alone.
+    let shell = shell.with("RUSTUP_TOOLCHAIN", "nightly");
+    let mut report = Report::new(false);
+    for target in targets {
+        let limit = format!("-max_total_time={seconds}");
+        report.step(&format!("fuzz {target} for {seconds} s"), || {
+            shell.show(&fuzz, &["fuzz", "run", &target, "--", &limit])
+        });
+    }
+    Ok(report.finish())
+}
+
+fn fuzz_targets(folder: &Path) -> Result<Vec<String>, String> {
+    let entries =
+        std::fs::read_dir(folder).map_err(|error| format!("cannot list {}: {error}", folder.display()))?;
+    let mut targets: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.path().file_stem()?.to_str().map(str::to_owned))
+        .collect();
+    targets.sort();
+    Ok(targets)
+}

@@ -1,0 +1,6 @@
+//go:build tools
+
+// Package tools names the programs to build, so that `go mod tidy` keeps what they need.
+package tools
+
+import _ "k8s.io/kubernetes/cmd/kubectl"
