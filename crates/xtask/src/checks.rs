@@ -141,13 +141,17 @@ pub fn bench(shell: &Shell, arguments: &[&str]) -> Result<bool, String> {
 pub fn fuzz(shell: &Shell, seconds: u64) -> Result<bool, String> {
     let targets = fuzz_targets(&shell.root().join("fuzz").join("fuzz_targets"))?;
     let fuzz = tools::cargo_fuzz(shell)?;
-    // The sanitizers exist on nightly alone.
-    let shell = shell.with("RUSTUP_TOOLCHAIN", "nightly");
+    // The sanitizers exist on nightly alone. Cargo has told us which cargo started us; that is the wrong one here.
+    let shell = shell.with("CARGO", "cargo");
+    let fuzz = fuzz.to_string_lossy();
+    let limit = format!("-max_total_time={seconds}");
     let mut report = Report::new(false);
     for target in targets {
-        let limit = format!("-max_total_time={seconds}");
         report.step(&format!("fuzz {target} for {seconds} s"), || {
-            shell.show(&fuzz, &["fuzz", "run", &target, "--", &limit])
+            shell.show(
+                "rustup",
+                &["run", "nightly", &fuzz, "fuzz", "run", &target, "--", &limit],
+            )
         });
     }
     Ok(report.finish())
