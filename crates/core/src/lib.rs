@@ -1,1 +1,48 @@
-//! stub
+//! The job model, and every decision about a running job.
+//!
+//! ```text
+//! manifest ─▶ dialect ─▶ Job ─▶ plan ─▶ step(job, memory, observed, now) ─▶ actions ─▶ a world
+//!                                            │            ▲                             │
+//!                                            ▼            └───────── Observed ◀─────────┘
+//!                                         Memory, events ─▶ status, reports
+//! ```
+//!
+//! A dialect reads a manifest into one [`Job`]. [`step`] decides everything about it: total, deterministic, without
+//! I/O and without a clock. Its callers are the worlds: a cluster, processes on one machine, and the simulator
+//! (feature `sim`). A world persists [`Step::memory`], then carries out [`Step::actions`], then tells
+//! [`Step::events`], and calls again when something changed or at [`Step::wake`].
+//!
+//! Two things make this safe across crashes. Every instance of a task carries the life it belongs to, its
+//! [`Stamp`]; an end is answered only if its stamp is current, and killing means moving the stamp in memory. And
+//! actions are the difference between what memory wants and what is observed, never the consequence of an event, so
+//! nothing is queued and nothing can be lost.
+
+mod exit;
+mod job;
+mod memory;
+mod observed;
+mod plan;
+mod policy;
+mod ranges;
+mod rule;
+#[cfg(feature = "sim")]
+pub mod sim;
+mod step;
+mod tf_config;
+mod time;
+pub mod words;
+
+pub use exit::Ending;
+pub use job::{
+    Addresses, After, BadTaskId, Clean, ClusterForm, Gang, GangScheduler, InPlace, Job, Limits, Role,
+    RoleKind, RoleName, TaskId, Template, Wait,
+};
+pub use memory::{Cause, FORMAT, Failure, Hold, Memory, Outcome, RoleMemory, Verdict};
+pub use observed::{Exit, Fixture, GangSeen, Observed, Order, Ordered, Seen, Stamp, TaskSeen, Why};
+pub use plan::{AddressBook, Task, addresses, task_name};
+pub use policy::backoff::wait_before;
+pub use ranges::{BadRanges, Ranges, Runs};
+pub use rule::{Count, Down, How, Rule, Scope, Settled, Test, Then, When, Who};
+pub use step::{Action, Event, Oddity, Step, step};
+pub use tf_config::{Cluster, MOST_BYTES};
+pub use time::Time;

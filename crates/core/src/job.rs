@@ -1,0 +1,386 @@
+//! The compiled job: everything [`step`](crate::step) may know about a manifest.
+//!
+//! A dialect reads a manifest once and fills this in; nothing after that asks which dialect it was. What differs
+//! between dialects (rules, limits, address form, the roles in `TF_CONFIG`) is data here.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::rule::{Rule, Scope, Then};
+
+/// A job, with every default applied and every policy turned into rules and limits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Job {
+    /// The job's name; the names of its tasks begin with it.
+    pub name: Arc<str>,
+    /// The namespace its objects live in.
+    pub namespace: Arc<str>,
+    /// Which job of that name: memory of another one is never believed. Empty until somebody has given it one.
+    pub uid: Arc<str>,
+    /// The roles, in the order in which their tasks are created and ties are broken.
+    pub roles: Vec<Role>,
+    /// What ends or restarts the job, first match first.
+    pub rules: Vec<Rule>,
+    /// Budgets and time limits.
+    pub limits: Limits,
+    /// What happens to the tasks when the job has ended.
+    pub clean: Clean,
+    /// Whether the manifest asks that nothing run for now.
+    pub suspend: bool,
+    /// Whether the tasks must be placed together, and by whom.
+    pub gang: Option<Gang>,
+    /// How tasks find each other.
+    pub addresses: Addresses,
+    /// What `TF_CONFIG` says.
+    pub cluster: ClusterForm,
+}
+
+impl Job {
+    /// The role of that name, with its position.
+    #[must_use]
+    pub fn role(&self, name: &RoleName) -> Option<(usize, &Role)> {
+        self.roles.iter().enumerate().find(|(_, role)| role.name == *name)
+    }
+
+    /// How many tasks the job has.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.roles.iter().map(|role| u64::from(role.replicas)).sum()
+    }
+
+    /// Every task, in order of creation.
+    pub fn tasks(&self) -> impl Iterator<Item = TaskId> + '_ {
+        self.roles.iter().flat_map(Role::tasks)
+    }
+
+    /// Whether some rule restarts the whole job: its tasks then stand or fall together.
+    #[must_use]
+    pub fn restarts_whole(&self) -> bool {
+        self.rules.iter().any(|rule| {
+            matches!(
+                &rule.then,
+                Then::Restart {
+                    scope: Scope::Job,
+                    ..
+                }
+            )
+        })
+    }
+}
+
+/// A set of equal tasks.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Role {
+    /// The name as it stands in task names.
+    pub name: RoleName,
+    /// What TensorFlow takes it for.
+    pub kind: RoleKind,
+    /// The type in `TF_CONFIG`; lower case, as TensorFlow wants it.
+    pub tf_type: Arc<str>,
+    /// How many tasks.
+    pub replicas: u32,
+    /// The pod template.
+    pub template: Template,
+    /// The template used once the job has been paused and resumed, where the manifest gives one.
+    pub resume_template: Option<Template>,
+    /// What the world restarts by itself, unasked. Never, whenever a rule restarts more than one task.
+    pub in_place: InPlace,
+    /// The port TensorFlow listens on.
+    pub port: u16,
+    /// What one task asks for, in thousandths: `cpu`, `memory`, `nvidia.com/gpu` and whatever else.
+    pub ask: BTreeMap<Arc<str>, i64>,
+    /// Which tasks must be up before this role's are created.
+    pub after: Option<After>,
+}
+
+impl Role {
+    /// Every task of the role.
+    pub fn tasks(&self) -> impl Iterator<Item = TaskId> + use<> {
+        let name = self.name.clone();
+        (0..self.replicas).map(move |index| TaskId {
+            role: name.clone(),
+            index,
+        })
+    }
+}
+
+/// A role's name, spelt as in the names of its tasks: `worker`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RoleName(pub Arc<str>);
+
+impl RoleName {
+    /// A role's name from text.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self(name.into())
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RoleName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// One task of a job: `worker-1`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct TaskId {
+    /// Its role.
+    pub role: RoleName,
+    /// Its number within the role, from 0.
+    pub index: u32,
+}
+
+impl TaskId {
+    /// A task from its role's name and its number.
+    #[must_use]
+    pub fn new(role: &str, index: u32) -> Self {
+        Self {
+            role: RoleName::new(role),
+            index,
+        }
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}-{}", self.role, self.index)
+    }
+}
+
+/// Text that names no task.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a task: expected a role and a number, as in `worker-0`")]
+pub struct BadTaskId(String);
+
+impl FromStr for TaskId {
+    type Err = BadTaskId;
+
+    fn from_str(text: &str) -> Result<Self, BadTaskId> {
+        let bad = || BadTaskId(text.into());
+        let (role, index) = text.rsplit_once('-').ok_or_else(bad)?;
+        let index = index.parse().map_err(|_| bad())?;
+        if role.is_empty() {
+            Err(bad())
+        } else {
+            Ok(Self::new(role, index))
+        }
+    }
+}
+
+impl From<TaskId> for String {
+    fn from(task: TaskId) -> Self {
+        task.to_string()
+    }
+}
+
+impl TryFrom<String> for TaskId {
+    type Error = BadTaskId;
+
+    fn try_from(text: String) -> Result<Self, BadTaskId> {
+        text.parse()
+    }
+}
+
+/// A pod template as compact JSON; opaque here, carried out by the worlds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct Template(pub Arc<str>);
+
+/// What TensorFlow takes a role for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum RoleKind {
+    /// The coordinator.
+    Chief,
+    /// The coordinator's old name.
+    Master,
+    /// Trains.
+    Worker,
+    /// Holds variables; never ends by itself.
+    Ps,
+    /// Evaluates checkpoints beside the training.
+    Evaluator,
+    /// Something that TensorFlow does not know.
+    Other,
+}
+
+/// What the world restarts by itself in the same place, without being asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum InPlace {
+    /// Nothing.
+    Never,
+    /// Programs that exit with another code than 0.
+    OnFailure,
+    /// Every program that exits.
+    Always,
+}
+
+/// Which tasks must be up before a role's are created.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct After {
+    /// So many tasks of each role, ready or succeeded.
+    pub roles: Vec<(RoleName, u32)>,
+    /// One of the roles suffices.
+    pub any: bool,
+}
+
+/// Budgets and time limits; all times are seconds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Limits {
+    /// Restarts that may be paid for, shared by all tasks; none means without limit.
+    pub restarts: Option<u32>,
+    /// Whether restarts in place draw on the same budget.
+    pub count_in_place: bool,
+    /// The job fails this long after its start.
+    pub deadline: Option<u32>,
+    /// The job is deleted this long after its end.
+    pub ttl: Option<u32>,
+    /// How long an end that would cost a restart or the job is left unanswered, so that its cause can arrive.
+    pub settle: u32,
+    /// The wait before a task is created again.
+    pub wait: Wait,
+    /// A task that was told to stop and has not gone by then is forced away; none waits for ever, as Kubernetes does.
+    pub lost_node: Option<u32>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            restarts: None,
+            count_in_place: false,
+            deadline: None,
+            ttl: None,
+            settle: 1,
+            wait: Wait::default(),
+            lost_node: None,
+        }
+    }
+}
+
+/// The wait before a task is created again: it doubles with every attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Wait {
+    /// Before the first re-creation.
+    pub first: u32,
+    /// Never longer than this.
+    pub most: u32,
+    /// A life at least this long starts the doubling anew.
+    pub healthy: u32,
+}
+
+impl Default for Wait {
+    fn default() -> Self {
+        Self {
+            first: 10,
+            most: 360,
+            healthy: 600,
+        }
+    }
+}
+
+/// What happens to the tasks when the job has ended. Ordered by how much goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum Clean {
+    /// Everything stays as it is, running or not.
+    None,
+    /// What still runs is stopped; what has ended stays, with its logs.
+    Unfinished,
+    /// Everything goes.
+    All,
+}
+
+/// The tasks must be placed together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Gang {
+    /// Who places them.
+    pub scheduler: GangScheduler,
+    /// A group somebody else made and named in the template: joined, never written.
+    pub existing: Option<Arc<str>>,
+    /// So many tasks at least.
+    pub members: u32,
+    /// So many of each role at least, where the dialect says so.
+    pub per_role: BTreeMap<RoleName, u32>,
+    /// The queue.
+    pub queue: Option<Arc<str>>,
+    /// A priority class, or a number where the scheduler counts in numbers.
+    pub priority: Option<Arc<str>>,
+    /// What the members ask for together, in thousandths, as the scheduler counts it.
+    pub resources: BTreeMap<Arc<str>, i64>,
+    /// How long the scheduler may hold some members while it waits for the others.
+    pub timeout: Option<u32>,
+    /// Tasks are created only once the group has been let in.
+    pub hold: bool,
+}
+
+/// The gang schedulers there are adapters for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum GangScheduler {
+    /// The one the operator was told to use.
+    Default,
+    /// Volcano.
+    Volcano,
+    /// kube-batch.
+    KubeBatch,
+    /// The coscheduling plugin.
+    SchedulerPlugins,
+    /// T9k's scheduler.
+    T9k,
+    /// Another one, by its name.
+    Named(Arc<str>),
+}
+
+/// How tasks find each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum Addresses {
+    /// One headless Service a job: `<job>-<role>-<i>.<job>.<namespace>.svc`.
+    PerJob,
+    /// The same without the namespace, as Volcano writes it: `<job>-<role>-<i>.<job>`.
+    PerJobShort,
+    /// One headless Service a replica, as Kubeflow does: `<job>-<role>-<i>.<namespace>.svc`.
+    PerReplica,
+    /// The world chooses them: loopback ports, node names.
+    Given,
+}
+
+/// What `TF_CONFIG` says about the cluster.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum ClusterForm {
+    /// There is no `TF_CONFIG`: one task alone, or a manifest that makes its own.
+    None,
+    /// Every task gets every address of these roles, in this order.
+    Full {
+        /// The roles that are in the cluster.
+        roles: Vec<RoleName>,
+        /// Whether `"environment":"cloud"` follows, as Kubeflow writes.
+        environment: bool,
+    },
+    /// Workers come and go: each sees itself and the parameter servers.
+    Sparse,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn task_names_read_back() {
+        for text in ["worker-0", "my-role-12"] {
+            assert_eq!(text.parse::<TaskId>().unwrap().to_string(), text);
+        }
+        for text in ["", "worker", "-1", "worker-", "worker-x"] {
+            assert!(text.parse::<TaskId>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! What `step` must remember: everything about a job that cannot be recomputed, and nothing else.
+//!
+//! It is persisted before any action is carried out: beside the dialect's own status on a cluster, in a file on one
+//! machine. It is bounded: indexes are ranges, not lists. Why each field is here: docs/architecture.md.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::job::{Job, RoleName, TaskId};
+use crate::observed::{Exit, Stamp};
+use crate::ranges::{Ranges, Runs};
+use crate::time::Time;
+
+/// The form in which memory is written; a newer one is not touched.
+pub const FORMAT: u32 = 1;
+
+/// One job's memory.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Memory {
+    /// The form it is written in.
+    pub format: u32,
+    /// The UID of the job it belongs to: a copied or restored status looks like our own.
+    pub job: Arc<str>,
+    /// Which start of the whole job.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub epoch: u32,
+    /// When the job started, or was last resumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<Time>,
+    /// Nothing may run for now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Hold>,
+    /// It has been paused after it had started: the resume template is used.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub resumed: bool,
+    /// Nothing is created before.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub not_before: Time,
+    /// Restarts paid for.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub paid: u32,
+    /// How often a rule or an order has restarted the whole job.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub rounds: u32,
+    /// Restarts in place of instances that are stale by now: their counts die with them.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub in_place_gone: u32,
+    /// The highest sum of restarts in place ever seen: it must not fall when an instance vanishes.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub in_place_most: u32,
+    /// What is known of each role, by name and never by position.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub roles: BTreeMap<RoleName, RoleMemory>,
+    /// The first failure of the job; its instance is the first to go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_failure: Option<Failure>,
+    /// Orders obeyed that are still visible.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub orders: Vec<Arc<str>>,
+    /// How the job ended. Never changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+}
+
+/// What is known of one role.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RoleMemory {
+    /// The current attempt of each task within this epoch.
+    #[serde(skip_serializing_if = "Runs::is_empty")]
+    pub attempts: Runs,
+    /// Tasks that have succeeded in this epoch.
+    #[serde(skip_serializing_if = "Ranges::is_empty")]
+    pub done: Ranges,
+    /// Tasks that have failed for good in this epoch.
+    #[serde(skip_serializing_if = "Ranges::is_empty")]
+    pub failed: Ranges,
+    /// Set to the number of tasks once all have been seen in this epoch: tells vanished from never created.
+    #[serde(skip_serializing_if = "is_default")]
+    pub born: u32,
+    /// Task restarts over all epochs, for reports.
+    #[serde(skip_serializing_if = "is_default")]
+    pub restarts: u32,
+}
+
+/// Why nothing may run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Hold {
+    /// The manifest says so.
+    Suspended,
+    /// A rule or an order said so; an order resumes. Not a verdict.
+    Aborted,
+}
+
+/// A failure of a task's own.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Failure {
+    /// Whose.
+    pub task: TaskId,
+    /// Of which life.
+    pub stamp: Stamp,
+    /// How.
+    pub exit: Exit,
+}
+
+/// How the job ended.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Well or badly.
+    pub outcome: Outcome,
+    /// By what.
+    pub cause: Cause,
+    /// When.
+    pub at: Time,
+}
+
+/// Well or badly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Outcome {
+    /// Well.
+    Succeeded,
+    /// Badly.
+    Failed,
+    /// Ended on request, neither well nor badly.
+    Terminated,
+}
+
+/// What ended the job.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Cause {
+    /// A rule.
+    Rule {
+        /// The field it comes from.
+        from: Arc<str>,
+        /// The task it looked at, if it was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+    },
+    /// No restarts were left.
+    Restarts {
+        /// The task that needed one, if it was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+    },
+    /// It ran longer than it may.
+    Deadline,
+    /// Somebody ordered it.
+    Order,
+}
+
+impl Memory {
+    /// The memory of a job nothing is known about yet.
+    #[must_use]
+    pub fn new(job: &Job) -> Self {
+        Self {
+            format: FORMAT,
+            job: job.uid.clone(),
+            epoch: 0,
+            started: None,
+            held: None,
+            resumed: false,
+            not_before: Time::default(),
+            paid: 0,
+            rounds: 0,
+            in_place_gone: 0,
+            in_place_most: 0,
+            roles: BTreeMap::new(),
+            first_failure: None,
+            orders: Vec::new(),
+            verdict: None,
+        }
+    }
+
+    /// The current life of a task.
+    #[must_use]
+    pub fn stamp(&self, task: &TaskId) -> Stamp {
+        self.stamp_of(&task.role, task.index)
+    }
+
+    pub(crate) fn stamp_of(&self, role: &RoleName, index: u32) -> Stamp {
+        let attempt = self
+            .roles
+            .get(role)
+            .map_or(0, |memory| memory.attempts.get(index));
+        Stamp {
+            epoch: self.epoch,
+            attempt,
+        }
+    }
+
+    /// Whether a task has succeeded in this epoch.
+    #[must_use]
+    pub fn is_done(&self, task: &TaskId) -> bool {
+        self.roles
+            .get(&task.role)
+            .is_some_and(|memory| memory.done.contains(task.index))
+    }
+
+    /// Whether a task has failed for good in this epoch.
+    #[must_use]
+    pub fn is_failed(&self, task: &TaskId) -> bool {
+        self.roles
+            .get(&task.role)
+            .is_some_and(|memory| memory.failed.contains(task.index))
+    }
+
+    /// Restarts that have drawn on the budget so far.
+    #[must_use]
+    pub fn spent(&self, job: &Job) -> u32 {
+        let in_place = if job.limits.count_in_place {
+            self.in_place_most
+        } else {
+            0
+        };
+        self.paid.saturating_add(in_place)
+    }
+
+    /// Whether one more restart can be paid for.
+    #[must_use]
+    pub fn can_pay(&self, job: &Job) -> bool {
+        job.limits.restarts.is_none_or(|limit| self.spent(job) < limit)
+    }
+
+    /// The newest moment that memory knows to have passed.
+    pub(crate) fn newest(&self) -> Time {
+        let verdict = self.verdict.as_ref().map(|verdict| verdict.at);
+        let failure = self.first_failure.as_ref().map(|failure| failure.exit.at);
+        self.started.max(verdict).max(failure).unwrap_or_default()
+    }
+
+    pub(crate) fn role(&mut self, name: &RoleName) -> &mut RoleMemory {
+        self.roles.entry(name.clone()).or_default()
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

@@ -1,0 +1,185 @@
+//! What a world saw of a job: the only thing `step` knows about the outside.
+//!
+//! Worlds (a cluster, local processes, the simulator) keep a contract towards `step`; see docs/architecture.md,
+//! W1 to W7. In short: every instance is shown, none goes back in time, our own acknowledged writes are included,
+//! and an instance that has vanished is shown as [`Seen::Gone`] until a memory that absorbed it has been persisted.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::job::TaskId;
+use crate::memory::Outcome;
+use crate::time::Time;
+
+/// Everything seen of one job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Observed {
+    /// Every instance of this job, stale ones too, and the gone ones not yet absorbed. The order means nothing.
+    pub tasks: Vec<TaskSeen>,
+    /// The gang's group.
+    pub gang: GangSeen,
+    /// What somebody has ordered.
+    pub orders: Vec<Order>,
+    /// Shared objects that exist and are as they should be.
+    pub ready: Vec<Fixture>,
+    /// The job itself is being deleted: decide nothing, create nothing.
+    pub deleting: bool,
+}
+
+/// Which life of a task: written on every instance when it is created.
+///
+/// Killing means moving the stamp in memory. An end is answered only if its stamp is current, so one life is
+/// answered at most once, however often it is seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Stamp {
+    /// Which start of the whole job.
+    pub epoch: u32,
+    /// Which start of the task within it.
+    pub attempt: u32,
+}
+
+/// One instance of a task: a pod, a process.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct TaskSeen {
+    /// Of which task.
+    pub id: TaskId,
+    /// Which life.
+    pub stamp: Stamp,
+    /// Pod UID, or what names the process.
+    pub instance: Arc<str>,
+    /// How it is.
+    pub state: Seen,
+    /// When it was created.
+    pub created: Time,
+    /// How often the world has restarted it in place.
+    pub in_place: u32,
+    /// How its last life in place ended, if there was one.
+    pub last: Option<Exit>,
+    /// When somebody, we or others, told it to stop.
+    pub stopping: Option<Time>,
+    /// The main program has ended, yet something beside it still runs.
+    pub lingers: bool,
+}
+
+impl TaskSeen {
+    /// Whether something of it still runs or may start to.
+    #[must_use]
+    pub fn alive(&self) -> bool {
+        match self.state {
+            Seen::Waiting | Seen::Running { .. } => true,
+            Seen::Ended(_) => self.lingers,
+            Seen::Gone(_) => false,
+        }
+    }
+
+    /// How it ended, if it has and somebody saw it.
+    #[must_use]
+    pub fn exit(&self) -> Option<&Exit> {
+        match &self.state {
+            Seen::Ended(exit) | Seen::Gone(Some(exit)) => Some(exit),
+            Seen::Waiting | Seen::Running { .. } | Seen::Gone(None) => None,
+        }
+    }
+}
+
+/// How an instance is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum Seen {
+    /// Created, not running yet.
+    Waiting,
+    /// Running.
+    Running {
+        /// And ready to serve.
+        ready: bool,
+    },
+    /// Its main program has ended; the instance is still there.
+    Ended(Exit),
+    /// The instance is gone; how it ended, if somebody saw.
+    Gone(Option<Exit>),
+}
+
+/// How a life ended.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Exit {
+    /// The exit code; 128+n for signal n. None where nobody knows.
+    pub code: Option<i32>,
+    /// By whose doing.
+    pub why: Why,
+    /// Somebody else wanted it stopped before it ended: then 0 is no success and 143 no failure.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asked: bool,
+    /// When.
+    pub at: Time,
+    /// For how many seconds it had run.
+    pub ran: u32,
+}
+
+/// By whose doing a life ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Why {
+    /// The program's own.
+    Itself,
+    /// It used more memory than it may.
+    OutOfMemory,
+    /// The program could not be started.
+    NotStarted,
+    /// The node's or the cluster's: evicted, preempted, rejected, lost.
+    Disrupted,
+}
+
+/// The gang's group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum GangSeen {
+    /// There is none, and none is needed.
+    #[default]
+    NotNeeded,
+    /// There is none yet.
+    Absent,
+    /// The scheduler has not let it in.
+    Held,
+    /// It has been let in.
+    Open,
+    /// It had been, and part of it is lost. Without the epoch a stale view would be charged twice.
+    Broken {
+        /// Of which start of the job.
+        epoch: u32,
+    },
+}
+
+/// Something ordered from outside, once.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Order {
+    /// Names it, so that it is obeyed once.
+    pub id: Arc<str>,
+    /// What is to be done.
+    pub what: Ordered,
+}
+
+/// What may be ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum Ordered {
+    /// Start everything again.
+    RestartJob {
+        /// Whether it draws on the budget; without a token left the job fails.
+        paid: bool,
+    },
+    /// End the job.
+    Finish(Outcome),
+    /// Stop everything and wait.
+    Abort,
+    /// Go on after [`Ordered::Abort`].
+    Resume {
+        /// Whether it draws on the budget; without a token left the job fails.
+        paid: bool,
+    },
+}
+
+/// Objects that all tasks share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum Fixture {
+    /// What makes the tasks' addresses resolve.
+    Addresses,
+    /// The gang's group.
+    Gang,
+}

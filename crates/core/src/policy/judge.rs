@@ -1,0 +1,435 @@
+//! The rules, read and applied: the only reader of `job.rules`.
+//!
+//! Order is rule-major. Each unanswered end takes its first matching rule; all *keep*s are applied first, since they
+//! commute; then the candidates (other edges, and levels that are true) in order of rule, role, index. So a chief's
+//! success beats a worker's failure seen in the same moment, and three deaths in one epoch cost one restart however
+//! they are batched. Rounds are repeated until nothing fires: each consumes an end, gives a verdict or a hold, or
+//! moves the stamp that its level looked at, so it ends.
+
+use super::restart::{Reason, restart};
+use super::suspend::hold;
+use super::{Turn, remember};
+use crate::exit::Ending;
+use crate::memory::{Cause, Failure, Hold, Outcome};
+use crate::observed::{Exit, GangSeen, Seen, Stamp};
+use crate::rule::{Count, Down, How, Rule, Scope, Settled, Test, Then, When, Who};
+use crate::step::Event;
+use crate::time::Time;
+
+/// Applies the rules until nothing fires any more.
+pub fn judge(turn: &mut Turn) {
+    while turn.is_active() && round(turn) {}
+}
+
+/// One unanswered end of a current life.
+struct End<'a> {
+    role: usize,
+    index: u32,
+    stamp: Stamp,
+    ending: Ending,
+    exit: Option<&'a Exit>,
+}
+
+/// Something that may fire, and by which rule.
+struct Candidate<'a> {
+    rule: usize,
+    role: usize,
+    index: u32,
+    /// The end that asks for it; none for a level.
+    end: Option<End<'a>>,
+    /// A rule before this one would have restarted something, had a restart been left.
+    unpaid: Option<usize>,
+}
+
+/// Applies every rule that fires now; whether something did.
+fn round(turn: &mut Turn) -> bool {
+    let mut fired = false;
+    let mut candidates = Vec::new();
+    for end in unanswered(turn) {
+        let (rule, unpaid) = first_match(turn, &end);
+        match rule {
+            Some(rule) if !is_due(turn, &turn.job.rules[rule], &end) => {}
+            Some(rule) if turn.job.rules[rule].then != Then::Keep => {
+                candidates.push(Candidate {
+                    rule,
+                    role: end.role,
+                    index: end.index,
+                    unpaid,
+                    end: Some(end),
+                });
+            }
+            kept => {
+                fired = true;
+                keep(turn, &end, kept, unpaid);
+            }
+        }
+    }
+    levels(turn, &mut candidates);
+    candidates.sort_by_key(|candidate| (candidate.rule, candidate.role, candidate.index));
+    note_first_failure(turn, &candidates);
+    for candidate in candidates {
+        if !turn.is_active() {
+            return true;
+        }
+        fired |= fire(turn, &candidate);
+    }
+    fired
+}
+
+/// Ends of current lives that nothing has been said about yet.
+fn unanswered<'a>(turn: &Turn<'a>) -> Vec<End<'a>> {
+    let mut ends = Vec::new();
+    for (role, spec) in turn.job.roles.iter().enumerate() {
+        for index in 0..spec.replicas {
+            if turn.settled(&spec.name, index) {
+                continue;
+            }
+            let stamp = turn.memory.stamp_of(&spec.name, index);
+            let exit = match turn.current(role, index).map(|seen| &seen.state) {
+                Some(Seen::Ended(exit) | Seen::Gone(Some(exit))) => Some(exit),
+                Some(Seen::Gone(None)) => None,
+                None if remember::has_vanished(turn, role, index) => None,
+                Some(Seen::Waiting | Seen::Running { .. }) | None => continue,
+            };
+            ends.push(End {
+                role,
+                index,
+                stamp,
+                ending: Ending::of(exit),
+                exit,
+            });
+        }
+    }
+    ends
+}
+
+/// The first rule that means this end and can be paid for; and the first that could not be.
+fn first_match(turn: &Turn, end: &End) -> (Option<usize>, Option<usize>) {
+    let name = &turn.job.roles[end.role].name;
+    let mut unpaid = None;
+    for (position, rule) in turn.job.rules.iter().enumerate() {
+        let When::Ended { who, how } = &rule.when else {
+            continue;
+        };
+        if !who.includes(name, end.index) || !how.iter().any(|how| end.ending.matches(*how)) {
+            continue;
+        }
+        if matches!(rule.then, Then::Restart { paid: true, .. }) && !turn.memory.can_pay(turn.job) {
+            unpaid = unpaid.or(Some(position));
+            continue;
+        }
+        return (Some(position), unpaid);
+    }
+    (None, unpaid)
+}
+
+/// Whether the end has been left alone long enough; asks to be called when it will have been.
+fn is_due(turn: &mut Turn, rule: &Rule, end: &End) -> bool {
+    let settle = if costs(&rule.then) {
+        turn.job.limits.settle
+    } else {
+        0
+    };
+    let Some(exit) = end.exit else { return true };
+    let due = turn.clamp(exit.at) + settle.max(rule.held);
+    turn.wake_at(due);
+    due <= turn.now
+}
+
+/// Whether a rule costs a restart or the job: then the cause of an end is given time to arrive.
+fn costs(then: &Then) -> bool {
+    match then {
+        Then::Keep | Then::Finish(Outcome::Succeeded) => false,
+        Then::Restart { paid, .. } => *paid,
+        Then::Abort | Then::Finish(Outcome::Failed | Outcome::Terminated) => true,
+    }
+}
+
+/// The task stays ended. Where no rule says anything, that is what happens too.
+fn keep(turn: &mut Turn, end: &End, rule: Option<usize>, unpaid: Option<usize>) {
+    let name = turn.job.roles[end.role].name.clone();
+    tell_end(turn, end, rule, unpaid);
+    let memory = turn.memory.role(&name);
+    if end.ending == Ending::Succeeded {
+        memory.done.insert(end.index);
+    } else {
+        memory.failed.insert(end.index);
+        note_failure(turn, end);
+    }
+}
+
+/// Adds the level rules that are true now.
+fn levels(turn: &mut Turn, candidates: &mut Vec<Candidate>) {
+    let job = turn.job;
+    for (position, rule) in job.rules.iter().enumerate() {
+        let unpaid = matches!(rule.then, Then::Restart { paid: true, .. }) && !turn.memory.can_pay(job);
+        if unpaid || rule.then == Then::Keep {
+            continue;
+        }
+        let true_for = match &rule.when {
+            When::Down { who, why } => down(turn, who, why, rule.held),
+            _ if is_true(turn, rule) => vec![(0, 0)],
+            _ => Vec::new(),
+        };
+        let candidate = |(role, index)| Candidate {
+            rule: position,
+            role,
+            index,
+            end: None,
+            unpaid: None,
+        };
+        candidates.extend(true_for.into_iter().map(candidate));
+    }
+}
+
+/// Whether a level that looks at no single task is true.
+fn is_true(turn: &Turn, rule: &Rule) -> bool {
+    match &rule.when {
+        When::Ended { .. } | When::Down { .. } => false,
+        When::Count(counts) => countable(rule, counts) && counts.iter().all(|count| holds(turn, count)),
+        When::InPlace { who, at_least } => *at_least > 0 && in_place(turn, who) >= *at_least,
+        When::GangBroken => {
+            turn.observed.gang
+                == GangSeen::Broken {
+                    epoch: turn.memory.epoch,
+                }
+        }
+    }
+}
+
+/// A restart must make its own count false, or it would fire for ever: it needs something that has ended to count.
+fn countable(rule: &Rule, counts: &[Count]) -> bool {
+    let looks_at_ends = |count: &Count| matches!(count.test, Test::All | Test::AtLeast(1..));
+    !matches!(rule.then, Then::Restart { .. }) || counts.iter().any(looks_at_ends)
+}
+
+fn holds(turn: &Turn, count: &Count) -> bool {
+    let (mut all, mut counted) = (0u64, 0u64);
+    for role in &turn.job.roles {
+        if count.who.role.as_ref().is_some_and(|name| *name != role.name) {
+            continue;
+        }
+        let memory = turn.memory.roles.get(&role.name);
+        let is = |index: u32| {
+            memory.is_some_and(|memory| {
+                memory.done.contains(index) || count.what == Settled::Ended && memory.failed.contains(index)
+            })
+        };
+        match count.who.index {
+            Some(index) if index < role.replicas => {
+                all += 1;
+                counted += u64::from(is(index));
+            }
+            Some(_) => {}
+            None => {
+                all += u64::from(role.replicas);
+                let ended = |memory: &crate::RoleMemory| match count.what {
+                    Settled::Succeeded => memory.done.len(),
+                    // A task is either done or failed, never both.
+                    Settled::Ended => memory.done.len().saturating_add(memory.failed.len()),
+                };
+                counted += u64::from(memory.map_or(0, ended));
+            }
+        }
+    }
+    match count.test {
+        Test::All => all > 0 && counted >= all,
+        Test::AtLeast(least) => counted >= u64::from(least),
+        Test::Below(most) => counted < u64::from(most),
+    }
+}
+
+/// The tasks that have been down for `held` seconds; asks to be called when one will have been.
+fn down(turn: &mut Turn, who: &Who, why: &[Down], held: u32) -> Vec<(usize, u32)> {
+    let mut found = Vec::new();
+    for (role, spec) in turn.job.roles.iter().enumerate() {
+        for index in (0..spec.replicas).filter(|&index| who.includes(&spec.name, index)) {
+            let Some(since) = down_since(turn, role, index, why) else {
+                continue;
+            };
+            if since + held <= turn.now {
+                found.push((role, index));
+            } else {
+                turn.wake_at(since + held);
+            }
+        }
+    }
+    found
+}
+
+/// Since when the visible current instance is down in one of these ways. An absent one is not looked at: it would
+/// burn every restart at once.
+fn down_since(turn: &Turn, role: usize, index: u32, why: &[Down]) -> Option<Time> {
+    let seen = turn.current(role, index)?;
+    let name = &turn.job.roles[role].name;
+    let failed = || {
+        turn.memory
+            .roles
+            .get(name)
+            .is_some_and(|memory| memory.failed.contains(index))
+    };
+    let (state, since) = match &seen.state {
+        Seen::Waiting if seen.stamp.attempt == 0 => (Down::FirstStart, seen.created),
+        Seen::Waiting => (Down::Again, seen.created),
+        Seen::Ended(exit) if failed() => (Down::Failed, exit.at),
+        _ => return None,
+    };
+    why.contains(&state).then(|| turn.clamp(since))
+}
+
+fn in_place(turn: &Turn, who: &Who) -> u32 {
+    let meant = turn.view.inside().filter(|seen| {
+        seen.alive()
+            && who.includes(&seen.id.role, seen.id.index)
+            && seen.stamp == turn.memory.stamp(&seen.id)
+    });
+    meant.fold(0, |sum, seen| sum.saturating_add(seen.in_place))
+}
+
+/// Applies one candidate, unless what it looked at has changed since; whether it did.
+fn fire(turn: &mut Turn, candidate: &Candidate) -> bool {
+    let rule = &turn.job.rules[candidate.rule];
+    if let Some(end) = &candidate.end {
+        let name = &turn.job.roles[end.role].name;
+        if turn.memory.stamp_of(name, end.index) != end.stamp || turn.settled(name, end.index) {
+            return false;
+        }
+    } else if is_stale(turn, rule, candidate) {
+        return false;
+    }
+    if matches!(rule.then, Then::Restart { paid: true, .. }) && !turn.memory.can_pay(turn.job) {
+        // Somebody before it took the last one: the next round tries the rules after it.
+        return true;
+    }
+    if let Some(end) = &candidate.end {
+        tell_end(turn, end, Some(candidate.rule), candidate.unpaid);
+    }
+    let task = candidate.end.as_ref().map(|end| turn.task(end.role, end.index));
+    match &rule.then {
+        Then::Keep => {}
+        Then::Abort => hold(turn, Hold::Aborted),
+        Then::Finish(outcome) if candidate.unpaid.is_some() && *outcome == Outcome::Failed => {
+            turn.finish(*outcome, Cause::Restarts { task });
+        }
+        Then::Finish(outcome) => turn.finish(
+            *outcome,
+            Cause::Rule {
+                from: rule.from.clone(),
+                task,
+            },
+        ),
+        Then::Restart { scope, paid } => restart_by(turn, rule, scope, *paid, candidate),
+    }
+    true
+}
+
+/// Whether a level that was true when the round began no longer is.
+fn is_stale(turn: &Turn, rule: &Rule, candidate: &Candidate) -> bool {
+    match &rule.when {
+        When::Down { why, .. } => down_since(turn, candidate.role, candidate.index, why).is_none(),
+        _ => !is_true(turn, rule),
+    }
+}
+
+fn restart_by(turn: &mut Turn, rule: &Rule, scope: &Scope, paid: bool, candidate: &Candidate) {
+    let at_task = candidate.end.is_some() || matches!(rule.when, When::Down { .. });
+    let task = at_task.then_some((candidate.role, candidate.index));
+    let reason = Reason {
+        task,
+        exit: task
+            .and_then(|(role, index)| turn.current(role, index))
+            .and_then(|seen| seen.exit()),
+        rule: u16::try_from(candidate.rule).ok(),
+        paid,
+    };
+    let scope = covering(turn, rule, scope);
+    restart(turn, &scope, &reason);
+}
+
+/// A level's restart takes at least what the level looked at, so that it cannot stay true.
+fn covering(turn: &Turn, rule: &Rule, scope: &Scope) -> Scope {
+    let looked_at = |who: &Who| match &who.role {
+        Some(name) => vec![name.clone()],
+        None => turn.job.roles.iter().map(|role| role.name.clone()).collect(),
+    };
+    let must = match &rule.when {
+        When::Ended { .. } | When::Down { .. } => return scope.clone(),
+        When::GangBroken => return Scope::Job,
+        When::Count(counts) => counts.iter().flat_map(|count| looked_at(&count.who)).collect(),
+        When::InPlace { who, .. } => looked_at(who),
+    };
+    match scope {
+        Scope::Job => Scope::Job,
+        Scope::Task => Scope::Roles(must),
+        Scope::Roles(roles) => {
+            let mut all: Vec<_> = roles.iter().cloned().chain(must).collect();
+            all.sort();
+            all.dedup();
+            Scope::Roles(all)
+        }
+    }
+}
+
+fn tell_end(turn: &mut Turn, end: &End, rule: Option<usize>, unpaid: Option<usize>) {
+    let task = turn.task(end.role, end.index);
+    if let Some(rule) = unpaid.and_then(|rule| u16::try_from(rule).ok()) {
+        turn.events.push(Event::Unpaid {
+            task: task.clone(),
+            rule,
+        });
+    }
+    let how = match end.ending {
+        Ending::Succeeded => How::Succeeded,
+        Ending::Failed(_) => How::Failed,
+        Ending::NotStarted => How::NotStarted,
+        Ending::Disrupted => How::Disrupted,
+        Ending::Vanished => How::Vanished,
+    };
+    let rule = rule.and_then(|rule| u16::try_from(rule).ok());
+    let code = end.exit.and_then(|exit| exit.code);
+    turn.events.push(Event::TaskEnded {
+        task,
+        stamp: end.stamp,
+        how,
+        code,
+        rule,
+    });
+}
+
+/// Of several failures answered in one round, the earliest is the first, whichever rule answers it.
+fn note_first_failure(turn: &mut Turn, candidates: &[Candidate]) {
+    let ends = candidates.iter().filter_map(|candidate| candidate.end.as_ref());
+    let mut failures: Vec<&End> = ends.filter(|end| end.ending.is_failure()).collect();
+    failures.sort_by_key(|end| (end.exit.map(|exit| exit.at), end.role, end.index));
+    // A free rule that fires in the same round excuses the others; then the failure was not the task's own.
+    let excused = candidates.first().is_some_and(|first| {
+        let rule = &turn.job.rules[first.rule];
+        matches!(
+            &rule.then,
+            Then::Restart {
+                scope: Scope::Job,
+                paid: false
+            }
+        )
+    });
+    if let Some(first) = failures.first().filter(|_| !excused) {
+        note_failure(turn, first);
+    }
+}
+
+fn note_failure(turn: &mut Turn, end: &End) {
+    if let (None, Some(exit), true) = (&turn.memory.first_failure, end.exit, end.ending.is_failure()) {
+        let mut exit = exit.clone();
+        exit.at = turn.clamp(exit.at);
+        let task = turn.task(end.role, end.index);
+        turn.memory.first_failure = Some(Failure {
+            task,
+            stamp: end.stamp,
+            exit,
+        });
+    }
+}
+
+#[cfg(test)]
+#[path = "judge_tests.rs"]
+mod tests;

@@ -1,0 +1,146 @@
+//! Orders from outside, each obeyed once: a Volcano Command, `trainyard stop`, a roll-back of an admitter.
+
+use super::Turn;
+use super::restart::{Reason, restart};
+use super::suspend::{hold, resume};
+use crate::memory::{Cause, Hold, Outcome};
+use crate::observed::Ordered;
+use crate::rule::Scope;
+use crate::step::Action;
+
+/// Obeys every order not obeyed before; forgets those that are no longer visible.
+pub fn obey(turn: &mut Turn) {
+    let mut orders: Vec<_> = turn.observed.orders.iter().collect();
+    orders.sort();
+    orders.dedup_by(|left, right| left.id == right.id);
+    let visible: Vec<_> = orders.iter().map(|order| order.id.clone()).collect();
+    for order in orders {
+        if !turn.memory.orders.contains(&order.id) {
+            carry_out(turn, order.what);
+        }
+    }
+    turn.memory.orders = visible;
+}
+
+/// Takes obeyed orders away.
+pub fn answered(turn: &mut Turn) {
+    let obeyed = turn
+        .memory
+        .orders
+        .iter()
+        .filter(|id| turn.observed.orders.iter().any(|order| order.id == **id));
+    turn.actions.extend(obeyed.map(|id| Action::Answered(id.clone())));
+}
+
+/// While aborted only an order to resume changes anything; a verdict is not changed by any.
+fn carry_out(turn: &mut Turn, what: Ordered) {
+    if turn.memory.verdict.is_some() {
+        return;
+    }
+    let aborted = turn.memory.held == Some(Hold::Aborted);
+    match what {
+        Ordered::Resume { paid } if aborted => {
+            if pay(turn, paid) {
+                turn.memory.paid = turn.memory.paid.saturating_add(u32::from(paid));
+                resume(turn);
+            }
+        }
+        _ if aborted => {}
+        Ordered::Resume { .. } => {}
+        Ordered::Finish(outcome) => turn.finish(outcome, Cause::Order),
+        Ordered::Abort => hold(turn, Hold::Aborted),
+        Ordered::RestartJob { .. } if turn.memory.held.is_some() => {}
+        Ordered::RestartJob { paid } => {
+            if pay(turn, paid) {
+                restart(
+                    turn,
+                    &Scope::Job,
+                    &Reason {
+                        task: None,
+                        exit: None,
+                        rule: None,
+                        paid,
+                    },
+                );
+            }
+        }
+    }
+}
+
+/// Whether the order can be paid for; if not, the job fails.
+fn pay(turn: &mut Turn, paid: bool) -> bool {
+    let possible = !paid || turn.memory.can_pay(turn.job);
+    if !possible {
+        turn.finish(Outcome::Failed, Cause::Restarts { task: None });
+    }
+    possible
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::policy::testing::{Bench, observed, running, worker};
+    use crate::{Action, Hold, Observed, Order, Ordered, Outcome, Stamp};
+
+    fn order(id: &str, what: Ordered) -> Order {
+        Order { id: id.into(), what }
+    }
+
+    #[test]
+    fn each_order_is_obeyed_once_however_long_it_is_visible() {
+        let bench = Bench::workers(1);
+        let orders = vec![order("a", Ordered::RestartJob { paid: true })];
+        let observed = Observed {
+            orders,
+            ..observed(&[running(worker(0), Stamp::default())])
+        };
+        let first = bench.look(None, &observed, 10);
+        assert_eq!((first.memory.epoch, first.memory.paid), (1, 1));
+        assert!(first.actions.contains(&Action::Answered("a".into())));
+        let second = bench.look(Some(&first.memory), &observed, 20);
+        assert_eq!(second.memory.epoch, 1);
+        let gone = bench.look(Some(&second.memory), &observed(&[]), 30);
+        assert!(gone.memory.orders.is_empty());
+    }
+
+    #[test]
+    fn an_aborted_job_waits_for_an_order_to_resume_and_nothing_else() {
+        let mut bench = Bench::workers(1);
+        bench.job.limits.restarts = Some(1);
+        let mut memory = bench.step(&[running(worker(0), Stamp::default())], 5).memory;
+        let table = [
+            ("abort", Ordered::Abort, Some(Hold::Aborted), 0, None),
+            (
+                "again",
+                Ordered::RestartJob { paid: true },
+                Some(Hold::Aborted),
+                0,
+                None,
+            ),
+            (
+                "end",
+                Ordered::Finish(Outcome::Terminated),
+                Some(Hold::Aborted),
+                0,
+                None,
+            ),
+            ("resume", Ordered::Resume { paid: true }, None, 1, None),
+            ("abort 2", Ordered::Abort, Some(Hold::Aborted), 1, None),
+            (
+                "resume 2",
+                Ordered::Resume { paid: true },
+                Some(Hold::Aborted),
+                1,
+                Some(Outcome::Failed),
+            ),
+        ];
+        for (id, what, held, paid, outcome) in table {
+            let observed = Observed {
+                orders: vec![order(id, what)],
+                ..observed(&[])
+            };
+            memory = bench.look(Some(&memory), &observed, 10).memory;
+            let verdict = memory.verdict.as_ref().map(|verdict| verdict.outcome);
+            assert_eq!((memory.held, memory.paid, verdict), (held, paid, outcome), "{id}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! What is known at the start of a turn: memory recalled or rebuilt, pruned, and fed with what only counts.
+
+use super::Turn;
+use crate::job::Job;
+use crate::memory::{Failure, Memory};
+use crate::observed::{Observed, Seen, Stamp, TaskSeen};
+use crate::step::{Event, Oddity};
+use crate::time::Time;
+
+/// Memory as it was handed in; where there is none, or another job's, rebuilt from the stamps that are visible.
+pub fn recall(
+    job: &Job,
+    memory: Option<&Memory>,
+    observed: &Observed,
+    now: Time,
+    events: &mut Vec<Event>,
+) -> Memory {
+    match memory {
+        Some(memory) if memory.job == job.uid => memory.clone(),
+        Some(_) => {
+            events.push(Event::Odd(Oddity::MemoryOfAnotherJob));
+            rebuild(job, observed, now)
+        }
+        None => rebuild(job, observed, now),
+    }
+}
+
+/// The least that must have happened, given what lives: lost memory must not make restarts free.
+fn rebuild(job: &Job, observed: &Observed, now: Time) -> Memory {
+    let mut memory = Memory::new(job);
+    memory.epoch = observed
+        .tasks
+        .iter()
+        .map(|seen| seen.stamp.epoch)
+        .max()
+        .unwrap_or(0);
+    memory.started = observed.tasks.iter().map(|seen| seen.created.min(now)).min();
+    let mut newest: Vec<&TaskSeen> = observed
+        .tasks
+        .iter()
+        .filter(|seen| seen.stamp.epoch == memory.epoch)
+        .collect();
+    newest.sort_by_key(|seen| (&seen.id, seen.stamp));
+    let mut attempts: u64 = 0;
+    for seen in newest {
+        let role = memory.role(&seen.id.role);
+        let before = role.attempts.get(seen.id.index);
+        if seen.stamp.attempt > before {
+            attempts += u64::from(seen.stamp.attempt - before);
+            role.attempts.set(seen.id.index, seen.stamp.attempt);
+        }
+    }
+    let whole = if job.restarts_whole() { memory.epoch } else { 0 };
+    memory.rounds = whole;
+    memory.paid = u32::try_from(attempts).unwrap_or(u32::MAX).saturating_add(whole);
+    memory
+}
+
+/// Drops what a changed spec has made meaningless, and waits that a clock has carried too far.
+pub fn prune(turn: &mut Turn) {
+    for role in &turn.job.roles {
+        if let Some(memory) = turn.memory.roles.get_mut(&role.name) {
+            memory.done.truncate(role.replicas);
+            memory.failed.truncate(role.replicas);
+            memory.born = memory.born.min(role.replicas);
+        }
+    }
+    let latest = turn.now + turn.job.limits.wait.most;
+    turn.memory.not_before = turn.memory.not_before.min(latest);
+}
+
+/// Adds up the restarts in place. The sum never falls: an instance may vanish with its count.
+pub fn count_in_place(turn: &mut Turn) {
+    let live: u32 = turn
+        .view
+        .inside()
+        .filter(|seen| seen.stamp == turn.memory.stamp(&seen.id))
+        .fold(0, |sum, seen| sum.saturating_add(seen.in_place));
+    let sum = turn.memory.in_place_gone.saturating_add(live);
+    turn.memory.in_place_most = turn.memory.in_place_most.max(sum);
+    if turn.memory.first_failure.is_none() {
+        turn.memory.first_failure = first_failure_in_place(turn);
+    }
+}
+
+/// A program that failed and was restarted in place leaves no end behind, only this trace.
+fn first_failure_in_place(turn: &Turn) -> Option<Failure> {
+    let failed = |seen: &&TaskSeen| {
+        let own_failure = |exit| crate::Ending::of(Some(exit)).is_failure();
+        seen.stamp == turn.memory.stamp(&seen.id) && seen.last.as_ref().is_some_and(own_failure)
+    };
+    let failure = |seen: &TaskSeen| {
+        let mut exit = seen.last.clone()?;
+        exit.at = turn.clamp(exit.at);
+        Some(Failure {
+            task: seen.id.clone(),
+            stamp: seen.stamp,
+            exit,
+        })
+    };
+    turn.view
+        .inside()
+        .filter(failed)
+        .filter_map(failure)
+        .min_by_key(|failure| failure.exit.at)
+}
+
+/// Notes for each role that all of its tasks have been seen in this epoch.
+pub fn mark_born(turn: &mut Turn) {
+    for (position, role) in turn.job.roles.iter().enumerate() {
+        let known = turn.memory.roles.get(&role.name);
+        if role.replicas == 0 || known.is_some_and(|known| known.born == role.replicas) {
+            continue;
+        }
+        let seen = |index: u32| {
+            let here = turn.current(position, index);
+            turn.settled(&role.name, index)
+                || here.is_some_and(|seen| !matches!(seen.state, Seen::Gone(_)))
+                || turn.memory.stamp_of(&role.name, index).attempt > 0
+        };
+        if (0..role.replicas).all(seen) {
+            turn.memory.role(&role.name).born = role.replicas;
+        }
+    }
+}
+
+/// Whether a task that is not visible has vanished, rather than not been created yet.
+pub fn has_vanished(turn: &Turn, role: usize, index: u32) -> bool {
+    let name = &turn.job.roles[role].name;
+    let Stamp { attempt, .. } = turn.memory.stamp_of(name, index);
+    let born = turn.memory.roles.get(name).map_or(0, |memory| memory.born);
+    attempt == 0 && index < born && turn.view.instances(role, index).is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::policy::testing::{Bench, ended, running, worker};
+    use crate::{Event, Exit, Memory, Oddity, Stamp, Time, Why};
+
+    #[test]
+    fn memory_of_another_job_is_not_believed() {
+        let bench = Bench::workers(1);
+        let mut other = Memory::new(&bench.job);
+        other.job = "another".into();
+        other.paid = 9;
+        let step = bench.step_with(Some(&other), &[], 5);
+        assert_eq!(step.memory.paid, 0);
+        assert!(step.events.contains(&Event::Odd(Oddity::MemoryOfAnotherJob)));
+    }
+
+    #[test]
+    fn memory_of_a_newer_version_is_left_alone() {
+        let bench = Bench::workers(1);
+        let mut newer = Memory::new(&bench.job);
+        newer.format = 99;
+        let step = bench.step_with(Some(&newer), &[], 5);
+        assert_eq!((step.memory, step.actions.len()), (newer, 0));
+    }
+
+    #[test]
+    fn lost_memory_is_rebuilt_from_stamps_and_restarts_are_not_free() {
+        let bench = Bench::workers(2);
+        let seen = [
+            running(worker(0), Stamp { epoch: 2, attempt: 3 }),
+            running(worker(1), Stamp { epoch: 2, attempt: 0 }),
+        ];
+        let step = bench.step_with(None, &seen, 500);
+        assert_eq!((step.memory.epoch, step.memory.paid), (2, 3));
+        assert_eq!(step.memory.stamp(&worker(0)).attempt, 3);
+        assert!(
+            step.actions
+                .iter()
+                .all(|action| !matches!(action, crate::Action::Create { .. } | crate::Action::Stop { .. }))
+        );
+    }
+
+    #[test]
+    fn a_clock_that_steps_back_is_held() {
+        let bench = Bench::workers(1);
+        let mut memory = Memory::new(&bench.job);
+        memory.started = Some(Time(1000));
+        let step = bench.step_with(Some(&memory), &[], 10);
+        assert!(step.events.contains(&Event::Odd(Oddity::ClockBehind(990))));
+        assert_eq!(step.memory.started, Some(Time(1000)));
+    }
+
+    #[test]
+    fn a_failure_in_place_is_remembered_as_the_first() {
+        let bench = Bench::workers(1);
+        let mut seen = running(worker(0), Stamp::default());
+        seen.in_place = 1;
+        seen.last = Some(Exit {
+            code: Some(1),
+            why: Why::Itself,
+            asked: false,
+            at: Time(7),
+            ran: 2,
+        });
+        let step = bench.step_with(None, &[seen], 9);
+        assert_eq!(
+            step.memory.first_failure.map(|failure| failure.exit.code),
+            Some(Some(1))
+        );
+    }
+
+    #[test]
+    fn an_instance_newer_than_memory_is_left_alone() {
+        let bench = Bench::workers(1);
+        let memory = Memory::new(&bench.job);
+        for state in [
+            running(worker(0), Stamp { epoch: 0, attempt: 4 }),
+            ended(worker(0), Stamp { epoch: 1, attempt: 0 }, 1, 5),
+        ] {
+            let step = bench.step_with(Some(&memory), &[state], 9);
+            assert!(
+                step.events
+                    .contains(&Event::Odd(Oddity::NewerThanMemory(worker(0))))
+            );
+            assert!(
+                !step.actions.iter().any(|action| matches!(
+                    action,
+                    crate::Action::Create { .. } | crate::Action::Stop { .. }
+                ))
+            );
+            assert_eq!(step.wake, Some(Time(39)));
+            assert_eq!(step.memory.verdict, None);
+        }
+    }
+}

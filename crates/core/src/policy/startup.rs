@@ -1,0 +1,172 @@
+//! Which tasks should exist now: start order, the barrier between lives, waits.
+
+use std::collections::BTreeSet;
+
+use super::Turn;
+use crate::job::After;
+use crate::observed::{Seen, Stamp};
+use crate::rule::{Scope, Then};
+use crate::step::Event;
+
+/// A task that should exist, by role position and index, with the stamp it should carry.
+pub struct Wanted {
+    pub role: usize,
+    pub index: u32,
+    pub stamp: Stamp,
+}
+
+/// Notes the start of the job.
+pub fn start(turn: &mut Turn) {
+    if turn.memory.started.is_none() {
+        turn.memory.started = Some(turn.now);
+        turn.events.push(Event::Started);
+    }
+}
+
+/// Every task that should exist now and may be created if it does not.
+pub fn wanted(turn: &mut Turn) -> Vec<Wanted> {
+    if !turn.is_active() || old_epoch_lives(turn) {
+        return Vec::new();
+    }
+    if turn.memory.not_before > turn.now {
+        turn.wake_at(turn.memory.not_before);
+        return Vec::new();
+    }
+    let blocked = blocked_roles(turn);
+    let mut wanted = Vec::new();
+    for (role, spec) in turn.job.roles.iter().enumerate() {
+        if blocked[role] || !spec.after.as_ref().is_none_or(|after| is_up(turn, after)) {
+            continue;
+        }
+        let open = (0..spec.replicas).filter(|&index| !turn.settled(&spec.name, index));
+        wanted.extend(open.map(|index| Wanted {
+            role,
+            index,
+            stamp: turn.memory.stamp_of(&spec.name, index),
+        }));
+    }
+    wanted
+}
+
+/// Nothing of a new epoch starts while anything of an older one lives: same names, same addresses.
+fn old_epoch_lives(turn: &Turn) -> bool {
+    turn.view
+        .all()
+        .any(|seen| seen.alive() && seen.stamp.epoch < turn.memory.epoch)
+}
+
+/// The same barrier inside a set of roles that some rule restarts together.
+fn blocked_roles(turn: &Turn) -> Vec<bool> {
+    let roles = &turn.job.roles;
+    let mut stale_lives = BTreeSet::new();
+    for seen in turn
+        .view
+        .inside()
+        .filter(|seen| seen.alive() && turn.is_stale(seen))
+    {
+        stale_lives.insert(&seen.id.role);
+    }
+    let mut blocked = vec![false; roles.len()];
+    for rule in &turn.job.rules {
+        let Then::Restart {
+            scope: Scope::Roles(set),
+            ..
+        } = &rule.then
+        else {
+            continue;
+        };
+        if set.iter().any(|name| stale_lives.contains(name)) {
+            for (position, role) in roles.iter().enumerate() {
+                blocked[position] |= set.contains(&role.name);
+            }
+        }
+    }
+    blocked
+}
+
+/// Whether the tasks that must be up first are.
+fn is_up(turn: &Turn, after: &After) -> bool {
+    let enough = |(name, least): &(crate::RoleName, u32)| {
+        let Some((position, role)) = turn.job.role(name) else {
+            return true;
+        };
+        let up = |&index: &u32| {
+            let done = turn
+                .memory
+                .roles
+                .get(name)
+                .is_some_and(|memory| memory.done.contains(index));
+            done || matches!(
+                turn.current(position, index).map(|seen| &seen.state),
+                Some(Seen::Running { ready: true })
+            )
+        };
+        (0..role.replicas).filter(up).count() >= *least as usize
+    };
+    if after.any {
+        after.roles.is_empty() || after.roles.iter().any(enough)
+    } else {
+        after.roles.iter().all(enough)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::policy::testing::{Bench, ended, ps, running, waiting, worker};
+    use crate::{Action, After, RoleName, Stamp, TaskId};
+
+    const FIRST: Stamp = Stamp { epoch: 0, attempt: 0 };
+
+    fn created(step: &crate::Step) -> Vec<TaskId> {
+        let create = |action: &Action| match action {
+            Action::Create { task, .. } => Some(task.clone()),
+            _ => None,
+        };
+        step.actions.iter().filter_map(create).collect()
+    }
+
+    #[test]
+    fn workers_wait_until_enough_parameter_servers_are_ready() {
+        let mut bench = Bench::ps_and_workers(2, 1);
+        bench.job.roles[1].after = Some(After {
+            roles: vec![(RoleName::new("ps"), 2)],
+            any: false,
+        });
+        assert_eq!(created(&bench.step(&[], 1)), [ps(0), ps(1)]);
+        let one = [running(ps(0), FIRST), waiting(ps(1), FIRST)];
+        assert_eq!(created(&bench.step(&one, 5)), []);
+        let both = [running(ps(0), FIRST), running(ps(1), FIRST)];
+        assert_eq!(created(&bench.step(&both, 9)), [worker(0)]);
+    }
+
+    #[test]
+    fn one_of_several_suffices_where_the_manifest_says_any() {
+        let mut bench = Bench::ps_and_workers(1, 1);
+        let names = vec![(RoleName::new("ps"), 1), (RoleName::new("nobody"), 1)];
+        bench.job.roles[1].after = Some(After {
+            roles: vec![(RoleName::new("ps"), 1)],
+            any: true,
+        });
+        assert_eq!(created(&bench.step(&[], 1)), [ps(0)]);
+        bench.job.roles[1].after = Some(After {
+            roles: names,
+            any: true,
+        });
+        assert_eq!(created(&bench.step(&[], 1)), [ps(0), worker(0)]);
+    }
+
+    #[test]
+    fn nothing_of_a_new_epoch_starts_while_the_old_one_lives() {
+        let bench = Bench::workers(2);
+        let mut memory = bench.memory();
+        memory.epoch = 1;
+        let old = [running(worker(1), FIRST)];
+        assert_eq!(created(&bench.step_with(Some(&memory), &old, 10)), []);
+        let dead = [ended(worker(1), FIRST, 143, 9)];
+        assert_eq!(created(&bench.step_with(Some(&memory), &dead, 10)), [worker(0)]);
+        assert_eq!(
+            created(&bench.step_with(Some(&memory), &[], 10)),
+            [worker(0), worker(1)]
+        );
+    }
+}

@@ -1,0 +1,111 @@
+//! Suspend and resume: nothing runs while the manifest says so.
+//!
+//! Suspending opens a new epoch at once, so that what it kills is never judged, however quickly it is resumed. A
+//! job that has never started has nothing to kill and stays in its first epoch.
+
+use super::Turn;
+use super::restart::{Keep, new_epoch};
+use crate::memory::Hold;
+use crate::step::Event;
+
+/// Follows the manifest's wish.
+pub fn hold_or_resume(turn: &mut Turn) {
+    match (turn.job.suspend, turn.memory.held) {
+        (true, None) if turn.memory.verdict.is_none() => hold(turn, Hold::Suspended),
+        (false, Some(Hold::Suspended)) => resume(turn),
+        _ => {}
+    }
+}
+
+/// Stops everything until further notice.
+pub fn hold(turn: &mut Turn, hold: Hold) {
+    turn.memory.held = Some(hold);
+    turn.drop_wake();
+    if turn.memory.started.is_some() {
+        new_epoch(turn, kept(turn, hold));
+    }
+    turn.events.push(Event::Held(hold));
+}
+
+/// Goes on. The deadline counts anew from here.
+pub fn resume(turn: &mut Turn) {
+    turn.memory.resumed |= turn.memory.started.is_some();
+    turn.memory.held = None;
+    turn.memory.started = Some(turn.now);
+    turn.events.push(Event::Resumed);
+}
+
+/// A mirrored job's tasks run together or not at all, so none of them stays done. An abort keeps every end.
+fn kept(turn: &Turn, hold: Hold) -> Keep {
+    match hold {
+        Hold::Aborted => Keep::Ended,
+        Hold::Suspended if turn.job.restarts_whole() => Keep::Nothing,
+        Hold::Suspended => Keep::Done,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::policy::testing::{Bench, ended, running, worker};
+    use crate::{Action, Event, Hold, How, Scope, Stamp, Then, Time};
+
+    const FIRST: Stamp = Stamp { epoch: 0, attempt: 0 };
+
+    #[test]
+    fn a_job_created_suspended_creates_nothing_and_stays_in_its_first_epoch() {
+        let mut bench = Bench::workers(2);
+        bench.job.suspend = true;
+        let step = bench.look(None, &crate::Observed::default(), 10);
+        assert_eq!(
+            (step.memory.held, step.memory.epoch, step.memory.started),
+            (Some(Hold::Suspended), 0, None)
+        );
+        assert!(step.actions.is_empty());
+        bench.job.suspend = false;
+        let resumed = bench.step_with(Some(&step.memory), &[], 50);
+        assert_eq!(
+            (resumed.memory.started, resumed.memory.resumed),
+            (Some(Time(50)), false)
+        );
+        assert!(resumed.events.contains(&Event::Resumed));
+    }
+
+    #[test]
+    fn what_suspending_kills_is_never_judged() {
+        let mut bench = Bench::workers(1).failing_then(How::Failed, Then::Finish(crate::Outcome::Failed));
+        let started = bench.step(&[running(worker(0), FIRST)], 10).memory;
+        bench.job.suspend = true;
+        let held = bench.step_with(Some(&started), &[running(worker(0), FIRST)], 20);
+        assert_eq!(held.memory.epoch, 1);
+        assert!(matches!(held.actions[..], [Action::Stop { .. }]));
+        bench.job.suspend = false;
+        let killed = ended(worker(0), FIRST, 143, 21);
+        let resumed = bench.step_with(Some(&held.memory), &[killed], 40);
+        assert_eq!(resumed.memory.verdict, None);
+        assert_eq!(resumed.memory.started, Some(Time(40)));
+        assert!(resumed.memory.resumed);
+    }
+
+    #[test]
+    fn what_has_succeeded_stays_done_unless_the_job_restarts_as_a_whole() {
+        for (scope, kept) in [(Scope::Task, true), (Scope::Job, false)] {
+            let mut bench = Bench::workers(2).failing_then(How::Failed, Then::Restart { scope, paid: true });
+            let mut memory = bench.memory();
+            memory.started = Some(Time(1));
+            memory.role(&worker(0).role).done.insert(0);
+            bench.job.suspend = true;
+            let held = bench.step_with(Some(&memory), &[], 20);
+            assert_eq!(held.memory.is_done(&worker(0)), kept);
+        }
+    }
+
+    #[test]
+    fn a_finished_job_ignores_it() {
+        let mut bench = Bench::workers(1);
+        let done = bench.step(&[ended(worker(0), FIRST, 0, 5)], 10).memory;
+        assert!(done.verdict.is_some());
+        bench.job.suspend = true;
+        let step = bench.step_with(Some(&done), &[], 20);
+        assert_eq!(step.memory, done);
+    }
+}

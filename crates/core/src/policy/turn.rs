@@ -1,0 +1,169 @@
+//! One call of `step` in progress: what is known, what has been decided, what follows.
+
+use std::sync::Arc;
+
+use super::{View, remember};
+use crate::job::{Job, RoleName, TaskId};
+use crate::memory::{Cause, Memory, Outcome, Verdict};
+use crate::observed::{Fixture, Observed, TaskSeen};
+use crate::step::{Action, Event, Oddity, Step};
+use crate::time::Time;
+
+/// Seconds after which a task whose instance is newer than memory is looked at again.
+const LOOK_AGAIN: u32 = 30;
+
+pub(crate) struct Turn<'a> {
+    pub job: &'a Job,
+    pub observed: &'a Observed,
+    pub view: View<'a>,
+    pub memory: Memory,
+    /// Never earlier than what memory knows to have passed.
+    pub now: Time,
+    pub actions: Vec<Action>,
+    pub events: Vec<Event>,
+    wake: Option<Time>,
+}
+
+impl<'a> Turn<'a> {
+    pub fn begin(job: &'a Job, memory: Option<&Memory>, observed: &'a Observed, now: Time) -> Self {
+        let mut events = Vec::new();
+        let memory = remember::recall(job, memory, observed, now, &mut events);
+        let held_at = memory.newest().max(now);
+        if held_at > now {
+            events.push(Event::Odd(Oddity::ClockBehind(held_at.since(now))));
+        }
+        let view = View::of(job, observed);
+        let mut turn = Self {
+            job,
+            observed,
+            view,
+            memory,
+            now: held_at,
+            actions: Vec::new(),
+            events,
+            wake: None,
+        };
+        remember::prune(&mut turn);
+        turn
+    }
+
+    pub fn end(mut self) -> Step {
+        let odd = self.newer_than_memory();
+        if !odd.is_empty() {
+            self.wake_at(self.now + LOOK_AGAIN);
+            self.events.extend(
+                odd.into_iter()
+                    .map(|task| Event::Odd(Oddity::NewerThanMemory(task))),
+            );
+        }
+        let Self {
+            memory,
+            actions,
+            events,
+            wake,
+            ..
+        } = self;
+        Step {
+            memory,
+            actions,
+            events,
+            wake,
+        }
+    }
+
+    /// Whether the job may go on: no verdict, no hold.
+    pub fn is_active(&self) -> bool {
+        self.memory.verdict.is_none() && self.memory.held.is_none()
+    }
+
+    /// Asks to be called again then; moments that have passed need no call.
+    pub fn wake_at(&mut self, at: Time) {
+        if at > self.now && self.wake.is_none_or(|earlier| at < earlier) {
+            self.wake = Some(at);
+        }
+    }
+
+    /// Gives the verdict, unless there is one: the first stands.
+    pub fn finish(&mut self, outcome: Outcome, cause: Cause) {
+        if self.memory.verdict.is_none() {
+            let verdict = Verdict {
+                outcome,
+                cause,
+                at: self.now,
+            };
+            self.memory.verdict = Some(verdict.clone());
+            self.events.push(Event::Finished(verdict));
+            self.wake = None;
+        }
+    }
+
+    /// Forgets what was to be waited for: something has been decided that overrides it.
+    pub fn drop_wake(&mut self) {
+        self.wake = None;
+    }
+
+    /// A foreign time, brought into what can be: not after now.
+    pub fn clamp(&self, at: Time) -> Time {
+        at.min(self.now)
+    }
+
+    /// The instance of a task that carries its current stamp.
+    pub fn current(&self, role: usize, index: u32) -> Option<&'a TaskSeen> {
+        let stamp = self.memory.stamp_of(&self.job.roles[role].name, index);
+        self.view
+            .instances(role, index)
+            .iter()
+            .copied()
+            .find(|seen| seen.stamp == stamp)
+    }
+
+    /// Whether an instance belongs to an earlier life than the current one of its task.
+    pub fn is_stale(&self, seen: &TaskSeen) -> bool {
+        seen.stamp < self.memory.stamp(&seen.id)
+    }
+
+    /// Whether an instance belongs to a life that memory knows nothing of: hands off.
+    pub fn is_newer(&self, seen: &TaskSeen) -> bool {
+        seen.stamp > self.memory.stamp(&seen.id)
+    }
+
+    pub fn settled(&self, role: &RoleName, index: u32) -> bool {
+        self.memory
+            .roles
+            .get(role)
+            .is_some_and(|role| role.done.contains(index) || role.failed.contains(index))
+    }
+
+    pub fn task(&self, role: usize, index: u32) -> TaskId {
+        TaskId {
+            role: self.job.roles[role].name.clone(),
+            index,
+        }
+    }
+
+    pub fn is_ready(&self, fixture: Fixture) -> bool {
+        self.observed.ready.contains(&fixture)
+    }
+
+    pub fn stop(&mut self, seen: &TaskSeen, force: bool) {
+        let instance = Arc::clone(&seen.instance);
+        self.actions.push(Action::Stop {
+            task: seen.id.clone(),
+            instance,
+            force,
+        });
+    }
+
+    /// Tasks with an instance newer than memory, each once, in order.
+    fn newer_than_memory(&self) -> Vec<TaskId> {
+        let mut odd: Vec<TaskId> = self
+            .view
+            .all()
+            .filter(|seen| self.is_newer(seen))
+            .map(|seen| seen.id.clone())
+            .collect();
+        odd.sort();
+        odd.dedup();
+        odd
+    }
+}

@@ -1,0 +1,350 @@
+//! Compact sets and maps over task indexes, so that memory stays small: `0-3,7` and `0-3:1,7:2`.
+//!
+//! Both keep their entries sorted, disjoint and merged, so equal contents are equal values and equal text.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A set of indexes, as inclusive ranges: `0-3,7`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Ranges(Vec<(u32, u32)>);
+
+impl Ranges {
+    /// Whether `index` is in the set.
+    #[must_use]
+    pub fn contains(&self, index: u32) -> bool {
+        let after = self.0.partition_point(|&(low, _)| low <= index);
+        after > 0 && self.0[after - 1].1 >= index
+    }
+
+    /// Adds one index.
+    pub fn insert(&mut self, index: u32) {
+        let at = self.0.partition_point(|&(low, _)| low <= index);
+        if at > 0 && self.0[at - 1].1 >= index {
+            return;
+        }
+        let joins_before = at > 0 && self.0[at - 1].1.checked_add(1) == Some(index);
+        let joins_after = at < self.0.len() && index.checked_add(1) == Some(self.0[at].0);
+        match (joins_before, joins_after) {
+            (true, true) => {
+                self.0[at - 1].1 = self.0[at].1;
+                self.0.remove(at);
+            }
+            (true, false) => self.0[at - 1].1 = index,
+            (false, true) => self.0[at].0 = index,
+            (false, false) => self.0.insert(at, (index, index)),
+        }
+    }
+
+    /// Takes one index out.
+    pub fn remove(&mut self, index: u32) {
+        let after = self.0.partition_point(|&(low, _)| low <= index);
+        let Some(at) = after.checked_sub(1) else { return };
+        let (low, high) = self.0[at];
+        if high < index {
+            return;
+        }
+        self.0.remove(at);
+        if index < high {
+            self.0.insert(at, (index + 1, high));
+        }
+        if low < index {
+            self.0.insert(at, (low, index - 1));
+        }
+    }
+
+    /// Forgets every index at or above `end`.
+    pub fn truncate(&mut self, end: u32) {
+        self.0.retain(|&(low, _)| low < end);
+        if let Some(last) = self.0.last_mut() {
+            last.1 = last.1.min(end.saturating_sub(1));
+        }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// How many indexes are in the set.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.0.iter().fold(0, |sum, &(low, high)| {
+            sum.saturating_add((high - low).saturating_add(1))
+        })
+    }
+
+    /// Whether nothing is in the set.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The indexes, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().flat_map(|&(low, high)| low..=high)
+    }
+}
+
+impl FromIterator<u32> for Ranges {
+    fn from_iter<I: IntoIterator<Item = u32>>(indexes: I) -> Self {
+        let mut set = Self::default();
+        for index in indexes {
+            set.insert(index);
+        }
+        set
+    }
+}
+
+/// A number for every index, zero unless said otherwise: `0-3:1,7:2`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Runs(Vec<(u32, u32, u32)>);
+
+impl Runs {
+    /// The number at `index`.
+    #[must_use]
+    pub fn get(&self, index: u32) -> u32 {
+        let after = self.0.partition_point(|&(low, _, _)| low <= index);
+        match after.checked_sub(1).map(|at| self.0[at]) {
+            Some((_, high, value)) if high >= index => value,
+            _ => 0,
+        }
+    }
+
+    /// Puts `value` at `index`.
+    pub fn set(&mut self, index: u32, value: u32) {
+        if self.get(index) == value {
+            return;
+        }
+        let mut at = self.0.partition_point(|&(low, _, _)| low <= index);
+        if at > 0 && self.0[at - 1].1 >= index {
+            at -= 1;
+            let (low, high, old) = self.0.remove(at);
+            if index < high {
+                self.0.insert(at, (index + 1, high, old));
+            }
+            if low < index {
+                self.0.insert(at, (low, index - 1, old));
+                at += 1;
+            }
+        }
+        if value > 0 {
+            self.0.insert(at, (index, index, value));
+            self.join(at);
+        }
+    }
+
+    /// Adds one to every index below `end`, and to none above.
+    pub fn add_one_below(&mut self, end: u32) {
+        for index in 0..end {
+            self.set(index, self.get(index).saturating_add(1));
+        }
+    }
+
+    /// Sets every number to zero.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Whether every number is zero.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The sum of all numbers.
+    #[must_use]
+    pub fn sum(&self) -> u64 {
+        self.0
+            .iter()
+            .map(|&(low, high, value)| (u64::from(high - low) + 1) * u64::from(value))
+            .sum()
+    }
+
+    /// Every index whose number is not zero, with it.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.0
+            .iter()
+            .flat_map(|&(low, high, value)| (low..=high).map(move |index| (index, value)))
+    }
+
+    /// Merges the entry at `at` with its neighbours where they touch and are equal.
+    fn join(&mut self, at: usize) {
+        if let Some(&(low, high, value)) = self.0.get(at + 1)
+            && value == self.0[at].2
+            && self.0[at].1.checked_add(1) == Some(low)
+        {
+            self.0[at].1 = high;
+            self.0.remove(at + 1);
+        }
+        if at > 0 && self.0[at - 1].2 == self.0[at].2 && self.0[at - 1].1.checked_add(1) == Some(self.0[at].0)
+        {
+            self.0[at - 1].1 = self.0[at].1;
+            self.0.remove(at);
+        }
+    }
+}
+
+/// Text that is not a set or map of indexes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a list of index ranges")]
+pub struct BadRanges(String);
+
+impl fmt::Display for Ranges {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, &(low, high)) in self.0.iter().enumerate() {
+            write_range(out, position, low, high)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Runs {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, &(low, high, value)) in self.0.iter().enumerate() {
+            write_range(out, position, low, high)?;
+            write!(out, ":{value}")?;
+        }
+        Ok(())
+    }
+}
+
+fn write_range(out: &mut fmt::Formatter<'_>, position: usize, low: u32, high: u32) -> fmt::Result {
+    if position > 0 {
+        out.write_str(",")?;
+    }
+    if low == high {
+        write!(out, "{low}")
+    } else {
+        write!(out, "{low}-{high}")
+    }
+}
+
+fn read_range(text: &str) -> Option<(u32, u32)> {
+    let (low, high) = match text.split_once('-') {
+        Some((low, high)) => (low.parse().ok()?, high.parse().ok()?),
+        None => (text.parse().ok()?, text.parse().ok()?),
+    };
+    (low <= high).then_some((low, high))
+}
+
+impl FromStr for Ranges {
+    type Err = BadRanges;
+
+    /// Reads what `Display` writes; anything unsorted, overlapping or unmerged is refused.
+    fn from_str(text: &str) -> Result<Self, BadRanges> {
+        let parts = || text.split(',').filter(|part| !part.is_empty());
+        let read: Option<Vec<_>> = parts().map(read_range).collect();
+        let read = Self(read.ok_or_else(|| BadRanges(text.into()))?);
+        let ordered = read
+            .0
+            .windows(2)
+            .all(|pair| pair[0].1.checked_add(1).is_some_and(|next| next < pair[1].0));
+        if ordered {
+            Ok(read)
+        } else {
+            Err(BadRanges(text.into()))
+        }
+    }
+}
+
+impl FromStr for Runs {
+    type Err = BadRanges;
+
+    /// Reads what `Display` writes; anything unsorted or overlapping is refused.
+    fn from_str(text: &str) -> Result<Self, BadRanges> {
+        let entry = |part: &str| {
+            let (range, value) = part.split_once(':')?;
+            let (low, high) = read_range(range)?;
+            let value: u32 = value.parse().ok()?;
+            (value > 0).then_some((low, high, value))
+        };
+        let read: Option<Vec<_>> = text
+            .split(',')
+            .filter(|part| !part.is_empty())
+            .map(entry)
+            .collect();
+        let read = Self(read.ok_or_else(|| BadRanges(text.into()))?);
+        let ordered = read.0.windows(2).all(|pair| pair[0].1 < pair[1].0);
+        if ordered {
+            Ok(read)
+        } else {
+            Err(BadRanges(text.into()))
+        }
+    }
+}
+
+macro_rules! text_form {
+    ($name:ty) => {
+        impl From<$name> for String {
+            fn from(value: $name) -> Self {
+                value.to_string()
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = BadRanges;
+
+            fn try_from(text: String) -> Result<Self, BadRanges> {
+                text.parse()
+            }
+        }
+    };
+}
+text_form!(Ranges);
+text_form!(Runs);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_merge_and_split() {
+        let mut set: Ranges = [0, 2, 1, 7, 3].into_iter().collect();
+        assert_eq!(set.to_string(), "0-3,7");
+        assert_eq!(set.len(), 5);
+        set.remove(2);
+        assert_eq!(set.to_string(), "0-1,3,7");
+        set.truncate(4);
+        assert_eq!(set.to_string(), "0-1,3");
+        assert!(set.contains(3) && !set.contains(2) && !set.contains(7));
+        set.truncate(0);
+        assert!(set.is_empty());
+    }
+
+    #[test]
+    fn runs_keep_equal_neighbours_together() {
+        let mut runs = Runs::default();
+        for (index, value) in [(0, 1), (2, 1), (1, 1), (7, 2), (3, 1)] {
+            runs.set(index, value);
+        }
+        assert_eq!(runs.to_string(), "0-3:1,7:2");
+        runs.set(2, 5);
+        assert_eq!(runs.to_string(), "0-1:1,2:5,3:1,7:2");
+        runs.set(2, 0);
+        assert_eq!(runs.to_string(), "0-1:1,3:1,7:2");
+        assert_eq!(runs.sum(), 5);
+        runs.add_one_below(3);
+        assert_eq!(runs.to_string(), "0-1:2,2-3:1,7:2");
+    }
+
+    #[test]
+    fn text_reads_back_and_nonsense_is_refused() {
+        for text in ["", "0", "0-3,7", "4294967295"] {
+            assert_eq!(text.parse::<Ranges>().unwrap().to_string(), text);
+        }
+        for text in ["x", "3-1", "0-3,2", "0,1", "-"] {
+            assert!(text.parse::<Ranges>().is_err(), "{text}");
+        }
+        for text in ["", "0:1", "0-3:1,7:2"] {
+            assert_eq!(text.parse::<Runs>().unwrap().to_string(), text);
+        }
+        for text in ["0", "0:0", "2:1,1:1", "0-1:x"] {
+            assert!(text.parse::<Runs>().is_err(), "{text}");
+        }
+    }
+}

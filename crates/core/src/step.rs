@@ -1,0 +1,164 @@
+//! The only decision maker.
+//!
+//! `step` learns what is new, decides, and only then derives actions: the difference between what memory wants and
+//! what is observed. It may be called at any time, any number of times, with the same or newer observations.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::job::{Job, TaskId};
+use crate::memory::{Hold, Memory, Verdict};
+use crate::observed::{Fixture, Observed, Stamp};
+use crate::policy::{
+    Turn, backoff, cleanup, deadline, elastic, gang, judge, orders, remember, startup, suspend, ttl,
+};
+use crate::rule::{How, Scope};
+use crate::time::Time;
+
+/// What follows from one look at a job.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Step {
+    /// First: persist this, if it differs from what was handed in. If that fails, drop the whole step.
+    pub memory: Memory,
+    /// Then: carry these out, in order; the first error ends the pass.
+    pub actions: Vec<Action>,
+    /// Then: tell these.
+    pub events: Vec<Event>,
+    /// Look again no later than this.
+    pub wake: Option<Time>,
+}
+
+/// Something a world is to do. Each can be repeated and is derived again if it was lost.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum Action {
+    /// Make a shared object, or make it right.
+    Ensure(Fixture),
+    /// Stop an instance and take it away.
+    Stop {
+        /// Of which task.
+        task: TaskId,
+        /// This one and no other.
+        instance: Arc<str>,
+        /// Without waiting for its node to agree.
+        force: bool,
+    },
+    /// Create an instance.
+    Create {
+        /// Of this task.
+        task: TaskId,
+        /// With this stamp.
+        stamp: Stamp,
+    },
+    /// Take a shared object away.
+    Remove(Fixture),
+    /// Take an order away that has been obeyed.
+    Answered(Arc<str>),
+    /// Delete the job itself.
+    DeleteJob,
+}
+
+/// Something that happened, for those who report.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum Event {
+    /// The job has started.
+    Started,
+    /// Nothing may run for now.
+    Held(Hold),
+    /// It goes on.
+    Resumed,
+    /// The end of one life has been answered.
+    TaskEnded {
+        /// Whose.
+        task: TaskId,
+        /// Of which life.
+        stamp: Stamp,
+        /// How.
+        how: How,
+        /// Its exit code, if somebody saw it.
+        code: Option<i32>,
+        /// By the rule at this position; none where no rule says anything.
+        rule: Option<u16>,
+    },
+    /// A rule would have restarted something, and no restart was left to pay for it.
+    Unpaid {
+        /// Whose end it was.
+        task: TaskId,
+        /// The rule passed over.
+        rule: u16,
+    },
+    /// Tasks are started again.
+    Restarting {
+        /// Which.
+        scope: Scope,
+        /// Because of this one, if it was one.
+        task: Option<TaskId>,
+        /// By the rule at this position; none for an order.
+        rule: Option<u16>,
+        /// Whether it drew on the budget.
+        paid: bool,
+        /// Not before.
+        not_before: Time,
+    },
+    /// The job has ended.
+    Finished(Verdict),
+    /// Something is not as it should be.
+    Odd(Oddity),
+}
+
+/// What is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum Oddity {
+    /// An instance is newer than memory: memory is stale or lost. The task is left alone.
+    NewerThanMemory(TaskId),
+    /// The memory handed in belongs to another job; it was not believed.
+    MemoryOfAnotherJob,
+    /// The memory handed in was written by a newer version; nothing was done.
+    MemoryOfAnotherFormat(u32),
+    /// The clock is behind memory by so many seconds.
+    ClockBehind(u64),
+}
+
+/// Decides what to do next. Total, deterministic, and the only place that decides.
+#[must_use]
+pub fn step(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) -> Step {
+    if let Some(newer) = memory.filter(|memory| memory.format > crate::memory::FORMAT) {
+        return hands_off(newer);
+    }
+    // 1. What is known.
+    let mut turn = Turn::begin(job, memory, observed, now);
+    remember::count_in_place(&mut turn);
+    remember::mark_born(&mut turn);
+    // 2. Decide: only memory changes, and killing means moving a stamp.
+    if turn.memory.verdict.is_none() && !observed.deleting {
+        orders::obey(&mut turn);
+        suspend::hold_or_resume(&mut turn);
+        if turn.is_active() {
+            startup::start(&mut turn);
+            judge::judge(&mut turn);
+            backoff::over_budget(&mut turn);
+            deadline::check(&mut turn);
+        }
+    }
+    // 3. Act: nothing is decided any more.
+    if !observed.deleting {
+        let wanted = startup::wanted(&mut turn);
+        gang::ensure(&mut turn, &wanted);
+        cleanup::stops(&mut turn);
+        elastic::creates(&mut turn, wanted);
+        gang::removes(&mut turn);
+        orders::answered(&mut turn);
+        ttl::expire(&mut turn);
+    }
+    turn.end()
+}
+
+/// A newer version of this program has been here: touch nothing, so that going back and forth is safe.
+fn hands_off(memory: &Memory) -> Step {
+    Step {
+        memory: memory.clone(),
+        actions: Vec::new(),
+        events: vec![Event::Odd(Oddity::MemoryOfAnotherFormat(memory.format))],
+        wake: None,
+    }
+}

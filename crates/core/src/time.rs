@@ -1,0 +1,37 @@
+//! Time as the core knows it: whole seconds, always handed in, never asked for.
+
+use std::fmt;
+use std::ops::Add;
+
+use serde::{Deserialize, Serialize};
+
+/// Whole seconds since 1970.
+///
+/// Kubernetes stores seconds; finer times would make "the status changed" true for ever, and the state space of
+/// the model checker explode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Time(pub u64);
+
+impl Time {
+    /// Seconds from `earlier` to `self`; zero when `earlier` is later.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl Add<u32> for Time {
+    type Output = Self;
+
+    /// Later by so many seconds; saturates instead of wrapping.
+    fn add(self, seconds: u32) -> Self {
+        Self(self.0.saturating_add(u64::from(seconds)))
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(out)
+    }
+}

@@ -1,0 +1,1 @@
+//! Rules and policies in plain words.
