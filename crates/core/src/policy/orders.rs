@@ -98,7 +98,7 @@ mod tests {
         assert!(first.actions.contains(&Action::Answered("a".into())));
         let second = bench.look(Some(&first.memory), &observed, 20);
         assert_eq!(second.memory.epoch, 1);
-        let gone = bench.look(Some(&second.memory), &observed(&[]), 30);
+        let gone = bench.look(Some(&second.memory), &crate::policy::testing::observed(&[]), 30);
         assert!(gone.memory.orders.is_empty());
     }
 
