@@ -1,0 +1,203 @@
+//! The tree that a document becomes.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::problem::Span;
+
+/// One value and its place in the text. Cloning is cheap: what is inside is shared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// The piece of text it was read from; for a value that came by an alias, where it was written.
+    pub span: Span,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What a value is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// Nothing.
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// Any other number; always finite.
+    Float(f64),
+    /// Text.
+    Text(Arc<str>),
+    /// A list.
+    List(Arc<[Node]>),
+    /// A map.
+    Map(Arc<Map>),
+}
+
+/// A map, in the order of the text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Map {
+    entries: Vec<Entry>,
+}
+
+/// One entry of a map.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The key, as text.
+    pub key: Arc<str>,
+    /// Where the key stands.
+    pub key_span: Span,
+    /// The value.
+    pub value: Node,
+}
+
+/// One step into a tree, for [`Node::at`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// The field of a map.
+    Field(&'a str),
+    /// The item of a list, from 0.
+    Index(usize),
+}
+
+impl<'a> From<&'a str> for Step<'a> {
+    fn from(name: &'a str) -> Self {
+        Self::Field(name)
+    }
+}
+
+impl From<usize> for Step<'_> {
+    fn from(index: usize) -> Self {
+        Self::Index(index)
+    }
+}
+
+impl Map {
+    pub(super) fn new(entries: Vec<Entry>) -> Self {
+        Self { entries }
+    }
+
+    /// The entries, in the order of the text.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The entry with this key.
+    #[must_use]
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| &*entry.key == key)
+    }
+
+    /// The value with this key.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.entry(key).map(|entry| &entry.value)
+    }
+}
+
+impl Node {
+    /// The value of a field, if this is a map and has it.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        self.as_map()?.get(key)
+    }
+
+    /// The node at the end of a path: `node.at(&["spec".into(), "tasks".into(), 0.into()])`.
+    #[must_use]
+    pub fn at(&self, path: &[Step<'_>]) -> Option<&Self> {
+        path.iter().try_fold(self, |node, step| match step {
+            Step::Field(name) => node.get(name),
+            Step::Index(index) => node.as_list()?.get(*index),
+        })
+    }
+
+    /// The text, if it is text.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        if let Kind::Text(text) = &self.kind {
+            Some(text)
+        } else {
+            None
+        }
+    }
+
+    /// The whole number, if it is one.
+    #[must_use]
+    pub fn as_int(&self) -> Option<i64> {
+        if let Kind::Int(value) = self.kind {
+            Some(value)
+        } else {
+            None
+        }
+    }
+
+    /// The boolean, if it is one.
+    #[must_use]
+    pub fn as_bool(&self) -> Option<bool> {
+        if let Kind::Bool(value) = self.kind {
+            Some(value)
+        } else {
+            None
+        }
+    }
+
+    /// The items, if it is a list.
+    #[must_use]
+    pub fn as_list(&self) -> Option<&[Self]> {
+        if let Kind::List(items) = &self.kind {
+            Some(items)
+        } else {
+            None
+        }
+    }
+
+    /// The map, if it is one.
+    #[must_use]
+    pub fn as_map(&self) -> Option<&Map> {
+        if let Kind::Map(map) = &self.kind {
+            Some(map)
+        } else {
+            None
+        }
+    }
+
+    /// Whether it is nothing.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.kind == Kind::Null
+    }
+
+    /// What it is, for a message: `text`, `a whole number`.
+    #[must_use]
+    pub fn describe(&self) -> &'static str {
+        match self.kind {
+            Kind::Null => "nothing",
+            Kind::Bool(_) => "a boolean",
+            Kind::Int(_) => "a whole number",
+            Kind::Float(_) => "a number",
+            Kind::Text(_) => "text",
+            Kind::List(_) => "a list",
+            Kind::Map(_) => "a map",
+        }
+    }
+
+    /// The same value as JSON, in the order of the text.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        match &self.kind {
+            Kind::Null => Value::Null,
+            Kind::Bool(value) => Value::Bool(*value),
+            Kind::Int(value) => Value::from(*value),
+            Kind::Float(value) => Value::from(*value),
+            Kind::Text(text) => Value::String(text.as_ref().to_owned()),
+            Kind::List(items) => Value::Array(items.iter().map(Self::to_json).collect()),
+            Kind::Map(map) => Value::Object(
+                map.entries()
+                    .iter()
+                    .map(|entry| (entry.key.as_ref().to_owned(), entry.value.to_json()))
+                    .collect(),
+            ),
+        }
+    }
+}
