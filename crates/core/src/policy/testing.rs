@@ -157,14 +157,6 @@ impl Bench {
         Memory::new(&self.job)
     }
 
-    pub fn observed(&self, tasks: &[TaskSeen]) -> Observed {
-        Observed {
-            tasks: tasks.to_vec(),
-            ready: vec![Fixture::Addresses],
-            ..Observed::default()
-        }
-    }
-
     pub fn look(&self, memory: Option<&Memory>, observed: &Observed, now: u64) -> Step {
         step(&self.job, memory, observed, Time(now))
     }
