@@ -101,7 +101,7 @@ fn dependencies(shell: &Shell, report: &mut Report) {
     }
 }
 
-/// `cargo xtask generate`: the list of files is in this crate's `tests/generated.rs`, where it can use our own crates
+/// `cargo xtask generate`: the list of files is in this crate's `tests/generated`, where it can use our own crates
 /// without making `cargo xtask` wait for them.
 pub fn generate(shell: &Shell, what: Generated) -> Result<bool, String> {
     let shell = match what {

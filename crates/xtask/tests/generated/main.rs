@@ -2,11 +2,13 @@
 //!
 //! The ordinary tests compare; `cargo xtask generate` writes. To add one, add a line to `generated()`.
 
+mod problems;
+
 use std::path::Path;
 
 /// Each generated file: where it lies in the repository, and what it must say.
 fn generated() -> Vec<(&'static str, String)> {
-    vec![]
+    vec![("docs/problems.md", problems::page())]
 }
 
 #[test]
