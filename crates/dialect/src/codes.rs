@@ -9,7 +9,7 @@
 //! | TY020–TY039 | the shape: fields, types, kinds |
 //! | TY040–TY079 | checks that every dialect shares |
 //! | TY080–TY099 | what a conversion cannot carry over |
-//! | TY100–      | one dialect's own |
+//! | TY100–      | one dialect's own: TFJob, TensorFlowTrainingJob from TY120, Volcano's Job from TY140 |
 
 use std::fmt;
 
@@ -232,7 +232,11 @@ this respect."
 ConvertChangesMeaning = 81 Warning "a field that means something slightly different" "\
 The nearest field of the other kind is used, but it does not mean exactly the same. The message says what differs."
 
-// ---- TY100–: one dialect's own ----------------------------------------------------------------------------------
+// ---- TY100–TY119: TFJob -----------------------------------------------------------------------------------------
+
+// ---- TY120–TY139: TensorFlowTrainingJob ------------------------------------------------------------------------
+
+// ---- TY140–TY159: Volcano's Job --------------------------------------------------------------------------------
 }
 
 impl Code {

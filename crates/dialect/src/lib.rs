@@ -12,12 +12,21 @@
 //! * [`document`] turns bytes into [`document::Document`]s; [`scalar`] says what a plain scalar means.
 //! * [`fields`] is how every dialect asks for typed fields; [`quantity`] reads `1500m` and `16Gi`.
 //! * [`pod_template`] checks a pod template and takes out of it what the job model needs.
+//! * [`read`](read::read) is the door: which dialect reads what; [`manifest`] is what comes out of it.
+//! * `compile` has the blocks that each dialect's rules are made of.
 //! * [`problem`] is what is wrong and where; [`codes`] is the table of everything that can be.
 
 pub mod codes;
+mod compile;
 pub mod document;
 pub mod fields;
+pub mod manifest;
 pub mod pod_template;
 pub mod problem;
 pub mod quantity;
+pub mod read;
 pub mod scalar;
+mod tfjob;
+
+pub use self::manifest::{Dialect, Item, OtherObject, ReadJob, Reading};
+pub use self::read::read;

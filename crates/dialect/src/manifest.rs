@@ -1,0 +1,159 @@
+//! What reading a file gives: jobs and the objects beside them, in the order of the text, and every problem.
+//!
+//! It stands at the end of the dialect's own way: after [`read`](crate::read::read) nothing asks for text any more,
+//! and after [`ReadJob::job`] nothing asks which dialect it was.
+
+mod metadata;
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use trainyard_core::Job;
+
+pub(crate) use self::metadata::{Metadata, OUR_PREFIX};
+use crate::document::Node;
+use crate::fields::Field;
+use crate::problem::{Problem, has_errors};
+
+/// Everything a source holds, and everything that is wrong with it.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// The jobs and the other objects, in the order of the text. A job with an error in it is missing.
+    pub items: Vec<Item>,
+    /// What is wrong, in the order of the text.
+    pub problems: Vec<Problem>,
+}
+
+impl Reading {
+    /// The jobs, in the order of the text.
+    pub fn jobs(&self) -> impl Iterator<Item = &ReadJob> {
+        self.items.iter().filter_map(|item| match item {
+            Item::Job(job) => Some(&**job),
+            Item::Other(_) => None,
+        })
+    }
+
+    /// Whether something in the source cannot be used.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
+        has_errors(&self.problems)
+    }
+}
+
+/// One object of a source.
+#[derive(Clone, Debug)]
+pub enum Item {
+    /// A job in one of our dialects.
+    Job(Box<ReadJob>),
+    /// Anything else: kept, and handed on to whoever needs it.
+    Other(OtherObject),
+}
+
+/// A job, and what only reports and conversions want to know of the manifest it came from.
+#[derive(Clone, Debug)]
+pub struct ReadJob {
+    /// In which dialect it is written.
+    pub dialect: Dialect,
+    /// Its `apiVersion`, as written.
+    pub api_version: Arc<str>,
+    /// What it means.
+    pub job: Job,
+    /// The object, as written.
+    pub node: Node,
+    /// Which document of the source it is in, from 0.
+    pub document: usize,
+    /// `generateName` was given: the name in `job` is a stand-in for one that the server will make.
+    pub generate_name: bool,
+    /// Somebody else is to run it (`managedBy`): it is read and shown, but not ours to act on.
+    pub managed_by: Option<Arc<str>>,
+}
+
+/// An object that is no job of ours.
+#[derive(Clone, Debug)]
+pub struct OtherObject {
+    /// Its `apiVersion`; empty if it has none.
+    pub api_version: Arc<str>,
+    /// Its `kind`; empty if it has none.
+    pub kind: Arc<str>,
+    /// Its name; empty if it has none.
+    pub name: Arc<str>,
+    /// Its namespace, if it says one.
+    pub namespace: Option<Arc<str>>,
+    /// The object, as written.
+    pub node: Node,
+    /// Which document of the source it is in, from 0.
+    pub document: usize,
+}
+
+/// The kinds of job there are readers for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum Dialect {
+    /// Kubeflow's `TFJob`.
+    TfJob,
+    /// T9k's `TensorFlowTrainingJob`.
+    TensorFlowTrainingJob,
+    /// Volcano's `Job`.
+    Volcano,
+}
+
+impl Dialect {
+    /// The `kind` of its manifests.
+    #[must_use]
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::TfJob => "TFJob",
+            Self::TensorFlowTrainingJob => "TensorFlowTrainingJob",
+            Self::Volcano => "Job",
+        }
+    }
+
+    /// The group of its `apiVersion`.
+    #[must_use]
+    pub fn group(self) -> &'static str {
+        match self {
+            Self::TfJob => "kubeflow.org",
+            Self::TensorFlowTrainingJob => "batch.tensorstack.dev",
+            Self::Volcano => "batch.volcano.sh",
+        }
+    }
+
+    /// The versions that are read, newest first.
+    #[must_use]
+    pub fn versions(self) -> &'static [&'static str] {
+        match self {
+            Self::TfJob => &["v1", "v1beta2", "v1beta1", "v1alpha2", "v1alpha1"],
+            Self::TensorFlowTrainingJob => &["v1beta1"],
+            Self::Volcano => &["v1alpha1"],
+        }
+    }
+}
+
+/// One object on its way to its dialect's reader.
+///
+/// A dialect is one function, `fn read(object: &Object<'_>) -> Option<ReadJob>`; it reports what is wrong to
+/// `object.root.problems` and may return a job all the same: one with errors is dropped by the caller.
+pub(crate) struct Object<'a> {
+    /// The whole object.
+    pub root: Field<'a>,
+    /// Its `apiVersion`, as written.
+    pub api_version: Arc<str>,
+    /// The version alone: `v1beta2`.
+    pub version: &'a str,
+    /// Which document of the source it is in, from 0.
+    pub document: usize,
+}
+
+impl Object<'_> {
+    /// The result of reading this object.
+    pub fn read_as(&self, dialect: Dialect, metadata: &Metadata<'_>, job: Job) -> ReadJob {
+        ReadJob {
+            dialect,
+            api_version: self.api_version.clone(),
+            job,
+            node: self.root.node.clone(),
+            document: self.document,
+            generate_name: metadata.generate_name,
+            managed_by: None,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! `metadata` of a job: the same in every dialect.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::codes::Code;
+use crate::fields::{Field, Fields};
+use crate::problem::{Problem, did_you_mean, shown};
+
+/// Our own annotations and labels begin with this.
+pub(crate) const OUR_PREFIX: &str = "trainyard.dev/";
+
+/// Fields that a server or a tool adds, and that mean nothing to us.
+const SERVER_FIELDS: &[&str] = &[
+    "clusterName",
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "finalizers",
+    "generation",
+    "managedFields",
+    "ownerReferences",
+    "resourceVersion",
+    "selfLink",
+];
+
+/// The five letters that a server adds to `generateName`; what stands for them before it has.
+const STAND_IN: &str = "xxxxx";
+
+/// What a job's `metadata` says.
+pub(crate) struct Metadata<'a> {
+    /// The job's name; a stand-in where only `generateName` is given, empty where neither is.
+    pub name: Arc<str>,
+    /// Whether the name is a stand-in.
+    pub generate_name: bool,
+    /// The namespace; `default` where none is given.
+    pub namespace: Arc<str>,
+    /// The UID, if a server has given one; otherwise empty.
+    pub uid: Arc<str>,
+    /// Labels.
+    pub labels: BTreeMap<Arc<str>, Arc<str>>,
+    /// Where problems with the name belong: the name itself, or the object.
+    pub place: Field<'a>,
+    annotations: Vec<(&'a Arc<str>, Field<'a>)>,
+}
+
+impl<'a> Metadata<'a> {
+    /// Reads `metadata` of the object whose fields these are.
+    pub fn read(root: &Field<'a>, fields: &mut Fields<'a>) -> Self {
+        let mut out = Self {
+            name: "".into(),
+            generate_name: false,
+            namespace: "default".into(),
+            uid: "".into(),
+            labels: BTreeMap::new(),
+            place: root.clone(),
+            annotations: Vec::new(),
+        };
+        let Some(mut metadata) = fields.require("metadata").and_then(|field| field.fields()) else {
+            return out;
+        };
+        out.read_name(&mut metadata);
+        if let Some(namespace) = metadata.text("namespace").filter(|text| !text.is_empty()) {
+            out.namespace = namespace.clone();
+        }
+        if let Some(uid) = metadata.text("uid") {
+            out.uid = uid.clone();
+        }
+        if let Some(mut labels) = metadata.map("labels") {
+            let label = |(key, value): (&Arc<str>, Field<'_>)| Some((key.clone(), value.text()?.clone()));
+            out.labels = labels.entries().into_iter().filter_map(label).collect();
+        }
+        if let Some(mut annotations) = metadata.map("annotations") {
+            out.annotations = annotations.entries();
+            out.annotations.retain(|(_, value)| value.text().is_some());
+        }
+        metadata.skip(SERVER_FIELDS);
+        metadata.finish();
+        out
+    }
+
+    fn read_name(&mut self, metadata: &mut Fields<'a>) {
+        let name = metadata.get("name");
+        let prefix = metadata.get("generateName");
+        let given = |field: &Field<'a>| field.text().filter(|text| !text.is_empty()).cloned();
+        if let Some(field) = name {
+            self.name = given(&field).unwrap_or_default();
+            self.place = field;
+        } else if let Some(field) = prefix {
+            self.name = format!("{}{STAND_IN}", given(&field).unwrap_or_default()).into();
+            self.generate_name = true;
+            self.place = field;
+        } else {
+            let missing = metadata.problem(Code::MissingField, "the job has no name");
+            let problem = missing.hint("add `name`, or `generateName` for a new name each time");
+            metadata.problems().report(problem.label("needs `name`"));
+        }
+    }
+
+    /// The annotation with this key.
+    pub fn annotation(&self, key: &str) -> Option<&Field<'a>> {
+        self.annotations
+            .iter()
+            .find(|(name, _)| &***name == key)
+            .map(|(_, field)| field)
+    }
+
+    /// Reports every annotation of ours that is not in `known`: a slip there would silently do nothing.
+    pub fn check_our_annotations(&self, known: &[&str]) {
+        for (key, field) in &self.annotations {
+            if !key.starts_with(OUR_PREFIX) || known.contains(&&***key) {
+                continue;
+            }
+            let place = field.problems.place(Some(field.at), &field.path);
+            let message = format!("unknown annotation `{}`", shown(key));
+            let problem = Problem::new(Code::UnknownField, place, message).found(key);
+            field
+                .problems
+                .report(problem.maybe_hint(did_you_mean(key, known.iter().copied())));
+        }
+    }
+}
