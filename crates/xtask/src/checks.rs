@@ -27,16 +27,24 @@ const EVERYTHING: [&str; 2] = ["--workspace", "--all-features"];
 /// `cargo xtask test`: everything, cheapest first, going on after a failure.
 pub fn test(shell: &Shell, flags: &Flags) -> Result<bool, String> {
     let mut report = Report::new(flags.verbose);
-    tools::components(shell)?;
+    report.tool("rustfmt and clippy", || tools::components(shell));
     report.step("format", || shell.quiet("cargo", &["fmt", "--all", "--check"]));
     report.step("clippy", || clippy(shell));
-    report.step("tests, doc tests, generated files", || tests(shell));
+    let kubectl = report.tool("kubectl", || tools::kubectl(shell));
+    report.step("tests, doc tests, generated files", || {
+        tests(shell, kubectl.as_deref())
+    });
     if !flags.quick {
         for member in workspace::members(shell.root())? {
             report.step(&format!("{} alone", member.name), || alone(shell, &member));
         }
         report.step("documentation", || documentation(shell));
-        dependencies(shell, &mut report);
+        if let Some(deny) = report.tool("cargo-deny", || tools::cargo_deny(shell)) {
+            report.step("bans, licences, sources", || {
+                shell.quiet(&deny, &["--all-features", "check", "bans", "licenses", "sources"])
+            });
+            report.judged("advisories", || advisories::check(shell, &deny));
+        }
     }
     Ok(report.finish())
 }
@@ -54,14 +62,14 @@ fn clippy(shell: &Shell) -> Result<Ended, String> {
 }
 
 /// The tests, with their output shown as it comes. Doc tests are among them, and so are the generated files.
-fn tests(shell: &Shell) -> Result<Ended, String> {
-    let kubectl = tools::kubectl(shell)?;
-    let arguments = [&["test", "--no-fail-fast"], &EVERYTHING[..]].concat();
+fn tests(shell: &Shell, kubectl: Option<&Path>) -> Result<Ended, String> {
     // A snapshot that differs fails; it is never written by a test run.
-    shell
-        .with("KUBECTL", kubectl)
-        .with("INSTA_UPDATE", "no")
-        .show("cargo", &arguments)
+    let shell = shell.with("INSTA_UPDATE", "no");
+    let shell = match kubectl {
+        Some(kubectl) => shell.with("KUBECTL", kubectl),
+        None => shell,
+    };
+    shell.show("cargo", &[&["test", "--no-fail-fast"], &EVERYTHING[..]].concat())
 }
 
 /// A crate compiled by itself, with and without its features, cannot lean on what another one switches on. This is
@@ -87,18 +95,6 @@ fn documentation(shell: &Shell) -> Result<Ended, String> {
         "doc",
         &[&EVERYTHING[..], &["--no-deps"]].concat(),
     )
-}
-
-fn dependencies(shell: &Shell, report: &mut Report) {
-    match tools::cargo_deny(shell) {
-        Ok(deny) => {
-            report.step("bans, licences, sources", || {
-                shell.quiet(&deny, &["--all-features", "check", "bans", "licenses", "sources"])
-            });
-            report.judged("advisories", || advisories::check(shell, &deny));
-        }
-        Err(problem) => report.step("cargo-deny", || Err(problem)),
-    }
 }
 
 /// `cargo xtask generate`: the list of files is in this crate's `tests/generated`, where it can use our own crates

@@ -59,6 +59,25 @@ impl Report {
         self.steps.push((name.to_owned(), outcome, took));
     }
 
+    /// Finds a tool, or installs it, which may take minutes. Without it the checks go on as far as they can.
+    pub fn tool<T>(&mut self, name: &str, find: impl FnOnce() -> Result<T, String>) -> Option<T> {
+        let started = Instant::now();
+        let found = find();
+        let took = started.elapsed();
+        let outcome = match &found {
+            Ok(_) => Outcome::Passed,
+            Err(problem) => {
+                println!("[{}] {name}: FAILED: {problem}", clock(self.started.elapsed()));
+                Outcome::Failed
+            }
+        };
+        // A tool that was there is not worth a line.
+        if outcome == Outcome::Failed || took > Duration::from_secs(5) {
+            self.steps.push((name.to_owned(), outcome, took));
+        }
+        found.ok()
+    }
+
     /// Prints the summary; whether nothing failed.
     pub fn finish(self) -> bool {
         let width = self
@@ -129,6 +148,18 @@ mod tests {
     fn a_program_that_cannot_be_started_fails() {
         let mut report = Report::new(false);
         report.step("missing", || Err("cannot start".to_owned()));
+        assert!(!report.finish());
+    }
+
+    #[test]
+    fn a_missing_tool_fails_the_whole_and_one_that_is_there_is_not_mentioned() {
+        let mut report = Report::new(false);
+        assert_eq!(report.tool("there", || Ok(1)), Some(1));
+        assert!(report.steps.is_empty());
+        assert_eq!(
+            report.tool::<u8>("missing", || Err("no network".to_owned())),
+            None
+        );
         assert!(!report.finish());
     }
 
