@@ -5,12 +5,17 @@
 //! documents say is the business of the stages after it.
 
 mod build;
+mod json;
+mod kubectl;
 mod node;
 mod source;
+mod syntax;
 mod yaml;
 
 use std::sync::Arc;
 
+use self::build::Builder;
+use self::json::Start;
 pub use self::node::{Entry, Kind, Map, Node, Step};
 pub use self::source::Source;
 use crate::problem::{Problem, tidy};
@@ -72,6 +77,19 @@ fn gather_objects<'a>(
 /// and does not hide the ones before and after it.
 #[must_use]
 pub fn parse(source: &Source) -> (Vec<Document>, Vec<Problem>) {
-    let (documents, problems) = yaml::parse(source);
-    (documents, tidy(problems))
+    let mut builder = Builder::new(source);
+    let mut documents = Vec::new();
+    let rest = if json::looks_like_json(&source.text) {
+        json::parse(source, &mut builder, &mut documents)
+    } else {
+        Some(Start {
+            line: 1,
+            column: 1,
+            byte: 0,
+        })
+    };
+    if let Some(start) = rest {
+        yaml::parse(source, start, &mut builder, &mut documents);
+    }
+    (documents, tidy(builder.problems))
 }

@@ -122,7 +122,9 @@ fn dotted(text: &str) -> Scalar<'_> {
     match text {
         ".inf" | ".Inf" | ".INF" => Scalar::Float(f64::INFINITY),
         ".nan" | ".NaN" | ".NAN" => Scalar::Float(f64::NAN),
-        _ => float(text).map_or(Scalar::Text(Cow::Borrowed(text)), Scalar::Float),
+        _ => between_digits(text)
+            .and_then(|plain| float(&plain))
+            .map_or(Scalar::Text(Cow::Borrowed(text)), Scalar::Float),
     }
 }
 
@@ -141,6 +143,20 @@ fn number(text: &str) -> Scalar<'_> {
         .or_else(|| float(&plain).map(Scalar::Float))
         .or_else(|| odd_binary(&plain))
         .unwrap_or(Scalar::Text(Cow::Borrowed(text)))
+}
+
+/// The text without underscores, if each stands between two digits: Go allows no others.
+fn between_digits(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains('_') {
+        return Some(Cow::Borrowed(text));
+    }
+    let digit = |at: Option<&u8>| at.is_some_and(u8::is_ascii_digit);
+    let bytes = text.as_bytes();
+    let fits =
+        |at: usize| bytes[at] != b'_' || digit(bytes.get(at.wrapping_sub(1))) && digit(bytes.get(at + 1));
+    (0..bytes.len())
+        .all(fits)
+        .then(|| Cow::Owned(text.replace('_', "")))
 }
 
 /// Go's `ParseInt` and then `ParseUint` with base 0: a prefix or a leading zero chooses the base.

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Entry, Kind, MOST_BYTES, MOST_LEVELS, MOST_NODES, Map, Node, Source};
+use super::{Document, Entry, Kind, MOST_BYTES, MOST_DOCUMENTS, MOST_LEVELS, MOST_NODES, Map, Node, Source};
 use crate::codes::Code;
 use crate::problem::{Place, Problem, Span, shown};
 
@@ -28,6 +28,13 @@ pub(super) enum Found {
     Broken,
 }
 
+/// How far a builder had come.
+#[derive(Clone, Copy)]
+pub(super) struct Mark {
+    problems: usize,
+    nodes: usize,
+}
+
 /// How much a value holds, so that an alias is charged what it stands for.
 #[derive(Clone, Copy, Default)]
 struct Weight {
@@ -39,6 +46,8 @@ struct Weight {
 struct Anchored {
     node: Node,
     weight: Weight,
+    /// What it is as a key: `1e6` is another text as a key than as a value.
+    key: Option<Arc<str>>,
 }
 
 enum Shape {
@@ -81,7 +90,10 @@ enum Written {
 
 pub(super) struct Builder<'s> {
     source: &'s Source,
+    /// The number of the current document; empty documents have none.
     document: usize,
+    /// How many documents have begun, empty ones too.
+    begun: usize,
     frames: Vec<Frame>,
     root: Option<Node>,
     anchors: HashMap<usize, Anchored>,
@@ -98,6 +110,7 @@ impl<'s> Builder<'s> {
         Self {
             source,
             document: 0,
+            begun: 0,
             frames: Vec::new(),
             root: None,
             anchors: HashMap::new(),
@@ -107,22 +120,57 @@ impl<'s> Builder<'s> {
         }
     }
 
-    /// Begins the document with this index.
-    pub(super) fn begin(&mut self, document: usize) {
+    /// What [`Self::undo`] goes back to.
+    pub(super) fn mark(&self) -> Mark {
+        Mark {
+            problems: self.problems.len(),
+            nodes: self.nodes,
+        }
+    }
+
+    /// Forgets the current document and everything said about it.
+    pub(super) fn undo(&mut self, mark: Mark) {
         self.abandon();
-        self.document = document;
+        self.problems.truncate(mark.problems);
+        self.nodes = mark.nodes;
+    }
+
+    /// Begins a document.
+    pub(super) fn begin(&mut self, span: Span) -> Result<(), Stop> {
+        self.begun += 1;
+        if self.begun > MOST_DOCUMENTS {
+            let message = format!("the source holds more than {MOST_DOCUMENTS} documents");
+            self.problem(Code::TooManyDocuments, span, message);
+            return Err(Stop);
+        }
+        Ok(())
+    }
+
+    /// Ends a document that could not be read to its end.
+    pub(super) fn fail(&mut self) {
+        self.abandon();
+        self.document += 1;
     }
 
     /// Forgets what has been read of the current document.
-    pub(super) fn abandon(&mut self) {
+    fn abandon(&mut self) {
         self.frames.clear();
         self.root = None;
         self.anchors.clear();
     }
 
-    /// The finished document.
-    pub(super) fn finish(&mut self) -> Option<Node> {
-        self.root.take()
+    /// Ends a document. One that holds nothing at all is not counted, as in kubectl.
+    pub(super) fn finish(&mut self) -> Option<Document> {
+        let root = self.root.take().filter(|root| !root.is_null());
+        self.abandon();
+        let root = root?;
+        let document = Document {
+            source: self.source.name.clone(),
+            index: self.document,
+            root,
+        };
+        self.document += 1;
+        Some(document)
     }
 
     /// Whether the next node is the key of a map.
@@ -182,21 +230,25 @@ impl<'s> Builder<'s> {
         path.to_string()
     }
 
-    pub(super) fn scalar(&mut self, found: Found, anchor: usize, span: Span) -> Result<(), Stop> {
+    /// Remembers a scalar for its aliases, which may use it as a value and as a key.
+    pub(super) fn anchor_scalar(
+        &mut self,
+        anchor: usize,
+        value: Option<Kind>,
+        key: Option<Arc<str>>,
+        span: Span,
+    ) {
+        let kind = value.unwrap_or(Kind::Null);
+        let weight = weight_of(&kind);
+        let node = Node { span, kind };
+        self.anchors.insert(anchor, Anchored { node, weight, key });
+    }
+
+    pub(super) fn scalar(&mut self, found: Found, span: Span) -> Result<(), Stop> {
         self.count(1, span)?;
         let kind = match found {
             Found::Value(kind) => kind,
             Found::Key(key) => {
-                if anchor != 0 {
-                    self.keep_anchor(
-                        anchor,
-                        &Node {
-                            span,
-                            kind: Kind::Text(Arc::clone(&key)),
-                        },
-                        Weight::default(),
-                    );
-                }
                 self.set_key(KeyState::Own(key, span));
                 return Ok(());
             }
@@ -210,21 +262,8 @@ impl<'s> Builder<'s> {
             }
             Found::Broken => Kind::Null,
         };
-        let bytes = if let Kind::Text(text) = &kind {
-            text.len()
-        } else {
-            0
-        };
-        let node = Node { span, kind };
-        let weight = Weight {
-            nodes: 1,
-            bytes,
-            levels: 0,
-        };
-        if anchor != 0 {
-            self.keep_anchor(anchor, &node, weight);
-        }
-        self.put(node, weight, Written::Here);
+        let weight = weight_of(&kind);
+        self.put(Node { span, kind }, weight, Written::Here);
         Ok(())
     }
 
@@ -289,21 +328,29 @@ impl<'s> Builder<'s> {
             .min(u32::try_from(self.source.text.len()).unwrap_or(u32::MAX));
         let node = Node { span, kind };
         if anchor != 0 {
-            self.keep_anchor(anchor, &node, weight);
+            let node = node.clone();
+            self.anchors.insert(
+                anchor,
+                Anchored {
+                    node,
+                    weight,
+                    key: None,
+                },
+            );
         }
         self.put(node, weight, Written::Here);
     }
 
     pub(super) fn alias(&mut self, anchor: usize, span: Span) -> Result<(), Stop> {
-        let Some(Anchored { node, weight }) = self.anchors.get(&anchor) else {
+        let Some(Anchored { node, weight, key }) = self.anchors.get(&anchor) else {
             self.problem(
                 Code::BadAlias,
                 span,
                 "this alias stands for the value that contains it",
             );
-            return self.scalar(Found::Broken, 0, span);
+            return self.scalar(Found::Broken, span);
         };
-        let (node, weight) = (node.clone(), *weight);
+        let (node, weight, key) = (node.clone(), *weight, key.clone());
         self.count(weight.nodes.max(1), span)?;
         self.aliased = self.aliased.saturating_add(weight.bytes);
         if self.aliased > MOST_BYTES {
@@ -314,7 +361,10 @@ impl<'s> Builder<'s> {
         if self.frames.len() + weight.levels > MOST_LEVELS {
             return Err(self.too_deep(span));
         }
-        self.put(node, weight, Written::ByAlias);
+        match key {
+            Some(key) if self.wants_key() => self.set_key(KeyState::Own(key, span)),
+            _ => self.put(node, weight, Written::ByAlias),
+        }
         Ok(())
     }
 
@@ -334,16 +384,6 @@ impl<'s> Builder<'s> {
         );
         self.problem(Code::TooManyNodes, span, message);
         Err(Stop)
-    }
-
-    fn keep_anchor(&mut self, anchor: usize, node: &Node, weight: Weight) {
-        self.anchors.insert(
-            anchor,
-            Anchored {
-                node: node.clone(),
-                weight,
-            },
-        );
     }
 
     fn set_key(&mut self, state: KeyState) {
@@ -380,22 +420,14 @@ impl<'s> Builder<'s> {
         }
     }
 
-    /// A list, a map or an alias in the place of a key.
+    /// A list or map in the place of a key, or an alias of something that cannot be one.
     fn value_as_key(&mut self, node: &Node) {
-        let state = match &node.kind {
-            Kind::Text(text) => KeyState::Own(Arc::clone(text), node.span),
-            Kind::Bool(value) => KeyState::Own(value.to_string().into(), node.span),
-            Kind::Int(value) => KeyState::Own(value.to_string().into(), node.span),
-            _ => {
-                self.problem(
-                    Code::BadKey,
-                    node.span,
-                    format!("{} cannot be a key", node.describe()),
-                );
-                KeyState::Broken
-            }
-        };
-        self.set_key(state);
+        self.problem(
+            Code::BadKey,
+            node.span,
+            format!("{} cannot be a key", node.describe()),
+        );
+        self.set_key(KeyState::Broken);
     }
 
     fn own(&mut self, entry: Entry) {
@@ -490,6 +522,19 @@ impl<'s> Builder<'s> {
                     .hint("put `<<` first in the map, so that its own keys win")
             });
         }
+    }
+}
+
+fn weight_of(scalar: &Kind) -> Weight {
+    let bytes = if let Kind::Text(text) = scalar {
+        text.len()
+    } else {
+        0
+    };
+    Weight {
+        nodes: 1,
+        bytes,
+        levels: 0,
     }
 }
 

@@ -2,72 +2,107 @@
 
 use std::borrow::Cow;
 
-use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span as EventSpan, Tag as EventTag};
+use granit_parser::{
+    ErrorKind, Event, Marker, Parser, ScalarStyle, ScanError, Span as EventSpan, Tag as EventTag,
+};
 
 use super::build::{Builder, Found, Stop};
-use super::{Document, Kind, MOST_DOCUMENTS, MOST_LEVELS, Source};
+use super::json::Start;
+use super::kubectl::{Refusal, Watch};
+use super::{Document, Kind, MOST_LEVELS, Source};
 use crate::codes::Code;
-use crate::problem::{Problem, Span, shown};
+use crate::problem::{Span, shown};
 use crate::scalar::{self, Scalar, Tag};
 
 /// What `!!` stands for.
 const YAML_TAGS: &str = "tag:yaml.org,2002:";
 
-/// Reads every document of `source`.
-pub(super) fn parse(source: &Source) -> (Vec<Document>, Vec<Problem>) {
+/// Reads every document of `source` from `start` on.
+pub(super) fn parse<'s>(
+    source: &'s Source,
+    start: Start,
+    builder: &mut Builder<'s>,
+    documents: &mut Vec<Document>,
+) {
     let options = granit_parser::options! {
         emit_comments: false,
         emit_unresolved_aliases: true,
+        emit_anchor_events: true,
         flow_nesting_limit: MOST_LEVELS,
         block_nesting_limit: MOST_LEVELS,
     };
-    let mut parser = Parser::new_from_str_with_options(&source.text, options);
+    let Some(text) = source.text.get(start.byte..) else {
+        return;
+    };
+    let mut parser = Parser::new_from_str_with_options(text, options);
+    let watch = Watch::new(&source.text, start.byte);
     let mut reader = Reader {
         source,
-        builder: Builder::new(source),
-        documents: Vec::new(),
+        start,
+        builder,
+        documents,
+        watch,
+        begun: 0,
     };
+    if reader.documents.len() > 1 {
+        let message = "kubectl reads a source that begins with two JSON objects as JSON to its end";
+        reader.refused(
+            here(start),
+            message,
+            "put `---` between all of them, or use JSON throughout",
+        );
+    }
     loop {
         match parser.next_event() {
             None | Some(Ok((Event::StreamEnd, _))) => break,
             Some(Ok((event, span))) => {
-                if let Err(Stop) = reader.take(event, compact(&span)) {
+                let span = reader.span(&span);
+                if let Some(Refusal { span, message, hint }) = reader.watch.look(&event, span) {
+                    reader.refused(span, message, hint);
+                }
+                if let Err(Stop) = reader.take(event, span) {
                     break;
                 }
             }
             Some(Err(error)) => {
                 reader.syntax(&error);
-                reader.builder.abandon();
+                reader.builder.fail();
                 if !matches!(parser.proceed_next_document(), Ok(true)) {
                     break;
                 }
             }
         }
     }
-    (reader.documents, reader.builder.problems)
 }
 
-struct Reader<'s> {
+struct Reader<'r, 's> {
     source: &'s Source,
-    builder: Builder<'s>,
-    documents: Vec<Document>,
+    start: Start,
+    builder: &'r mut Builder<'s>,
+    documents: &'r mut Vec<Document>,
+    watch: Watch<'s>,
+    /// Documents begun by this reader.
+    begun: usize,
 }
 
-impl Reader<'_> {
+impl Reader<'_, '_> {
     fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), Stop> {
         match event {
-            Event::DocumentStart(..) => {
-                self.builder.begin(self.documents.len());
-                if self.documents.len() >= MOST_DOCUMENTS {
-                    let message = format!("the source holds more than {MOST_DOCUMENTS} documents");
-                    self.builder.problem(Code::TooManyDocuments, span, message);
-                    return Err(Stop);
+            Event::DocumentStart(explicit, _) => {
+                self.begun += 1;
+                self.builder.begin(span)?;
+                if !explicit && self.begun > 1 {
+                    let message = "kubectl never reads what stands between `...` and the next `---`";
+                    self.builder
+                        .problem_with(Code::AfterDocumentEnd, span, message, |problem| {
+                            problem.hint("begin the document with `---`")
+                        });
                 }
             }
-            Event::DocumentEnd => self.finish(),
+            Event::DocumentEnd => self.documents.extend(self.builder.finish()),
             Event::Scalar(text, style, anchor, tag) => {
-                let found = self.scalar(&text, style, tag.as_deref(), span);
-                self.builder.scalar(found, anchor, span)?;
+                let found = self.scalar(&text, style, anchor, tag.as_deref(), span);
+                self.builder.scalar(found, span)?;
             }
             Event::SequenceStart(_, anchor, tag) => {
                 self.collection_tag(tag.as_deref(), span);
@@ -81,41 +116,51 @@ impl Reader<'_> {
             Event::Alias(anchor) => self.builder.alias(anchor, span)?,
             Event::UnresolvedAlias(name) => {
                 let message = format!("nothing is marked `&{}` before this alias", shown(&name));
-                self.builder.problem(Code::BadAlias, span, message);
-                self.builder.scalar(Found::Broken, 0, span)?;
+                self.builder
+                    .problem_with(Code::BadAlias, span, message, |problem| {
+                        let colon = name
+                            .ends_with(':')
+                            .then(|| "put a space before the colon".to_owned());
+                        problem.maybe_hint(colon)
+                    });
+                self.builder.scalar(Found::Broken, span)?;
             }
             _ => {}
         }
         Ok(())
     }
 
-    fn finish(&mut self) {
-        if let Some(root) = self.builder.finish()
-            && !root.is_null()
-        {
-            let index = self.documents.len();
-            self.documents.push(Document {
-                source: self.source.name.clone(),
-                index,
-                root,
-            });
-        }
+    fn refused(&mut self, span: Span, message: impl Into<String>, hint: &str) {
+        self.builder
+            .problem_with(Code::KubectlRefuses, span, message, |problem| problem.hint(hint));
     }
 
     /// What a scalar means, by its style and tag.
-    fn scalar(&mut self, text: &str, style: ScalarStyle, tag: Option<&EventTag>, span: Span) -> Found {
+    fn scalar(
+        &mut self,
+        text: &str,
+        style: ScalarStyle,
+        anchor: usize,
+        tag: Option<&EventTag>,
+        span: Span,
+    ) -> Found {
         let plain = style == ScalarStyle::Plain;
+        if text == "<<" && self.builder.wants_key() && tag.map_or(plain, is_merge_tag) {
+            return Found::Merge;
+        }
         let resolved = match tag {
-            None if !plain => Scalar::Text(Cow::Borrowed(text)),
-            None if text == "<<" && self.builder.wants_key() => return Found::Merge,
-            None => scalar::resolve(text),
-            // The lone `!` says "not a special value" in YAML's words; kubectl resolves the text all the same.
-            Some(tag) if tag.original() == "!" => scalar::resolve(text),
+            None if plain => scalar::resolve(text),
+            None => Scalar::Text(Cow::Borrowed(text)),
             Some(tag) => match self.tagged(tag, text, span) {
                 Some(found) => found,
                 None => return Found::Broken,
             },
         };
+        if anchor != 0 {
+            let value = resolved.clone().into_value().map(kind);
+            let key = resolved.clone().into_key().map(|key| key.as_ref().into());
+            self.builder.anchor_scalar(anchor, value, key, span);
+        }
         if self.builder.wants_key() {
             return self.key(resolved, text, span);
         }
@@ -132,6 +177,10 @@ impl Reader<'_> {
             .suffix_in_namespace(YAML_TAGS)
             .and_then(|name| Tag::named(&name))
         else {
+            // The lone `!` says "plain text", which is what it gets.
+            if tag.original() == "!" {
+                return Some(Scalar::Text(Cow::Borrowed(text)));
+            }
             let name = shown(&tag.original());
             let message = format!("the tag `{name}` has no meaning here; the value is taken as text");
             self.builder.problem(Code::TagIgnored, span, message);
@@ -174,16 +223,12 @@ impl Reader<'_> {
     }
 
     fn syntax(&mut self, error: &ScanError) {
-        let marker = error.marker();
-        let at = marker.byte_offset().unwrap_or(0).min(self.source.text.len());
+        let at = self.start.byte + error.marker().byte_offset().unwrap_or(0);
         let character = self.source.text.get(at..).and_then(|rest| rest.chars().next());
-        let end = at + character.filter(|c| *c != '\n').map_or(0, char::len_utf8);
-        let span = Span {
-            line: narrow(marker.line()),
-            column: narrow(marker.col() + 1),
-            start: narrow(at),
-            end: narrow(end),
-        };
+        let width = character
+            .filter(|c| !matches!(c, '\n' | '\r'))
+            .map_or(0, char::len_utf8);
+        let span = self.place(error.marker(), at, at + width);
         if *error.kind() == ErrorKind::RecursionLimitExceeded {
             let message = format!("lists and maps are nested more than {MOST_LEVELS} levels deep");
             self.builder.problem(Code::TooDeep, span, message);
@@ -196,9 +241,50 @@ impl Reader<'_> {
             );
             self.builder.problem(Code::ControlCharacter, span, message);
         } else {
-            self.builder.problem(Code::Syntax, span, error.info());
+            let (message, hint) = super::syntax::words(error.kind());
+            self.builder.problem_with(Code::Syntax, span, message, |problem| {
+                problem.maybe_hint(hint.map(str::to_owned))
+            });
         }
     }
+
+    /// The parser's span is nine times as large as ours, and counts from where it began.
+    fn span(&self, span: &EventSpan) -> Span {
+        let range = span.byte_range().unwrap_or(0..0);
+        self.place(
+            &span.start,
+            self.start.byte + range.start,
+            self.start.byte + range.end,
+        )
+    }
+
+    fn place(&self, marker: &Marker, start: usize, end: usize) -> Span {
+        let first_line = marker.line() <= 1;
+        Span {
+            line: narrow(marker.line() + self.start.line - 1),
+            column: narrow(marker.col() + if first_line { self.start.column } else { 1 }),
+            start: narrow(start.min(self.source.text.len())),
+            end: narrow(end.max(start).min(self.source.text.len())),
+        }
+    }
+}
+
+fn here(start: Start) -> Span {
+    let byte = narrow(start.byte);
+    Span {
+        line: narrow(start.line),
+        column: narrow(start.column),
+        start: byte,
+        end: byte,
+    }
+}
+
+/// Whether a key `<<` with this tag merges all the same.
+fn is_merge_tag(tag: &EventTag) -> bool {
+    tag.original() == "!"
+        || tag
+            .suffix_in_namespace(YAML_TAGS)
+            .is_some_and(|name| name == "merge")
 }
 
 /// The meaning as a node's kind. Only values come here, so the number is one that JSON can hold.
@@ -214,17 +300,7 @@ pub(super) fn kind(value: Scalar<'_>) -> Kind {
     }
 }
 
-/// The parser's span is nine times as large as ours.
-fn compact(span: &EventSpan) -> Span {
-    let range = span.byte_range().unwrap_or(0..0);
-    Span {
-        line: narrow(span.start.line()),
-        column: narrow(span.start.col() + 1),
-        start: narrow(range.start),
-        end: narrow(range.end.max(range.start)),
-    }
-}
-
-fn narrow(value: usize) -> u32 {
+/// Sources are limited to far less than 32 bits can count.
+pub(super) fn narrow(value: usize) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
