@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::job::{Job, RoleName, TaskId};
-use crate::observed::{Exit, Stamp};
+use crate::observed::{Exit, Stamp, TaskSeen};
 use crate::ranges::{Ranges, Runs};
 use crate::time::Time;
 
@@ -205,6 +205,18 @@ impl Memory {
         self.roles
             .get(&task.role)
             .is_some_and(|memory| memory.failed.contains(task.index))
+    }
+
+    /// Whether everything that can be learnt from an instance is in here already: once such a memory has been
+    /// persisted, a world need not show an instance that is gone any longer.
+    #[must_use]
+    pub fn has_absorbed(&self, job: &Job, seen: &TaskSeen) -> bool {
+        let known = job
+            .role(&seen.id.role)
+            .is_some_and(|(_, role)| seen.id.index < role.replicas);
+        let answered =
+            self.is_done(&seen.id) || self.is_failed(&seen.id) || seen.stamp < self.stamp(&seen.id);
+        self.verdict.is_some() || !known || answered
     }
 
     /// Restarts that have drawn on the budget so far.

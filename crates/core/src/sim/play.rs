@@ -1,0 +1,140 @@
+//! Plays a job from its start until it comes to rest.
+
+use super::driver::{Decide, Driver};
+use super::options::Options;
+use super::script::{Fault, Script};
+use super::trace::Trace;
+use super::world::World;
+use crate::job::{Job, TaskId};
+use crate::memory::Memory;
+use crate::observed::{Fixture, Stamp};
+use crate::step::step;
+
+/// More looks than this at one second, and the run is broken off: something goes round in circles.
+const MOST_LOOKS_A_SECOND: u32 = 1000;
+
+/// What became of a job.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Everything that happened.
+    pub trace: Trace,
+    /// The memory last written down.
+    pub memory: Option<Memory>,
+    /// Seconds that were played.
+    pub played: u32,
+    /// Why the run ended.
+    pub rest: Rest,
+    /// Instances created.
+    pub creates: u32,
+    /// Instances that were told to stop by us.
+    pub stops: u32,
+    /// How often `step` was called.
+    pub steps: u32,
+    /// Instances that exist at the end.
+    pub left: Vec<Left>,
+    /// Shared objects that exist at the end.
+    pub fixtures: Vec<Fixture>,
+    /// Faults that never came about.
+    pub unused: Vec<Fault>,
+}
+
+impl Outcome {
+    /// The tasks of which something still lives.
+    #[must_use]
+    pub fn alive(&self) -> Vec<TaskId> {
+        let alive = self.left.iter().filter(|left| left.alive);
+        alive.map(|left| left.task.clone()).collect()
+    }
+}
+
+/// An instance that exists at the end of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Of which task.
+    pub task: TaskId,
+    /// Which life.
+    pub stamp: Stamp,
+    /// Whether something of it still lives.
+    pub alive: bool,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// Nothing more will happen by itself.
+    Settled,
+    /// The job was deleted.
+    Deleted,
+    /// Its time was over.
+    BrokenOff,
+    /// Things went round in circles within one second.
+    Circles,
+}
+
+/// Plays a job against a script, with the shipped [`step`].
+#[must_use]
+pub fn play(job: &Job, script: &Script, options: &Options) -> Outcome {
+    play_with(job, script, options, &mut step)
+}
+
+/// The same with something wrapped around `step`.
+#[must_use]
+pub fn play_with<'a>(job: &Job, script: &Script, options: &Options, decide: &'a mut Decide<'a>) -> Outcome {
+    let mut world = World::new(job, script, options);
+    let mut driver = Driver::new(decide);
+    let rest = run(&mut world, &mut driver);
+    outcome(world, rest, driver.steps)
+}
+
+fn run(world: &mut World, driver: &mut Driver) -> Rest {
+    let end = world.options.begin + world.options.run_for;
+    let mut now = world.options.begin;
+    loop {
+        world.pass(now);
+        let mut looks = 0;
+        while !world.deleted && driver.look(world) {
+            // What was just written may be followed by something in the same second.
+            world.pass(now);
+            looks += 1;
+            if looks > MOST_LOOKS_A_SECOND {
+                return Rest::Circles;
+            }
+        }
+        if world.deleted {
+            return Rest::Deleted;
+        }
+        let wake = driver.wake.filter(|wake| *wake > now);
+        match world.next().into_iter().chain(wake).min() {
+            None => return Rest::Settled,
+            Some(next) if next > end => {
+                world.now = end;
+                return Rest::BrokenOff;
+            }
+            Some(next) => now = next,
+        }
+    }
+}
+
+fn outcome(world: World, rest: Rest, steps: u32) -> Outcome {
+    let existing = world.instances.iter().filter(|instance| instance.exists());
+    let left = existing.map(|instance| Left {
+        task: instance.task.clone(),
+        stamp: instance.stamp,
+        alive: instance.alive(),
+    });
+    let left = left.collect();
+    let played = world.elapsed();
+    let unused = world.faults.into_iter().filter(|pending| !pending.used);
+    Outcome {
+        played,
+        rest,
+        creates: world.creates,
+        stops: world.stops,
+        steps,
+        left,
+        fixtures: world.fixtures.into_iter().collect(),
+        unused: unused.map(|pending| pending.fault).collect(),
+        trace: world.trace,
+        memory: world.memory,
+    }
+}

@@ -1,0 +1,153 @@
+//! What happens to a job from outside: a list of faults, written by hand, by the command line or from a seed.
+//!
+//! Every moment is a whole second since the run began. A fault that needs a running task and finds none waits for
+//! the next one; what never came about is told in [`Outcome::unused`](super::Outcome).
+
+use serde::Serialize;
+
+use crate::job::{RoleName, TaskId};
+use crate::observed::Ordered;
+
+/// Everything that goes wrong, or is changed, in one run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Script {
+    /// In any order; those of one second happen in this order.
+    pub faults: Vec<Fault>,
+}
+
+impl Script {
+    /// A script of these faults.
+    #[must_use]
+    pub fn of(faults: impl IntoIterator<Item = Fault>) -> Self {
+        Self {
+            faults: faults.into_iter().collect(),
+        }
+    }
+}
+
+/// One thing that happens from outside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub enum Fault {
+    /// One life of a task ends so, after it has run so long.
+    Ends {
+        /// Whose.
+        task: TaskId,
+        /// Which of its programs, from 0; restarts in place are counted.
+        life: u32,
+        /// After so many seconds.
+        after: u32,
+        /// How.
+        end: End,
+    },
+    /// The task ends so at that moment, or as soon as it runs.
+    EndsAt {
+        /// Whose.
+        task: TaskId,
+        /// From this second on.
+        at: u32,
+        /// How.
+        end: End,
+    },
+    /// Somebody else asks the task to stop, as a drain does; its program ends with this code and its instance goes.
+    Drained {
+        /// Whose.
+        task: TaskId,
+        /// From this second on.
+        at: u32,
+        /// 143, or 0 if it saves its work first.
+        code: i32,
+    },
+    /// The instance is gone at once, and nobody saw how.
+    Vanishes {
+        /// Whose.
+        task: TaskId,
+        /// From this second on.
+        at: u32,
+    },
+    /// The instance of a task that has ended is taken away.
+    Collected {
+        /// Whose.
+        task: TaskId,
+        /// From this second on.
+        at: u32,
+    },
+    /// One life of a task takes longer to start.
+    StartsLate {
+        /// Whose.
+        task: TaskId,
+        /// Which of its programs, from 0.
+        life: u32,
+        /// By so many seconds.
+        by: u32,
+    },
+    /// The programs of a task do not end when they are told to, for so long; past the grace they are killed.
+    IgnoresTerm {
+        /// Whose.
+        task: TaskId,
+        /// For so many seconds.
+        seconds: u32,
+    },
+    /// Something beside the program goes on when the program has ended, until it is told to stop.
+    Lingers {
+        /// Whose.
+        task: TaskId,
+    },
+    /// The node of the task's instance does not answer any more; somebody tells the instance to stop, in vain.
+    NodeLost {
+        /// Whose.
+        task: TaskId,
+        /// From this second on.
+        at: u32,
+        /// It answers again after so many seconds.
+        back_after: Option<u32>,
+    },
+    /// The manifest is changed to ask that nothing run.
+    Suspend {
+        /// In this second.
+        at: u32,
+    },
+    /// The manifest is changed to ask that it go on.
+    Resume {
+        /// In this second.
+        at: u32,
+    },
+    /// The manifest is changed to ask for another number of tasks.
+    Replicas {
+        /// Of which role.
+        role: RoleName,
+        /// In this second.
+        at: u32,
+        /// So many.
+        count: u32,
+    },
+    /// Somebody orders something.
+    Ordered {
+        /// In this second.
+        at: u32,
+        /// What.
+        what: Ordered,
+    },
+    /// The scheduler does not let the gang in before.
+    GangOpens {
+        /// In this second.
+        at: u32,
+    },
+    /// Part of the gang is lost; the group heals when a new epoch begins.
+    GangBreaks {
+        /// In this second.
+        at: u32,
+    },
+}
+
+/// How a program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum End {
+    /// With this exit code; 128+n for signal n.
+    Code(i32),
+    /// It used more memory than it may.
+    OutOfMemory,
+    /// It could not be started.
+    NotStarted,
+    /// The node evicts it; what is left of it stays visible.
+    Evicted,
+}
