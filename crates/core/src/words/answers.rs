@@ -1,0 +1,264 @@
+//! What the rules answer to every kind of end of every task, found out as `step` finds it out.
+
+use crate::exit::Ending;
+use crate::job::{InPlace, Job, Limits};
+use crate::memory::Outcome;
+use crate::rule::{How, Rule, Scope, Then, When};
+
+/// Tasks of one role that every rule about ends treats alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kin {
+    /// The role's position.
+    pub role: usize,
+    /// One of them; all of them, if `rest` is not set.
+    pub index: u32,
+    /// All of the role but those that have a kin of their own.
+    pub rest: bool,
+}
+
+/// Ends that every rule treats alike: a representative and, for failures with a code, the range of codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Class {
+    pub ending: Ending,
+    pub codes: Option<(i32, i32)>,
+}
+
+impl Class {
+    pub fn is_failure(self) -> bool {
+        self.ending.is_failure()
+    }
+}
+
+/// What is done about an end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Act {
+    Keep,
+    /// The node starts the program again by itself.
+    InPlace,
+    Again {
+        scope: Scope,
+        paid: bool,
+    },
+    Hold,
+    End(Outcome),
+}
+
+/// What is done about an end, and what once no restart is left to pay for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub act: Act,
+    /// Seconds it must have lasted.
+    pub held: u32,
+    pub broke: Option<Act>,
+}
+
+impl Answer {
+    /// Whether it draws on the shared budget.
+    pub fn is_paid(&self, limits: &Limits) -> bool {
+        match self.act {
+            Act::Again { paid, .. } => paid,
+            Act::InPlace => limits.count_in_place,
+            Act::Keep | Act::Hold | Act::End(_) => false,
+        }
+    }
+}
+
+/// One class of ends of one kin, and its answer.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub class: usize,
+    pub answer: Answer,
+}
+
+/// Every case of a job.
+#[derive(Debug)]
+pub struct Answers {
+    pub kins: Vec<Kin>,
+    pub classes: Vec<Class>,
+    pub cases: Vec<Case>,
+    /// Whether the rule at each position can ever be the one that answers.
+    pub reached: Vec<bool>,
+}
+
+impl Answers {
+    pub fn of(job: &Job) -> Self {
+        let (kins, classes) = (kins(job), classes(&job.rules));
+        let mut reached: Vec<bool> = job
+            .rules
+            .iter()
+            .map(|rule| !matches!(rule.when, When::Ended { .. }))
+            .collect();
+        let mut cases = Vec::with_capacity(kins.len() * classes.len());
+        for kin in &kins {
+            for (class, meant) in classes.iter().enumerate() {
+                let answer = if left_to_the_node(job, kin, *meant) {
+                    in_place(job)
+                } else {
+                    answer(job, kin, *meant, &mut reached)
+                };
+                cases.push(Case { class, answer });
+            }
+        }
+        Self {
+            kins,
+            classes,
+            cases,
+            reached,
+        }
+    }
+
+    /// The answer to one end.
+    pub fn get(&self, kin: usize, class: usize) -> Option<&Answer> {
+        self.cases
+            .get(kin * self.classes.len() + class)
+            .map(|case| &case.answer)
+    }
+
+    /// The class of an end that exits 0.
+    pub fn success(&self) -> Option<usize> {
+        self.classes
+            .iter()
+            .position(|class| class.ending == Ending::Succeeded)
+    }
+}
+
+fn kins(job: &Job) -> Vec<Kin> {
+    let mut kins = Vec::new();
+    for (position, role) in job.roles.iter().enumerate() {
+        let mut named: Vec<u32> = job
+            .rules
+            .iter()
+            .filter_map(|rule| match &rule.when {
+                When::Ended { who, .. } if who.role.as_ref().is_none_or(|name| *name == role.name) => {
+                    who.index
+                }
+                _ => None,
+            })
+            .filter(|index| *index < role.replicas)
+            .collect();
+        named.sort_unstable();
+        named.dedup();
+        let rest = (0..role.replicas).find(|index| !named.contains(index));
+        kins.extend(named.iter().map(|&index| Kin {
+            role: position,
+            index,
+            rest: false,
+        }));
+        kins.extend(rest.map(|index| Kin {
+            role: position,
+            index,
+            rest: true,
+        }));
+    }
+    kins
+}
+
+/// The codes 1 to 255, cut wherever some rule makes a difference, and the ends that have no code.
+fn classes(rules: &[Rule]) -> Vec<Class> {
+    let plain = |ending| Class { ending, codes: None };
+    let mut cuts = vec![1, 256];
+    for rule in rules {
+        let When::Ended { how, .. } = &rule.when else {
+            continue;
+        };
+        for how in how {
+            if let How::Codes(low, high) = *how {
+                cuts.extend([low.clamp(1, 256), high.saturating_add(1).clamp(1, 256)]);
+            }
+        }
+    }
+    cuts.sort_unstable();
+    cuts.dedup();
+    let mut classes = vec![
+        plain(Ending::Succeeded),
+        plain(Ending::Disrupted),
+        plain(Ending::Vanished),
+    ];
+    classes.extend(cuts.windows(2).map(|pair| Class {
+        ending: Ending::Failed(Some(pair[0])),
+        codes: Some((pair[0], pair[1] - 1)),
+    }));
+    classes.extend([plain(Ending::Failed(None)), plain(Ending::NotStarted)]);
+    classes
+}
+
+/// Whether the world restarts the program before anybody is asked.
+fn left_to_the_node(job: &Job, kin: &Kin, class: Class) -> bool {
+    match job.roles[kin.role].in_place {
+        InPlace::Never => false,
+        InPlace::OnFailure => class.is_failure(),
+        InPlace::Always => class.is_failure() || class.ending == Ending::Succeeded,
+    }
+}
+
+fn in_place(job: &Job) -> Answer {
+    let ends = job.limits.count_in_place && job.limits.restarts.is_some();
+    Answer {
+        act: Act::InPlace,
+        held: 0,
+        broke: ends.then_some(Act::End(Outcome::Failed)),
+    }
+}
+
+/// The first rule that means this end and can be paid for, and what follows when nothing is left to pay with.
+fn answer(job: &Job, kin: &Kin, class: Class, reached: &mut [bool]) -> Answer {
+    let name = &job.roles[kin.role].name;
+    let mut found: Option<(Act, u32)> = None;
+    let broke_at_once = job.limits.restarts == Some(0);
+    for (position, rule) in job.rules.iter().enumerate() {
+        let When::Ended { who, how } = &rule.when else {
+            continue;
+        };
+        if !who.includes(name, kin.index) || !how.iter().any(|how| class.ending.matches(*how)) {
+            continue;
+        }
+        let paid = matches!(rule.then, Then::Restart { paid: true, .. });
+        if paid && (broke_at_once || found.is_some()) {
+            continue;
+        }
+        reached[position] = true;
+        let act = act(&rule.then);
+        match found {
+            Some((first, held)) => {
+                return Answer {
+                    act: first,
+                    held,
+                    broke: Some(act),
+                };
+            }
+            None if paid && job.limits.restarts.is_some() => found = Some((act, rule.held)),
+            None => {
+                return Answer {
+                    act,
+                    held: rule.held,
+                    broke: None,
+                };
+            }
+        }
+    }
+    // What no rule names is kept.
+    match found {
+        Some((act, held)) => Answer {
+            act,
+            held,
+            broke: Some(Act::Keep),
+        },
+        None => Answer {
+            act: Act::Keep,
+            held: 0,
+            broke: None,
+        },
+    }
+}
+
+fn act(then: &Then) -> Act {
+    match then {
+        Then::Keep => Act::Keep,
+        Then::Restart { scope, paid } => Act::Again {
+            scope: scope.clone(),
+            paid: *paid,
+        },
+        Then::Abort => Act::Hold,
+        Then::Finish(outcome) => Act::End(*outcome),
+    }
+}

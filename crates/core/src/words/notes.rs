@@ -1,0 +1,145 @@
+//! What a user should know before starting the job: things that will run and may surprise.
+
+use super::Vocabulary;
+use super::answers::{Act, Answers};
+use super::story::{needs, success_rules};
+use crate::job::{InPlace, Job, RoleKind};
+use crate::rule::{Count, Rule, Scope, Settled, Then, When};
+
+/// Warnings, one line each without a full stop.
+#[must_use]
+pub fn notes(job: &Job, vocabulary: &Vocabulary) -> Vec<String> {
+    let answers = Answers::of(job);
+    let mut notes = Vec::new();
+    if job.size() == 0 {
+        notes.push("it has no tasks".into());
+        return notes;
+    }
+    if !succeeds(job, &answers) {
+        notes.push(format!("it can never succeed: {}", why_never(job)));
+    }
+    let unlimited = job.limits.restarts.is_none()
+        && answers.cases.iter().any(|case| match case.answer.act {
+            Act::Again { paid, .. } => paid,
+            Act::InPlace => true,
+            Act::Keep | Act::Hold | Act::End(_) => false,
+        });
+    if unlimited {
+        let hint = hint(vocabulary.restarts, "set");
+        notes.push(format!("restarts have no limit{hint}"));
+    }
+    if restarts_alone(job, &answers)
+        && let Some(field) = vocabulary.restart_all
+    {
+        notes.push(format!(
+            "nothing restarts the other tasks: for a mirrored strategy set `{field}`"
+        ));
+    }
+    if job.suspend {
+        let hint = hint(vocabulary.suspend, "see");
+        notes.push(format!("it is suspended and starts nothing{hint}"));
+    }
+    notes
+}
+
+fn hint(field: Option<&str>, verb: &str) -> String {
+    field
+        .map(|field| format!(": {verb} `{field}`"))
+        .unwrap_or_default()
+}
+
+/// Whether some way of ending completes the job.
+#[must_use]
+pub fn can_succeed(job: &Job) -> bool {
+    succeeds(job, &Answers::of(job))
+}
+
+fn succeeds(job: &Job, answers: &Answers) -> bool {
+    let by_level = |rule: &&Rule| match &rule.when {
+        When::Count(counts) => counts.iter().all(|count| reachable(job, answers, count)),
+        When::Down { .. } | When::InPlace { .. } | When::GangBroken => true,
+        When::Ended { .. } => false,
+    };
+    let completes = Act::End(crate::Outcome::Succeeded);
+    let by_end = |case: &super::answers::Case| {
+        case.answer.act == completes || case.answer.broke.as_ref() == Some(&completes)
+    };
+    success_rules(job).iter().any(by_level) || answers.cases.iter().any(by_end)
+}
+
+/// Whether enough tasks can get to where a count wants them.
+fn reachable(job: &Job, answers: &Answers, count: &Count) -> bool {
+    let stays = |kin: usize, class: usize| {
+        answers
+            .get(kin, class)
+            .is_some_and(|answer| answer.act == Act::Keep || answer.broke == Some(Act::Keep))
+    };
+    let mut possible = 0u64;
+    for (position, kin) in answers.kins.iter().enumerate() {
+        let role = &job.roles[kin.role];
+        if count.who.role.as_ref().is_some_and(|name| *name != role.name) {
+            continue;
+        }
+        let succeeds = answers.success().is_some_and(|class| stays(position, class));
+        let ends = (0..answers.classes.len()).any(|class| stays(position, class));
+        if !(succeeds || count.what == Settled::Ended && ends) {
+            continue;
+        }
+        let alone = answers.kins.iter().filter(|other| other.role == kin.role).count() as u64 - 1;
+        possible += match (count.who.index, kin.rest) {
+            (Some(index), false) => u64::from(index == kin.index),
+            (Some(index), true) => u64::from(index < role.replicas && !singled(answers, kin.role, index)),
+            (None, false) => 1,
+            (None, true) => u64::from(role.replicas).saturating_sub(alone),
+        };
+    }
+    possible >= needs(job, count)
+}
+
+fn singled(answers: &Answers, role: usize, index: u32) -> bool {
+    answers
+        .kins
+        .iter()
+        .any(|kin| kin.role == role && !kin.rest && kin.index == index)
+}
+
+fn why_never(job: &Job) -> &'static str {
+    let always = job.roles.iter().any(|role| role.in_place == InPlace::Always);
+    if success_rules(job).is_empty() {
+        "no rule completes it"
+    } else if always {
+        "the task that decides is restarted whenever it exits, also with 0"
+    } else {
+        "the tasks that decide never stay ended with exit code 0"
+    }
+}
+
+/// Whether tasks are restarted one by one although there are several workers.
+fn restarts_alone(job: &Job, answers: &Answers) -> bool {
+    let several = job
+        .roles
+        .iter()
+        .any(|role| role.kind == RoleKind::Worker && role.replicas > 1);
+    let whole = job.rules.iter().any(|rule| {
+        matches!(
+            rule.then,
+            Then::Restart {
+                scope: Scope::Job | Scope::Roles(_),
+                ..
+            }
+        )
+    });
+    let alone = answers.cases.iter().any(|case| {
+        let failed = answers.classes[case.class].is_failure();
+        failed
+            && matches!(
+                case.answer.act,
+                Act::InPlace
+                    | Act::Again {
+                        scope: Scope::Task,
+                        ..
+                    }
+            )
+    });
+    several && alone && !whole
+}

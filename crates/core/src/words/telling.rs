@@ -1,0 +1,414 @@
+//! What the rules answer to every end, as sentences.
+//!
+//! Ends with the same answer are told together: what is started again and at what price, what fails the job, what is
+//! left as it is. The order is that of a reader's questions, not of the rules.
+
+use super::Vocabulary;
+use super::answers::{Act, Answer, Answers};
+use super::conditions::{code_ways, merged};
+use super::groups::{Group, groups};
+use super::rules::{ends, then_words, when_words};
+use super::subjects::{any_task, join, nouns, one_of, only_role, peopled, sentence, whole_job, with_article};
+use super::units::{duration, ordinal, times};
+use crate::exit::Ending;
+use crate::job::{Job, RoleKind};
+use crate::memory::Outcome;
+use crate::rule::{Count, Scope, Settled, Test, Then, When, Who};
+
+/// What is answered to every kind of end, and what else ends or restarts the job.
+pub fn tell(job: &Job, answers: &Answers, vocabulary: &Vocabulary) -> Vec<String> {
+    let mut told = Told {
+        job,
+        answers,
+        failures: vec![Vec::new(); answers.kins.len()],
+        budget: false,
+        waits: false,
+        sentences: Vec::new(),
+    };
+    for group in groups(answers) {
+        told.group(&group, vocabulary);
+    }
+    told.levels();
+    told.sentences
+}
+
+/// The sentences so far, and what they have said already.
+struct Told<'a> {
+    job: &'a Job,
+    answers: &'a Answers,
+    /// For each kin, the classes of failure already told.
+    failures: Vec<Vec<usize>>,
+    /// Whether the budget has been told.
+    budget: bool,
+    /// Whether the waits have been told.
+    waits: bool,
+    sentences: Vec<String>,
+}
+
+/// Who a sentence is about.
+struct Subject {
+    text: String,
+    /// It names a task, so that `a task that …` does not fit.
+    named: bool,
+    everyone: bool,
+}
+
+/// The failures of a sentence.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Failures {
+    None,
+    All,
+    /// All that no sentence before has spoken of.
+    Others,
+    Some,
+}
+
+impl Told<'_> {
+    fn group(&mut self, group: &Group, vocabulary: &Vocabulary) {
+        let mut subject = self.subject(&group.kins);
+        let failures = self.failures_of(group);
+        let mut verbs = join(&self.verbs(group, failures), "or");
+        if group.answer.held > 0 {
+            subject.named = true;
+            verbs = format!("{verbs} and {} have passed", duration(group.answer.held));
+        }
+        let sentence = match &group.answer.act {
+            Act::Keep => self.kept(&subject, &verbs, vocabulary),
+            Act::Hold => format!(
+                "If {} {verbs}, everything stops until somebody resumes it.",
+                subject.text
+            ),
+            Act::End(outcome) => self.ended(&subject, failures, &verbs, *outcome),
+            Act::InPlace => self.again(&subject, group, &verbs, "is started again in place", false),
+            Act::Again {
+                scope: Scope::Task, ..
+            } => self.again(&subject, group, &verbs, "is started again", true),
+            Act::Again { scope, .. } => self.all_again(&subject, group, &verbs, scope),
+        };
+        self.sentences.push(sentence);
+        for kin in &group.kins {
+            let failing = group
+                .classes
+                .iter()
+                .filter(|class| self.answers.classes[**class].is_failure());
+            self.failures[*kin].extend(failing);
+        }
+    }
+
+    fn failures_of(&self, group: &Group) -> Failures {
+        let all = |class: &usize| self.answers.classes[*class].is_failure();
+        let every: Vec<usize> = (0..self.answers.classes.len()).filter(all).collect();
+        let here: Vec<usize> = group.classes.iter().copied().filter(all).collect();
+        let told = &self.failures[group.kins[0]];
+        let same = group.kins.iter().all(|kin| {
+            every
+                .iter()
+                .all(|class| here.contains(class) || self.failures[*kin].contains(class))
+        });
+        if here.is_empty() {
+            Failures::None
+        } else if here == every {
+            Failures::All
+        } else if same && !told.is_empty() && here.len() > 1 {
+            Failures::Others
+        } else {
+            Failures::Some
+        }
+    }
+
+    /// What the ends of a group are, as verbs for one task.
+    fn verbs(&self, group: &Group, failures: Failures) -> Vec<String> {
+        let classes: Vec<_> = group
+            .classes
+            .iter()
+            .map(|class| self.answers.classes[*class])
+            .collect();
+        let has = |ending: Ending| classes.iter().any(|class| class.ending == ending);
+        let mut words = Vec::new();
+        if has(Ending::Disrupted) {
+            words.push("is evicted, preempted or deleted".to_owned());
+        } else if has(Ending::Vanished) {
+            words.push("disappears unseen".into());
+        }
+        match failures {
+            Failures::None => {}
+            Failures::All => words.push("fails".into()),
+            Failures::Others => words.push("fails otherwise".into()),
+            Failures::Some => {
+                let codes: Vec<(i32, i32)> = classes.iter().filter_map(|class| class.codes).collect();
+                match merged(&codes).as_slice() {
+                    [(1, 255)] => words.push("exits with another code than 0".into()),
+                    codes => words.extend(code_ways(codes)),
+                }
+                if has(Ending::NotStarted) {
+                    words.push("cannot be started".into());
+                }
+            }
+        }
+        if has(Ending::Succeeded) {
+            words.push("exits 0".into());
+        }
+        if words.is_empty() {
+            words.push("ends without an exit code".into());
+        }
+        words
+    }
+
+    /// Whichever of these tasks, in as few words as name it.
+    fn subject(&self, kins: &[usize]) -> Subject {
+        let everyone = kins.len() == self.answers.kins.len();
+        if everyone {
+            let text = any_task(self.job);
+            return Subject {
+                named: self.job.size() == 1,
+                text,
+                everyone,
+            };
+        }
+        let mut words = Vec::new();
+        let mut named = false;
+        for (position, role) in self.job.roles.iter().enumerate() {
+            let all: Vec<usize> = (0..self.answers.kins.len())
+                .filter(|kin| self.answers.kins[*kin].role == position)
+                .collect();
+            let here: Vec<usize> = all.iter().copied().filter(|kin| kins.contains(kin)).collect();
+            if here.is_empty() {
+                continue;
+            }
+            if here == all {
+                named |= role.replicas == 1;
+                words.push(one_of(self.job, &Who::role(&role.name)));
+                continue;
+            }
+            for kin in here.into_iter().map(|kin| &self.answers.kins[kin]) {
+                if kin.rest {
+                    let noun = with_article(&nouns(self.job, role).0);
+                    words.push(format!("{noun} other than {}", self.singled_out(position)));
+                } else {
+                    named = true;
+                    words.push(format!("{}-{}", role.name, kin.index));
+                }
+            }
+        }
+        Subject {
+            text: join(&words, "or"),
+            named,
+            everyone,
+        }
+    }
+
+    /// The tasks of a role that rules treat by number.
+    fn singled_out(&self, position: usize) -> String {
+        let kins = self
+            .answers
+            .kins
+            .iter()
+            .filter(|kin| kin.role == position && !kin.rest);
+        let names: Vec<String> = kins
+            .map(|kin| format!("{}-{}", self.job.roles[position].name, kin.index))
+            .collect();
+        join(&names, "and")
+    }
+
+    fn kept(&self, subject: &Subject, verbs: &str, vocabulary: &Vocabulary) -> String {
+        let mut servers = peopled(self.job).filter(|role| role.kind == RoleKind::Ps);
+        let endless = servers
+            .next()
+            .map(|role| {
+                format!(
+                    ", and {} never ends by itself",
+                    one_of(self.job, &Who::role(&role.name))
+                )
+            })
+            .unwrap_or_default();
+        let goes_on = format!("the job goes on until it succeeds or every task has ended{endless}");
+        let hint = vocabulary
+            .on_failure
+            .filter(|_| subject.everyone)
+            .map(|field| format!(" To answer it, add `{field}`."))
+            .unwrap_or_default();
+        let does = "is NOT started again and does not fail the job";
+        format!("{}: {goes_on}.{hint}", clause(subject, verbs, does))
+    }
+
+    fn ended(&self, subject: &Subject, failures: Failures, verbs: &str, outcome: Outcome) -> String {
+        let does = match outcome {
+            Outcome::Succeeded => "completes the job",
+            Outcome::Failed => "fails the job at once",
+            Outcome::Terminated => "terminates the job at once",
+        };
+        let also = self.also();
+        match failures {
+            Failures::All if subject.everyone && !subject.named => {
+                format!("A failure of any task{also} {does}.")
+            }
+            Failures::Others if subject.everyone => format!("Any other failure{also} {does}."),
+            _ => format!("If {} {verbs}, the job {}.", subject.text, ends(outcome)),
+        }
+    }
+
+    /// Roles whose failure people do not expect to matter.
+    fn also(&self) -> String {
+        if only_role(self.job).is_some() {
+            return String::new();
+        }
+        let quiet = peopled(self.job).filter(|role| matches!(role.kind, RoleKind::Ps | RoleKind::Evaluator));
+        let names: Vec<String> = quiet.map(|role| with_article(&nouns(self.job, role).0)).collect();
+        if names.is_empty() {
+            String::new()
+        } else {
+            format!(", also of {},", join(&names, "or"))
+        }
+    }
+
+    /// The task itself starts again.
+    fn again(&mut self, subject: &Subject, group: &Group, verbs: &str, does: &str, waits: bool) -> String {
+        let limits = &self.job.limits;
+        let paid = group.answer.is_paid(limits);
+        let wait = if waits && paid {
+            self.waits()
+        } else {
+            String::new()
+        };
+        let counts = paid || group.answer.act == Act::InPlace;
+        let (each, price) = match (counts, paid, limits.restarts) {
+            (false, _, Some(_)) => ("", " and costs nothing".into()),
+            (false, _, None) => ("", String::new()),
+            (true, true, Some(limit)) => ("", self.price(limit, &group.answer, self.job.size() > 1)),
+            (true, ..) => (" each time", ", without limit".into()),
+        };
+        format!(
+            "{}.",
+            clause(subject, verbs, &format!("{does}{each}{wait}{price}"))
+        )
+    }
+
+    /// Several tasks start again together.
+    fn all_again(&mut self, subject: &Subject, group: &Group, verbs: &str, scope: &Scope) -> String {
+        let limits = &self.job.limits;
+        let paid = group.answer.is_paid(limits);
+        let who = match scope {
+            Scope::Roles(roles) => {
+                let names: Vec<String> = roles.iter().map(ToString::to_string).collect();
+                format!("every task of {} is", join(&names, "and"))
+            }
+            Scope::Job | Scope::Task if self.job.size() == 1 => format!("{} is", any_task(self.job)),
+            Scope::Job | Scope::Task => format!("{} are", whole_job(self.job)),
+        };
+        let wait = if paid { self.waits() } else { String::new() };
+        let price = match (paid, limits.restarts) {
+            (true, Some(limit)) => self.price(limit, &group.answer, false),
+            (true, None) => ", each time, without limit".into(),
+            (false, Some(_)) => "; this costs nothing".into(),
+            (false, None) => String::new(),
+        };
+        format!(
+            "If {} {verbs}, {who} stopped and started again{wait}{price}.",
+            subject.text
+        )
+    }
+
+    fn waits(&mut self) -> String {
+        if std::mem::replace(&mut self.waits, true) {
+            return String::new();
+        }
+        let wait = self.job.limits.wait;
+        let (first, most) = (wait.first.min(wait.most), wait.most);
+        if first == 0 {
+            String::new()
+        } else if first.saturating_mul(2) >= most {
+            format!(", after {}", duration(first))
+        } else {
+            format!(
+                ", after {}, {}, … at most {}",
+                duration(first),
+                duration(first * 2),
+                duration(most)
+            )
+        }
+    }
+
+    /// What a restart costs, and what follows when nothing is left.
+    fn price(&mut self, limit: u32, answer: &Answer, shared: bool) -> String {
+        let after = |then: &Act| match then {
+            Act::End(Outcome::Failed) => "the job fails".to_owned(),
+            Act::End(outcome) => format!("the job {}", ends(*outcome)),
+            Act::Keep => "it stays ended".into(),
+            Act::Hold => "everything stops until somebody resumes it".into(),
+            Act::InPlace | Act::Again { .. } => "it is still started again, at no cost".into(),
+        };
+        let then = answer.broke.as_ref().map(after).unwrap_or_default();
+        let told = std::mem::replace(&mut self.budget, true);
+        let next = match &answer.broke {
+            Some(Act::End(Outcome::Failed)) => ", the next one fails the job".to_owned(),
+            _ => format!(", after them {then}"),
+        };
+        match (told, shared, limit) {
+            (true, _, 1) => format!(", from the same restart; without it {then}"),
+            (true, ..) => format!(", from the same {limit} restarts; without one left {then}"),
+            (false, true, 1) => format!("; 1 such restart is shared by {}{next}", whole_job(self.job)),
+            (false, true, _) => {
+                format!(
+                    "; {limit} such restarts are shared by {}{next}",
+                    whole_job(self.job)
+                )
+            }
+            (false, false, _) => {
+                let time = ordinal(limit.saturating_add(1));
+                format!(", at most {}; the {time} time {then}", times(limit))
+            }
+        }
+    }
+
+    /// Rules that look at no single end.
+    fn levels(&mut self) {
+        let failing = Then::Finish(Outcome::Failed);
+        let all_ended = |count: &Count| {
+            count.who == Who::any() && count.what == Settled::Ended && count.test == Test::All
+        };
+        let mut at_the_end = false;
+        for rule in &self.job.rules {
+            match &rule.when {
+                When::Ended { .. } => {}
+                When::Count(_) if rule.then == Then::Finish(Outcome::Succeeded) => {}
+                When::Count(counts) if rule.then == failing && counts.iter().any(all_ended) => {
+                    at_the_end = true;
+                }
+                _ => {
+                    let (when, then) = (when_words(self.job, rule), then_words(self.job, &rule.then));
+                    self.sentences.push(format!("If {when}, {then}."));
+                }
+            }
+        }
+        let keeps = |answer: &Answer| answer.act == Act::Keep || answer.broke == Some(Act::Keep);
+        let kept = self
+            .answers
+            .cases
+            .iter()
+            .any(|case| self.answers.classes[case.class].is_failure() && keeps(&case.answer));
+        if at_the_end && kept && self.job.size() > 1 {
+            self.sentences
+                .push("If every task has ended and it has not succeeded, the job fails.".into());
+        }
+    }
+}
+
+/// `A task that fails is …`, or `If worker-0 fails, it is …`.
+fn clause(subject: &Subject, verbs: &str, does: &str) -> String {
+    if subject.named {
+        return format!("If {} {verbs}, it {does}", subject.text);
+    }
+    if verbs == "fails" && !subject.text.contains(" or ") && !subject.text.contains(" other ") {
+        let noun = subject.text.trim_start_matches("an ").trim_start_matches("a ");
+        return format!("A failing {noun} {does}");
+    }
+    let participles = verbs
+        .replace("is killed", "killed")
+        .replace("or exits", "or exiting")
+        .replace("exits", "exiting");
+    let only_codes = participles.starts_with("killed") || participles.starts_with("exiting");
+    if only_codes && !verbs.contains("cannot") && !verbs.contains("evicted") && !verbs.contains("exits 0") {
+        return format!("{} {participles} {does}", sentence(&subject.text));
+    }
+    format!("{} that {verbs} {does}", sentence(&subject.text))
+}
