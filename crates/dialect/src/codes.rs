@@ -145,6 +145,10 @@ MoreProblems = 31 Error "more problems than are shown" "\
 Only the first hundred problems of a document are shown. Mend those and check again."
 NoJob = 32 Warning "no job in the file" "\
 The file was read and nothing in it is a job. Check `apiVersion` and `kind` of what it holds."
+MistakenKind = 33 Error "a kind that does not exist, but nearly" "\
+The group and kind are close to those of a job, but not the same, so the object would be no job at all: neither here nor \
+for the API server. Jobs are `TFJob` (kubeflow.org/v1), `TensorFlowTrainingJob` (batch.tensorstack.dev/v1beta1) and `Job` \
+(batch.volcano.sh/v1alpha1)."
 
 // ---- TY040–TY079: checks that every dialect shares --------------------------------------------------------------
 NoMainContainer = 40 Error "no container named `tensorflow`" "\
@@ -224,6 +228,18 @@ Every entry of `env` has a `name` and either `value` or `valueFrom` with exactly
 BadVolume = 68 Error "a volume that cannot be used" "\
 Every entry of `volumes` has a `name` and exactly one source, such as `emptyDir: {}` or `configMap: {name: …}`. With no \
 source at all Kubernetes takes an empty directory; here that is an error, since it is usually a slip of indentation."
+TooManyTasks = 69 Error "too many tasks" "\
+A job may have 100,000 tasks. No cluster runs more pods than that, so the number is a slip; it is refused before anything \
+is made of it."
+SameJobTwice = 70 Error "two jobs of one name" "\
+Jobs of one kind are told apart by namespace and name. When both are applied, the second silently replaces the first. \
+Rename one of them, or use `generateName`."
+GangLargerThanJob = 71 Warning "a gang larger than the job" "\
+The scheduler is told to start nothing before so many tasks can be placed, and the job does not have so many. It would \
+wait for ever. Lower the number, or leave it out to mean all tasks."
+StartOrderInGang = 72 Error "a start order that the gang cannot keep" "\
+A gang scheduler places no pod before enough of them exist; a start order creates no more before the first ones run. \
+Together they wait for each other for ever. Use one of the two."
 
 // ---- TY080–TY099: what a conversion cannot carry over -----------------------------------------------------------
 ConvertLosesField = 80 Warning "a field that the other kind does not have" "\
@@ -233,6 +249,24 @@ ConvertChangesMeaning = 81 Warning "a field that means something slightly differ
 The nearest field of the other kind is used, but it does not mean exactly the same. The message says what differs."
 
 // ---- TY100–TY119: TFJob -----------------------------------------------------------------------------------------
+UnknownRole = 100 Error "a role that does not exist" "\
+A TFJob has the roles `Chief` (or `Master`), `PS`, `Worker` and `Evaluator`, in any letter case. Kubeflow's operator would \
+start pods for any other word too, but leave them out when it decides whether the job has succeeded or failed."
+RoleNotInJob = 101 Error "a role that this job does not have" "\
+`restartScope` and `startOrder` name roles of the same job. Remove the role there, or add it to `tfReplicaSpecs`."
+DeciderMissing = 102 Error "the task that is to decide does not exist" "\
+`terminationPolicy.chief` names the one task whose success is the job's. Without it the job could never succeed."
+ScopeWithoutRestarts = 103 Warning "a restart scope where nothing restarts" "\
+`restartScope` says what else is started again when a task is. With `restartPolicy: Never` a failure ends the job, so only \
+tasks that are evicted, preempted or deleted are ever started again. Set `restartPolicy: ExitCode` to start again after \
+failures too."
+ScopeWithoutLimit = 104 Warning "whole-job restarts without a limit" "\
+When one task dies its peers fail too, with exit code 1 as a rule, and may be seen first. With `backoffLimit` set, every \
+failure therefore restarts the job. Without it, an error in the script would restart it for ever, so exit codes 1 to 127 \
+fail the job at once: also when a peer's death was the cause. Set `backoffLimit`."
+GroupsDiffer = 105 Warning "templates that name different groups" "\
+Tasks of one job are usually placed together, so their templates name the same group. Here they do not: the scheduler will \
+place them apart."
 
 // ---- TY120–TY139: TensorFlowTrainingJob ------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@
 //! * `compile` has the blocks that each dialect's rules are made of.
 //! * [`problem`] is what is wrong and where; [`codes`] is the table of everything that can be.
 
+mod check;
 pub mod codes;
 mod compile;
 pub mod document;

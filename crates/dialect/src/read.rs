@@ -2,41 +2,36 @@
 //!
 //! Which dialect reads an object is decided here, by group and kind, and nowhere else.
 
+mod kinds;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use self::kinds::{Guess, NearMiss};
 use crate::codes::Code;
 use crate::document::{Document, Node, Source, parse};
 use crate::fields::Field;
 use crate::manifest::{Dialect, Item, Object, OtherObject, ReadJob, Reading};
-use crate::problem::{FieldPath, Problem, Problems, closest, shown, tidy};
+use crate::problem::{FieldPath, Problem, Problems, Span, tidy};
 use crate::tfjob;
 
-/// The dialects, each with the function that reads its objects.
-const DIALECTS: &[(Dialect, fn(&Object<'_>) -> Option<ReadJob>)] = &[(Dialect::TfJob, tfjob::read)];
+/// Reads one object of a dialect; what is wrong with it goes to the object's problems.
+type Reader = fn(&Object<'_>) -> Option<ReadJob>;
 
-/// Kinds of the same groups as our dialects', or beside which jobs are written: no word is said about them.
-const KNOWN_KINDS: &[&str] = &[
-    "ConfigMap",
-    "Namespace",
-    "PersistentVolume",
-    "PersistentVolumeClaim",
-    "PodGroup",
-    "PriorityClass",
-    "Queue",
-    "Secret",
-    "Service",
-    "ServiceAccount",
-];
+/// The dialects, each with its reader.
+const DIALECTS: &[(Dialect, Reader)] = &[(Dialect::TfJob, tfjob::read)];
 
 /// Reads everything in a source. Whatever is wrong with one object, the others are read.
 #[must_use]
 pub fn read(source: &Source) -> Reading {
     let (documents, mut problems) = parse(source);
+    let mut seen = Seen::default();
     let mut items = Vec::new();
     for document in &documents {
         for (path, node) in document.objects() {
             let reports = Problems::new(source, document.index);
-            let item = object(document, node, path, &reports);
+            let root = Field::root(node, path, &reports);
+            let item = object(document, root, &mut seen);
             let failed = reports.has_errors();
             problems.extend(reports.into_vec());
             items.extend(item.filter(|item| !failed || matches!(item, Item::Other(_))));
@@ -48,31 +43,143 @@ pub fn read(source: &Source) -> Reading {
     }
 }
 
-fn object(document: &Document, node: &Node, path: FieldPath, problems: &Problems) -> Option<Item> {
-    let root = Field::root(node, path, problems);
+/// What has been met in a source so far.
+#[derive(Default)]
+struct Seen {
+    /// Jobs by kind, namespace and name, each with where its name stands.
+    jobs: BTreeMap<(Dialect, Arc<str>, Arc<str>), Span>,
+    /// Kinds that a word has been said about.
+    kinds: Vec<(Arc<str>, Arc<str>)>,
+}
+
+fn object(document: &Document, root: Field<'_>, seen: &mut Seen) -> Option<Item> {
+    let node = root.node;
     let text = |name: &str| node.get(name).and_then(Node::as_text).unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
-    if node.as_map().is_none() || kind.is_empty() || api_version.is_empty() {
-        root.report(
-            Code::NotAnObject,
-            "expected an object with `apiVersion` and `kind`",
-        );
+    if node.as_map().is_none() || api_version.is_empty() || kind.is_empty() {
+        no_object(&root);
         return None;
     }
     let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
-    let reader = DIALECTS
-        .iter()
-        .find(|(dialect, _)| dialect.group() == group && dialect.kind() == kind);
-    if let Some((_, read)) = reader {
-        let object = Object {
-            root,
-            api_version: api_version.into(),
-            version,
-            document: document.index,
-        };
-        return read(&object).map(|job| Item::Job(Box::new(job)));
+    match kinds::guess(group, version, kind, node) {
+        Guess::Ours(dialect) => {
+            let (_, read) = DIALECTS.iter().find(|(known, _)| *known == dialect)?;
+            let object = Object {
+                root,
+                api_version: api_version.into(),
+                version,
+                document: document.index,
+            };
+            let job = read(&object)?;
+            check_twice(&job, &object.root, seen);
+            Some(Item::Job(Box::new(job)))
+        }
+        Guess::Nearly(miss) => {
+            nearly(&root, miss);
+            None
+        }
+        Guess::Known => Some(Item::Other(other(node, document.index))),
+        Guess::Unknown => {
+            let other = other(node, document.index);
+            unknown(&root, &other, seen);
+            Some(Item::Other(other))
+        }
     }
-    Some(Item::Other(other(node, document.index)))
+}
+
+fn no_object(root: &Field<'_>) {
+    if root.node.as_map().is_none() {
+        let message = format!(
+            "expected an object with `apiVersion` and `kind`, found {}",
+            root.node.describe()
+        );
+        let problem = root.problem(Code::NotAnObject, message);
+        let several = root.node.as_list().is_some();
+        let hint = several.then(|| "separate objects by lines of `---`, or use `kind: List`".to_owned());
+        root.problems.report(problem.maybe_hint(hint));
+        return;
+    }
+    for name in ["apiVersion", "kind"] {
+        match root.node.get(name) {
+            Some(node) if node.as_text().is_some_and(|text| !text.is_empty()) => {}
+            found => {
+                let path = root.path.field(name);
+                let span = found.map_or(root.at, |node| node.span);
+                let message = format!("every object has `{name}`, and this one has none");
+                let place = root.problems.place(Some(span), &path);
+                root.problems
+                    .report(Problem::new(Code::NotAnObject, place, message));
+            }
+        }
+    }
+}
+
+/// A kind or group or version that is close to one of ours: as it stands it would be no job at all.
+fn nearly(root: &Field<'_>, miss: NearMiss) {
+    let NearMiss {
+        code,
+        field,
+        message,
+        hint,
+        allowed,
+    } = miss;
+    let span = root.node.get(field).map_or(root.at, |node| node.span);
+    let place = root.problems.place(Some(span), &root.path.field(field));
+    let mut problem = Problem::new(code, place, message).hint(hint);
+    problem.allowed = allowed;
+    root.problems.report(problem);
+}
+
+/// Says once that a kind is not known.
+fn unknown(root: &Field<'_>, other: &OtherObject, seen: &mut Seen) {
+    let kind = (other.api_version.clone(), other.kind.clone());
+    if seen.kinds.contains(&kind) {
+        return;
+    }
+    let message = format!(
+        "`{}` of `{}` is no job; it is kept as it is",
+        crate::problem::shown(&other.kind),
+        crate::problem::shown(&other.api_version)
+    );
+    let span = root.node.get("kind").map_or(root.at, |node| node.span);
+    let place = root.problems.place(Some(span), &root.path.field("kind"));
+    root.problems
+        .report(Problem::new(Code::UnknownKind, place, message).found(&other.kind));
+    seen.kinds.push(kind);
+}
+
+/// Two jobs of one kind, namespace and name: the second would replace the first.
+fn check_twice(read: &ReadJob, root: &Field<'_>, seen: &mut Seen) {
+    if read.generate_name || read.job.name.is_empty() {
+        return;
+    }
+    let name = root
+        .node
+        .get("metadata")
+        .and_then(|metadata| metadata.get("name"));
+    let span = name.map_or(root.at, |node| node.span);
+    let job = (read.dialect, read.job.namespace.clone(), read.job.name.clone());
+    if let Some(first) = seen.jobs.get(&job) {
+        let path: FieldPath = root.path.field("metadata").field("name");
+        let message = format!(
+            "there is already a {} `{}` in namespace `{}`",
+            read.dialect.kind(),
+            crate::problem::shown(&read.job.name),
+            crate::problem::shown(&read.job.namespace)
+        );
+        let problem = Problem::new(
+            Code::SameJobTwice,
+            root.problems.place(Some(span), &path),
+            message,
+        );
+        root.problems.report(
+            problem
+                .related(*first, "the first one")
+                .hint("rename one of them"),
+        );
+    } else {
+        seen.jobs.insert(job, span);
+    }
 }
 
 fn other(node: &Node, document: usize) -> OtherObject {
@@ -87,3 +194,7 @@ fn other(node: &Node, document: usize) -> OtherObject {
         document,
     }
 }
+
+#[cfg(test)]
+#[path = "read/tests.rs"]
+mod tests;

@@ -1,8 +1,177 @@
 //! Kubeflow's `TFJob`, in every version there was.
+//!
+//! ```text
+//! object ─▶ spec (v1alpha2 … v1) ─┐
+//!        └▶ first (v1alpha1)  ────┴▶ Spec ─▶ rules, gang, cluster ─▶ Job ─▶ checks
+//! ```
+//!
+//! What differs between versions is where a field stands; after [`spec::Spec`] nothing asks for the version.
 
-use crate::manifest::{Object, ReadJob};
+mod annotations;
+mod first;
+mod gang;
+mod roles;
+mod rules;
+mod run_policy;
+mod spec;
+
+use trainyard_core::{Addresses, After, Clean, ClusterForm, InPlace, Job, Limits, Role, RoleKind, RoleName};
+
+use self::annotations::Wishes;
+use self::roles::{Replica, Restart};
+use self::run_policy::RestartScope;
+use self::spec::Spec;
+use crate::check::{self, Places};
+use crate::compile;
+use crate::manifest::{Dialect, Metadata, Object, ReadJob};
+
+pub(crate) use self::roles::spelt;
+
+/// The container that is the task.
+const MAIN_CONTAINER: &str = "tensorflow";
+/// The port TensorFlow listens on, where the template does not say another.
+const PORT: u16 = 2222;
+/// The name of that port in the template.
+const PORT_NAME: &str = "tfjob-port";
+/// Jobs that name one of these in `managedBy` are ours to run.
+const OURSELVES: &[&str] = &["kubeflow.org/training-operator", "trainyard.dev/operator"];
 
 /// Reads a `TFJob`.
-pub(crate) fn read(_object: &Object<'_>) -> Option<ReadJob> {
-    None
+pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
+    let mut fields = object.root.fields()?;
+    fields.skip(&["apiVersion", "kind", "status"]);
+    let metadata = Metadata::read(&object.root, &mut fields);
+    let wishes = Wishes::read(&metadata);
+    let body = fields.require("spec").and_then(|field| field.fields());
+    fields.finish();
+    let spec = match object.version {
+        "v1alpha1" => first::read(body?, &wishes)?,
+        version => spec::read(body?, version, &wishes)?,
+    };
+    spec.check();
+    let job = job(&metadata, &wishes, &spec);
+    check::job(&job, &places(&metadata, &spec));
+    let managed_by = spec.run.managed_by.clone();
+    Some(ReadJob {
+        managed_by: managed_by.filter(|name| !OURSELVES.contains(&&**name)),
+        ..object.read_as(Dialect::TfJob, &metadata, job)
+    })
+}
+
+/// The compiled job.
+fn job(metadata: &Metadata<'_>, wishes: &Wishes<'_>, spec: &Spec<'_>) -> Job {
+    let roles: Vec<Role> = spec.replicas.iter().map(|replica| role(replica, spec)).collect();
+    let gang = gang::needs(spec, &roles);
+    let cluster = cluster(spec, wishes);
+    let together = spec.run.scope != RestartScope::Replica;
+    Job {
+        name: metadata.name.clone(),
+        namespace: metadata.namespace.clone(),
+        uid: metadata.uid.clone(),
+        rules: rules::compile(spec, wishes),
+        limits: Limits {
+            restarts: spec.run.backoff_limit,
+            count_in_place: true,
+            deadline: spec.run.deadline,
+            ttl: spec.run.ttl,
+            settle: if together {
+                compile::SETTLE_TOGETHER
+            } else {
+                compile::SETTLE
+            },
+            ..Limits::default()
+        },
+        clean: spec.run.clean.unwrap_or(Clean::None),
+        suspend: spec.run.suspend,
+        gang,
+        addresses: wishes.addresses.unwrap_or(Addresses::PerJob),
+        cluster,
+        roles,
+    }
+}
+
+fn role(replica: &Replica<'_>, spec: &Spec<'_>) -> Role {
+    let alone = spec.run.scope.of(replica.kind) == RestartScope::Replica;
+    let in_place = match replica.restart {
+        Restart::OnFailure if alone => InPlace::OnFailure,
+        Restart::Always if alone => InPlace::Always,
+        _ => InPlace::Never,
+    };
+    let lower = roles::lower(replica.kind);
+    let named = replica.template.port(MAIN_CONTAINER, PORT_NAME);
+    Role {
+        name: RoleName::new(lower),
+        kind: replica.kind,
+        tf_type: lower.into(),
+        replicas: replica.replicas,
+        template: compile::template(&replica.template),
+        resume_template: None,
+        in_place,
+        port: named.or(replica.port).unwrap_or(PORT),
+        ask: compile::in_thousandths(&replica.template.requests),
+        after: after(replica.kind, spec),
+    }
+}
+
+/// Whom a role waits for: the role named before it in `startOrder`; roles that are not named wait for the last one.
+fn after(kind: RoleKind, spec: &Spec<'_>) -> Option<After> {
+    let order = &spec.run.start_order;
+    let mine = order
+        .iter()
+        .position(|named| *named == kind)
+        .unwrap_or(order.len());
+    let before = order[..mine]
+        .iter()
+        .rev()
+        .find_map(|named| spec.replica(*named))?;
+    let name = RoleName::new(roles::lower(before.kind));
+    Some(After {
+        roles: vec![(name, before.replicas)],
+        any: false,
+    })
+}
+
+/// What `TF_CONFIG` says. One task alone gets none.
+fn cluster(spec: &Spec<'_>, wishes: &Wishes<'_>) -> ClusterForm {
+    let total: u64 = spec
+        .replicas
+        .iter()
+        .map(|replica| u64::from(replica.replicas))
+        .sum();
+    if total == 1 {
+        return ClusterForm::None;
+    }
+    if spec.dynamic_workers {
+        return ClusterForm::Sparse;
+    }
+    // In the order of the alphabet, as Kubeflow writes them.
+    let evaluator = wishes.evaluator_in_cluster.then_some(RoleKind::Evaluator);
+    let alphabet = [RoleKind::Chief].into_iter().chain(evaluator).chain([
+        RoleKind::Master,
+        RoleKind::Ps,
+        RoleKind::Worker,
+    ]);
+    let roles = alphabet
+        .filter(|kind| spec.replica(*kind).is_some())
+        .map(|kind| RoleName::new(roles::lower(kind)))
+        .collect();
+    ClusterForm::Full {
+        roles,
+        environment: true,
+    }
+}
+
+/// Where problems of the compiled job are shown.
+fn places<'a>(metadata: &Metadata<'a>, spec: &Spec<'a>) -> Places<'a> {
+    Places {
+        name: metadata.place.clone(),
+        generate_name: metadata.generate_name,
+        roles: spec
+            .replicas
+            .iter()
+            .map(|replica| replica.field.clone())
+            .collect(),
+        clean: spec.run.clean_at.clone(),
+        clean_name: "cleanPodPolicy",
+    }
 }

@@ -1,0 +1,96 @@
+//! Checks over a compiled job: what only shows once every field has been read together.
+//!
+//! Every dialect calls [`job`] last. Nothing here loops over tasks: a count is the user's to choose.
+
+mod names;
+mod outlook;
+mod tf_config;
+
+use trainyard_core::{Clean, Job, RoleKind};
+
+pub(crate) use self::outlook::{can_succeed, shadowed};
+use crate::codes::Code;
+use crate::fields::Field;
+use crate::problem::Problem;
+
+/// The most tasks a job may have.
+pub(crate) const MOST_TASKS: u64 = 100_000;
+
+/// Where problems of a compiled job are shown.
+pub(crate) struct Places<'a> {
+    /// The job's name, or the whole object where it has none.
+    pub name: Field<'a>,
+    /// Whether the name is a stand-in for one that a server will make.
+    pub generate_name: bool,
+    /// Each role, in the order of the job's.
+    pub roles: Vec<Field<'a>>,
+    /// The clean-up policy, if one is written.
+    pub clean: Option<Field<'a>>,
+    /// What the dialect calls the clean-up policy.
+    pub clean_name: &'static str,
+}
+
+/// Checks everything that can be said about any job.
+pub(crate) fn job(job: &Job, places: &Places<'_>) {
+    names::check(job, places);
+    if !check_size(job, places) {
+        return;
+    }
+    tf_config::check(job, places);
+    check_servers(job, places);
+    if job.size() > 0 && !can_succeed(job) {
+        let message = "no way of ending makes this job succeed";
+        let place = places.name.problem(Code::NeverSucceeds, message);
+        let hint =
+            "see the rules with `trainyard plan`; the task that decides must be able to exit 0 and stay so";
+        places.name.problems.report(place.hint(hint));
+    }
+}
+
+/// Refuses counts that nobody can mean, before anything is made of them.
+fn check_size(job: &Job, places: &Places<'_>) -> bool {
+    let size = job.size();
+    if size <= MOST_TASKS {
+        return true;
+    }
+    let largest = job
+        .roles
+        .iter()
+        .zip(&places.roles)
+        .max_by_key(|(role, _)| role.replicas);
+    let field = largest.map_or(&places.name, |(_, field)| field);
+    let path = field.path.field("replicas");
+    let span = field.node.get("replicas").map_or(field.at, |node| node.span);
+    let message = format!("the job has {size} tasks; at most {MOST_TASKS} are allowed");
+    let problem = Problem::new(
+        Code::TooManyTasks,
+        field.problems.place(Some(span), &path),
+        message,
+    );
+    field.problems.report(problem.found(size.to_string()));
+    false
+}
+
+/// Parameter servers serve until somebody stops them.
+fn check_servers(job: &Job, places: &Places<'_>) {
+    let servers = job
+        .roles
+        .iter()
+        .position(|role| role.kind == RoleKind::Ps && role.replicas > 0);
+    let (Some(servers), Clean::None) = (servers, job.clean) else {
+        return;
+    };
+    let name = places.clean_name;
+    let written = places.clean.as_ref();
+    let Some(field) = written.or_else(|| places.roles.get(servers)) else {
+        return;
+    };
+    let how = if written.is_some() { "is" } else { "is by default" };
+    let message =
+        format!("nothing stops the parameter servers when the job has ended: `{name}` {how} `None`");
+    let place = field.problems.place(Some(field.span()), &field.path);
+    let problem = Problem::new(Code::ServersNeverStop, place, message);
+    field
+        .problems
+        .report(problem.hint(format!("set `{name}: Running`")));
+}

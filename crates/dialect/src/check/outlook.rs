@@ -1,0 +1,122 @@
+//! What a rule list can come to: whether the job can succeed at all, and rules that can never match.
+
+use trainyard_core::{Count, How, InPlace, Job, Outcome, Role, Rule, Settled, Test, Then, When, Who};
+
+/// Whether some way of ending makes the job succeed.
+pub(crate) fn can_succeed(job: &Job) -> bool {
+    job.rules
+        .iter()
+        .filter(|rule| rule.then == Then::Finish(Outcome::Succeeded))
+        .any(|rule| match &rule.when {
+            When::Count(counts) => counts.iter().all(|count| can_hold(job, count)),
+            When::Ended { .. } | When::Down { .. } | When::InPlace { .. } | When::GangBroken => true,
+        })
+}
+
+fn can_hold(job: &Job, count: &Count) -> bool {
+    let (mut all, mut possible) = (0u64, 0u64);
+    for role in &job.roles {
+        if count.who.role.as_ref().is_some_and(|name| *name != role.name) {
+            continue;
+        }
+        match count.who.index {
+            Some(index) if index < role.replicas => {
+                all += 1;
+                possible += u64::from(can_settle(job, role, index, count.what));
+            }
+            Some(_) => {}
+            None => {
+                all += u64::from(role.replicas);
+                possible += how_many(job, role, count.what);
+            }
+        }
+    }
+    match count.test {
+        Test::All => all > 0 && possible >= all,
+        Test::AtLeast(least) => possible >= u64::from(least),
+        Test::Below(_) => true,
+    }
+}
+
+/// How many tasks of a role can be settled so. Only tasks that a rule names can differ from the others.
+fn how_many(job: &Job, role: &Role, what: Settled) -> u64 {
+    let mut named: Vec<u32> = job
+        .rules
+        .iter()
+        .filter_map(|rule| named_index(rule, role))
+        .collect();
+    named.sort_unstable();
+    named.dedup();
+    named.retain(|index| *index < role.replicas);
+    let others = u64::from(role.replicas) - named.len() as u64;
+    let other = (0..role.replicas).find(|index| !named.contains(index));
+    let others_can = other.is_some_and(|index| can_settle(job, role, index, what));
+    let named_can = named
+        .iter()
+        .filter(|index| can_settle(job, role, **index, what))
+        .count() as u64;
+    named_can + if others_can { others } else { 0 }
+}
+
+fn named_index(rule: &Rule, role: &Role) -> Option<u32> {
+    match &rule.when {
+        When::Ended { who, .. } if who.role.as_ref().is_none_or(|name| *name == role.name) => who.index,
+        _ => None,
+    }
+}
+
+/// Whether a task can end and stay so. A failure can always come to stay in some way; a success may not.
+fn can_settle(job: &Job, role: &Role, index: u32, what: Settled) -> bool {
+    what == Settled::Ended || role.in_place != InPlace::Always && success_stays(job, role, index)
+}
+
+fn success_stays(job: &Job, role: &Role, index: u32) -> bool {
+    for rule in &job.rules {
+        let When::Ended { who, how } = &rule.when else {
+            continue;
+        };
+        if !who.includes(&role.name, index) || !how.contains(&How::Succeeded) {
+            continue;
+        }
+        match &rule.then {
+            // Once the budget is used up, the rules after it are tried.
+            Then::Restart { paid: true, .. } if job.limits.restarts.is_some() => {}
+            Then::Keep | Then::Finish(Outcome::Succeeded) => return true,
+            Then::Restart { .. } | Then::Abort | Then::Finish(_) => return false,
+        }
+    }
+    true
+}
+
+/// Rules for ends that can never match, each with the earlier rule that takes everything it would.
+///
+/// A paid restart takes nothing for good where there is a limit: without a restart left it does not match.
+pub(crate) fn shadowed(job: &Job) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    for (later, rule) in job.rules.iter().enumerate() {
+        let When::Ended { who, how } = &rule.when else {
+            continue;
+        };
+        let by = job.rules[..later].iter().position(|earlier| {
+            let always = !matches!(earlier.then, Then::Restart { paid: true, .. });
+            let takes = |how: &How| matches!(&earlier.when, When::Ended { how: earlier, .. } if earlier.iter().any(|by| covers(*by, *how)));
+            matches!(&earlier.when, When::Ended { who: by, .. } if includes(by, who)) && always && how.iter().all(takes)
+        });
+        found.extend(by.map(|by| (later, by)));
+    }
+    found
+}
+
+/// Whether everyone in `some` is in `all`.
+fn includes(all: &Who, some: &Who) -> bool {
+    (all.role.is_none() || all.role == some.role) && (all.index.is_none() || all.index == some.index)
+}
+
+/// Whether every end that `some` names is one that `all` names.
+fn covers(all: How, some: How) -> bool {
+    match (all, some) {
+        (How::Failed, How::Failed | How::Codes(..) | How::NotStarted) => true,
+        (How::Codes(low, high), How::Codes(from, to)) => low <= from && to <= high,
+        (all, some) => all == some,
+    }
+}

@@ -1,0 +1,96 @@
+//! Our own annotations on a `TFJob`: wishes that Kubeflow's fields have no place for.
+//!
+//! Those that also are fields of `runPolicy` exist so that a manifest can say them to a Kubeflow CRD, which drops
+//! fields it does not know.
+
+use trainyard_core::{Addresses, How};
+
+use crate::codes::Code;
+use crate::compile;
+use crate::fields::Field;
+use crate::manifest::{Metadata, OUR_PREFIX};
+use crate::problem::shown;
+
+const ADDRESSES: &str = "trainyard.dev/addresses";
+const EVALUATOR_IN_CLUSTER: &str = "trainyard.dev/evaluator-in-cluster";
+const RETRYABLE_EXIT_CODES: &str = "trainyard.dev/retryable-exit-codes";
+const RESTART_SCOPE: &str = "trainyard.dev/restart-scope";
+const START_TIMEOUT: &str = "trainyard.dev/start-timeout-seconds";
+const START_ORDER: &str = "trainyard.dev/start-order";
+
+/// All of them; another one with our prefix is a slip.
+const KNOWN: &[&str] = &[
+    ADDRESSES,
+    EVALUATOR_IN_CLUSTER,
+    RETRYABLE_EXIT_CODES,
+    RESTART_SCOPE,
+    START_TIMEOUT,
+    START_ORDER,
+];
+
+/// What the annotations ask for.
+pub(super) struct Wishes<'a> {
+    pub addresses: Option<Addresses>,
+    pub evaluator_in_cluster: bool,
+    /// Codes after which `ExitCode` starts a task again.
+    pub retryable: Vec<How>,
+    /// `restartScope` in words, read where the field is.
+    pub restart_scope: Option<Field<'a>>,
+    pub start_timeout: Option<Field<'a>>,
+    pub start_order: Option<Field<'a>>,
+}
+
+impl<'a> Wishes<'a> {
+    pub(super) fn read(metadata: &Metadata<'a>) -> Self {
+        debug_assert!(KNOWN.iter().all(|key| key.starts_with(OUR_PREFIX)));
+        metadata.check_our_annotations(KNOWN);
+        let addresses = metadata.annotation(ADDRESSES).and_then(|field| {
+            field.choice(&[
+                ("per-job", Addresses::PerJob),
+                ("per-replica", Addresses::PerReplica),
+            ])
+        });
+        let inside = metadata
+            .annotation(EVALUATOR_IN_CLUSTER)
+            .and_then(|field| field.choice(&[("true", true), ("false", false)]));
+        let retryable = metadata.annotation(RETRYABLE_EXIT_CODES).and_then(codes);
+        let place = |key| metadata.annotation(key).cloned();
+        Self {
+            addresses,
+            evaluator_in_cluster: inside.unwrap_or(false),
+            retryable: retryable.unwrap_or_else(|| compile::RETRYABLE.to_vec()),
+            restart_scope: place(RESTART_SCOPE),
+            start_timeout: place(START_TIMEOUT),
+            start_order: place(START_ORDER),
+        }
+    }
+}
+
+/// `130,137,138,143` or `42,128-255`; codes from 1 to 255.
+fn codes(field: &Field<'_>) -> Option<Vec<How>> {
+    let text = field.text()?;
+    let number = |text: &str| {
+        text.trim()
+            .parse::<i32>()
+            .ok()
+            .filter(|code| (1..=255).contains(code))
+    };
+    let range = |part: &str| match part.split_once('-') {
+        None => number(part).map(|code| How::Codes(code, code)),
+        Some((low, high)) => {
+            let (low, high) = (number(low)?, number(high)?);
+            (low <= high).then_some(How::Codes(low, high))
+        }
+    };
+    let codes: Option<Vec<How>> = text.split(',').map(range).collect();
+    if codes.is_none() {
+        let message = format!("`{}` is no list of exit codes", shown(text));
+        let problem = field.problem(Code::BadFormat, message).found(text);
+        field.problems.report(
+            problem
+                .allowed("exit codes and ranges from 1 to 255, separated by commas")
+                .hint("write it as in `130,137,138,143` or `42,128-255`"),
+        );
+    }
+    codes
+}

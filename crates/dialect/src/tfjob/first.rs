@@ -1,0 +1,144 @@
+//! v1alpha1, the first shape: a list of replicas, and a chief named by `terminationPolicy`.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use trainyard_core::RoleKind;
+
+use super::annotations::Wishes;
+use super::roles::{self, ROLES, Replica, Restart, spelt};
+use super::run_policy::RunPolicy;
+use super::spec::{Spec, Success, same_role_twice};
+use crate::codes::Code;
+use crate::fields::{Field, Fields};
+use crate::pod_template::RestartPolicy;
+
+/// Reads `spec` of the first version.
+pub(super) fn read<'a>(mut fields: Fields<'a>, wishes: &Wishes<'a>) -> Option<Spec<'a>> {
+    let place = fields.require("replicaSpecs");
+    let mut run = RunPolicy::default();
+    run.read_additions(None, wishes);
+    run.read_clean(fields.get("cleanupPodPolicy"));
+    let scheduler = fields.text("schedulerName").cloned();
+    let chief = fields.get("terminationPolicy");
+    fields.ignored("tfImage", "each template names its own image");
+    fields.skip(&["RuntimeId"]);
+    fields.elsewhere("cleanPodPolicy", "cleanupPodPolicy");
+    fields.elsewhere("runPolicy", "a manifest of `kubeflow.org/v1`");
+    fields.finish();
+    let place = place?;
+    let mut replicas = replicas(&place)?;
+    if let Some(name) = scheduler {
+        for replica in &mut replicas {
+            scheduled_by(replica, &name);
+        }
+    }
+    let mut spec = Spec {
+        replicas,
+        run,
+        success: Success::Default,
+        dynamic_workers: false,
+        place,
+    };
+    if let Some(field) = chief {
+        spec.success = named_chief(&field, &spec)?;
+    }
+    Some(spec)
+}
+
+fn replicas<'a>(place: &Field<'a>) -> Option<Vec<Replica<'a>>> {
+    let mut found: Vec<(RoleKind, Field<'a>)> = Vec::new();
+    let mut replicas = Vec::new();
+    let mut complete = true;
+    let items = place.items();
+    if items.is_empty() {
+        place.report(
+            Code::MissingField,
+            "`replicaSpecs` is empty: the job has no tasks",
+        );
+        return None;
+    }
+    for (index, item) in items.into_iter().enumerate() {
+        let Some((kind, replica)) = replica(&item, index) else {
+            complete = false;
+            continue;
+        };
+        if let Some((_, first)) = found.iter().find(|(earlier, _)| *earlier == kind) {
+            same_role_twice(kind, first, &item);
+            complete = false;
+            continue;
+        }
+        found.push((kind, item));
+        match replica {
+            Some(replica) => replicas.push(replica),
+            None => complete = false,
+        }
+    }
+    let order = |kind: RoleKind| ROLES.iter().position(|(_, role)| *role == kind);
+    replicas.sort_by_key(|replica| order(replica.kind));
+    complete.then_some(replicas)
+}
+
+/// The role and the replica; the role alone where only the rest is wrong.
+fn replica<'a>(item: &Field<'a>, index: usize) -> Option<(RoleKind, Option<Replica<'a>>)> {
+    let mut fields = item.fields()?;
+    let role = fields.require("tfReplicaType");
+    let kind = role.and_then(|field| roles::find_or_report(field.text()?, &field));
+    let port = fields.get("tfPort").map(|field| {
+        let port = field.int(1..=65535);
+        port.and_then(|port| u16::try_from(port).ok())
+    });
+    let from: Arc<str> = format!("spec.replicaSpecs[{index}].template.spec.restartPolicy").into();
+    // Without a role the rest is read all the same, for its problems.
+    let replica = Replica::read(kind.unwrap_or(RoleKind::Other), item, from, &mut fields);
+    fields.elsewhere("restartPolicy", "template.spec.restartPolicy");
+    fields.finish();
+    let replica = replica.map(|mut replica| {
+        replica.port = port.flatten();
+        // The template's own policy is the only one this version has.
+        replica.said = replica.template.restart_policy.is_some();
+        replica.restart = match replica.template.restart_policy {
+            Some((RestartPolicy::Always, _)) => Restart::Always,
+            Some((RestartPolicy::OnFailure, _)) => Restart::OnFailure,
+            Some((RestartPolicy::Never, _)) | None => Restart::Never,
+        };
+        replica
+    });
+    Some((kind?, replica))
+}
+
+/// `schedulerName` of the job is meant for every template that names none.
+fn scheduled_by(replica: &mut Replica<'_>, name: &Arc<str>) {
+    if replica.template.scheduler_name.is_none() {
+        replica.template.scheduler_name = Some(name.clone());
+        if let Some(Value::Object(spec)) = replica.template.json.get_mut("spec") {
+            spec.insert("schedulerName".into(), Value::String(name.to_string()));
+        }
+    }
+}
+
+/// `terminationPolicy.chief` names the task whose success is the job's.
+fn named_chief(field: &Field<'_>, spec: &Spec<'_>) -> Option<Success> {
+    let mut fields = field.fields()?;
+    let chief = fields.get("chief");
+    fields.finish();
+    let Some(chief) = chief else {
+        return Some(Success::Default);
+    };
+    let mut fields = chief.fields()?;
+    let name_at = fields.get("replicaName");
+    let index = fields.count("replicaIndex").unwrap_or(0);
+    fields.finish();
+    let kind = match &name_at {
+        Some(field) => roles::find_or_report(field.text()?, field)?,
+        None => RoleKind::Master,
+    };
+    if spec.replica(kind).is_none_or(|replica| index >= replica.replicas) {
+        let message = format!("the job has no `{}` {index}, which is to decide", spelt(kind));
+        let problem = chief.problem(Code::DeciderMissing, message);
+        let allowed: Vec<&str> = spec.replicas.iter().map(|replica| spelt(replica.kind)).collect();
+        let allowed = format!("a replica of `{}`", allowed.join("`, `"));
+        chief.problems.report(problem.allowed(allowed));
+    }
+    Some(Success::Task(kind, index))
+}

@@ -1,0 +1,127 @@
+//! Whether a `TFJob`'s tasks must be placed together, and by whom.
+//!
+//! Kubeflow's operator decides this for a whole cluster by a flag. A manifest can say it too: by
+//! `schedulingPolicy`, by the name of a gang scheduler in its templates, or by naming a group there.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use trainyard_core::{Gang, GangScheduler, Role};
+
+use super::roles::Replica;
+use super::spec::Spec;
+use crate::codes::Code;
+use crate::compile;
+use crate::problem::Problem;
+
+/// Joins a pod to a group of Volcano or kube-batch.
+const GROUP_ANNOTATION: &str = "scheduling.k8s.io/group-name";
+/// Joins a pod to a group of the coscheduling plugin.
+const GROUP_LABEL: &str = "scheduling.x-k8s.io/pod-group";
+
+/// What the job needs of a gang scheduler; none where nothing asks for one.
+pub(super) fn needs(spec: &Spec<'_>, roles: &[Role]) -> Option<Gang> {
+    let existing = existing(spec);
+    let named = spec.replicas.iter().find_map(|replica| scheduler(replica));
+    let policy = spec.run.scheduling.as_ref();
+    let is_gang = matches!(&named, Some(name) if !matches!(name, GangScheduler::Named(_)));
+    if policy.is_none() && existing.is_none() && !is_gang {
+        return None;
+    }
+    let scheduler = named.unwrap_or(GangScheduler::Default);
+    let size: u64 = roles.iter().map(|role| u64::from(role.replicas)).sum();
+    let size = u32::try_from(size).unwrap_or(u32::MAX);
+    let members = policy.and_then(|policy| policy.members).unwrap_or(size);
+    check_members(spec, members, size);
+    check_start_order(spec, members);
+    let asked = policy.and_then(|policy| policy.resources.clone());
+    Some(Gang {
+        // Volcano lets a group in before its pods are made; the others look at pods that exist.
+        hold: scheduler == GangScheduler::Volcano && existing.is_none(),
+        scheduler,
+        existing,
+        members,
+        per_role: BTreeMap::new(),
+        queue: policy.and_then(|policy| policy.queue.clone()),
+        priority: policy.and_then(|policy| policy.priority.clone()),
+        resources: asked.unwrap_or_else(|| compile::asked_together(roles, members)),
+        timeout: policy.and_then(|policy| policy.timeout),
+    })
+}
+
+/// The scheduler that a template names; the cluster's own is none.
+fn scheduler(replica: &Replica<'_>) -> Option<GangScheduler> {
+    let name = replica.template.scheduler_name.as_ref()?;
+    match &**name {
+        "" | "default-scheduler" => None,
+        "volcano" => Some(GangScheduler::Volcano),
+        "kube-batch" => Some(GangScheduler::KubeBatch),
+        "scheduler-plugins-scheduler" => Some(GangScheduler::SchedulerPlugins),
+        "t9k-scheduler" => Some(GangScheduler::T9k),
+        _ => Some(GangScheduler::Named(name.clone())),
+    }
+}
+
+/// The group that the templates name, if they do: somebody else's.
+fn existing(spec: &Spec<'_>) -> Option<Arc<str>> {
+    let group = |replica: &Replica<'_>| {
+        let template = &replica.template;
+        let named = template.annotations.get(GROUP_ANNOTATION);
+        named.or_else(|| template.labels.get(GROUP_LABEL)).cloned()
+    };
+    let groups: Vec<Option<Arc<str>>> = spec.replicas.iter().map(group).collect();
+    let first = groups.iter().flatten().next()?.clone();
+    let other = groups.iter().position(|group| group.as_ref() != Some(&first));
+    if let Some(other) = other {
+        let replica = &spec.replicas[other];
+        let found = match &groups[other] {
+            Some(group) => format!("this role is in the group `{group}`, another is in `{first}`"),
+            None => format!("this role is in no group, another is in `{first}`"),
+        };
+        let place = replica
+            .field
+            .problems
+            .place(Some(replica.field.at), &replica.field.path);
+        let problem = Problem::new(Code::GroupsDiffer, place, found);
+        replica
+            .field
+            .problems
+            .report(problem.hint("name the same group in every template"));
+    }
+    Some(first)
+}
+
+/// More members than there are tasks: the group is never let in.
+fn check_members(spec: &Spec<'_>, members: u32, size: u32) {
+    let field = spec
+        .run
+        .scheduling
+        .as_ref()
+        .and_then(|policy| policy.members_at.as_ref());
+    if let Some(field) = field.filter(|_| members > size) {
+        let message =
+            format!("{members} members are asked for and the job has {size} tasks: it would wait for ever");
+        let problem = field
+            .problem(Code::GangLargerThanJob, message)
+            .found(members.to_string());
+        let hint = format!("set it to {size} at most, or leave it out for all of them");
+        field.problems.report(problem.hint(hint));
+    }
+}
+
+/// A gang scheduler places nobody before enough pods exist, and a start order makes no more before some run.
+fn check_start_order(spec: &Spec<'_>, members: u32) {
+    let (Some(field), Some(first)) = (&spec.run.start_order_at, spec.run.start_order.first()) else {
+        return;
+    };
+    let first = spec.replica(*first).map_or(0, |replica| replica.replicas);
+    if first < members && first > 0 {
+        let message = format!(
+            "only {first} tasks are created at first and the gang needs {members}: they would wait for each other for ever"
+        );
+        let problem = field.problem(Code::StartOrderInGang, message);
+        field
+            .problems
+            .report(problem.hint("remove the start order, or lower `schedulingPolicy.minAvailable`"));
+    }
+}

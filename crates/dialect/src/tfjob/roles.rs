@@ -1,0 +1,209 @@
+//! The roles of a `TFJob`, and what each replica spec says.
+
+use std::sync::Arc;
+
+use trainyard_core::RoleKind;
+
+use super::MAIN_CONTAINER;
+use crate::codes::Code;
+use crate::fields::{Field, Fields};
+use crate::pod_template::{self, PodTemplate, RestartPolicy};
+use crate::problem::{Problem, closest, did_you_mean, shown};
+
+/// The roles, in the order in which their tasks are created.
+pub(super) const ROLES: [(&str, RoleKind); 5] = [
+    ("Chief", RoleKind::Chief),
+    ("Master", RoleKind::Master),
+    ("PS", RoleKind::Ps),
+    ("Worker", RoleKind::Worker),
+    ("Evaluator", RoleKind::Evaluator),
+];
+
+/// The role as manifests and statuses spell it.
+pub(crate) fn spelt(kind: RoleKind) -> &'static str {
+    match kind {
+        RoleKind::Chief => "Chief",
+        RoleKind::Master => "Master",
+        RoleKind::Ps => "PS",
+        RoleKind::Worker => "Worker",
+        RoleKind::Evaluator => "Evaluator",
+        RoleKind::Other => "Other",
+    }
+}
+
+/// The role as it stands in names.
+pub(super) fn lower(kind: RoleKind) -> &'static str {
+    match kind {
+        RoleKind::Chief => "chief",
+        RoleKind::Master => "master",
+        RoleKind::Ps => "ps",
+        RoleKind::Worker => "worker",
+        RoleKind::Evaluator => "evaluator",
+        RoleKind::Other => "other",
+    }
+}
+
+/// The role that a word means, in any letter case.
+pub(super) fn find(word: &str) -> Option<RoleKind> {
+    ROLES
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(word))
+        .map(|(_, kind)| *kind)
+}
+
+/// The role that a word means; a word that means none is reported.
+pub(super) fn find_or_report(word: &str, field: &Field<'_>) -> Option<RoleKind> {
+    let found = find(word);
+    if found.is_none() {
+        let place = field.problems.place(Some(field.at), &field.path);
+        let message = format!("there is no role `{}`", shown(word));
+        let problem = Problem::new(Code::UnknownRole, place, message)
+            .found(word)
+            .allowed("`Chief`, `Master`, `PS`, `Worker` or `Evaluator`, in any letter case")
+            .maybe_hint(did_you_mean(word, ROLES.iter().map(|(name, _)| *name)));
+        field.problems.report(problem);
+    }
+    found
+}
+
+/// When a replica is started again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Restart {
+    /// Never after a failure of its own.
+    Never,
+    /// After every failure, in place.
+    OnFailure,
+    /// After every exit, in place.
+    Always,
+    /// After the exit codes that promise something, as a new pod.
+    ExitCode,
+}
+
+impl Restart {
+    pub(super) const WORDS: [(&'static str, Self); 4] = [
+        ("Never", Self::Never),
+        ("OnFailure", Self::OnFailure),
+        ("Always", Self::Always),
+        ("ExitCode", Self::ExitCode),
+    ];
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Never => "Never",
+            Self::OnFailure => "OnFailure",
+            Self::Always => "Always",
+            Self::ExitCode => "ExitCode",
+        }
+    }
+
+    /// What the pods get.
+    fn of_pods(self) -> RestartPolicy {
+        match self {
+            Self::Never | Self::ExitCode => RestartPolicy::Never,
+            Self::OnFailure => RestartPolicy::OnFailure,
+            Self::Always => RestartPolicy::Always,
+        }
+    }
+}
+
+/// One role as the manifest gives it.
+pub(super) struct Replica<'a> {
+    pub kind: RoleKind,
+    pub replicas: u32,
+    pub restart: Restart,
+    /// Whether the manifest says when, or it is the default.
+    pub said: bool,
+    /// The field that says so, for rules.
+    pub from: Arc<str>,
+    pub template: PodTemplate,
+    /// `tfPort` of the first version; a named port in the template comes before it.
+    pub port: Option<u16>,
+    /// Where it is written.
+    pub field: Field<'a>,
+}
+
+impl<'a> Replica<'a> {
+    /// Reads the fields that every version has; the caller asks for its own and finishes.
+    pub(super) fn read(
+        kind: RoleKind,
+        field: &Field<'a>,
+        from: Arc<str>,
+        fields: &mut Fields<'a>,
+    ) -> Option<Self> {
+        let count = fields.get("replicas");
+        let replicas = match &count {
+            None => 1,
+            Some(field) => field
+                .int(0..=i64::from(i32::MAX))
+                .and_then(|value| u32::try_from(value).ok())?,
+        };
+        if let (Some(count), 0) = (count, replicas) {
+            let message = format!("`{}` has no replicas and is left out", spelt(kind));
+            count.report(Code::ZeroReplicas, message);
+        }
+        let place = fields.require("template")?;
+        let template = pod_template::read(&place)?;
+        check_main_container(&template, &place);
+        Some(Self {
+            kind,
+            replicas,
+            restart: Restart::Never,
+            said: false,
+            from,
+            template,
+            port: None,
+            field: field.clone(),
+        })
+    }
+
+    /// Takes the role's own policy, and says so if the template has another one.
+    pub(super) fn restarts(&mut self, said: Option<Restart>) {
+        self.restart = said.unwrap_or(Restart::Never);
+        self.said = said.is_some();
+        let Some((written, span)) = self.template.restart_policy else {
+            return;
+        };
+        if written == self.restart.of_pods() {
+            return;
+        }
+        let path = self
+            .field
+            .path
+            .field("template")
+            .field("spec")
+            .field("restartPolicy");
+        let role = &self.field.path;
+        let message = match said {
+            Some(said) => format!("`{}` of the role replaces this one", said.word()),
+            None => "the role has no `restartPolicy`, so its default `Never` replaces this one".to_owned(),
+        };
+        let problems = self.field.problems;
+        let place = problems.place(Some(span), &path);
+        let problem = Problem::new(Code::RestartPolicyOverwritten, place, message);
+        problems.report(problem.hint(format!("write `restartPolicy` in `{role}`, beside `template`")));
+    }
+}
+
+/// The container `tensorflow` is the task; without it there is nothing to judge.
+fn check_main_container(template: &PodTemplate, field: &Field<'_>) {
+    if template.containers.is_empty() || template.container(MAIN_CONTAINER).is_some() {
+        return;
+    }
+    let names = || template.containers.iter().map(|container| &*container.name);
+    let listed: Vec<String> = names().map(|name| format!("`{}`", shown(name))).collect();
+    let path = field.path.field("spec").field("containers");
+    let hint = match (closest(MAIN_CONTAINER, names()), &template.containers[..]) {
+        (Some(near), _) => format!("rename `{}` to `{MAIN_CONTAINER}`", shown(near)),
+        (None, [only]) => format!("rename `{}` to `{MAIN_CONTAINER}`", shown(&only.name)),
+        (None, _) => format!("rename the container that trains to `{MAIN_CONTAINER}`"),
+    };
+    let at = template.containers.first().map(|container| container.at);
+    let place = field.problems.place(at, &path);
+    let message = format!(
+        "no container is named `{MAIN_CONTAINER}`, found {}",
+        listed.join(", ")
+    );
+    field
+        .problems
+        .report(Problem::new(Code::NoMainContainer, place, message).hint(hint));
+}

@@ -1,0 +1,294 @@
+//! `runPolicy`: limits, clean-up, scheduling, and our own additions to it.
+//!
+//! Four of its fields stood directly under `spec` in older versions; they are read in both places.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use trainyard_core::{Clean, RoleKind};
+
+use super::OURSELVES;
+use super::annotations::Wishes;
+use super::roles;
+use crate::codes::Code;
+use crate::document::Kind;
+use crate::fields::{Field, Fields};
+use crate::problem::{Problem, shown};
+use crate::quantity::quantity;
+
+/// How `runPolicy` is written in messages and in the origins of rules.
+pub(super) const PATH: &str = "spec.runPolicy";
+
+/// Another controller that Kubeflow's own check knows.
+const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
+
+const CLEAN: [(&str, Option<Clean>); 4] = [
+    ("None", Some(Clean::None)),
+    ("Running", Some(Clean::Unfinished)),
+    ("All", Some(Clean::All)),
+    ("", None),
+];
+
+/// What `runPolicy` says, wherever it was written.
+#[derive(Default)]
+pub(super) struct RunPolicy<'a> {
+    pub clean: Option<Clean>,
+    pub clean_at: Option<Field<'a>>,
+    pub backoff_limit: Option<u32>,
+    pub deadline: Option<u32>,
+    pub ttl: Option<u32>,
+    pub suspend: bool,
+    pub managed_by: Option<Arc<str>>,
+    pub scheduling: Option<Scheduling<'a>>,
+    pub scope: RestartScope,
+    pub scope_at: Option<Field<'a>>,
+    pub start_timeout: Option<(u32, Arc<str>)>,
+    pub start_order: Vec<RoleKind>,
+    pub start_order_at: Option<Field<'a>>,
+    /// Every role that one of the fields names, and where: each must be there.
+    pub named: Vec<(RoleKind, Field<'a>)>,
+}
+
+/// What a restart takes with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum RestartScope {
+    /// The replica alone.
+    #[default]
+    Replica,
+    /// All replicas of these roles, if it is one of them.
+    Roles(Vec<RoleKind>),
+    /// Everything.
+    Job,
+}
+
+impl RestartScope {
+    /// What the restart of a replica of this role takes with it.
+    pub(super) fn of(&self, kind: RoleKind) -> Self {
+        match self {
+            Self::Roles(roles) if !roles.contains(&kind) => Self::Replica,
+            scope => scope.clone(),
+        }
+    }
+}
+
+/// What `schedulingPolicy` says.
+pub(super) struct Scheduling<'a> {
+    pub members: Option<u32>,
+    pub members_at: Option<Field<'a>>,
+    pub queue: Option<Arc<str>>,
+    pub priority: Option<Arc<str>>,
+    pub resources: Option<BTreeMap<Arc<str>, i64>>,
+    pub timeout: Option<u32>,
+}
+
+impl<'a> RunPolicy<'a> {
+    /// Reads `runPolicy`, and what older versions had directly under `spec`.
+    pub(super) fn read(spec: &mut Fields<'a>, version: &str, wishes: &Wishes<'a>) -> Self {
+        let mut fields = spec.map("runPolicy");
+        let mut either = |name| in_either_place(spec, fields.as_mut(), name, version);
+        let clean = either("cleanPodPolicy");
+        let backoff_limit = either("backoffLimit").and_then(|field| count(&field));
+        let ttl = either("ttlSecondsAfterFinished").and_then(|field| count(&field));
+        let deadline = either("activeDeadlineSeconds").and_then(|field| seconds(&field));
+        let mut out = Self {
+            backoff_limit,
+            deadline,
+            ttl,
+            ..Self::default()
+        };
+        out.read_clean(clean);
+        out.read_additions(fields.as_mut(), wishes);
+        for name in [
+            "suspend",
+            "schedulingPolicy",
+            "managedBy",
+            "restartScope",
+            "startTimeoutSeconds",
+            "startOrder",
+        ] {
+            spec.elsewhere(name, format!("{PATH}.{name}"));
+        }
+        if let Some(mut fields) = fields {
+            out.suspend = fields.bool("suspend").unwrap_or(false);
+            out.managed_by = fields.get("managedBy").and_then(|field| managed_by(&field));
+            out.scheduling = fields.map("schedulingPolicy").map(Scheduling::read);
+            fields.finish();
+        }
+        out
+    }
+
+    /// Takes the clean-up policy, whatever this version calls it.
+    pub(super) fn read_clean(&mut self, field: Option<Field<'a>>) {
+        self.clean = field.as_ref().and_then(|field| field.choice(&CLEAN)).flatten();
+        self.clean_at = field;
+    }
+
+    /// Reads our own additions, from the fields or from the annotations that say the same.
+    pub(super) fn read_additions(&mut self, mut fields: Option<&mut Fields<'a>>, wishes: &Wishes<'a>) {
+        let mut either = |name: &'static str, annotation: &Option<Field<'a>>| {
+            let field = fields.as_mut().and_then(|fields| fields.get(name));
+            match (field, annotation) {
+                (Some(field), Some(annotation)) => {
+                    let message = format!("the annotation has no effect: `{PATH}.{name}` is given too");
+                    annotation.report(Code::FieldIgnored, message);
+                    Some(field)
+                }
+                (field, annotation) => field.or_else(|| annotation.clone()),
+            }
+        };
+        let scope_at = either("restartScope", &wishes.restart_scope);
+        let timeout_at = either("startTimeoutSeconds", &wishes.start_timeout);
+        let order_at = either("startOrder", &wishes.start_order);
+        if let Some(field) = &scope_at {
+            self.scope = self.restart_scope(field).unwrap_or_default();
+        }
+        self.scope_at = scope_at;
+        self.start_timeout = timeout_at.and_then(|field| {
+            let seconds = start_timeout(&field)?;
+            let from = if wishes
+                .start_timeout
+                .as_ref()
+                .is_some_and(|annotation| annotation.path == field.path)
+            {
+                "trainyard.dev/start-timeout-seconds"
+            } else {
+                "spec.runPolicy.startTimeoutSeconds"
+            };
+            Some((seconds, from.into()))
+        });
+        if let Some(field) = &order_at {
+            let named = named_roles(field);
+            self.start_order = named.iter().map(|(kind, _)| *kind).collect();
+            self.start_order.dedup();
+            self.named.extend(named);
+        }
+        self.start_order_at = order_at;
+    }
+
+    /// `Replica`, `Job`, or roles: a list, or in an annotation their names with commas between.
+    fn restart_scope(&mut self, field: &Field<'a>) -> Option<RestartScope> {
+        let words = [("Replica", RestartScope::Replica), ("Job", RestartScope::Job)];
+        if let Kind::Text(text) = &field.node.kind {
+            let names_roles = text.split(',').any(|word| roles::find(word.trim()).is_some());
+            if !names_roles {
+                return field.choice(&words);
+            }
+        }
+        let named = named_roles(field);
+        let mut scope: Vec<RoleKind> = named.iter().map(|(kind, _)| *kind).collect();
+        scope.sort_unstable();
+        scope.dedup();
+        self.named.extend(named);
+        Some(RestartScope::Roles(scope))
+    }
+}
+
+impl<'a> Scheduling<'a> {
+    fn read(mut fields: Fields<'a>) -> Self {
+        let members_at = fields.get("minAvailable");
+        let resources = fields.map("minResources").map(|mut map| {
+            let entries = map.entries().into_iter();
+            entries
+                .filter_map(|(name, field)| Some((name.clone(), quantity(&field)?.milli)))
+                .collect()
+        });
+        let out = Self {
+            members: members_at.as_ref().and_then(count),
+            members_at,
+            queue: fields.text("queue").filter(|text| !text.is_empty()).cloned(),
+            priority: fields
+                .text("priorityClass")
+                .filter(|text| !text.is_empty())
+                .cloned(),
+            resources,
+            timeout: fields.count("scheduleTimeoutSeconds"),
+        };
+        fields.finish();
+        out
+    }
+}
+
+/// A field that moved from `spec` into `runPolicy`; if it is in both places the new one counts.
+fn in_either_place<'a>(
+    old: &mut Fields<'a>,
+    new: Option<&mut Fields<'a>>,
+    name: &'static str,
+    version: &str,
+) -> Option<Field<'a>> {
+    let new = new.and_then(|fields| fields.get(name));
+    let old = old.get(name);
+    if let Some(old) = &old {
+        let place = old.problems.place(Some(old.at), &old.path);
+        if new.is_some() {
+            let message = format!("`{name}` is given in `{PATH}` too, and that one counts");
+            let problem = Problem::new(Code::MovedField, place, message);
+            old.problems.report(problem.hint("remove this one"));
+        } else if version == "v1" {
+            let message = format!("`{name}` now belongs in `{PATH}`");
+            let problem = Problem::new(Code::MovedField, place, message);
+            let hint = format!(
+                "move it to `{PATH}.{name}`: where Kubeflow's definition is installed, the server drops it here without a word"
+            );
+            old.problems.report(problem.hint(hint));
+        }
+    }
+    new.or(old)
+}
+
+fn count(field: &Field<'_>) -> Option<u32> {
+    field
+        .int(0..=i64::from(i32::MAX))
+        .and_then(|value| u32::try_from(value).ok())
+}
+
+/// A deadline of 0 would end every job at once, so it is a slip.
+fn seconds(field: &Field<'_>) -> Option<u32> {
+    field
+        .int(1..=i64::MAX)
+        .map(|value| u32::try_from(value).unwrap_or(u32::MAX))
+}
+
+/// A number, or in an annotation the text of one.
+fn start_timeout(field: &Field<'_>) -> Option<u32> {
+    let Kind::Text(text) = &field.node.kind else {
+        return seconds(field);
+    };
+    let parsed = text.trim().parse::<u32>().ok().filter(|seconds| *seconds > 0);
+    if parsed.is_none() {
+        let message = format!("`{}` is no number of seconds", shown(text));
+        let problem = field.problem(Code::BadFormat, message).found(text);
+        field.problems.report(problem.allowed("a whole number from 1"));
+    }
+    parsed
+}
+
+/// Roles in a list, or in one text with commas between.
+fn named_roles<'a>(field: &Field<'a>) -> Vec<(RoleKind, Field<'a>)> {
+    let named = |word: &str, at: Field<'a>| roles::find_or_report(word.trim(), &at).map(|kind| (kind, at));
+    if let Kind::Text(text) = &field.node.kind {
+        return text
+            .split(',')
+            .filter_map(|word| named(word, field.clone()))
+            .collect();
+    }
+    let items = field.items().into_iter();
+    items
+        .filter_map(|item| named(item.text()?, item.clone()))
+        .collect()
+}
+
+fn managed_by(field: &Field<'_>) -> Option<Arc<str>> {
+    let text = field.text()?;
+    let known = || OURSELVES.iter().copied().chain([MULTIKUEUE]);
+    if !known().any(|name| name == &**text) {
+        let listed: Vec<String> = known().map(|name| format!("`{name}`")).collect();
+        let message = format!("`{}` is no controller that may manage a TFJob", shown(text));
+        let problem = field.problem(Code::UnknownValue, message).found(text);
+        field.problems.report(
+            problem
+                .allowed(listed.join(", "))
+                .hint("leave it out to have the job run here"),
+        );
+    }
+    Some(text.clone())
+}

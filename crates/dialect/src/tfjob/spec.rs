@@ -1,0 +1,296 @@
+//! `spec` of a `TFJob` from v1alpha2 on: a map of replicas, and limits that moved into `runPolicy` in v1.
+
+use std::sync::Arc;
+
+use trainyard_core::{RoleKind, RoleName, Who};
+
+use super::annotations::Wishes;
+use super::roles::{self, ROLES, Replica, Restart, spelt};
+use super::run_policy::RunPolicy;
+use crate::codes::Code;
+use crate::fields::{Field, Fields};
+use crate::problem::{Problem, shown};
+
+/// What a `TFJob` of any version says.
+pub(super) struct Spec<'a> {
+    /// In the order of [`ROLES`], each at most once.
+    pub replicas: Vec<Replica<'a>>,
+    pub run: RunPolicy<'a>,
+    pub success: Success,
+    pub dynamic_workers: bool,
+    /// Where problems of the whole are shown.
+    pub place: Field<'a>,
+}
+
+/// Whose success is the job's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Success {
+    /// The chief's or master's, else worker 0's.
+    Default,
+    /// The chief's or master's, else every worker's.
+    AllWorkers,
+    /// This one's, as v1alpha1 can say.
+    Task(RoleKind, u32),
+}
+
+/// Reads `spec` of any version but the first.
+pub(super) fn read<'a>(mut fields: Fields<'a>, version: &str, wishes: &Wishes<'a>) -> Option<Spec<'a>> {
+    let place = fields.require("tfReplicaSpecs");
+    let run = RunPolicy::read(&mut fields, version, wishes);
+    let success_at = fields.get("successPolicy");
+    let success = success_at
+        .as_ref()
+        .and_then(|field| field.choice(&[("AllWorkers", Success::AllWorkers), ("", Success::Default)]));
+    let dynamic_workers = fields.bool("enableDynamicWorker").unwrap_or(false);
+    only_in_the_first_version(&mut fields);
+    fields.finish();
+    let place = place?;
+    let replicas = replicas(&place)?;
+    let spec = Spec {
+        replicas,
+        run,
+        success: success.unwrap_or(Success::Default),
+        dynamic_workers,
+        place,
+    };
+    if let (Some(field), Success::AllWorkers) = (success_at, spec.success)
+        && let Some(decider) = spec.coordinator()
+    {
+        let decider = spelt(decider.kind);
+        let message = format!("`successPolicy` has no effect: the job has a `{decider}`, which decides");
+        field.report(Code::FieldIgnored, message);
+    }
+    Some(spec)
+}
+
+/// A v1alpha1 body under a later heading is a common slip.
+fn only_in_the_first_version(fields: &mut Fields<'_>) {
+    for name in ["tfImage", "terminationPolicy", "cleanupPodPolicy", "RuntimeId"] {
+        if let Some(found) = fields.get(name) {
+            let place = found.problems.place(Some(found.at), &found.path);
+            let message = format!("unknown field `{name}`");
+            let problem = Problem::new(Code::UnknownField, place, message);
+            found
+                .problems
+                .report(problem.hint("only `apiVersion: kubeflow.org/v1alpha1` has it"));
+        }
+    }
+}
+
+fn replicas<'a>(place: &Field<'a>) -> Option<Vec<Replica<'a>>> {
+    let mut map = place.fields()?;
+    let entries = map.entries();
+    if entries.is_empty() {
+        let problem = place.problem(
+            Code::MissingField,
+            "`tfReplicaSpecs` is empty: the job has no tasks",
+        );
+        place.problems.report(problem.hint("add a `Worker`"));
+    }
+    let mut found: Vec<(RoleKind, &Arc<str>, Field<'a>)> = Vec::new();
+    let mut complete = true;
+    for (key, field) in entries {
+        let Some(kind) = roles::find_or_report(key, &field) else {
+            complete = false;
+            continue;
+        };
+        match found.iter().find(|(earlier, ..)| *earlier == kind) {
+            Some((_, _, first)) => {
+                same_role_twice(kind, first, &field);
+                complete = false;
+            }
+            None => found.push((kind, key, field)),
+        }
+    }
+    let mut replicas = Vec::new();
+    for (_, kind) in ROLES {
+        let Some((_, key, field)) = found.iter().find(|(found, ..)| *found == kind) else {
+            continue;
+        };
+        match replica(kind, key, field) {
+            Some(replica) => replicas.push(replica),
+            None => complete = false,
+        }
+    }
+    complete.then_some(replicas)
+}
+
+fn replica<'a>(kind: RoleKind, key: &str, field: &Field<'a>) -> Option<Replica<'a>> {
+    if field.node.is_null() {
+        let problem = field.problem(Code::MissingField, format!("`{}` says nothing", spelt(kind)));
+        field.problems.report(problem.hint("add `template`"));
+        return None;
+    }
+    let mut fields = field.fields()?;
+    let from: Arc<str> = format!("spec.tfReplicaSpecs.{}.restartPolicy", shown(key)).into();
+    let replica = Replica::read(kind, field, from, &mut fields);
+    let restart = fields
+        .get("restartPolicy")
+        .filter(|field| field.node.as_text() != Some(""));
+    let restart = restart.map(|field| field.choice(&Restart::WORDS));
+    fields.elsewhere("containers", "template.spec.containers");
+    fields.elsewhere("spec", "template.spec");
+    fields.finish();
+    let mut replica = replica?;
+    match restart {
+        Some(None) => return None,
+        Some(said) => replica.restarts(said),
+        None => replica.restarts(None),
+    }
+    Some(replica)
+}
+
+pub(super) fn same_role_twice(kind: RoleKind, first: &Field<'_>, again: &Field<'_>) {
+    let place = again.problems.place(Some(again.at), &again.path);
+    let message = format!("the role `{}` is given twice", spelt(kind));
+    let problem = Problem::new(Code::DuplicateRole, place, message).related(first.at, "first given here");
+    again.problems.report(problem.hint("join the two into one"));
+}
+
+impl<'a> Spec<'a> {
+    /// The role of this kind, if it has tasks.
+    pub(super) fn replica(&self, kind: RoleKind) -> Option<&Replica<'a>> {
+        self.replicas
+            .iter()
+            .find(|replica| replica.kind == kind && replica.replicas > 0)
+    }
+
+    /// The chief or the master, if it has tasks: then it alone decides the job's success.
+    pub(super) fn coordinator(&self) -> Option<&Replica<'a>> {
+        self.replica(RoleKind::Chief)
+            .or_else(|| self.replica(RoleKind::Master))
+    }
+
+    /// The tasks whose success is the job's.
+    pub(super) fn deciders(&self) -> Who {
+        let name = |kind| RoleName::new(roles::lower(kind));
+        match (self.coordinator(), self.success) {
+            (_, Success::Task(kind, index)) => Who::task(&name(kind), index),
+            (Some(coordinator), _) => Who::role(&name(coordinator.kind)),
+            (None, Success::AllWorkers) => Who::role(&name(RoleKind::Worker)),
+            (None, Success::Default) => Who::task(&name(RoleKind::Worker), 0),
+        }
+    }
+
+    /// Checks that only the manifest's own roles can answer.
+    pub(super) fn check(&self) {
+        self.check_coordinators();
+        let declared = |kind| self.replicas.iter().any(|replica| replica.kind == kind);
+        let can_finish = [RoleKind::Chief, RoleKind::Master, RoleKind::Worker];
+        if !self.replicas.is_empty() && !can_finish.into_iter().any(declared) {
+            let roles: Vec<&str> = self.replicas.iter().map(|replica| spelt(replica.kind)).collect();
+            let message = format!("a job of `{}` alone never ends", roles.join("` and `"));
+            let problem = self.place.problem(Code::OnlyParameterServers, message);
+            self.place
+                .problems
+                .report(problem.hint("add a `Worker` or a `Chief`"));
+        }
+        self.check_mirrored();
+        self.check_named();
+        self.check_scope();
+    }
+
+    /// `restartScope` and `startOrder` name roles of this job.
+    fn check_named(&self) {
+        for (kind, field) in &self.run.named {
+            if self.replicas.iter().any(|replica| replica.kind == *kind) {
+                continue;
+            }
+            let roles: Vec<&str> = self.replicas.iter().map(|replica| spelt(replica.kind)).collect();
+            let message = format!("this job has no `{}`", spelt(*kind));
+            let problem = field.problem(Code::RoleNotInJob, message).found(spelt(*kind));
+            field
+                .problems
+                .report(problem.allowed(format!("`{}`", roles.join("`, `"))));
+        }
+    }
+
+    fn check_coordinators(&self) {
+        let both = |kind| self.replicas.iter().find(|replica| replica.kind == kind);
+        if let (Some(chief), Some(master)) = (both(RoleKind::Chief), both(RoleKind::Master)) {
+            let (first, second) = if chief.field.at.start < master.field.at.start {
+                (chief, master)
+            } else {
+                (master, chief)
+            };
+            let place = self
+                .place
+                .problems
+                .place(Some(second.field.at), &second.field.path);
+            let problem = Problem::new(
+                Code::ManyChiefs,
+                place,
+                "a `Chief` and a `Master`: only one may decide",
+            );
+            let problem = problem.related(first.field.at, "the other one");
+            self.place.problems.report(problem.hint("keep `Chief`"));
+        }
+        for replica in [chief_or(RoleKind::Chief, self), chief_or(RoleKind::Master, self)] {
+            if let Some(replica) = replica.filter(|replica| replica.replicas > 1) {
+                let (word, count) = (spelt(replica.kind), replica.replicas);
+                let path = replica.field.path.field("replicas");
+                let span = replica.field.node.get("replicas").map(|node| node.span);
+                let problems = self.place.problems;
+                let message = format!("`{word}` has {count} replicas; TensorFlow knows one");
+                let problem = Problem::new(Code::ManyChiefs, problems.place(span, &path), message);
+                problems.report(problem.found(count.to_string()).hint("set `replicas: 1`"));
+            }
+        }
+    }
+
+    /// A script that says "mirrored" makes no use of parameter servers.
+    fn check_mirrored(&self) {
+        let Some(servers) = self.replica(RoleKind::Ps) else {
+            return;
+        };
+        let mirrored = |replica: &Replica<'_>| {
+            let main = replica.template.container(super::MAIN_CONTAINER);
+            main.is_some_and(|main| {
+                let mut words = main.command.iter().chain(&main.args);
+                words.any(|word| word.to_ascii_lowercase().contains("mirrored"))
+            })
+        };
+        if self.replicas.iter().any(mirrored) {
+            let place = servers
+                .field
+                .problems
+                .place(Some(servers.field.at), &servers.field.path);
+            let message = "the command says `mirrored`, and that strategy makes no use of parameter servers";
+            let problem = Problem::new(Code::ServersBesideMirrored, place, message);
+            servers
+                .field
+                .problems
+                .report(problem.hint("remove `PS`, or use ParameterServerStrategy"));
+        }
+    }
+
+    /// A scope says what a restart takes with it; where nothing restarts, it says nothing.
+    fn check_scope(&self) {
+        let Some(field) = &self.run.scope_at else {
+            return;
+        };
+        let scope = &self.run.scope;
+        let inside = |replica: &&Replica<'_>| scope.of(replica.kind) != super::RestartScope::Replica;
+        let mut restarted = self.replicas.iter().filter(inside).peekable();
+        if restarted.peek().is_none() {
+            return;
+        }
+        if restarted.clone().all(|replica| replica.restart == Restart::Never) {
+            let message = "no role it names is restarted after a failure: their `restartPolicy` is `Never`";
+            let problem = field.problem(Code::ScopeWithoutRestarts, message);
+            field
+                .problems
+                .report(problem.hint("set `restartPolicy: ExitCode`, and `backoffLimit`"));
+        } else if self.run.backoff_limit.is_none()
+            && restarted.any(|replica| replica.restart == Restart::ExitCode)
+        {
+            let message = "without `backoffLimit`, exit codes 1 to 127 fail the job although a peer's death may be their cause";
+            let problem = field.problem(Code::ScopeWithoutLimit, message);
+            field.problems.report(problem.hint("set `backoffLimit`"));
+        }
+    }
+}
+
+fn chief_or<'s, 'a>(kind: RoleKind, spec: &'s Spec<'a>) -> Option<&'s Replica<'a>> {
+    spec.replicas.iter().find(|replica| replica.kind == kind)
+}
