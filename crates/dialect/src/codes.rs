@@ -226,8 +226,8 @@ TF_CONFIG is made for every task and replaces the one written in the template. R
 BadEnv = 67 Error "an environment entry that cannot be used" "\
 Every entry of `env` has a `name` and either `value` or `valueFrom` with exactly one source."
 BadVolume = 68 Error "a volume that cannot be used" "\
-Every entry of `volumes` has a `name` and exactly one source, such as `emptyDir: {}` or `configMap: {name: …}`. With no \
-source at all Kubernetes takes an empty directory; here that is an error, since it is usually a slip of indentation."
+Every entry of `volumes` has a `name` and exactly one source, such as `emptyDir: {}` or `configMap: {name: …}`; the API \
+server refuses one with two. Make two volumes of it."
 TooManyTasks = 69 Error "too many tasks" "\
 A job may have 100,000 tasks. No cluster runs more pods than that, so the number is a slip; it is refused before anything \
 is made of it."
@@ -240,6 +240,9 @@ wait for ever. Lower the number, or leave it out to mean all tasks."
 StartOrderInGang = 72 Error "a start order that the gang cannot keep" "\
 A gang scheduler places no pod before enough of them exist; a start order creates no more before the first ones run. \
 Together they wait for each other for ever. Use one of the two."
+VolumeWithoutSource = 73 Warning "a volume without a source" "\
+Kubernetes takes a volume without a source for an empty directory that vanishes with the pod. That is often a slip of \
+indentation: the source belongs at the same depth as `name`. Write `emptyDir: {}` if an empty directory is meant."
 
 // ---- TY080–TY099: what a conversion cannot carry over -----------------------------------------------------------
 ConvertLosesField = 80 Warning "a field that the other kind does not have" "\

@@ -11,6 +11,7 @@
 //!
 //! * [`document`] turns bytes into [`document::Document`]s; [`scalar`] says what a plain scalar means.
 //! * [`fields`] is how every dialect asks for typed fields; [`quantity`] reads `1500m` and `16Gi`.
+//! * [`names`] is what Kubernetes allows as a name.
 //! * [`pod_template`] checks a pod template and takes out of it what the job model needs.
 //! * [`read`](read::read) is the door: which dialect reads what; [`manifest`] is what comes out of it.
 //! * `compile` has the blocks that each dialect's rules are made of.
@@ -22,6 +23,7 @@ mod compile;
 pub mod document;
 pub mod fields;
 pub mod manifest;
+pub mod names;
 pub mod pod_template;
 pub mod problem;
 pub mod quantity;

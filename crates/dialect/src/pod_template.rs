@@ -3,13 +3,20 @@
 //! It stands between a dialect's reader, which finds the template in its own place, and core's Job, for which the
 //! template itself is opaque JSON.
 
+pub mod check;
+mod container;
+mod resources;
+pub mod schema;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use self::container::{inner, items, text};
 use crate::codes::Code;
-use crate::fields::{Field, Fields};
+use crate::document::{Entry, Node};
+use crate::fields::Field;
 use crate::problem::Span;
 use crate::quantity::Quantity;
 
@@ -19,7 +26,7 @@ pub type Resources = BTreeMap<Arc<str>, Quantity>;
 /// What the job model needs to know of a pod template.
 #[derive(Clone, Debug)]
 pub struct PodTemplate {
-    /// The template as JSON, as it was written.
+    /// The template as JSON, as it was written but for the old name of the GPU.
     pub json: Value,
     /// `metadata.labels`.
     pub labels: BTreeMap<Arc<str>, Arc<str>>,
@@ -101,8 +108,10 @@ pub struct Port {
 pub struct Variable {
     /// `name`.
     pub name: Arc<str>,
-    /// `value`; `None` where it comes from elsewhere (`valueFrom`).
+    /// `value`, empty if there is none; `None` where it comes from elsewhere (`valueFrom`).
     pub value: Option<Arc<str>>,
+    /// Where its name is written.
+    pub at: Span,
 }
 
 impl PodTemplate {
@@ -133,15 +142,25 @@ impl Container {
 /// Reads a pod template. `None` only if it is no map at all; everything else that is wrong is reported and left out.
 #[must_use]
 pub fn read(field: &Field<'_>) -> Option<PodTemplate> {
-    let mut template = field.fields()?;
-    let metadata = template.map("metadata");
-    let (labels, annotations) = metadata.map(metadata_of).unwrap_or_default();
-    let spec = template.map("spec");
-    template.finish();
+    field.node.as_map().or_else(|| {
+        field.wrong_type("a map");
+        None
+    })?;
+    check::check(field, &schema::POD_TEMPLATE);
+    let metadata = inner(field, "metadata");
+    if let Some(metadata) = &metadata {
+        stripped(metadata);
+    }
+    let texts = |name: &str| {
+        metadata
+            .as_ref()
+            .map(|metadata| text_map(metadata, name))
+            .unwrap_or_default()
+    };
     let mut out = PodTemplate {
-        json: field.node.to_json(),
-        labels,
-        annotations,
+        json: json(field.node),
+        labels: texts("labels"),
+        annotations: texts("annotations"),
         containers: Vec::new(),
         init_containers: Vec::new(),
         requests: Resources::new(),
@@ -154,67 +173,119 @@ pub fn read(field: &Field<'_>) -> Option<PodTemplate> {
         grace_seconds: None,
         at: field.at,
     };
-    let Some(mut spec) = spec else {
-        field.report(
+    match inner(field, "spec") {
+        Some(spec) if spec.node.as_map().is_some() => out.read_spec(&spec),
+        _ => field.report(
             Code::NoContainers,
             "the template has no `spec` and so no containers",
-        );
-        return Some(out);
-    };
-    out.scheduler_name = spec.text("schedulerName").cloned();
-    out.priority_class_name = spec.text("priorityClassName").cloned();
-    out.restart_policy = spec.get("restartPolicy").and_then(|found| {
-        let words = [
-            ("Always", RestartPolicy::Always),
-            ("OnFailure", RestartPolicy::OnFailure),
-            ("Never", RestartPolicy::Never),
-        ];
-        Some((found.choice(&words)?, found.node.span))
-    });
-    out.host_network = spec.bool("hostNetwork").unwrap_or(false);
-    out.hostname = spec.text("hostname").cloned();
-    out.subdomain = spec.text("subdomain").cloned();
-    out.grace_seconds = spec.count("terminationGracePeriodSeconds");
-    out.containers = spec.list("containers").iter().filter_map(container).collect();
-    out.init_containers = spec.list("initContainers").iter().filter_map(container).collect();
+        ),
+    }
     Some(out)
 }
 
-type Texts = BTreeMap<Arc<str>, Arc<str>>;
-
-fn metadata_of(mut metadata: Fields<'_>) -> (Texts, Texts) {
-    let mut texts = |name| -> Texts {
-        let Some(mut map) = metadata.map(name) else {
-            return Texts::new();
+impl PodTemplate {
+    fn read_spec(&mut self, spec: &Field<'_>) {
+        let named = |name: &str| text(spec, name).filter(|text| !text.is_empty());
+        self.scheduler_name = named("schedulerName");
+        self.priority_class_name = named("priorityClassName");
+        self.hostname = named("hostname");
+        self.subdomain = named("subdomain");
+        self.host_network = inner(spec, "hostNetwork")
+            .and_then(|field| field.node.as_bool())
+            .unwrap_or(false);
+        self.grace_seconds = inner(spec, "terminationGracePeriodSeconds")
+            .and_then(|field| field.int(0..=i64::from(i32::MAX)))
+            .and_then(|seconds| u32::try_from(seconds).ok());
+        self.restart_policy = inner(spec, "restartPolicy")
+            .and_then(|field| Some((RestartPolicy::named(field.node.as_text()?)?, field.node.span)));
+        let volumes = container::volumes(spec);
+        let mut names = container::Unique::default();
+        let mut read = |name: &str| -> Vec<Container> {
+            items(spec, name)
+                .iter()
+                .filter_map(|item| container::read(item, &mut names, &volumes))
+                .collect()
         };
-        map.entries()
-            .iter()
-            .filter_map(|(key, value)| Some(((*key).clone(), value.text()?.clone())))
-            .collect()
-    };
-    (texts("labels"), texts("annotations"))
+        self.init_containers = read("initContainers");
+        self.containers = read("containers");
+        if self.containers.is_empty() {
+            container::missing(
+                spec,
+                Code::NoContainers,
+                "containers",
+                "the template has no containers",
+            );
+        }
+        let whole = inner(spec, "resources").map(|field| resources::Amounts::read(&field).requests);
+        let overhead = inner(spec, "overhead").map(|field| resources::amounts(&field));
+        self.requests = resources::pod_requests(
+            &self.containers,
+            &self.init_containers,
+            &whole.unwrap_or_default(),
+            &overhead.unwrap_or_default(),
+        );
+    }
 }
 
-fn container(field: &Field<'_>) -> Option<Container> {
-    let mut fields = field.fields()?;
-    let texts = |list: Vec<Field<'_>>| list.iter().filter_map(|item| item.text().cloned()).collect();
-    Some(Container {
-        name: fields
-            .require("name")
-            .and_then(|name| name.text().cloned())
-            .unwrap_or_default(),
-        image: fields
-            .require("image")
-            .and_then(|image| image.text().cloned())
-            .unwrap_or_default(),
-        command: texts(fields.list("command")),
-        args: texts(fields.list("args")),
-        working_dir: fields.text("workingDir").cloned(),
-        ports: Vec::new(),
-        env: Vec::new(),
-        requests: Resources::new(),
-        limits: Resources::new(),
-        stays: false,
-        at: field.at,
-    })
+impl RestartPolicy {
+    fn named(text: &str) -> Option<Self> {
+        match text {
+            "Always" => Some(Self::Always),
+            "OnFailure" => Some(Self::OnFailure),
+            "Never" => Some(Self::Never),
+            _ => None,
+        }
+    }
 }
+
+fn text_map(field: &Field<'_>, name: &str) -> BTreeMap<Arc<str>, Arc<str>> {
+    let Some(map) = field.node.get(name).and_then(Node::as_map) else {
+        return BTreeMap::new();
+    };
+    let entry = |entry: &Entry| Some((Arc::clone(&entry.key), Arc::from(entry.value.as_text()?)));
+    map.entries().iter().filter_map(entry).collect()
+}
+
+/// Finalizers and owners in a template would keep its pods alive or give them away.
+fn stripped(metadata: &Field<'_>) {
+    for name in ["finalizers", "ownerReferences"] {
+        let Some(found) = inner(metadata, name) else {
+            continue;
+        };
+        if found.node.as_list().is_some_and(|list| !list.is_empty()) {
+            let problem = found.problem(
+                Code::StrippedMetadata,
+                format!("`{name}` is removed from the template"),
+            );
+            found.problems.report(problem.hint("remove it"));
+        }
+    }
+}
+
+/// The template as JSON, with the GPU under the name it has today.
+fn json(node: &Node) -> Value {
+    let mut json = node.to_json();
+    let Some(spec) = json.get_mut("spec").and_then(Value::as_object_mut) else {
+        return json;
+    };
+    for list in ["containers", "initContainers"] {
+        let containers = spec.get_mut(list).and_then(Value::as_array_mut);
+        for container in containers.into_iter().flatten() {
+            for part in ["limits", "requests"] {
+                let amounts = container
+                    .get_mut("resources")
+                    .and_then(|resources| resources.get_mut(part));
+                let Some(amounts) = amounts.and_then(Value::as_object_mut) else {
+                    continue;
+                };
+                if let Some(count) = amounts.shift_remove(resources::OLD_GPU) {
+                    amounts.entry(resources::GPU).or_insert(count);
+                }
+            }
+        }
+    }
+    json
+}
+
+#[cfg(test)]
+mod tests;

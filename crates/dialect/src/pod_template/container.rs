@@ -1,0 +1,364 @@
+//! One container: its name, image, ports, variables and mounts are checked and taken out.
+//!
+//! Types and unknown fields have been reported by then, so what does not fit is passed over in silence here.
+
+use std::sync::Arc;
+
+use super::resources::Amounts;
+use super::{Container, Port, Variable};
+use crate::codes::Code;
+use crate::document::Entry;
+use crate::fields::Field;
+use crate::names::{mended_label, wrong_label, wrong_port_name};
+use crate::problem::{Problem, Span, did_you_mean, shown};
+
+/// The sources an environment variable can have, besides its own value.
+const SOURCES: &[&str] = &[
+    "fieldRef",
+    "resourceFieldRef",
+    "configMapKeyRef",
+    "secretKeyRef",
+    "fileKeyRef",
+];
+
+/// A field of a map that is there and not null, without a word about its type.
+pub(super) fn inner<'a>(field: &Field<'a>, name: &str) -> Option<Field<'a>> {
+    let entry: &'a Entry = field
+        .node
+        .as_map()?
+        .entry(name)
+        .filter(|entry| !entry.value.is_null())?;
+    Some(Field {
+        node: &entry.value,
+        path: field.path.field(Arc::clone(&entry.key)),
+        at: entry.key_span,
+        problems: field.problems,
+    })
+}
+
+/// The items of a list, without a word if it is none.
+pub(super) fn items<'a>(field: &Field<'a>, name: &str) -> Vec<Field<'a>> {
+    match inner(field, name) {
+        Some(list) if list.node.as_list().is_some() => list.items(),
+        _ => Vec::new(),
+    }
+}
+
+/// The text of a field, without a word if it is none.
+pub(super) fn text(field: &Field<'_>, name: &str) -> Option<Arc<str>> {
+    inner(field, name).and_then(|value| value.node.as_text().map(Arc::from))
+}
+
+/// Names that must differ, each with the place of its first use.
+#[derive(Default)]
+pub(super) struct Unique(Vec<(Arc<str>, Span)>);
+
+impl Unique {
+    /// Takes a name; one that was used before is reported.
+    pub(super) fn take(&mut self, name: &Arc<str>, field: &Field<'_>, what: &str) {
+        match self.0.iter().find(|(used, _)| used == name) {
+            None => self.0.push((Arc::clone(name), field.span())),
+            Some((_, first)) => {
+                let message = format!(
+                    "the {what} `{}` is used twice, on lines {} and {}",
+                    shown(name),
+                    first.line,
+                    field.span().line
+                );
+                let problem = field.problem(Code::DuplicateName, message);
+                field
+                    .problems
+                    .report(problem.label("again here").related(*first, "first here"));
+            }
+        }
+    }
+
+    /// The names, in the order of the text.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| &**name)
+    }
+}
+
+/// Reads a container whose shape has been checked. `None` if it is no map.
+pub(super) fn read(field: &Field<'_>, names: &mut Unique, volumes: &Unique) -> Option<Container> {
+    field.node.as_map()?;
+    let amounts = inner(field, "resources")
+        .map(|resources| Amounts::read(&resources))
+        .unwrap_or_default();
+    mounts(field, volumes);
+    Some(Container {
+        name: name(field, names),
+        image: image(field),
+        command: texts(field, "command"),
+        args: texts(field, "args"),
+        working_dir: text(field, "workingDir"),
+        ports: ports(field),
+        env: variables(field),
+        requests: amounts.requests,
+        limits: amounts.limits,
+        stays: text(field, "restartPolicy").is_some_and(|policy| &*policy == "Always"),
+        at: field.at,
+    })
+}
+
+fn name(field: &Field<'_>, names: &mut Unique) -> Arc<str> {
+    let Some(place) = inner(field, "name") else {
+        missing(field, Code::MissingField, "name", "the container has no `name`");
+        return Arc::default();
+    };
+    let Some(name) = place.node.as_text().map(Arc::<str>::from) else {
+        return Arc::default();
+    };
+    if let Some(wrong) = wrong_label(&name) {
+        let message = format!("`{}` is not a name for a container: {wrong}", shown(&name));
+        let hint = mended_label(&name).map(|meant| format!("for example `{meant}`"));
+        place.problems.report(
+            place
+                .problem(Code::BadName, message)
+                .found(&name)
+                .maybe_hint(hint),
+        );
+    }
+    names.take(&name, &place, "container name");
+    name
+}
+
+fn image(field: &Field<'_>) -> Arc<str> {
+    let Some(place) = inner(field, "image") else {
+        missing(field, Code::NoImage, "image", "the container has no `image`");
+        return Arc::default();
+    };
+    let image: Arc<str> = place.node.as_text().map(Arc::from).unwrap_or_default();
+    if place.node.as_text().is_some_and(|image| image.trim().is_empty()) {
+        place.report(Code::NoImage, "the image is empty");
+    } else if image.trim() != &*image {
+        let problem = place.problem(Code::BadFormat, "the image has spaces before or after its name");
+        place.problems.report(
+            problem
+                .found(&image)
+                .hint(format!("write `{}`", shown(image.trim()))),
+        );
+    }
+    image
+}
+
+/// Reports a missing field at the thing that lacks it.
+pub(super) fn missing(field: &Field<'_>, code: Code, name: &'static str, message: &str) {
+    let place = field.problems.place(Some(field.at), &field.path.field(name));
+    field
+        .problems
+        .report(Problem::new(code, place, message).label(format!("needs `{name}`")));
+}
+
+fn texts(field: &Field<'_>, name: &str) -> Vec<Arc<str>> {
+    items(field, name)
+        .iter()
+        .filter_map(|item| item.node.as_text().map(Arc::from))
+        .collect()
+}
+
+fn ports(field: &Field<'_>) -> Vec<Port> {
+    let mut names = Unique::default();
+    let mut out = Vec::new();
+    for port in items(field, "ports") {
+        if port.node.as_map().is_none() {
+            continue;
+        }
+        let number = inner(&port, "containerPort").and_then(|number| port_number(&number));
+        if inner(&port, "containerPort").is_none() {
+            missing(
+                &port,
+                Code::MissingField,
+                "containerPort",
+                "the port has no `containerPort`",
+            );
+        }
+        if let Some(host) = inner(&port, "hostPort").filter(|host| host.node.as_int() != Some(0)) {
+            port_number(&host);
+        }
+        let named = inner(&port, "name");
+        if let Some(place) = &named
+            && let Some(name) = place.node.as_text().map(Arc::<str>::from)
+        {
+            if let Some(wrong) = wrong_port_name(&name) {
+                let message = format!("`{}` is not a name for a port: {wrong}", shown(&name));
+                place
+                    .problems
+                    .report(place.problem(Code::BadName, message).found(&name));
+            }
+            names.take(&name, place, "port name");
+        }
+        let name = named.and_then(|name| name.node.as_text().map(Arc::from));
+        out.extend(number.map(|number| Port { name, number }));
+    }
+    out
+}
+
+fn port_number(field: &Field<'_>) -> Option<u16> {
+    let value = field.node.as_int()?;
+    let number = u16::try_from(value).ok().filter(|number| *number > 0);
+    if number.is_none() {
+        let problem = field.problem(Code::BadPort, format!("{value} is not a port"));
+        field.problems.report(
+            problem
+                .found(value.to_string())
+                .allowed("a whole number from 1 to 65535"),
+        );
+    }
+    number
+}
+
+fn variables(field: &Field<'_>) -> Vec<Variable> {
+    let mut out: Vec<Variable> = Vec::new();
+    for variable in items(field, "env") {
+        if variable.node.as_map().is_none() {
+            continue;
+        }
+        let Some(name) = inner(&variable, "name") else {
+            missing(&variable, Code::BadEnv, "name", "the variable has no `name`");
+            continue;
+        };
+        let Some(text) = name.node.as_text().map(Arc::<str>::from) else {
+            continue;
+        };
+        if text.is_empty() || text.contains(['=', '\0']) || text.chars().any(char::is_control) {
+            let message = format!("`{}` is not a name for a variable", shown(&text));
+            name.problems
+                .report(name.problem(Code::BadEnv, message).found(&text));
+        }
+        sources(&variable);
+        if let Some(earlier) = out.iter().find(|other| other.name == text) {
+            let message = format!(
+                "the variable `{}` is set twice, on lines {} and {}; the last one counts",
+                shown(&text),
+                earlier.at.line,
+                name.span().line
+            );
+            let problem = name.problem(Code::DuplicateVariable, message);
+            name.problems
+                .report(problem.label("again here").related(earlier.at, "first here"));
+        }
+        let value = inner(&variable, "value").and_then(|value| value.node.as_text().map(Arc::from));
+        let elsewhere = inner(&variable, "valueFrom").is_some();
+        let value = if elsewhere {
+            None
+        } else {
+            Some(value.unwrap_or_default())
+        };
+        out.push(Variable {
+            name: text,
+            value,
+            at: name.span(),
+        });
+    }
+    out
+}
+
+/// A variable has a value or one source, not both.
+fn sources(variable: &Field<'_>) {
+    let Some(from) = inner(variable, "valueFrom") else {
+        return;
+    };
+    let Some(map) = from.node.as_map() else { return };
+    let given = |name: &&&str| map.get(name).is_some_and(|node| !node.is_null());
+    let count = SOURCES.iter().filter(given).count();
+    let value = inner(variable, "value").filter(|value| value.node.as_text() != Some(""));
+    if let Some(value) = value {
+        let problem = value.problem(Code::BadEnv, "`value` and `valueFrom` cannot both be given");
+        value.problems.report(
+            problem
+                .related(from.at, "the other one")
+                .hint("remove one of them"),
+        );
+    } else if count != 1 {
+        let message = format!("`valueFrom` has {count} sources; it needs exactly one");
+        let place = from.problems.place(Some(from.at), &from.path);
+        from.problems.report(
+            Problem::new(Code::BadEnv, place, message)
+                .allowed("one of `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef`"),
+        );
+    }
+}
+
+fn mounts(field: &Field<'_>, volumes: &Unique) {
+    let mut paths = Unique::default();
+    for mount in items(field, "volumeMounts") {
+        if mount.node.as_map().is_none() {
+            continue;
+        }
+        match inner(&mount, "mountPath") {
+            None => missing(
+                &mount,
+                Code::MissingField,
+                "mountPath",
+                "the mount has no `mountPath`",
+            ),
+            Some(path) => {
+                if let Some(text) = path.node.as_text().map(Arc::<str>::from) {
+                    paths.take(&text, &path, "mount path");
+                }
+            }
+        }
+        let Some(name) = inner(&mount, "name") else {
+            missing(&mount, Code::MissingField, "name", "the mount has no `name`");
+            continue;
+        };
+        let Some(text) = name.node.as_text() else { continue };
+        if !volumes.names().any(|volume| volume == text) {
+            let message = format!("there is no volume `{}` in this template", shown(text));
+            let problem = name.problem(Code::MountWithoutVolume, message).found(text);
+            let hint = did_you_mean(text, volumes.names());
+            name.problems.report(
+                problem.maybe_hint(hint.or_else(|| Some("declare it under `spec.volumes`".to_owned()))),
+            );
+        }
+    }
+}
+
+/// Reads `volumes` of a pod whose shape has been checked, for their names.
+pub(super) fn volumes(spec: &Field<'_>) -> Unique {
+    let mut names = Unique::default();
+    for volume in items(spec, "volumes") {
+        let Some(map) = volume.node.as_map() else { continue };
+        let Some(place) = inner(&volume, "name") else {
+            missing(&volume, Code::MissingField, "name", "the volume has no `name`");
+            continue;
+        };
+        let Some(name) = place.node.as_text().map(Arc::<str>::from) else {
+            continue;
+        };
+        if let Some(wrong) = wrong_label(&name) {
+            let message = format!("`{}` is not a name for a volume: {wrong}", shown(&name));
+            let hint = mended_label(&name).map(|meant| format!("for example `{meant}`"));
+            place.problems.report(
+                place
+                    .problem(Code::BadName, message)
+                    .found(&name)
+                    .maybe_hint(hint),
+            );
+        }
+        let source =
+            |entry: &&Entry| &*entry.key != "name" && (!entry.value.is_null() || &*entry.key == "emptyDir");
+        let sources: Vec<&Entry> = map.entries().iter().filter(source).collect();
+        if sources.len() > 1 {
+            let (first, second) = (&sources[0].key, &sources[1].key);
+            let message = format!(
+                "the volume has two sources, `{}` and `{}`",
+                shown(first),
+                shown(second)
+            );
+            place.report(Code::BadVolume, message);
+        } else if sources.is_empty() {
+            let message = format!(
+                "the volume `{}` has no source, so it is an empty directory",
+                shown(&name)
+            );
+            let problem = place.problem(Code::VolumeWithoutSource, message);
+            place
+                .problems
+                .report(problem.hint("say so with `emptyDir: {}`, or name its source"));
+        }
+        names.take(&name, &place, "volume name");
+    }
+    names
+}
