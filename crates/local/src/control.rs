@@ -1,0 +1,1 @@
+//! The socket over which other commands speak to a run.

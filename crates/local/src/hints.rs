@@ -1,0 +1,1 @@
+//! Why a job may hang in silence.

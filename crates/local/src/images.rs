@@ -1,0 +1,1 @@
+//! Container images: which Python environment stands for which.

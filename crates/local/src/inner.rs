@@ -1,0 +1,1 @@
+//! The supervisor: its first steps, before it starts a task.

@@ -1,0 +1,1 @@
+//! A network of the job's own: loopback and nothing else.

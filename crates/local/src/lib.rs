@@ -1,0 +1,47 @@
+//! A job on this machine: one process a task, nothing left behind.
+//!
+//! `trainyard run` is two processes. The *outer* one is what the user started: it enters the namespaces, starts the
+//! *inner* one as their first process, passes signals on and takes its exit code over. The inner one supervises: it
+//! decides with `trainyard_core::step`, and for every task one thread makes the mounts, spawns the program and pumps
+//! its log. Nothing outlives the inner one, by a rule of the kernel.
+//!
+//! This crate prints nothing and chooses no exit code: it tells a reporter what happens.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`launch`] | the words all parts share: `Launch`, `Program`, `Mount`, `Ended`, `TaskEvent` |
+//! | [`namespace`] | which walls there are around a run, and how they are put up |
+//! | [`probe`] | which of them this machine allows |
+//! | [`outer`], [`inner`] | the two processes of a run |
+//! | [`guard`] | the third one, where namespaces are forbidden |
+//! | [`mounts`] | what a program finds at which path |
+//! | [`process`] | a launch as processes: start, stop, end |
+//! | [`logs`] | from a program's output to its log file and to the reporter |
+//! | [`ports`] | free ports that nobody else takes |
+//! | [`isolate`] | a network of its own |
+
+pub mod guard;
+pub mod inner;
+pub mod isolate;
+pub mod launch;
+pub mod logs;
+pub mod mounts;
+pub mod namespace;
+pub mod outer;
+pub mod ports;
+pub mod probe;
+pub mod process;
+
+// What a job's manifest asks of this machine.
+pub mod gpus;
+pub mod images;
+pub mod overrides;
+pub mod python;
+pub mod template;
+
+// The job itself: state, decisions, orders.
+pub mod control;
+pub mod hints;
+pub mod runner;
+pub mod state;
+pub mod world;

@@ -1,0 +1,1 @@
+//! From a program's output to its log file and to the reporter, in whole lines.

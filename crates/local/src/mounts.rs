@@ -1,0 +1,1 @@
+//! What a program finds at which path: a private mount namespace a program.

@@ -1,0 +1,1 @@
+//! The walls around a run, and how they are put up.

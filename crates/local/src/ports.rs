@@ -1,0 +1,1 @@
+//! Free ports below the ephemeral range that no other run takes.

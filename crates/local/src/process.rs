@@ -1,0 +1,1 @@
+//! A launch as processes: start, stop, end.

@@ -1,0 +1,1 @@
+//! Python environments in the cache.

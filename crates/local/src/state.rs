@@ -1,0 +1,1 @@
+//! The run directory: what is kept of a run.

@@ -1,0 +1,1 @@
+//! From a pod template to a `Launch`.

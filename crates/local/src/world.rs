@@ -1,0 +1,1 @@
+//! Tasks as processes, shown to `step` as instances.
