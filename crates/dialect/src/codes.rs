@@ -274,6 +274,49 @@ place them apart."
 // ---- TY120–TY139: TensorFlowTrainingJob ------------------------------------------------------------------------
 
 // ---- TY140–TY159: Volcano's Job --------------------------------------------------------------------------------
+VolcanoNoTasks = 140 Error "a Volcano job without tasks" "\
+`spec.tasks` is the list of what the job runs, and Volcano refuses a job in which it is empty. Add one task with `name`, \
+`replicas` and `template`."
+VolcanoMinimum = 141 Error "a number that can never be reached" "\
+`minAvailable` and `minSuccess` count pods, of the job or of one task, so neither can be larger than the number of them. \
+Lower the number, or raise `replicas`."
+VolcanoTrigger = 142 Error "a policy that waits for nothing, or for two things" "\
+A policy waits for an event (`event`, or several in `events`) or for an exit code (`exitCode`). Volcano refuses one with \
+both, and one with neither. Make two policies of it."
+VolcanoInternal = 143 Error "a word of Volcano's own" "\
+Some events and actions are those of Volcano's controller itself (`OutOfSync`, `CommandIssued`, `PodRunning`, `SyncJob` …). \
+Its webhook refuses them in policies."
+VolcanoDuplicateTrigger = 144 Error "the same event or exit code in two policies" "\
+In one list each event and each exit code may be waited for once, and `*`, which stands for every event, only alone. A task \
+may wait for the same events as its job: then the task's policy counts."
+VolcanoNeverRaised = 145 Warning "an event that never comes" "\
+The policy is taken by Volcano but never acted on: `JobUpdated` is never raised, `PodPending` only counts with a `timeout`, \
+and `Unknown` is about the whole group of pods, so that a task's own policies do not see it. It is left out."
+VolcanoCannot = 146 Error "something that is not carried out" "\
+Volcano can do this and Trainyard does not: restarts of single partitions, and the plugins for ssh, MPI, PyTorch, Ray and \
+Huawei's ranks. The job would not run as it was meant, so it is refused rather than run differently."
+VolcanoUnknownPlugin = 147 Error "a plugin that does not exist" "\
+The keys of `spec.plugins` are names of plugins. Those that are carried out are `env`, `svc` and `tensorflow`; each takes a \
+list of arguments, which may be empty."
+VolcanoPluginArgument = 148 Error "an argument that the plugin cannot use" "\
+Arguments are written `--name=value`. `svc` has `--publish-not-ready-addresses`, `--disable-network-policy` and \
+`--inject-hosts-env`; `tensorflow` has `--ps`, `--worker`, `--chief` and `--evaluator`, whose values are names of tasks, and \
+`--port`."
+VolcanoDependsOn = 149 Error "tasks that wait for what never comes" "\
+`dependsOn.name` lists tasks of the same job that must be up before this one starts. A name that is no task, or tasks that \
+wait for each other in a circle, would keep them from ever starting."
+VolcanoVolume = 150 Error "a volume of the job that cannot be mounted" "\
+Every entry of `spec.volumes` has a `mountPath` of its own without `:` in it, and either `volumeClaimName`, for a claim that \
+exists, or `volumeClaim`, the spec of one that is made for the job."
+VolcanoTopology = 151 Error "a placement that cannot be" "\
+`networkTopology` takes a tier by number or by name, not both; `topologyPolicy` needs whole CPUs in every container; and \
+`totalPartitions` times `partitionSize` must be `replicas`."
+VolcanoNoEffect = 152 Warning "an action that does nothing" "\
+`ResumeJob` as the answer to an event changes nothing in a running job: the end is treated as if there were no policy for \
+it. A job that was aborted is resumed by a command."
+VolcanoHosts = 153 Error "more names of pods than the plugin can hand out" "\
+The plugin `svc` puts the names of all pods of the job into one ConfigMap, which holds at most 1 MiB. Use fewer replicas or a \
+shorter name; with the plugin `tensorflow` alone the same limit holds, since it needs `svc`."
 }
 
 impl Code {

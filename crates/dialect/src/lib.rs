@@ -30,6 +30,7 @@ pub mod quantity;
 pub mod read;
 pub mod scalar;
 mod tfjob;
+mod volcano;
 
 pub use self::manifest::{Dialect, Item, OtherObject, ReadJob, Reading};
 pub use self::read::read;

@@ -8,6 +8,7 @@ mod metadata;
 use std::sync::Arc;
 
 use serde::Serialize;
+use serde_json::Value;
 use trainyard_core::Job;
 
 pub(crate) use self::metadata::{Metadata, OUR_PREFIX};
@@ -66,6 +67,9 @@ pub struct ReadJob {
     pub generate_name: bool,
     /// Somebody else is to run it (`managedBy`): it is read and shown, but not ours to act on.
     pub managed_by: Option<Arc<str>>,
+    /// Objects that its tasks refer to and that are made with it: claims, maps of addresses, a TensorBoard. Whoever
+    /// runs the job creates them before the first task, and owns them.
+    pub objects: Vec<Value>,
 }
 
 /// An object that is no job of ours.
@@ -154,6 +158,7 @@ impl Object<'_> {
             document: self.document,
             generate_name: metadata.generate_name,
             managed_by: None,
+            objects: Vec::new(),
         }
     }
 }

@@ -1,0 +1,179 @@
+//! Volcano's `Job`, `batch.volcano.sh/v1alpha1`.
+//!
+//! ```text
+//! object ─▶ spec (fields, the webhook's defaults and checks) ─▶ rules, gang, pods ─▶ core's Job
+//! ```
+//!
+//! What differs from Volcano's own controller, and why, is in `docs/differences.md`.
+
+mod depends;
+mod duration;
+mod gang;
+mod plugins;
+mod pods;
+mod policy;
+mod rules;
+mod spec;
+mod task;
+mod volumes;
+
+use std::sync::Arc;
+
+use trainyard_core::{Addresses, Clean, ClusterForm, InPlace, Job, Limits, Role, RoleKind, RoleName};
+
+use self::spec::{Spec, Task};
+use crate::codes::Code;
+use crate::compile::{self, SETTLE, SETTLE_TOGETHER};
+use crate::manifest::{Dialect, Metadata, Object, ReadJob};
+use crate::pod_template::{PodTemplate, RestartPolicy};
+
+/// Puts the evaluator into `cluster`, as Volcano's plugin does.
+const EVALUATOR_IN_CLUSTER: &str = "trainyard.dev/evaluator-in-cluster";
+
+/// The most that a ConfigMap may hold.
+const MOST_HOST_BYTES: u64 = 1 << 20;
+
+/// Reads a Volcano job.
+pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
+    let mut root = object.root.fields()?;
+    let metadata = Metadata::read(&object.root, &mut root);
+    metadata.check_our_annotations(&[EVALUATOR_IN_CLUSTER]);
+    root.skip(&["apiVersion", "kind", "status"]);
+    let spec = root.require("spec").and_then(|field| field.fields());
+    root.finish();
+    let spec = spec::read(spec?);
+    if !hosts_fit(&spec, &metadata) {
+        return None;
+    }
+    let job = compile(&spec, &metadata);
+    let mut read = object.read_as(Dialect::Volcano, &metadata, job);
+    read.objects = pods::objects(&spec, &metadata);
+    Some(read)
+}
+
+fn compile(spec: &Spec<'_>, metadata: &Metadata<'_>) -> Job {
+    let positions = spec.positions();
+    let role = |task: &Task<'_>| {
+        let template = pods::template(task, spec, metadata);
+        let kind = kind(spec, &task.name);
+        Role {
+            name: RoleName::new(&task.name),
+            kind,
+            tf_type: tf_type(kind, &task.name),
+            replicas: task.replicas,
+            template: compile::template(&template),
+            resume_template: None,
+            in_place: in_place(&template),
+            port: port(spec, &template),
+            ask: compile::in_thousandths(&template.requests),
+            after: depends::after(task, &spec.tasks, &positions),
+        }
+    };
+    let mut job = Job {
+        name: metadata.name.clone(),
+        namespace: metadata.namespace.clone(),
+        uid: metadata.uid.clone(),
+        roles: spec.tasks.iter().map(role).collect(),
+        rules: rules::compile(spec),
+        limits: Limits {
+            // The n-th request to restart ends the job, so one fewer can be had.
+            restarts: Some(spec.max_retry.saturating_sub(1)),
+            ttl: spec.ttl,
+            ..Limits::default()
+        },
+        clean: Clean::Unfinished,
+        suspend: false,
+        gang: Some(gang::gang(spec)),
+        addresses: Addresses::PerJobShort,
+        cluster: ClusterForm::None,
+    };
+    job.limits.settle = if job.restarts_whole() {
+        SETTLE_TOGETHER
+    } else {
+        SETTLE
+    };
+    job.cluster = cluster(spec, metadata);
+    job
+}
+
+/// What TensorFlow takes a task for: what the plugin is told, or else what its name says.
+fn kind(spec: &Spec<'_>, task: &str) -> RoleKind {
+    if let Some(plugin) = &spec.plugins.tensorflow {
+        return plugin.role(task).unwrap_or(RoleKind::Other);
+    }
+    match task {
+        "ps" => RoleKind::Ps,
+        "worker" => RoleKind::Worker,
+        "chief" => RoleKind::Chief,
+        "master" => RoleKind::Master,
+        "evaluator" => RoleKind::Evaluator,
+        _ => RoleKind::Other,
+    }
+}
+
+fn tf_type(kind: RoleKind, task: &str) -> Arc<str> {
+    match kind {
+        RoleKind::Ps => "ps".into(),
+        RoleKind::Worker => "worker".into(),
+        RoleKind::Chief => "chief".into(),
+        RoleKind::Master => "master".into(),
+        RoleKind::Evaluator => "evaluator".into(),
+        RoleKind::Other => task.into(),
+    }
+}
+
+/// The restart policy is the template's own, and Kubernetes takes a template without one for `Always`.
+fn in_place(template: &PodTemplate) -> InPlace {
+    match template.restart_policy {
+        None | Some((RestartPolicy::Always, _)) => InPlace::Always,
+        Some((RestartPolicy::OnFailure, _)) => InPlace::OnFailure,
+        Some((RestartPolicy::Never, _)) => InPlace::Never,
+    }
+}
+
+fn port(spec: &Spec<'_>, template: &PodTemplate) -> u16 {
+    let named = |container: &crate::pod_template::Container| container.port("tfjob-port");
+    match &spec.plugins.tensorflow {
+        Some(plugin) => plugin.port,
+        None => template
+            .containers
+            .iter()
+            .find_map(named)
+            .unwrap_or(plugins::PORT),
+    }
+}
+
+/// The tensorflow plugin writes `TF_CONFIG`, unless there is one pod alone. The evaluator is outside of the cluster,
+/// since TensorFlow waits for everybody inside; an annotation puts it back.
+fn cluster(spec: &Spec<'_>, metadata: &Metadata<'_>) -> ClusterForm {
+    let alone = matches!(&spec.tasks[..], [only] if only.replicas == 1);
+    let Some(plugin) = spec.plugins.tensorflow.as_ref().filter(|_| !alone) else {
+        return ClusterForm::None;
+    };
+    let inside = metadata
+        .annotation(EVALUATOR_IN_CLUSTER)
+        .is_some_and(|field| field.choice(&[("true", true), ("false", false)]) == Some(true));
+    let has = |name: &str| spec.tasks.iter().any(|task| &*task.name == name);
+    let in_cluster = plugin
+        .roles
+        .iter()
+        .filter(|(kind, name)| has(name) && (*kind != RoleKind::Evaluator || inside));
+    ClusterForm::Full {
+        roles: in_cluster.map(|(_, name)| RoleName::new(name)).collect(),
+        environment: false,
+    }
+}
+
+/// Whether the names of all pods fit where the svc plugin puts them; it is said if not.
+fn hosts_fit(spec: &Spec<'_>, metadata: &Metadata<'_>) -> bool {
+    let bytes = pods::hosts_bytes(spec, &metadata.name);
+    if spec.plugins.svc.is_none() || bytes <= MOST_HOST_BYTES {
+        return true;
+    }
+    let message = format!("the names of all pods take {bytes} bytes, which no ConfigMap can hold");
+    let problem = metadata.place.problem(Code::VolcanoHosts, message);
+    let problem = problem.allowed(format!("at most {MOST_HOST_BYTES} bytes"));
+    let hint = "use fewer replicas or a shorter name, or take the plugin `svc` away";
+    metadata.place.problems.report(problem.hint(hint));
+    false
+}

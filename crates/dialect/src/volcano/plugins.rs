@@ -1,0 +1,282 @@
+//! Plugins: which of Volcano's there are, which are carried out here, and their arguments.
+
+use std::sync::Arc;
+
+use trainyard_core::RoleKind;
+
+use crate::codes::Code;
+use crate::fields::{Field, Fields};
+use crate::problem::{did_you_mean, shown};
+
+/// The port of the tensorflow plugin, unless it is told another.
+pub(super) const PORT: u16 = 2222;
+
+/// The plugins a job uses, after the webhook's additions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plugins {
+    /// `env`: each pod learns its number.
+    pub env: bool,
+    /// `svc`: pods find each other by name, and read all names from files and variables.
+    pub svc: Option<Service>,
+    /// `tensorflow`: `TF_CONFIG`.
+    pub tensorflow: Option<TensorFlow>,
+}
+
+/// Arguments of `svc`.
+#[derive(Clone, Debug)]
+pub(super) struct Service {
+    /// Only the job's own pods may reach its pods.
+    pub network_policy: bool,
+    /// All names in variables, not only in files.
+    pub hosts_in_variables: bool,
+}
+
+/// Arguments of `tensorflow`.
+#[derive(Clone, Debug)]
+pub(super) struct TensorFlow {
+    /// The roles in the order of `cluster`, each with the name of its task.
+    pub roles: [(RoleKind, Arc<str>); 4],
+    /// The port of every task.
+    pub port: u16,
+}
+
+impl TensorFlow {
+    /// The role that a task has.
+    pub fn role(&self, task: &str) -> Option<RoleKind> {
+        self.roles
+            .iter()
+            .find(|(_, name)| &**name == task)
+            .map(|(kind, _)| *kind)
+    }
+}
+
+/// Plugins that do something TensorFlow has no use for, and why each is refused.
+const REFUSED: &[(&str, &str)] = &[
+    (
+        "ssh",
+        "TensorFlow's tasks talk over gRPC, and no keys are handed out",
+    ),
+    (
+        "mpi",
+        "it starts programs over ssh with mpirun, which is not TensorFlow's way",
+    ),
+    (
+        "pytorch",
+        "it prepares PyTorch's variables, and this program runs TensorFlow",
+    ),
+    ("ray", "it starts a Ray cluster, and this program runs TensorFlow"),
+    (
+        "hcclrank",
+        "ranks of Huawei's collective library are not handed out",
+    ),
+];
+
+const CARRIED_OUT: &[&str] = &["env", "svc", "tensorflow"];
+
+/// Reads `plugins`. `tasks` are the names that arguments may refer to.
+pub(super) fn read(fields: &mut Fields<'_>, tasks: &[Arc<str>]) -> Plugins {
+    let mut plugins = Plugins::default();
+    let Some(mut map) = fields.map("plugins") else {
+        return plugins;
+    };
+    for (name, field) in map.entries() {
+        match &**name {
+            "env" => {
+                let mut arguments = Arguments::read(&field);
+                arguments.finish("env");
+                plugins.env = true;
+            }
+            "svc" => plugins.svc = Some(service(&field)),
+            "tensorflow" => plugins.tensorflow = Some(tensorflow(&field, tasks)),
+            other => refuse(other, &field),
+        }
+    }
+    map.finish();
+    if plugins.tensorflow.is_some() {
+        plugins.svc.get_or_insert(Service {
+            network_policy: true,
+            hosts_in_variables: true,
+        });
+    }
+    plugins
+}
+
+fn refuse(name: &str, field: &Field<'_>) {
+    let place = field.problems.place(Some(field.at), &field.path);
+    let allowed = CARRIED_OUT
+        .iter()
+        .map(|name| format!("`{name}`"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let problem = match REFUSED.iter().find(|(refused, _)| *refused == name) {
+        Some((_, why)) => {
+            let message = format!("the plugin `{name}` is not carried out: {why}");
+            crate::problem::Problem::new(Code::VolcanoCannot, place, message)
+        }
+        None => {
+            let message = format!("there is no plugin `{}`", shown(name));
+            crate::problem::Problem::new(Code::VolcanoUnknownPlugin, place, message)
+                .maybe_hint(did_you_mean(name, CARRIED_OUT.iter().copied()))
+        }
+    };
+    field.problems.report(problem.found(name).allowed(allowed));
+}
+
+fn service(field: &Field<'_>) -> Service {
+    let mut arguments = Arguments::read(field);
+    if let Some((false, place)) = arguments.flag("publish-not-ready-addresses") {
+        let message = "the argument has no effect: addresses are always published before pods are ready";
+        place.report(Code::FieldIgnored, message);
+    }
+    let off = arguments
+        .flag("disable-network-policy")
+        .is_some_and(|(off, _)| off);
+    let hosts = arguments.flag("inject-hosts-env").is_none_or(|(on, _)| on);
+    arguments.finish("svc");
+    Service {
+        network_policy: !off,
+        hosts_in_variables: hosts,
+    }
+}
+
+fn tensorflow(field: &Field<'_>, tasks: &[Arc<str>]) -> TensorFlow {
+    let mut arguments = Arguments::read(field);
+    let mut named = |role: &'static str| -> Arc<str> {
+        let Some((name, place)) = arguments.text(role) else {
+            return role.into();
+        };
+        if !tasks.contains(&name) {
+            let message = format!(
+                "`--{role}` names the task `{}`, which the job does not have",
+                shown(&name)
+            );
+            let problem = place.problem(Code::VolcanoPluginArgument, message).found(&name);
+            let hint = did_you_mean(&name, tasks.iter().map(|task| &**task));
+            place.problems.report(problem.maybe_hint(hint));
+        }
+        name
+    };
+    let roles = [
+        (RoleKind::Ps, named("ps")),
+        (RoleKind::Worker, named("worker")),
+        (RoleKind::Chief, named("chief")),
+        (RoleKind::Evaluator, named("evaluator")),
+    ];
+    let port = arguments.text("port").map_or(PORT, |(text, place)| {
+        text.parse::<u16>()
+            .ok()
+            .filter(|port| *port > 0)
+            .unwrap_or_else(|| {
+                let message = format!("`{}` is not a port", shown(&text));
+                let problem = place.problem(Code::VolcanoPluginArgument, message).found(&text);
+                place
+                    .problems
+                    .report(problem.allowed("a whole number from 1 to 65535"));
+                PORT
+            })
+    });
+    arguments.finish("tensorflow");
+    TensorFlow { roles, port }
+}
+
+/// Arguments as Go's flag package takes them: `--name=value`, `-name=value`, `--name value`, and `--name` for true.
+struct Arguments<'a> {
+    given: Vec<Argument<'a>>,
+    asked: Vec<&'static str>,
+}
+
+struct Argument<'a> {
+    name: String,
+    value: Option<Arc<str>>,
+    place: Field<'a>,
+}
+
+impl<'a> Arguments<'a> {
+    fn read(field: &Field<'a>) -> Self {
+        let mut given: Vec<Argument<'a>> = Vec::new();
+        // A plugin without arguments may be written as nothing at all.
+        let items = if field.node.is_null() {
+            Vec::new()
+        } else {
+            field.items()
+        };
+        for place in items {
+            let Some(text) = place.text() else { continue };
+            let plain = text.strip_prefix("--").or_else(|| text.strip_prefix('-'));
+            match (plain, given.last_mut()) {
+                (Some(plain), _) => {
+                    let (name, value) = match plain.split_once('=') {
+                        Some((name, value)) => (name, Some(value.into())),
+                        None => (plain, None),
+                    };
+                    given.push(Argument {
+                        name: name.to_owned(),
+                        value,
+                        place,
+                    });
+                }
+                (None, Some(last)) if last.value.is_none() => last.value = Some(text.clone()),
+                (None, _) => {
+                    let message = format!("`{}` is not an argument", shown(text));
+                    let problem = place.problem(Code::VolcanoPluginArgument, message).found(text);
+                    place.problems.report(problem.allowed("`--name=value`"));
+                }
+            }
+        }
+        Self {
+            given,
+            asked: Vec::new(),
+        }
+    }
+
+    /// The value of an argument; the last one counts, as in Go.
+    fn text(&mut self, name: &'static str) -> Option<(Arc<str>, Field<'a>)> {
+        self.asked.push(name);
+        let argument = self.given.iter().rev().find(|argument| argument.name == name)?;
+        if argument.value.is_none() {
+            let message = format!("`--{name}` needs a value");
+            argument.place.report(Code::VolcanoPluginArgument, message);
+        }
+        Some((argument.value.clone()?, argument.place.clone()))
+    }
+
+    /// An argument that is on or off.
+    fn flag(&mut self, name: &'static str) -> Option<(bool, Field<'a>)> {
+        self.asked.push(name);
+        let argument = self.given.iter().rev().find(|argument| argument.name == name)?;
+        let on = match argument.value.as_deref() {
+            None | Some("1" | "t" | "T" | "true" | "TRUE" | "True") => true,
+            Some("0" | "f" | "F" | "false" | "FALSE" | "False") => false,
+            Some(other) => {
+                let message = format!("`--{name}` is on or off, not `{}`", shown(other));
+                let problem = argument.place.problem(Code::VolcanoPluginArgument, message);
+                let problem = problem.found(other).allowed("`true` or `false`");
+                argument.place.problems.report(problem);
+                return None;
+            }
+        };
+        Some((on, argument.place.clone()))
+    }
+
+    /// Reports every argument that nobody asked for.
+    fn finish(&mut self, plugin: &str) {
+        let unknown = self
+            .given
+            .iter()
+            .filter(|given| !self.asked.contains(&given.name.as_str()));
+        for argument in unknown {
+            let message = format!(
+                "the plugin `{plugin}` has no argument `--{}`",
+                shown(&argument.name)
+            );
+            let place = &argument.place;
+            let problem = place
+                .problem(Code::VolcanoPluginArgument, message)
+                .found(&argument.name);
+            let known = self.asked.iter().copied();
+            let hint = crate::problem::closest(&argument.name, known)
+                .map(|near| format!("did you mean `--{near}`?"));
+            place.problems.report(problem.maybe_hint(hint));
+        }
+    }
+}

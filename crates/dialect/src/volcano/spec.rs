@@ -1,0 +1,275 @@
+//! `spec` of a Volcano job: every field, with the defaults that Volcano's webhook would fill in.
+//!
+//! A cluster without that webhook would see other values; here they are always applied, so that a manifest means
+//! the same everywhere.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::depends::{self, DependsOn, Positions};
+use super::duration;
+use super::plugins::{self, Plugins};
+use super::policy::{self, Policy};
+use super::task;
+use super::volumes::{self, JobVolume};
+use crate::codes::Code;
+use crate::fields::{Field, Fields};
+use crate::pod_template::PodTemplate;
+use crate::problem::shown;
+
+/// What 0 and nothing mean for `maxRetry`, of a job and of a task.
+pub(super) const MAX_RETRY: u32 = 3;
+
+/// More kinds of task than anybody has; each is named to every other, so that their number counts squared.
+const MOST_TASKS: usize = 256;
+
+/// What `spec` says.
+#[derive(Debug)]
+pub(super) struct Spec<'a> {
+    /// Who places the pods.
+    pub scheduler: Arc<str>,
+    /// In which queue.
+    pub queue: Arc<str>,
+    /// With which priority class.
+    pub priority_class: Option<Arc<str>>,
+    /// So many pods at least.
+    pub min_available: u32,
+    /// So many successes complete the job.
+    pub min_success: Option<u32>,
+    /// The request to restart that ends the job.
+    pub max_retry: u32,
+    /// The job is deleted so long after its end.
+    pub ttl: Option<u32>,
+    /// Its tasks, of which there may be none after a problem.
+    pub tasks: Vec<Task<'a>>,
+    /// Policies for every task.
+    pub policies: Vec<Policy>,
+    /// What is done for the pods.
+    pub plugins: Plugins,
+    /// What every container mounts.
+    pub volumes: Vec<JobVolume>,
+}
+
+/// One entry of `tasks`.
+#[derive(Debug)]
+pub(super) struct Task<'a> {
+    /// Its name, given or made.
+    pub name: Arc<str>,
+    /// How many pods.
+    pub replicas: u32,
+    /// So many of them at least.
+    pub min_available: u32,
+    /// So many restarts in place make a `TaskFailed`.
+    pub max_retry: u32,
+    /// What is started.
+    pub template: PodTemplate,
+    /// Policies for this task, before the job's.
+    pub policies: Vec<Policy>,
+    /// Which tasks must be up before.
+    pub depends_on: Option<DependsOn<'a>>,
+    /// What the scheduler is told about NUMA nodes.
+    pub topology: Option<&'static str>,
+    /// Which of the list it is.
+    pub position: usize,
+    /// Where its template stands.
+    pub place: Field<'a>,
+}
+
+impl Spec<'_> {
+    /// How many pods there are.
+    pub fn replicas(&self) -> u32 {
+        self.tasks
+            .iter()
+            .fold(0, |sum, task| sum.saturating_add(task.replicas))
+    }
+
+    /// How many pods the tasks need at least, together.
+    pub fn tasks_min_available(&self) -> u32 {
+        self.tasks
+            .iter()
+            .fold(0, |sum, task| sum.saturating_add(task.min_available))
+    }
+
+    /// Where each task stands.
+    pub fn positions(&self) -> Positions<'_> {
+        let named = self.tasks.iter().enumerate();
+        named.map(|(position, task)| (&*task.name, position)).collect()
+    }
+}
+
+/// Reads `spec`.
+pub(super) fn read<'a>(mut fields: Fields<'a>) -> Spec<'a> {
+    let tasks = tasks(&mut fields);
+    let names: Vec<Arc<str>> = tasks.iter().map(|task| task.name.clone()).collect();
+    let min_available = fields.get("minAvailable");
+    let min_success = fields.get("minSuccess");
+    let mut spec = Spec {
+        scheduler: word(&mut fields, "schedulerName", "volcano"),
+        queue: queue(&mut fields),
+        priority_class: name(&mut fields, "priorityClassName"),
+        min_available: 0,
+        min_success: None,
+        max_retry: max_retry(&mut fields),
+        ttl: fields.count("ttlSecondsAfterFinished"),
+        policies: policy::read(&mut fields, None),
+        plugins: plugins::read(&mut fields, &names),
+        volumes: volumes::read(&mut fields),
+        tasks,
+    };
+    let most = i64::from(i32::MAX);
+    let count = |field: &Field<'_>, least| {
+        field
+            .int(least..=most)
+            .and_then(|value| u32::try_from(value).ok())
+    };
+    let asked = min_available.as_ref().and_then(|field| count(field, 0));
+    // Zero and nothing are the same: what the tasks need at least.
+    spec.min_available = asked
+        .filter(|least| *least > 0)
+        .unwrap_or_else(|| spec.tasks_min_available());
+    spec.min_success = min_success.as_ref().and_then(|field| count(field, 1));
+    check_minimum(&spec, min_available.as_ref(), asked, "minAvailable");
+    check_minimum(&spec, min_success.as_ref(), spec.min_success, "minSuccess");
+    depends::check(&spec.tasks, &spec.positions());
+    topology(&mut fields);
+    if let Some(estimate) = fields.get("runningEstimate") {
+        let _ = duration::seconds(&estimate);
+    }
+    fields.ignored(
+        "runningEstimate",
+        "it is a hint that nobody acts on, Volcano included",
+    );
+    fields.elsewhere("restartPolicy", "spec.tasks[].template.spec.restartPolicy");
+    fields.finish();
+    spec
+}
+
+fn tasks<'a>(fields: &mut Fields<'a>) -> Vec<Task<'a>> {
+    let Some(list) = fields.require("tasks") else {
+        return Vec::new();
+    };
+    let items = list.items();
+    if items.is_empty() && list.node.as_list().is_some() {
+        let problem = list.problem(Code::VolcanoNoTasks, "the job has no tasks");
+        list.problems
+            .report(problem.hint("add one with `name`, `replicas` and `template`"));
+    }
+    if items.len() > MOST_TASKS {
+        let message = format!("{} tasks are too many", items.len());
+        let problem = list.problem(Code::OutOfRange, message);
+        let hint = "pods that differ in their number alone belong in one task, with `replicas`";
+        let problem = problem.allowed(format!("at most {MOST_TASKS}"));
+        list.problems.report(problem.hint(hint));
+    }
+    let mut tasks: Vec<Task<'a>> = Vec::new();
+    let mut places = BTreeMap::new();
+    for (position, item) in items.iter().take(MOST_TASKS).enumerate() {
+        let Some((task, place)) = task::read(item, position) else {
+            continue;
+        };
+        if let Some(first) = places.get(&task.name) {
+            let message = format!("another task is called `{}` already", shown(&task.name));
+            let problem = place.problem(Code::DuplicateName, message).found(&task.name);
+            place.problems.report(problem.related(*first, "the first one"));
+            continue;
+        }
+        places.insert(task.name.clone(), place.span());
+        tasks.push(task);
+    }
+    tasks
+}
+
+/// A minimum above the number of pods can never be met.
+fn check_minimum(spec: &Spec<'_>, field: Option<&Field<'_>>, least: Option<u32>, what: &str) {
+    let replicas = spec.replicas();
+    if let (Some(field), Some(least)) = (field, least)
+        && least > replicas
+        && !spec.tasks.is_empty()
+    {
+        let message = format!("`{what}` is {least}, but the job has only {replicas} pods");
+        let problem = field
+            .problem(Code::VolcanoMinimum, message)
+            .found(least.to_string());
+        field
+            .problems
+            .report(problem.allowed(format!("at most {replicas}")));
+    }
+}
+
+/// `maxRetry`, where 0 and nothing mean 3.
+pub(super) fn max_retry(fields: &mut Fields<'_>) -> u32 {
+    fields
+        .count("maxRetry")
+        .filter(|most| *most > 0)
+        .unwrap_or(MAX_RETRY)
+}
+
+fn word(fields: &mut Fields<'_>, name: &'static str, otherwise: &str) -> Arc<str> {
+    let given = fields.text(name).filter(|text| !text.is_empty());
+    given.map_or_else(|| otherwise.into(), Arc::clone)
+}
+
+fn queue(fields: &mut Fields<'_>) -> Arc<str> {
+    let Some(field) = fields.get("queue") else {
+        return "default".into();
+    };
+    if field.node.as_text() == Some("root") {
+        let problem = field.problem(
+            Code::UnknownValue,
+            "`root` is the queue above all others and takes no jobs",
+        );
+        let problem = problem.found("root").allowed("a queue without queues below it");
+        field.problems.report(problem);
+    }
+    checked_name(&field).unwrap_or_else(|| "default".into())
+}
+
+fn name(fields: &mut Fields<'_>, name: &'static str) -> Option<Arc<str>> {
+    checked_name(&fields.get(name)?)
+}
+
+fn checked_name(field: &Field<'_>) -> Option<Arc<str>> {
+    let text = field.text().filter(|text| !text.is_empty())?;
+    if is_subdomain(text) {
+        return Some(text.clone());
+    }
+    let message = format!("`{}` is not a valid name", shown(text));
+    let problem = field.problem(Code::BadName, message).found(text);
+    let allowed = "lower-case letters, digits, `-` and `.`, beginning and ending with a letter or digit";
+    field.problems.report(problem.allowed(allowed));
+    None
+}
+
+/// Whether Kubernetes takes it as the name of an object: labels of letters, digits and dashes, with dots between.
+pub(super) fn is_subdomain(text: &str) -> bool {
+    text.len() <= 253 && text.split('.').all(|label| is_label(label, 253))
+}
+
+/// Whether it is one label of such a name.
+pub(super) fn is_label(text: &str, most: usize) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let bytes = text.as_bytes();
+    text.len() <= most
+        && bytes.first().is_some_and(|byte| plain(*byte))
+        && bytes.last().is_some_and(|byte| plain(*byte))
+        && bytes.iter().all(|byte| plain(*byte) || *byte == b'-')
+}
+
+/// `networkTopology`: checked, and said to be without effect, since nothing hands it to the scheduler yet.
+pub(super) fn topology(fields: &mut Fields<'_>) {
+    let Some(field) = fields.get("networkTopology") else {
+        return;
+    };
+    let Some(mut inner) = field.fields() else { return };
+    let _ = inner.choice("mode", &[("hard", ()), ("soft", ())]);
+    let _ = inner.count("highestTierAllowed");
+    let _ = inner.text("highestTierName");
+    if inner.has("highestTierAllowed") && inner.has("highestTierName") {
+        let message = "a tier is given by number and by name";
+        let problem = inner.problem(Code::VolcanoTopology, message);
+        let hint = "keep `highestTierAllowed` or `highestTierName`";
+        field.problems.report(problem.hint(hint));
+    }
+    inner.finish();
+    fields.ignored("networkTopology", "the group of pods is made without it");
+}

@@ -1,0 +1,158 @@
+//! One task of a Volcano job.
+
+use std::sync::Arc;
+
+use super::spec::{Task, is_label, max_retry, topology};
+use super::{depends, policy};
+use crate::codes::Code;
+use crate::fields::{Field, Fields};
+use crate::pod_template::{self, PodTemplate};
+use crate::problem::shown;
+
+/// NUMA policies; nothing is said to the scheduler for `none`.
+const TOPOLOGIES: &[(&str, Option<&str>)] = &[
+    ("none", None),
+    ("best-effort", Some("best-effort")),
+    ("restricted", Some("restricted")),
+    ("single-numa-node", Some("single-numa-node")),
+];
+
+/// Reads the task at `position` of the list, with the place of its name.
+pub(super) fn read<'a>(field: &Field<'a>, position: usize) -> Option<(Task<'a>, Field<'a>)> {
+    let mut fields = field.fields()?;
+    let name = fields.get("name").filter(|name| name.node.as_text() != Some(""));
+    let place = name.clone().unwrap_or_else(|| field.clone());
+    let name = name.and_then(|name| checked_name(&name));
+    let replicas = replicas(&mut fields);
+    let partitions = partitions(&mut fields, replicas);
+    let least = fields.get("minAvailable");
+    let min_available = least
+        .as_ref()
+        .and_then(|least| least.int(0..=i64::from(i32::MAX)));
+    let min_available = min_available.and_then(|least| u32::try_from(least).ok());
+    if let (Some(place), Some(least)) = (&least, min_available) {
+        check_minimum(place, least, replicas, partitions);
+    }
+    let template = fields
+        .require("template")
+        .and_then(|template| Some((pod_template::read(&template)?, template)));
+    let numa = fields.choice("topologyPolicy", TOPOLOGIES).flatten();
+    if let (Some(_), Some((template, place))) = (numa, &template) {
+        check_whole_cpus(template, place);
+    }
+    let max_retry = max_retry(&mut fields);
+    let policies = policy::read(&mut fields, Some(position));
+    let depends_on = depends::read(&mut fields);
+    fields.elsewhere("restartPolicy", "template.spec.restartPolicy");
+    fields.finish();
+    let (template, template_place) = template?;
+    let task = Task {
+        name: name.unwrap_or_else(|| format!("default{position}").into()),
+        replicas,
+        min_available: min_available.or(partitions).unwrap_or(replicas),
+        max_retry,
+        template,
+        policies,
+        depends_on,
+        topology: numa,
+        position,
+        place: template_place,
+    };
+    Some((task, place))
+}
+
+fn checked_name(field: &Field<'_>) -> Option<Arc<str>> {
+    let name = field.text()?;
+    if !is_label(name, 63) {
+        let message = format!("`{}` cannot be the name of a task", shown(name));
+        let problem = field.problem(Code::BadName, message).found(name);
+        let allowed =
+            "lower-case letters, digits and `-`, beginning and ending with a letter or digit, at most 63";
+        field.problems.report(problem.allowed(allowed));
+    }
+    Some(name.clone())
+}
+
+/// Volcano takes a task without `replicas` for one without pods.
+fn replicas(fields: &mut Fields<'_>) -> u32 {
+    let given = fields.get("replicas");
+    let Some(field) = given else {
+        let problem = fields.problem(
+            Code::ZeroReplicas,
+            "the task does not say `replicas`, and so has no pods",
+        );
+        fields.problems().report(problem.hint("add `replicas: 1`"));
+        return 0;
+    };
+    let count = field.int(0..=i64::from(i32::MAX));
+    if count == Some(0) {
+        field.report(Code::ZeroReplicas, "the task has no pods");
+    }
+    count.and_then(|count| u32::try_from(count).ok()).unwrap_or(0)
+}
+
+fn check_minimum(place: &Field<'_>, least: u32, replicas: u32, partitions: Option<u32>) {
+    let (message, allowed) = match partitions {
+        Some(needed) if needed != least => (
+            format!("`minAvailable` is {least}, but the partitions needed at least have {needed} pods"),
+            format!("{needed}, or nothing"),
+        ),
+        _ if least > replicas => (
+            format!("`minAvailable` is {least}, but the task has only {replicas} pods"),
+            format!("at most {replicas}"),
+        ),
+        _ => return,
+    };
+    let problem = place
+        .problem(Code::VolcanoMinimum, message)
+        .found(least.to_string());
+    place.problems.report(problem.allowed(allowed));
+}
+
+/// `partitionPolicy`: checked; the number of pods in the partitions that are needed at least, if it says one.
+fn partitions(fields: &mut Fields<'_>, replicas: u32) -> Option<u32> {
+    let field = fields.get("partitionPolicy")?;
+    let mut inner = field.fields()?;
+    let total = inner
+        .get("totalPartitions")
+        .and_then(|total| total.int(1..=i64::from(i32::MAX)));
+    let size = inner
+        .get("partitionSize")
+        .and_then(|size| size.int(1..=i64::from(i32::MAX)));
+    let least = inner.count("minPartitions").unwrap_or(0);
+    topology(&mut inner);
+    inner.finish();
+    let (total, size) = (total?, size?);
+    if total.saturating_mul(size) != i64::from(replicas) {
+        let message = format!("{total} partitions of {size} pods are not {replicas} replicas");
+        let problem = field.problem(Code::VolcanoTopology, message);
+        let hint = format!("set `replicas: {}`", total.saturating_mul(size));
+        field.problems.report(problem.hint(hint));
+    }
+    let why = "pods are not labelled with their partition; only its numbers are used";
+    fields.ignored("partitionPolicy", why);
+    let needed = i64::from(least).saturating_mul(size);
+    u32::try_from(needed).ok().filter(|needed| *needed > 0)
+}
+
+/// A NUMA policy needs whole CPUs in every container.
+fn check_whole_cpus(template: &PodTemplate, place: &Field<'_>) {
+    for container in &template.containers {
+        let cpu = container.requests.get("cpu").map_or(0, |cpu| cpu.milli);
+        if cpu == 0 || cpu % 1000 != 0 {
+            let message = format!(
+                "`topologyPolicy` needs whole CPUs, but the container `{}` asks for {}",
+                shown(&container.name),
+                if cpu == 0 {
+                    "none".to_owned()
+                } else {
+                    format!("{cpu}m")
+                }
+            );
+            let problem = place.problem(Code::VolcanoTopology, message);
+            place
+                .problems
+                .report(problem.hint("set `resources.requests.cpu` to a whole number"));
+        }
+    }
+}
