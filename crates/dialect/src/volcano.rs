@@ -22,6 +22,7 @@ use std::sync::Arc;
 use trainyard_core::{Addresses, Clean, ClusterForm, InPlace, Job, Limits, Role, RoleKind, RoleName};
 
 use self::spec::{Spec, Task};
+use crate::check::{self, Places};
 use crate::codes::Code;
 use crate::compile::{self, SETTLE, SETTLE_TOGETHER};
 use crate::manifest::{Dialect, Metadata, Object, ReadJob};
@@ -46,6 +47,10 @@ pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
         return None;
     }
     let job = compile(&spec, &metadata);
+    if !object.root.problems.has_errors() {
+        rules::report_shadowed(&job.rules, &spec);
+    }
+    check::job(&job, &places(&metadata, &spec));
     let mut read = object.read_as(Dialect::Volcano, &metadata, job);
     read.objects = pods::objects(&spec, &metadata);
     Some(read)
@@ -161,6 +166,17 @@ fn cluster(spec: &Spec<'_>, metadata: &Metadata<'_>) -> ClusterForm {
     ClusterForm::Full {
         roles: in_cluster.map(|(_, name)| RoleName::new(name)).collect(),
         environment: false,
+    }
+}
+
+/// Where problems of the compiled job are shown.
+fn places<'a>(metadata: &Metadata<'a>, spec: &Spec<'a>) -> Places<'a> {
+    Places {
+        name: metadata.place.clone(),
+        generate_name: metadata.generate_name,
+        roles: spec.tasks.iter().map(|task| task.place.clone()).collect(),
+        clean: None,
+        clean_name: "",
     }
 }
 

@@ -6,14 +6,32 @@ use trainyard_core::{Count, How, InPlace, Job, Outcome, Role, Rule, Settled, Tes
 pub(crate) fn can_succeed(job: &Job) -> bool {
     job.rules
         .iter()
-        .filter(|rule| rule.then == Then::Finish(Outcome::Succeeded))
-        .any(|rule| match &rule.when {
-            When::Count(counts) => counts.iter().all(|count| can_hold(job, count)),
+        .enumerate()
+        .filter(|(_, rule)| rule.then == Then::Finish(Outcome::Succeeded))
+        .any(|(position, rule)| match &rule.when {
+            When::Count(counts) => {
+                let before = &job.rules[..position];
+                counts.iter().all(|count| can_hold(job, count, before))
+            }
             When::Ended { .. } | When::Down { .. } | When::InPlace { .. } | When::GangBroken => true,
         })
 }
 
-fn can_hold(job: &Job, count: &Count) -> bool {
+/// Whether an earlier rule answers the success of the whole role with something else than success.
+fn is_cut_off(before: &[Rule], role: &Role) -> bool {
+    before.iter().any(|rule| {
+        let When::Count(counts) = &rule.when else {
+            return false;
+        };
+        let whole = |count: &Count| {
+            count.who == Who::role(&role.name) && count.what == Settled::Succeeded && count.test == Test::All
+        };
+        let elsewhere = !matches!(rule.then, Then::Keep | Then::Finish(Outcome::Succeeded));
+        elsewhere && matches!(&counts[..], [only] if whole(only))
+    })
+}
+
+fn can_hold(job: &Job, count: &Count, before: &[Rule]) -> bool {
     let (mut all, mut possible) = (0u64, 0u64);
     for role in &job.roles {
         if count.who.role.as_ref().is_some_and(|name| *name != role.name) {
@@ -27,7 +45,13 @@ fn can_hold(job: &Job, count: &Count) -> bool {
             Some(_) => {}
             None => {
                 all += u64::from(role.replicas);
-                possible += how_many(job, role, count.what);
+                let most = how_many(job, role, count.what);
+                let cut_off = count.what == Settled::Succeeded && is_cut_off(before, role);
+                possible += if cut_off {
+                    most.min(u64::from(role.replicas).saturating_sub(1))
+                } else {
+                    most
+                };
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::problem::{Span, shown};
 
 /// One entry of `policies`.
 #[derive(Clone, Debug)]
-pub(super) struct Policy {
+pub(super) struct Policy<'a> {
     /// What it waits for. Never empty.
     pub triggers: Vec<Trigger>,
     /// What follows.
@@ -20,9 +20,11 @@ pub(super) struct Policy {
     pub timeout: Option<u32>,
     /// Its place in the object: `spec.tasks[1].policies[0]`.
     pub from: Arc<str>,
+    /// Where it stands.
+    pub place: Field<'a>,
 }
 
-impl Policy {
+impl Policy<'_> {
     /// Whether it waits for that event.
     pub fn waits_for(&self, event: Event) -> bool {
         let meant = |trigger: &Trigger| match trigger {
@@ -118,11 +120,11 @@ const ACTIONS: &[(&str, Action)] = &[
 const INTERNAL_ACTIONS: &[&str] = &["SyncJob", "EnqueueJob", "SyncQueue", "OpenQueue", "CloseQueue"];
 
 /// Reads `policies` of a job, or of the task at this position. Whose they are decides which events can come at all.
-pub(super) fn read(fields: &mut Fields<'_>, task: Option<usize>) -> Vec<Policy> {
+pub(super) fn read<'a>(fields: &mut Fields<'a>, task: Option<usize>) -> Vec<Policy<'a>> {
     let mut seen = Seen::default();
     let place = task.map_or_else(|| "spec".to_owned(), |task| format!("spec.tasks[{task}]"));
     let policies = fields.list("policies");
-    let read = |(position, field): (usize, &Field<'_>)| {
+    let read = |(position, field): (usize, &Field<'a>)| {
         let policy = one(field, task.is_some(), &mut seen)?;
         let from = format!("{place}.policies[{position}]").into();
         Some(Policy { from, ..policy })
@@ -137,7 +139,7 @@ struct Seen {
     codes: Vec<(i32, Span)>,
 }
 
-fn one(field: &Field<'_>, of_task: bool, seen: &mut Seen) -> Option<Policy> {
+fn one<'a>(field: &Field<'a>, of_task: bool, seen: &mut Seen) -> Option<Policy<'a>> {
     let mut fields = field.fields()?;
     let events = events(&mut fields);
     let code = fields.get("exitCode");
@@ -168,6 +170,7 @@ fn one(field: &Field<'_>, of_task: bool, seen: &mut Seen) -> Option<Policy> {
         action,
         timeout: seconds,
         from: "".into(),
+        place: field.clone(),
     };
     if let Some(timeout) = &timeout {
         warn_of_timeout(&policy, timeout);
@@ -334,7 +337,7 @@ fn warn_if_never(event: Event, field: &Field<'_>, has_timeout: bool, of_task: bo
 }
 
 /// Only what one pod shows can be waited for; the others follow at once.
-fn warn_of_timeout(policy: &Policy, timeout: &Field<'_>) {
+fn warn_of_timeout(policy: &Policy<'_>, timeout: &Field<'_>) {
     let per_pod = [Event::PodFailed, Event::PodEvicted, Event::PodPending];
     let named = |event: Event| policy.waits_for(event);
     if policy.triggers.is_empty() || policy.exit_code().is_some() || per_pod.into_iter().any(named) {

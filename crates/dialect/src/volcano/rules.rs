@@ -22,6 +22,7 @@ use trainyard_core::{Count, Down, How, Outcome, RoleName, Rule, Scope, Settled, 
 
 use super::policy::{Action, Event, Policy};
 use super::spec::{Spec, Task};
+use crate::codes::Code;
 use crate::compile::{
     BUILT_IN, FAIL, completes, counted, disrupted_restarts, ended, nothing_left_fails, restart, rule,
     successes_stay,
@@ -51,7 +52,7 @@ pub(super) fn compile(spec: &Spec<'_>) -> Vec<Rule> {
 }
 
 /// The rules of one policy, over the tasks it is about; `owner` is set where it is one task's own.
-fn of_policy(rules: &mut Vec<Rule>, policy: &Policy, tasks: &[Task<'_>], owner: Option<&Task<'_>>) {
+fn of_policy(rules: &mut Vec<Rule>, policy: &Policy<'_>, tasks: &[Task<'_>], owner: Option<&Task<'_>>) {
     let roles: Vec<RoleName> = tasks.iter().map(|task| RoleName::new(&task.name)).collect();
     // A restart of the task whose pod it was needs a rule for each task.
     let targets: Vec<(Who, &[RoleName])> = match (owner, policy.action) {
@@ -83,7 +84,7 @@ fn of_policy(rules: &mut Vec<Rule>, policy: &Policy, tasks: &[Task<'_>], owner: 
 }
 
 /// What ends of single pods, and their being down, lead to.
-fn ends(rules: &mut Vec<Rule>, policy: &Policy, who: &Who, roles: &[RoleName]) {
+fn ends(rules: &mut Vec<Rule>, policy: &Policy<'_>, who: &Who, roles: &[RoleName]) {
     let from = || policy.from.clone();
     let on = |how: &[How], then: Then| ended(who.clone(), how, then, from());
     if let Some(code) = policy.exit_code() {
@@ -133,7 +134,7 @@ fn as_without_policy(rules: &mut Vec<Rule>, on: &impl Fn(&[How], Then) -> Rule, 
 }
 
 /// What a task as a whole leads to.
-fn task_events(rules: &mut Vec<Rule>, policy: &Policy, task: &Task<'_>, role: &RoleName) {
+fn task_events(rules: &mut Vec<Rule>, policy: &Policy<'_>, task: &Task<'_>, role: &RoleName) {
     let own = std::slice::from_ref(role);
     let who = || Who::role(role);
     // It is about the task; which of its pods was the last to add to it means nothing.
@@ -212,7 +213,38 @@ fn answers(rule: &Rule, role: &RoleName, how: How) -> bool {
         return false;
     };
     let about = who.index.is_none() && who.role.as_ref().is_none_or(|name| name == role);
-    about && hows.contains(&how) && !matches!(rule.then, Then::Restart { paid: true, .. })
+    let own_failure = matches!(how, How::Codes(..)) && hows.contains(&How::Failed);
+    about && (hows.contains(&how) || own_failure) && !matches!(rule.then, Then::Restart { paid: true, .. })
+}
+
+/// Reports policies that never decide anything, since others before them answer all that they wait for.
+pub(super) fn report_shadowed(rules: &[Rule], spec: &Spec<'_>) {
+    let roles: Vec<RoleName> = spec.tasks.iter().map(|task| RoleName::new(&task.name)).collect();
+    let policies = spec.tasks.iter().flat_map(|task| &task.policies);
+    for policy in policies.chain(&spec.policies) {
+        let own = |rule: &Rule| rule.from == policy.from;
+        let mut made = rules.iter().enumerate().filter(|(_, rule)| own(rule)).peekable();
+        let nothing = made.peek().is_none();
+        if !nothing && made.all(|(position, rule)| is_shadowed(&rules[..position], rule, &roles)) {
+            let message = "the policy never decides: others before it answer everything it waits for";
+            let problem = policy.place.problem(Code::ShadowedRule, message);
+            let hint = "put it before them, or remove it; a task's own policies come before the job's";
+            policy.place.problems.report(problem.hint(hint));
+        }
+    }
+}
+
+fn is_shadowed(before: &[Rule], rule: &Rule, roles: &[RoleName]) -> bool {
+    let When::Ended { who, how } = &rule.when else {
+        return false;
+    };
+    let mut meant = roles
+        .iter()
+        .filter(|role| who.role.as_ref().is_none_or(|name| name == *role));
+    meant.all(|role| {
+        how.iter()
+            .all(|how| before.iter().any(|rule| answers(rule, role, *how)))
+    })
 }
 
 /// What Volcano makes of a job whose pods have all ended.

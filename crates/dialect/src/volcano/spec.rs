@@ -43,7 +43,7 @@ pub(super) struct Spec<'a> {
     /// Its tasks, of which there may be none after a problem.
     pub tasks: Vec<Task<'a>>,
     /// Policies for every task.
-    pub policies: Vec<Policy>,
+    pub policies: Vec<Policy<'a>>,
     /// What is done for the pods.
     pub plugins: Plugins,
     /// What every container mounts.
@@ -64,14 +64,14 @@ pub(super) struct Task<'a> {
     /// What is started.
     pub template: PodTemplate,
     /// Policies for this task, before the job's.
-    pub policies: Vec<Policy>,
+    pub policies: Vec<Policy<'a>>,
     /// Which tasks must be up before.
     pub depends_on: Option<DependsOn<'a>>,
     /// What the scheduler is told about NUMA nodes.
     pub topology: Option<&'static str>,
     /// Which of the list it is.
     pub position: usize,
-    /// Where its template stands.
+    /// Where it stands.
     pub place: Field<'a>,
 }
 
@@ -131,6 +131,7 @@ pub(super) fn read<'a>(mut fields: Fields<'a>) -> Spec<'a> {
     check_minimum(&spec, min_available.as_ref(), asked, "minAvailable");
     check_minimum(&spec, min_success.as_ref(), spec.min_success, "minSuccess");
     depends::check(&spec.tasks, &spec.positions());
+    check_start(&spec);
     topology(&mut fields);
     if let Some(estimate) = fields.get("runningEstimate") {
         let _ = duration::seconds(&estimate);
@@ -140,6 +141,8 @@ pub(super) fn read<'a>(mut fields: Fields<'a>) -> Spec<'a> {
         "it is a hint that nobody acts on, Volcano included",
     );
     fields.elsewhere("restartPolicy", "spec.tasks[].template.spec.restartPolicy");
+    fields.elsewhere("scheduler", "spec.schedulerName");
+    fields.elsewhere("policy", "spec.policies");
     fields.finish();
     spec
 }
@@ -186,7 +189,7 @@ fn check_minimum(spec: &Spec<'_>, field: Option<&Field<'_>>, least: Option<u32>,
         && least > replicas
         && !spec.tasks.is_empty()
     {
-        let message = format!("`{what}` is {least}, but the job has only {replicas} pods");
+        let message = format!("`{what}` is {least}, but the job has only {}", pods(replicas));
         let problem = field
             .problem(Code::VolcanoMinimum, message)
             .found(least.to_string());
@@ -194,6 +197,31 @@ fn check_minimum(spec: &Spec<'_>, field: Option<&Field<'_>>, least: Option<u32>,
             .problems
             .report(problem.allowed(format!("at most {replicas}")));
     }
+}
+
+/// So many pods, in words.
+pub(super) fn pods(count: u32) -> String {
+    format!("{count} {}", if count == 1 { "pod" } else { "pods" })
+}
+
+/// The scheduler places no pod before the whole group exists, and tasks that wait for others are made only once those
+/// run: where the tasks that wait for nobody are too few for the group, all wait for ever.
+fn check_start(spec: &Spec<'_>) {
+    let at_once = spec.tasks.iter().filter(|task| task.depends_on.is_none());
+    let at_once = at_once.fold(0u32, |sum, task| sum.saturating_add(task.replicas));
+    let Some(waiting) = spec.tasks.iter().find(|task| task.depends_on.is_some()) else {
+        return;
+    };
+    if at_once == 0 || at_once >= spec.min_available {
+        return;
+    }
+    let message = format!(
+        "the group needs {} before it is placed, but only {at_once} can be made before others run",
+        pods(spec.min_available)
+    );
+    let problem = waiting.place.problem(Code::StartOrderInGang, message);
+    let hint = format!("set `spec.minAvailable` to {at_once} or less, or take `dependsOn` away");
+    waiting.place.problems.report(problem.hint(hint));
 }
 
 /// `maxRetry`, where 0 and nothing mean 3.

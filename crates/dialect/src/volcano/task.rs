@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::spec::{Task, is_label, max_retry, topology};
+use super::spec::{Task, is_label, max_retry, pods, topology};
 use super::{depends, policy};
 use crate::codes::Code;
 use crate::fields::{Field, Fields};
@@ -45,7 +45,7 @@ pub(super) fn read<'a>(field: &Field<'a>, position: usize) -> Option<(Task<'a>, 
     let depends_on = depends::read(&mut fields);
     fields.elsewhere("restartPolicy", "template.spec.restartPolicy");
     fields.finish();
-    let (template, template_place) = template?;
+    let (template, _) = template?;
     let task = Task {
         name: name.unwrap_or_else(|| format!("default{position}").into()),
         replicas,
@@ -56,7 +56,7 @@ pub(super) fn read<'a>(field: &Field<'a>, position: usize) -> Option<(Task<'a>, 
         depends_on,
         topology: numa,
         position,
-        place: template_place,
+        place: field.clone(),
     };
     Some((task, place))
 }
@@ -94,11 +94,17 @@ fn replicas(fields: &mut Fields<'_>) -> u32 {
 fn check_minimum(place: &Field<'_>, least: u32, replicas: u32, partitions: Option<u32>) {
     let (message, allowed) = match partitions {
         Some(needed) if needed != least => (
-            format!("`minAvailable` is {least}, but the partitions needed at least have {needed} pods"),
+            format!(
+                "`minAvailable` is {least}, but the partitions needed at least have {}",
+                pods(needed)
+            ),
             format!("{needed}, or nothing"),
         ),
         _ if least > replicas => (
-            format!("`minAvailable` is {least}, but the task has only {replicas} pods"),
+            format!(
+                "`minAvailable` is {least}, but the task has only {}",
+                pods(replicas)
+            ),
             format!("at most {replicas}"),
         ),
         _ => return,
