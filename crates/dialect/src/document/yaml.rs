@@ -223,29 +223,34 @@ impl Reader<'_, '_> {
     }
 
     fn syntax(&mut self, error: &ScanError) {
+        let text = &*self.source.text;
         let at = self.start.byte + error.marker().byte_offset().unwrap_or(0);
-        let character = self.source.text.get(at..).and_then(|rest| rest.chars().next());
-        let width = character
+        let rest = text.get(at..).unwrap_or_default();
+        let next = rest.chars().next();
+        let width = next
             .filter(|c| !matches!(c, '\n' | '\r'))
             .map_or(0, char::len_utf8);
         let span = self.place(error.marker(), at, at + width);
         if *error.kind() == ErrorKind::RecursionLimitExceeded {
             let message = format!("lists and maps are nested more than {MOST_LEVELS} levels deep");
-            self.builder.problem(Code::TooDeep, span, message);
-        } else if let Some(bad) =
-            character.filter(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{85}'))
-        {
-            let message = format!(
-                "the control character {} is not allowed here",
-                bad.escape_default()
-            );
-            self.builder.problem(Code::ControlCharacter, span, message);
-        } else {
-            let (message, hint) = super::syntax::words(error.kind());
-            self.builder.problem_with(Code::Syntax, span, message, |problem| {
-                problem.maybe_hint(hint.map(str::to_owned))
-            });
+            return self.builder.problem(Code::TooDeep, span, message);
         }
+        // The parser points at the beginning of the text that holds a character it does not take.
+        let bad = match error.kind() {
+            ErrorKind::UnexpectedCharacter { character } => Some(*character),
+            _ => next,
+        };
+        if let Some(bad) = bad.filter(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{85}')) {
+            let before = rest.split(bad).next().unwrap_or_default();
+            let message = format!("the control character {} is not allowed", bad.escape_default());
+            let start = at + before.len();
+            let span = span_at(text, span, start, start + bad.len_utf8());
+            return self.builder.problem(Code::ControlCharacter, span, message);
+        }
+        let (message, hint) = super::syntax::words(error.kind());
+        let hint = hint.map(str::to_owned);
+        self.builder
+            .problem_with(Code::Syntax, span, message, |problem| problem.maybe_hint(hint));
     }
 
     /// The parser's span is nine times as large as ours, and counts from where it began.
@@ -276,6 +281,22 @@ fn here(start: Start) -> Span {
         column: narrow(start.column),
         start: byte,
         end: byte,
+    }
+}
+
+/// The span of `start..end`, counted on from a span before it.
+fn span_at(text: &str, from: Span, start: usize, end: usize) -> Span {
+    let passed = text.get(from.range().start..start).unwrap_or_default();
+    let lines = passed.matches('\n').count();
+    let column = match passed.rsplit_once('\n') {
+        Some((_, last)) => last.chars().count() + 1,
+        None => from.column as usize + passed.chars().count(),
+    };
+    Span {
+        line: from.line + narrow(lines),
+        column: narrow(column),
+        start: narrow(start),
+        end: narrow(end.min(text.len())),
     }
 }
 
