@@ -1,2 +1,57 @@
-//! The program.
-fn main() {}
+//! The program `trainyard`: what was typed goes in, data and talk and an exit code come out.
+//!
+//! Everything that means or decides something is in the libraries; this crate reads files, prints, and exits.
+
+mod args;
+mod commands;
+mod exit;
+mod failure;
+mod inputs;
+mod locale;
+mod plan;
+mod printer;
+mod report;
+mod svg;
+mod vocabulary;
+mod wrap;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::Arguments;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return usage(&error).into(),
+    };
+    let mut printer = Printer::new(arguments.color);
+    let ended = commands::run(arguments, &mut printer).and_then(|exit| {
+        printer.flush()?;
+        Ok(exit)
+    });
+    let exit = match ended {
+        Ok(exit) => exit,
+        // Whoever read our output has seen enough: `trainyard check … | head`.
+        Err(Failure::Reader) => Exit::Success,
+        Err(failure) => {
+            printer.failure(&failure);
+            Exit::Unable
+        }
+    };
+    exit.into()
+}
+
+/// Help and version are answers; everything else that stops the parser is a mistake in what was typed.
+fn usage(error: &clap::Error) -> Exit {
+    let printed = error.print();
+    match (error.use_stderr(), printed) {
+        (false, Ok(())) => Exit::Success,
+        (false, Err(cause)) if cause.kind() == std::io::ErrorKind::BrokenPipe => Exit::Success,
+        _ => Exit::Unable,
+    }
+}

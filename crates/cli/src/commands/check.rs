@@ -1,0 +1,104 @@
+//! `trainyard check FILE…`: everything that is wrong, in every file.
+
+use trainyard_dialect::codes::Code;
+use trainyard_dialect::document::Source;
+use trainyard_dialect::problem::Problem;
+
+use crate::args::{Check, Format};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::inputs;
+use crate::locale;
+use crate::printer::{BAD, CAREFUL, GOOD, Printer};
+use crate::report::{CheckedFile, Summary, count, render, tally};
+
+/// Reads every file, prints what is wrong, and says how much it was.
+pub fn run(typed: &Check, printer: &mut Printer) -> Result<Exit, Failure> {
+    let inputs = inputs::expand(&typed.files);
+    let columns = locale::columns();
+    let checked = inputs::each(&inputs, |source| check(source, typed.output, columns));
+    let (errors, warnings) = checked.iter().fold((0, 0), |(errors, warnings), file| {
+        (errors + file.errors, warnings + file.warnings)
+    });
+    let jobs = checked.iter().map(|file| file.jobs).sum();
+    let unreadable = checked.iter().any(|file| file.unreadable);
+    let files = checked.len();
+    match typed.output {
+        Format::Text => {
+            for file in &checked {
+                printer.data(&file.text)?;
+            }
+        }
+        Format::Json => printer.json(&Summary {
+            files: checked.into_iter().filter_map(|file| file.json).collect(),
+            jobs,
+            errors,
+            warnings,
+        })?,
+    }
+    printer.say(&summary(files, jobs, errors, warnings))?;
+    Ok(if unreadable {
+        Exit::Unable
+    } else if errors > 0 || typed.deny_warnings && warnings > 0 {
+        Exit::No
+    } else {
+        Exit::Success
+    })
+}
+
+/// What one file came to. Its text and its tree are gone by then: a thousand files fit in memory.
+struct Checked {
+    text: String,
+    json: Option<CheckedFile>,
+    jobs: usize,
+    errors: usize,
+    warnings: usize,
+    unreadable: bool,
+}
+
+fn check(source: Result<Source, Box<Problem>>, format: Format, columns: usize) -> Checked {
+    let (name, text, reading) = match source {
+        Ok(source) => {
+            let reading = trainyard_dialect::read(&source);
+            (source.name, Some(source.text), reading)
+        }
+        Err(problem) => {
+            let name = problem.place.source.clone();
+            let reading = trainyard_dialect::Reading {
+                items: Vec::new(),
+                problems: vec![*problem],
+            };
+            (name, None, reading)
+        }
+    };
+    let problems = &reading.problems;
+    let (errors, warnings) = tally(problems);
+    let shown = |problem: &Problem| render(problem, text.as_deref(), columns) + "\n";
+    Checked {
+        text: match format {
+            Format::Text => problems.iter().map(shown).collect(),
+            Format::Json => String::new(),
+        },
+        json: (format == Format::Json).then(|| CheckedFile::new(&name, reading.jobs(), problems)),
+        jobs: reading.jobs().count(),
+        errors,
+        warnings,
+        unreadable: problems.iter().any(|problem| problem.code == Code::CannotRead),
+    }
+}
+
+/// `3 files, 4 jobs: 2 errors, 1 warning`. With errors the jobs that have them cannot be counted among the good.
+fn summary(files: usize, jobs: usize, errors: usize, warnings: usize) -> String {
+    let what = if errors > 0 { "good job" } else { "job" };
+    let found = match (errors, warnings) {
+        (0, 0) => format!("{GOOD}no problems{GOOD:#}"),
+        (0, _) => format!("{CAREFUL}{}{CAREFUL:#}", count(warnings, "warning")),
+        (_, 0) => format!("{BAD}{}{BAD:#}", count(errors, "error")),
+        _ => format!(
+            "{BAD}{}{BAD:#}, {CAREFUL}{}{CAREFUL:#}",
+            count(errors, "error"),
+            count(warnings, "warning")
+        ),
+    };
+    format!("{}, {}: {found}", count(files, "file"), count(jobs, what))
+}

@@ -1,0 +1,55 @@
+//! `trainyard explain [CODE]`: what a problem code means, from the same table that the problems come from.
+
+use std::fmt::Write as _;
+
+use trainyard_dialect::codes::Code;
+
+use crate::args::Explain;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::locale;
+use crate::printer::{Printer, STRONG};
+use crate::report::severity_style;
+use crate::wrap::wrap;
+
+/// Prints one explanation, or the list of all codes.
+pub fn run(typed: &Explain, printer: &mut Printer) -> Result<Exit, Failure> {
+    let text = match &typed.code {
+        None => every_code(),
+        Some(text) => {
+            let list = || Some("`trainyard explain` lists every code".to_owned());
+            let code = Code::find(text).map_err(|unknown| Failure::usage(unknown.to_string(), list()))?;
+            one_code(code)
+        }
+    };
+    printer.data(&text)?;
+    Ok(Exit::Success)
+}
+
+fn one_code(code: Code) -> String {
+    let style = severity_style(code.severity());
+    let mut text = format!(
+        "{style}{}[{code}]{style:#}{STRONG}: {}{STRONG:#}\n\n",
+        code.severity(),
+        code.title()
+    );
+    for line in wrap(code.explain(), locale::columns()) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
+fn every_code() -> String {
+    let mut text = String::new();
+    for code in Code::ALL {
+        let style = severity_style(code.severity());
+        let _ = writeln!(
+            text,
+            "{STRONG}{code}{STRONG:#}  {style}{:<7}{style:#}  {}",
+            code.severity().to_string(),
+            code.title()
+        );
+    }
+    text
+}

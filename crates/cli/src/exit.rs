@@ -1,0 +1,24 @@
+//! The exit codes, all of them; scripts rely on these.
+
+use std::process::ExitCode;
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// 0: done, and nothing is wrong.
+    Success,
+    /// 1: done, and the answer is no: a manifest has problems, a job failed.
+    No,
+    /// 2: not done: wrong usage, or something could not be read or written.
+    Unable,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Success => 0,
+            Exit::No => 1,
+            Exit::Unable => 2,
+        })
+    }
+}

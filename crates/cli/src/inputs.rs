@@ -1,0 +1,150 @@
+//! From what was typed to sources: files, folders and standard input, read side by side and told in order.
+
+use std::fs;
+use std::io;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use trainyard_dialect::codes::Code;
+use trainyard_dialect::document::Source;
+use trainyard_dialect::problem::{Place, Problem, shown};
+
+/// Below this many sources, starting threads costs more than it saves.
+const WORTH_THREADS: usize = 8;
+/// Folders deeper than this are not entered: nobody keeps manifests there, and it is always a mistake.
+const DEEPEST: usize = 32;
+
+/// Something to read, or why it cannot be.
+pub enum Input {
+    /// A file, or `-`.
+    Path(PathBuf),
+    /// It was looked for and cannot be read.
+    Unreadable(Box<Problem>),
+}
+
+/// Every file that was meant: files as they are, folders by the manifests in them, in the order of their names.
+pub fn expand(typed: &[PathBuf]) -> Vec<Input> {
+    let mut inputs = Vec::new();
+    let mut standard_input = false;
+    for path in typed {
+        if path.as_os_str() == "-" {
+            // It can be read once.
+            if !standard_input {
+                inputs.push(Input::Path(path.clone()));
+            }
+            standard_input = true;
+        } else if path.is_dir() {
+            folder(path, &mut inputs);
+        } else {
+            inputs.push(Input::Path(path.clone()));
+        }
+    }
+    inputs
+}
+
+fn folder(path: &Path, inputs: &mut Vec<Input>) {
+    let before = inputs.len();
+    walk(path, 0, inputs);
+    if inputs.len() == before {
+        let message = "no manifests in this folder: expected files named `*.yaml`, `*.yml` or `*.json`";
+        inputs.push(Input::Unreadable(unreadable(path, message.into())));
+    }
+}
+
+fn walk(path: &Path, depth: usize, inputs: &mut Vec<Input>) {
+    let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let mut entries = match entries {
+        Ok(entries) => entries,
+        Err(error) => {
+            let message = format!("cannot read the folder: {error}");
+            inputs.push(Input::Unreadable(unreadable(path, message)));
+            return;
+        }
+    };
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let (path, kind) = (entry.path(), entry.file_type());
+        let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        // Links to folders are not followed: they may lead back.
+        if kind.is_ok_and(|kind| kind.is_dir()) {
+            if !hidden && depth < DEEPEST {
+                walk(&path, depth + 1, inputs);
+            }
+        } else if !hidden && is_manifest(&path) {
+            inputs.push(Input::Path(path));
+        }
+    }
+}
+
+fn is_manifest(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| {
+        ["yaml", "yml", "json"]
+            .iter()
+            .any(|known| extension.eq_ignore_ascii_case(known))
+    })
+}
+
+fn unreadable(path: &Path, message: String) -> Box<Problem> {
+    let place = Place {
+        source: shown_path(path).into(),
+        document: 0,
+        span: None,
+        path: String::new(),
+    };
+    Box::new(Problem::new(Code::CannotRead, place, message))
+}
+
+/// A path as it may be shown, whatever bytes it is made of.
+pub fn shown_path(path: &Path) -> String {
+    shown(&path.to_string_lossy())
+}
+
+/// Reads one input.
+pub fn read(input: &Input) -> Result<Source, Box<Problem>> {
+    match input {
+        Input::Path(path) => match path.to_str() {
+            Some(text) => Source::read(text),
+            None => Err(unreadable(path, "the name of the file is not UTF-8".into())),
+        },
+        Input::Unreadable(problem) => Err(problem.clone()),
+    }
+}
+
+/// Reads every input and makes something of it, on all processors; the results are in the order of the inputs.
+pub fn each<T: Send>(inputs: &[Input], make: impl Fn(Result<Source, Box<Problem>>) -> T + Sync) -> Vec<T> {
+    let threads = thread::available_parallelism()
+        .map_or(1, NonZero::get)
+        .min(inputs.len());
+    if inputs.len() < WORTH_THREADS || threads < 2 {
+        return inputs.iter().map(|input| make(read(input))).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let made = Mutex::new(Vec::with_capacity(inputs.len()));
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some((position, input)) = take(inputs, &next) {
+                    let value = make(read(input));
+                    // A thread that panicked has been reported by then; what the others made is still good.
+                    made.lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner)
+                        .push((position, value));
+                }
+            });
+        }
+    });
+    let mut made = made
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    made.sort_by_key(|(position, _)| *position);
+    made.into_iter().map(|(_, value)| value).collect()
+}
+
+fn take<'a>(inputs: &'a [Input], next: &AtomicUsize) -> Option<(usize, &'a Input)> {
+    let position = next.fetch_add(1, Ordering::Relaxed);
+    inputs.get(position).map(|input| (position, input))
+}

@@ -1,0 +1,166 @@
+//! What a job means, gathered once: the text, the JSON and the picture all show this and nothing else.
+
+mod json;
+pub mod svg;
+pub mod text;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use trainyard_core::words::{self, RuleWords};
+use trainyard_core::{
+    Addresses, Cluster, InPlace, Job, Outcome, RoleKind, RoleName, Settled, TaskId, Test, Then, When,
+    addresses,
+};
+use trainyard_dialect::{Dialect, ReadJob};
+
+pub use self::json::JsonPlan;
+use crate::vocabulary;
+
+/// One job, explained.
+pub struct JobPlan<'a> {
+    pub read: &'a ReadJob,
+    pub roles: Vec<RolePlan<'a>>,
+    /// What all tasks ask for together.
+    pub total: BTreeMap<Arc<str>, i64>,
+    pub success: String,
+    pub story: Vec<String>,
+    pub rules: Vec<RuleWords>,
+    pub limits: Vec<String>,
+    pub clean: String,
+    pub gang: Vec<String>,
+    pub notes: Vec<String>,
+    /// `TF_CONFIG` of any task.
+    pub cluster: Cluster,
+}
+
+/// One role, explained.
+pub struct RolePlan<'a> {
+    pub name: &'a RoleName,
+    pub kind: RoleKind,
+    pub replicas: u32,
+    pub port: u16,
+    pub in_place: InPlace,
+    pub tasks: Vec<TaskPlan>,
+    pub ask: &'a BTreeMap<Arc<str>, i64>,
+    pub total: BTreeMap<Arc<str>, i64>,
+    /// Whom it waits for.
+    pub after: Option<String>,
+}
+
+/// One task.
+pub struct TaskPlan {
+    pub id: TaskId,
+    /// Where it is reached; none where that is only known when it runs.
+    pub address: Option<Arc<str>>,
+    /// Its exit 0 is needed for the job to succeed.
+    pub decides: bool,
+}
+
+impl<'a> JobPlan<'a> {
+    /// Explains a job.
+    pub fn of(read: &'a ReadJob) -> Self {
+        let job = &read.job;
+        let vocabulary = vocabulary::of(read.dialect);
+        let book = addresses(job, None);
+        let mut total = BTreeMap::new();
+        let mut roles = Vec::new();
+        for role in &job.roles {
+            let together = times(&role.ask, role.replicas);
+            add(&mut total, &together);
+            roles.push(RolePlan {
+                name: &role.name,
+                kind: role.kind,
+                replicas: role.replicas,
+                port: role.port,
+                in_place: role.in_place,
+                tasks: role
+                    .tasks()
+                    .map(|id| TaskPlan {
+                        address: book.0.get(&id).cloned(),
+                        decides: decides(job, &id),
+                        id,
+                    })
+                    .collect(),
+                ask: &role.ask,
+                total: together,
+                after: words::start_order(job, role),
+            });
+        }
+        Self {
+            read,
+            roles,
+            total,
+            success: words::success(job),
+            story: words::story(job, &vocabulary),
+            rules: words::rules(job),
+            limits: words::limits(job),
+            clean: words::clean(job),
+            gang: words::gang(job),
+            notes: notes(read, words::notes(job, &vocabulary)),
+            cluster: Cluster::of(job, &book),
+        }
+    }
+
+    /// The job itself.
+    pub fn job(&self) -> &'a Job {
+        &self.read.job
+    }
+
+    /// `TFJob`, or what a kind is called where its own name says too little.
+    pub fn kind(&self) -> &'static str {
+        match self.read.dialect {
+            Dialect::Volcano => "Volcano Job",
+            dialect => dialect.kind(),
+        }
+    }
+
+    /// The longest `TF_CONFIG` in bytes; none where there is none.
+    pub fn tf_config_bytes(&self) -> Option<usize> {
+        Some(self.cluster.longest()).filter(|bytes| *bytes > 0)
+    }
+}
+
+/// What only the manifest knows, before what the rules say.
+fn notes(read: &ReadJob, said: Vec<String>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if read.generate_name {
+        notes.push("the server adds five characters to its name, and to every address".to_owned());
+    }
+    if let Some(manager) = &read.managed_by {
+        notes.push(format!(
+            "it is managed by `{manager}`: it is shown here, and left alone by us"
+        ));
+    }
+    if read.job.addresses == Addresses::Given {
+        notes.push("addresses are only known when it runs".into());
+    }
+    notes.extend(said);
+    notes
+}
+
+/// Whether the first rule that completes the job needs this task to have exited 0.
+fn decides(job: &Job, task: &TaskId) -> bool {
+    let completing = job.rules.iter().find_map(|rule| match (&rule.when, &rule.then) {
+        (When::Count(counts), Then::Finish(Outcome::Succeeded)) => Some(counts),
+        _ => None,
+    });
+    completing.into_iter().flatten().any(|count| {
+        count.what == Settled::Succeeded
+            && !matches!(count.test, Test::Below(_))
+            && count.who.includes(&task.role, task.index)
+    })
+}
+
+fn times(ask: &BTreeMap<Arc<str>, i64>, count: u32) -> BTreeMap<Arc<str>, i64> {
+    ask.iter()
+        .map(|(name, milli)| (name.clone(), milli.saturating_mul(count.into())))
+        .collect()
+}
+
+fn add(sum: &mut BTreeMap<Arc<str>, i64>, more: &BTreeMap<Arc<str>, i64>) {
+    for (name, milli) in more {
+        let entry = sum.entry(name.clone()).or_default();
+        *entry = entry.saturating_add(*milli);
+    }
+}

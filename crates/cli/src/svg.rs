@@ -1,0 +1,1 @@
+//! Drawing: shapes and text as SVG, with nothing from outside the file.

@@ -1,0 +1,31 @@
+//! How each kind of manifest spells what the hints of `plan` name.
+
+use trainyard_core::words::Vocabulary;
+use trainyard_dialect::Dialect;
+
+/// The field names for hints about a job of this kind.
+pub fn of(dialect: Dialect) -> Vocabulary {
+    match dialect {
+        Dialect::TfJob => Vocabulary {
+            restarts: Some("runPolicy.backoffLimit"),
+            restart_all: Some("runPolicy.restartScope: Job"),
+            clean_none: Some("cleanPodPolicy: None"),
+            on_failure: None,
+            suspend: Some("runPolicy.suspend"),
+        },
+        Dialect::TensorFlowTrainingJob => Vocabulary {
+            restarts: Some("runPolicy.backoffLimit"),
+            restart_all: None,
+            clean_none: Some("runPolicy.cleanUpPolicy: None"),
+            on_failure: None,
+            suspend: Some("runMode.pause.enabled"),
+        },
+        Dialect::Volcano => Vocabulary {
+            restarts: Some("maxRetry"),
+            restart_all: Some("action: RestartJob"),
+            clean_none: None,
+            on_failure: Some("event: PodFailed"),
+            suspend: None,
+        },
+    }
+}
