@@ -8,7 +8,8 @@ mod tf_config;
 
 use trainyard_core::{Clean, Job, RoleKind};
 
-pub(crate) use self::outlook::{can_succeed, shadowed};
+pub(crate) use self::names::name;
+use self::outlook::can_succeed;
 use crate::codes::Code;
 use crate::fields::Field;
 use crate::problem::Problem;
@@ -32,13 +33,14 @@ pub(crate) struct Places<'a> {
 
 /// Checks everything that can be said about any job.
 pub(crate) fn job(job: &Job, places: &Places<'_>) {
-    names::check(job, places);
+    names::derived(job, places);
     if !check_size(job, places) {
         return;
     }
     tf_config::check(job, places);
     check_servers(job, places);
-    if job.size() > 0 && !can_succeed(job) {
+    // After an error it is most likely a consequence.
+    if !places.name.problems.has_errors() && !can_succeed(job) {
         let message = "no way of ending makes this job succeed";
         let place = places.name.problem(Code::NeverSucceeds, message);
         let hint =

@@ -42,6 +42,7 @@ pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
     fields.skip(&["apiVersion", "kind", "status"]);
     let metadata = Metadata::read(&object.root, &mut fields);
     let wishes = Wishes::read(&metadata);
+    check::name(&metadata);
     let body = fields.require("spec").and_then(|field| field.fields());
     fields.finish();
     let spec = match object.version {
@@ -50,7 +51,12 @@ pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
     };
     spec.check();
     let job = job(&metadata, &wishes, &spec);
-    check::job(&job, &places(&metadata, &spec));
+    if job.cluster != ClusterForm::None {
+        spec.check_tf_config();
+    }
+    if spec.complete {
+        check::job(&job, &places(&metadata, &spec));
+    }
     let managed_by = spec.run.managed_by.clone();
     Some(ReadJob {
         managed_by: managed_by.filter(|name| !OURSELVES.contains(&&**name)),

@@ -4,90 +4,72 @@ use trainyard_core::{Job, Role};
 
 use super::Places;
 use crate::codes::Code;
+use crate::manifest::Metadata;
+use crate::names::{LABEL_LENGTH, mended_label, wrong_label};
 use crate::problem::shown;
 
-/// Host names, Services and label values have at most so many characters.
-const MOST_CHARACTERS: usize = 63;
-
-/// Checks the job's name and the longest of the names made from it.
-pub(super) fn check(job: &Job, places: &Places<'_>) {
-    let field = &places.name;
-    let name = &*job.name;
-    if name.is_empty() {
-        return;
-    }
-    if let Some(wrong) = not_dns_1035(name) {
-        let message = format!("`{}` cannot be the name of a job: {wrong}", shown(name));
-        let problem = field.problem(Code::BadName, message).found(name);
-        let problem = problem.allowed(
-            "lower-case letters, digits and `-`; the first a letter, the last a letter or digit; at most 63",
-        );
-        let suggestion = suggestion(name).filter(|_| !places.generate_name);
-        let hint = suggestion.map(|name| format!("for example `{name}`"));
-        field.problems.report(problem.maybe_hint(hint));
-        return;
-    }
-    let longest = job
-        .roles
-        .iter()
-        .filter(|role| role.replicas > 0)
-        .map(|role| (derived(name, role), role))
-        .max_by_key(|(derived, _)| derived.len());
-    let Some((derived, _)) = longest.filter(|(derived, _)| derived.len() > MOST_CHARACTERS) else {
+/// Checks the job's name alone. Its Service has the same name.
+pub(crate) fn name(metadata: &Metadata<'_>) {
+    let (field, name) = (&metadata.place, &*metadata.name);
+    let Some(wrong) = not_dns_1035(name).filter(|_| !name.is_empty()) else {
         return;
     };
-    let over = derived.len() - MOST_CHARACTERS;
+    let message = format!("`{}` cannot be the name of a job: {wrong}", shown(name));
+    let problem = field.problem(Code::BadName, message).found(name);
+    let problem = problem.allowed(
+        "lower-case letters, digits and `-`; the first a letter, the last a letter or digit; at most 63",
+    );
+    let suggestion = suggestion(name).filter(|_| !metadata.generate_name);
+    let hint = suggestion.map(|name| format!("for example `{name}`"));
+    field.problems.report(problem.maybe_hint(hint));
+}
+
+/// Checks the longest of the names made from the job's.
+pub(super) fn derived(job: &Job, places: &Places<'_>) {
+    let (field, name) = (&places.name, &*job.name);
+    let names = job.roles.iter().filter(|role| role.replicas > 0);
+    let longest = names
+        .map(|role| longest(name, role))
+        .max_by_key(String::len)
+        .filter(|longest| longest.len() > LABEL_LENGTH && name.len() <= LABEL_LENGTH);
+    let Some(longest) = longest else { return };
+    let length = longest.len();
     let counting = if places.generate_name {
         ", the five that a server adds included"
     } else {
         ""
     };
     let message = format!(
-        "the pod name `{derived}` would have {} characters{counting}; at most {MOST_CHARACTERS} are allowed",
-        derived.len()
+        "the pod name `{longest}` would have {length} characters{counting}; at most {LABEL_LENGTH} are allowed"
     );
     let problem = field.problem(Code::NameTooLong, message).found(name);
+    let over = length - LABEL_LENGTH;
     field
         .problems
         .report(problem.hint(format!("shorten the job's name by {over}")));
 }
 
 /// The longest name of the role's tasks.
-fn derived(job: &str, role: &Role) -> String {
+fn longest(job: &str, role: &Role) -> String {
     format!("{job}-{}-{}", role.name, role.replicas.saturating_sub(1))
 }
 
-/// What keeps text from being a DNS-1035 label; none if nothing does.
-fn not_dns_1035(name: &str) -> Option<String> {
-    let wrong = |c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
-    if let Some(wrong) = name.chars().find(|c| wrong(*c)) {
-        return Some(format!("it has `{}`", shown(&wrong.to_string())));
-    }
-    if !name.starts_with(|c: char| c.is_ascii_lowercase()) {
-        return Some("it does not begin with a letter, as the name of its Service must".to_owned());
-    }
-    if name.ends_with('-') {
-        return Some("it ends with `-`".to_owned());
-    }
-    (name.len() > MOST_CHARACTERS).then(|| format!("it has {} characters", name.len()))
+/// What keeps text from being the name of a Service; none if nothing does.
+fn not_dns_1035(name: &str) -> Option<&'static str> {
+    let digit_first = name.starts_with(|c: char| c.is_ascii_digit());
+    wrong_label(name)
+        .or_else(|| digit_first.then_some("it does not begin with a letter, as the name of its Service must"))
 }
 
-/// The same name with the letters that are allowed.
+/// A name close to it that would do.
 fn suggestion(name: &str) -> Option<String> {
-    let plain = |c: char| match c {
-        'A'..='Z' => c.to_ascii_lowercase(),
-        'a'..='z' | '0'..='9' => c,
-        _ => '-',
-    };
-    let plain: String = name.chars().take(MOST_CHARACTERS).map(plain).collect();
-    let plain = plain.trim_matches('-');
-    let plain = if plain.starts_with(|c: char| c.is_ascii_digit()) {
-        format!("job-{plain}")
+    let label = mended_label(name).unwrap_or_else(|| name.to_owned());
+    let label = if label.starts_with(|c: char| c.is_ascii_digit()) {
+        mended_label(&format!("Job-{label}"))?
     } else {
-        plain.to_owned()
+        label
     };
-    let cut: String = plain.chars().take(MOST_CHARACTERS).collect();
-    (!cut.is_empty()).then(|| cut.trim_end_matches('-').to_owned())
+    not_dns_1035(&label).is_none().then_some(label)
 }
 
 #[cfg(test)]
@@ -100,7 +82,7 @@ mod tests {
             assert_eq!(not_dns_1035(good), None, "{good}");
         }
         let long = "a".repeat(64);
-        for bad in ["3d-unet", "Mnist", "a_b", "a.b", "-a", "a-", "aä", long.as_str()] {
+        for bad in ["3d-unet", "Mnist", "a_b", "a.b", "-a", "a-", long.as_str()] {
             assert!(not_dns_1035(bad).is_some(), "{bad}");
             let other = suggestion(bad).unwrap();
             assert_eq!(not_dns_1035(&other), None, "{bad} became {other}");

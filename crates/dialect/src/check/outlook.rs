@@ -1,9 +1,9 @@
-//! What a rule list can come to: whether the job can succeed at all, and rules that can never match.
+//! What a rule list can come to: whether the job can succeed at all.
 
 use trainyard_core::{Count, How, InPlace, Job, Outcome, Role, Rule, Settled, Test, Then, When, Who};
 
 /// Whether some way of ending makes the job succeed.
-pub(crate) fn can_succeed(job: &Job) -> bool {
+pub(super) fn can_succeed(job: &Job) -> bool {
     job.rules
         .iter()
         .enumerate()
@@ -110,37 +110,4 @@ fn success_stays(job: &Job, role: &Role, index: u32) -> bool {
         }
     }
     true
-}
-
-/// Rules for ends that can never match, each with the earlier rule that takes everything it would.
-///
-/// A paid restart takes nothing for good where there is a limit: without a restart left it does not match.
-pub(crate) fn shadowed(job: &Job) -> Vec<(usize, usize)> {
-    let mut found = Vec::new();
-    for (later, rule) in job.rules.iter().enumerate() {
-        let When::Ended { who, how } = &rule.when else {
-            continue;
-        };
-        let by = job.rules[..later].iter().position(|earlier| {
-            let always = !matches!(earlier.then, Then::Restart { paid: true, .. });
-            let takes = |how: &How| matches!(&earlier.when, When::Ended { how: earlier, .. } if earlier.iter().any(|by| covers(*by, *how)));
-            matches!(&earlier.when, When::Ended { who: by, .. } if includes(by, who)) && always && how.iter().all(takes)
-        });
-        found.extend(by.map(|by| (later, by)));
-    }
-    found
-}
-
-/// Whether everyone in `some` is in `all`.
-fn includes(all: &Who, some: &Who) -> bool {
-    (all.role.is_none() || all.role == some.role) && (all.index.is_none() || all.index == some.index)
-}
-
-/// Whether every end that `some` names is one that `all` names.
-fn covers(all: How, some: How) -> bool {
-    match (all, some) {
-        (How::Failed, How::Failed | How::Codes(..) | How::NotStarted) => true,
-        (How::Codes(low, high), How::Codes(from, to)) => low <= from && to <= high,
-        (all, some) => all == some,
-    }
 }

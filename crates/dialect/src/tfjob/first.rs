@@ -27,7 +27,7 @@ pub(super) fn read<'a>(mut fields: Fields<'a>, wishes: &Wishes<'a>) -> Option<Sp
     fields.elsewhere("runPolicy", "a manifest of `kubeflow.org/v1`");
     fields.finish();
     let place = place?;
-    let mut replicas = replicas(&place)?;
+    let (mut replicas, complete) = replicas(&place);
     if let Some(name) = scheduler {
         for replica in &mut replicas {
             scheduled_by(replica, &name);
@@ -35,18 +35,21 @@ pub(super) fn read<'a>(mut fields: Fields<'a>, wishes: &Wishes<'a>) -> Option<Sp
     }
     let mut spec = Spec {
         replicas,
+        complete,
+        restart_path: "spec.replicaSpecs[*].template.spec.restartPolicy",
         run,
         success: Success::Default,
         dynamic_workers: false,
         place,
     };
     if let Some(field) = chief {
-        spec.success = named_chief(&field, &spec)?;
+        spec.success = named_chief(&field, &spec).unwrap_or(Success::Default);
     }
     Some(spec)
 }
 
-fn replicas<'a>(place: &Field<'a>) -> Option<Vec<Replica<'a>>> {
+/// The roles, and whether all of them could be read.
+fn replicas<'a>(place: &Field<'a>) -> (Vec<Replica<'a>>, bool) {
     let mut found: Vec<(RoleKind, Field<'a>)> = Vec::new();
     let mut replicas = Vec::new();
     let mut complete = true;
@@ -56,7 +59,7 @@ fn replicas<'a>(place: &Field<'a>) -> Option<Vec<Replica<'a>>> {
             Code::MissingField,
             "`replicaSpecs` is empty: the job has no tasks",
         );
-        return None;
+        complete = false;
     }
     for (index, item) in items.into_iter().enumerate() {
         let Some((kind, replica)) = replica(&item, index) else {
@@ -76,7 +79,7 @@ fn replicas<'a>(place: &Field<'a>) -> Option<Vec<Replica<'a>>> {
     }
     let order = |kind: RoleKind| ROLES.iter().position(|(_, role)| *role == kind);
     replicas.sort_by_key(|replica| order(replica.kind));
-    complete.then_some(replicas)
+    (replicas, complete)
 }
 
 /// The role and the replica; the role alone where only the rest is wrong.
@@ -96,7 +99,6 @@ fn replica<'a>(item: &Field<'a>, index: usize) -> Option<(RoleKind, Option<Repli
     let replica = replica.map(|mut replica| {
         replica.port = port.flatten();
         // The template's own policy is the only one this version has.
-        replica.said = replica.template.restart_policy.is_some();
         replica.restart = match replica.template.restart_policy {
             Some((RestartPolicy::Always, _)) => Restart::Always,
             Some((RestartPolicy::OnFailure, _)) => Restart::OnFailure,

@@ -111,8 +111,6 @@ pub(super) struct Replica<'a> {
     pub kind: RoleKind,
     pub replicas: u32,
     pub restart: Restart,
-    /// Whether the manifest says when, or it is the default.
-    pub said: bool,
     /// The field that says so, for rules.
     pub from: Arc<str>,
     pub template: PodTemplate,
@@ -123,7 +121,8 @@ pub(super) struct Replica<'a> {
 }
 
 impl<'a> Replica<'a> {
-    /// Reads the fields that every version has; the caller asks for its own and finishes.
+    /// Reads the fields that every version has; the caller asks for its own and finishes. Whatever is wrong, all of
+    /// it is read, for its problems.
     pub(super) fn read(
         kind: RoleKind,
         field: &Field<'a>,
@@ -131,6 +130,11 @@ impl<'a> Replica<'a> {
         fields: &mut Fields<'a>,
     ) -> Option<Self> {
         let count = fields.get("replicas");
+        let template = fields.require("template").and_then(|place| {
+            let template = pod_template::read(&place)?;
+            check_main_container(&template, &place);
+            Some(template)
+        });
         let replicas = match &count {
             None => 1,
             Some(field) => field
@@ -141,16 +145,12 @@ impl<'a> Replica<'a> {
             let message = format!("`{}` has no replicas and is left out", spelt(kind));
             count.report(Code::ZeroReplicas, message);
         }
-        let place = fields.require("template")?;
-        let template = pod_template::read(&place)?;
-        check_main_container(&template, &place);
         Some(Self {
             kind,
             replicas,
             restart: Restart::Never,
-            said: false,
             from,
-            template,
+            template: template?,
             port: None,
             field: field.clone(),
         })
@@ -159,7 +159,6 @@ impl<'a> Replica<'a> {
     /// Takes the role's own policy, and says so if the template has another one.
     pub(super) fn restarts(&mut self, said: Option<Restart>) {
         self.restart = said.unwrap_or(Restart::Never);
-        self.said = said.is_some();
         let Some((written, span)) = self.template.restart_policy else {
             return;
         };

@@ -57,9 +57,7 @@ fn success(spec: &Spec<'_>) -> Rule {
         None => Test::All,
     };
     let from = match spec.success {
-        Success::Default => "successPolicy (default)",
-        Success::AllWorkers if spec.coordinator().is_some() => "successPolicy (default)",
-        Success::AllWorkers => "spec.successPolicy: AllWorkers",
+        Success::Default | Success::AllWorkers => "spec.successPolicy",
         Success::Task(..) => "spec.terminationPolicy.chief",
     };
     completes(who, test, from)
@@ -109,7 +107,7 @@ fn groups(spec: &Spec<'_>) -> Vec<Group> {
         restart: replica.restart,
         scope: scope_of(replica.kind, spec),
         dynamic: spec.dynamic_workers && replica.kind == RoleKind::Worker,
-        from: origin(&replica.from, replica),
+        from: replica.from.clone(),
     };
     let groups: Vec<Group> = spec.replicas.iter().map(group).collect();
     let Some(first) = groups.first() else {
@@ -122,8 +120,8 @@ fn groups(spec: &Spec<'_>) -> Vec<Group> {
         return groups;
     }
     let from = match &spec.replicas[..] {
-        [only] => origin(&only.from, only),
-        all => origin("spec.tfReplicaSpecs.*.restartPolicy", &all[0]),
+        [only] => only.from.clone(),
+        _ => spec.restart_path.into(),
     };
     vec![Group {
         who: Who::any(),
@@ -132,12 +130,6 @@ fn groups(spec: &Spec<'_>) -> Vec<Group> {
         dynamic: first.dynamic,
         from,
     }]
-}
-
-/// `spec.tfReplicaSpecs.Worker.restartPolicy: ExitCode`.
-fn origin(path: &str, replica: &Replica<'_>) -> Arc<str> {
-    let default = if replica.said { "" } else { " (default)" };
-    format!("{path}: {}{default}", replica.restart.word()).into()
 }
 
 impl Group {
@@ -158,14 +150,13 @@ impl Group {
             // limit every failure may be tried again; without one a script's error would loop for ever.
             Restart::ExitCode if together && spec.run.backoff_limit.is_some() => vec![again(&[How::Failed])],
             Restart::ExitCode => vec![again(&wishes.retryable)],
-            Restart::OnFailure => vec![again(&[How::Failed])],
             // In place the world does it; where tasks restart together nothing may restart by itself.
             Restart::Always if together => {
                 let alone = restart(Scope::Task, true);
                 let succeeded = ended(self.who.clone(), &[How::Succeeded], alone, self.from.clone());
                 vec![again(&[How::Failed]), succeeded]
             }
-            Restart::Always => vec![again(&[How::Failed])],
+            Restart::OnFailure | Restart::Always => vec![again(&[How::Failed])],
         }
     }
 

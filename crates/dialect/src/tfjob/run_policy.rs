@@ -13,7 +13,7 @@ use super::roles;
 use crate::codes::Code;
 use crate::document::Kind;
 use crate::fields::{Field, Fields};
-use crate::problem::{Problem, shown};
+use crate::problem::{Problem, did_you_mean, shown};
 use crate::quantity::quantity;
 
 /// How `runPolicy` is written in messages and in the origins of rules.
@@ -22,11 +22,10 @@ pub(super) const PATH: &str = "spec.runPolicy";
 /// Another controller that Kubeflow's own check knows.
 const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
 
-const CLEAN: [(&str, Option<Clean>); 4] = [
-    ("None", Some(Clean::None)),
-    ("Running", Some(Clean::Unfinished)),
-    ("All", Some(Clean::All)),
-    ("", None),
+const CLEAN: [(&str, Clean); 3] = [
+    ("None", Clean::None),
+    ("Running", Clean::Unfinished),
+    ("All", Clean::All),
 ];
 
 /// What `runPolicy` says, wherever it was written.
@@ -119,8 +118,8 @@ impl<'a> RunPolicy<'a> {
 
     /// Takes the clean-up policy, whatever this version calls it.
     pub(super) fn read_clean(&mut self, field: Option<Field<'a>>) {
-        self.clean = field.as_ref().and_then(|field| field.choice(&CLEAN)).flatten();
-        self.clean_at = field;
+        self.clean_at = field.filter(|field| field.node.as_text() != Some(""));
+        self.clean = self.clean_at.as_ref().and_then(|field| field.choice(&CLEAN));
     }
 
     /// Reads our own additions, from the fields or from the annotations that say the same.
@@ -171,7 +170,13 @@ impl<'a> RunPolicy<'a> {
         if let Kind::Text(text) = &field.node.kind {
             let names_roles = text.split(',').any(|word| roles::find(word.trim()).is_some());
             if !names_roles {
-                return field.choice(&words);
+                return words.iter().find(|(word, _)| *word == &**text).map_or_else(
+                    || {
+                        unknown_scope(field, text);
+                        None
+                    },
+                    |(_, scope)| Some(scope.clone()),
+                );
             }
         }
         let named = named_roles(field);
@@ -275,6 +280,17 @@ fn named_roles<'a>(field: &Field<'a>) -> Vec<(RoleKind, Field<'a>)> {
     items
         .filter_map(|item| named(item.text()?, item.clone()))
         .collect()
+}
+
+fn unknown_scope(field: &Field<'_>, text: &str) {
+    let message = format!("`{}` is no restart scope", shown(text));
+    let problem = field.problem(Code::UnknownValue, message).found(text);
+    let hint = did_you_mean(text, ["Replica", "Job"]);
+    field.problems.report(
+        problem
+            .allowed("`Replica`, `Job` or a list of roles, as in `[PS, Chief]`")
+            .maybe_hint(hint),
+    );
 }
 
 fn managed_by(field: &Field<'_>) -> Option<Arc<str>> {

@@ -15,6 +15,10 @@ use crate::problem::{Problem, shown};
 pub(super) struct Spec<'a> {
     /// In the order of [`ROLES`], each at most once.
     pub replicas: Vec<Replica<'a>>,
+    /// Whether every role could be read; if not, nothing can be said about what is missing.
+    pub complete: bool,
+    /// The field of all roles that says when they restart, for rules.
+    pub restart_path: &'static str,
     pub run: RunPolicy<'a>,
     pub success: Success,
     pub dynamic_workers: bool,
@@ -37,17 +41,21 @@ pub(super) enum Success {
 pub(super) fn read<'a>(mut fields: Fields<'a>, version: &str, wishes: &Wishes<'a>) -> Option<Spec<'a>> {
     let place = fields.require("tfReplicaSpecs");
     let run = RunPolicy::read(&mut fields, version, wishes);
-    let success_at = fields.get("successPolicy");
+    let success_at = fields
+        .get("successPolicy")
+        .filter(|field| field.node.as_text() != Some(""));
     let success = success_at
         .as_ref()
-        .and_then(|field| field.choice(&[("AllWorkers", Success::AllWorkers), ("", Success::Default)]));
+        .and_then(|field| field.choice(&[("AllWorkers", Success::AllWorkers)]));
     let dynamic_workers = fields.bool("enableDynamicWorker").unwrap_or(false);
     only_in_the_first_version(&mut fields);
     fields.finish();
     let place = place?;
-    let replicas = replicas(&place)?;
+    let (replicas, complete) = replicas(&place)?;
     let spec = Spec {
         replicas,
+        complete,
+        restart_path: "spec.tfReplicaSpecs.*.restartPolicy",
         run,
         success: success.unwrap_or(Success::Default),
         dynamic_workers,
@@ -77,10 +85,12 @@ fn only_in_the_first_version(fields: &mut Fields<'_>) {
     }
 }
 
-fn replicas<'a>(place: &Field<'a>) -> Option<Vec<Replica<'a>>> {
+/// The roles, and whether all of them could be read.
+fn replicas<'a>(place: &Field<'a>) -> Option<(Vec<Replica<'a>>, bool)> {
     let mut map = place.fields()?;
     let entries = map.entries();
-    if entries.is_empty() {
+    let mut complete = !entries.is_empty();
+    if !complete {
         let problem = place.problem(
             Code::MissingField,
             "`tfReplicaSpecs` is empty: the job has no tasks",
@@ -88,7 +98,6 @@ fn replicas<'a>(place: &Field<'a>) -> Option<Vec<Replica<'a>>> {
         place.problems.report(problem.hint("add a `Worker`"));
     }
     let mut found: Vec<(RoleKind, &Arc<str>, Field<'a>)> = Vec::new();
-    let mut complete = true;
     for (key, field) in entries {
         let Some(kind) = roles::find_or_report(key, &field) else {
             complete = false;
@@ -112,7 +121,7 @@ fn replicas<'a>(place: &Field<'a>) -> Option<Vec<Replica<'a>>> {
             None => complete = false,
         }
     }
-    complete.then_some(replicas)
+    Some((replicas, complete))
 }
 
 fn replica<'a>(kind: RoleKind, key: &str, field: &Field<'a>) -> Option<Replica<'a>> {
@@ -175,9 +184,12 @@ impl<'a> Spec<'a> {
     /// Checks that only the manifest's own roles can answer.
     pub(super) fn check(&self) {
         self.check_coordinators();
+        if !self.complete {
+            return;
+        }
         let declared = |kind| self.replicas.iter().any(|replica| replica.kind == kind);
         let can_finish = [RoleKind::Chief, RoleKind::Master, RoleKind::Worker];
-        if !self.replicas.is_empty() && !can_finish.into_iter().any(declared) {
+        if !can_finish.into_iter().any(declared) {
             let roles: Vec<&str> = self.replicas.iter().map(|replica| spelt(replica.kind)).collect();
             let message = format!("a job of `{}` alone never ends", roles.join("` and `"));
             let problem = self.place.problem(Code::OnlyParameterServers, message);
@@ -261,6 +273,20 @@ impl<'a> Spec<'a> {
                 .field
                 .problems
                 .report(problem.hint("remove `PS`, or use ParameterServerStrategy"));
+        }
+    }
+
+    /// A `TF_CONFIG` of the user's own is replaced.
+    pub(super) fn check_tf_config(&self) {
+        for replica in &self.replicas {
+            let main = replica.template.container(super::MAIN_CONTAINER);
+            if let Some(main) = main.filter(|main| main.env.iter().any(|entry| &*entry.name == "TF_CONFIG")) {
+                let problems = replica.field.problems;
+                let path = replica.field.path.field("template");
+                let message = "the `TF_CONFIG` that this container sets is replaced";
+                let problem = Problem::new(Code::TfConfigSet, problems.place(Some(main.at), &path), message);
+                problems.report(problem.hint("remove it from `env`"));
+            }
         }
     }
 
