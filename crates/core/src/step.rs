@@ -130,8 +130,11 @@ pub fn step(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) 
     remember::count_in_place(&mut turn);
     remember::mark_born(&mut turn);
     // 2. Decide: only memory changes, and killing means moving a stamp.
-    if turn.memory.verdict.is_none() && !observed.deleting {
+    if !observed.deleting {
+        // After a verdict too: an order that changes nothing any more must still be answered.
         orders::obey(&mut turn);
+    }
+    if turn.memory.verdict.is_none() && !observed.deleting {
         suspend::hold_or_resume(&mut turn);
         if turn.is_active() {
             startup::start(&mut turn);

@@ -29,6 +29,7 @@ pub mod problem;
 pub mod quantity;
 pub mod read;
 pub mod scalar;
+pub mod status;
 mod tfjob;
 mod volcano;
 

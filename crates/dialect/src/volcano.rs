@@ -8,6 +8,7 @@
 
 mod depends;
 mod duration;
+pub(crate) mod from;
 mod gang;
 mod plugins;
 mod pods;

@@ -103,6 +103,24 @@ mod tests {
     }
 
     #[test]
+    fn an_order_after_the_verdict_changes_nothing_and_is_answered() {
+        let bench = Bench::workers(1);
+        let ended = bench.step(
+            &[crate::policy::testing::ended(worker(0), Stamp::default(), 0, 5)],
+            10,
+        );
+        assert!(ended.memory.verdict.is_some());
+        let observed = Observed {
+            orders: vec![order("late", Ordered::RestartJob { paid: true })],
+            ..observed(&[])
+        };
+        let step = bench.look(Some(&ended.memory), &observed, 20);
+        assert!(step.actions.contains(&Action::Answered("late".into())));
+        assert_eq!(step.memory.verdict, ended.memory.verdict);
+        assert_eq!((step.memory.epoch, step.memory.paid), (0, 0));
+    }
+
+    #[test]
     fn an_aborted_job_waits_for_an_order_to_resume_and_nothing_else() {
         let mut bench = Bench::workers(1);
         bench.job.limits.restarts = Some(1);

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use trainyard_core::{Count, Down, How, Outcome, RoleName, Rule, Scope, Settled, Test, Then, When, Who};
 
+use super::from;
 use super::policy::{Action, Event, Policy};
 use super::spec::{Spec, Task};
 use crate::codes::Code;
@@ -28,15 +29,12 @@ use crate::compile::{
     successes_stay,
 };
 
-/// Where the rule comes from that fails a job without restarts left.
-const MAX_RETRY: &str = "spec.maxRetry";
-
 /// The rules of a job.
 pub(super) fn compile(spec: &Spec<'_>) -> Vec<Rule> {
     let mut rules = Vec::new();
     if let Some(least) = spec.min_success {
         // Before the policies: successes that complete the job are not undone by a failure seen in the same moment.
-        rules.push(completes(Who::any(), Test::AtLeast(least), "spec.minSuccess"));
+        rules.push(completes(Who::any(), Test::AtLeast(least), from::MIN_SUCCESS));
     }
     for task in &spec.tasks {
         for policy in &task.policies {
@@ -177,7 +175,7 @@ fn answer(rules: &mut Vec<Rule>, when: Rule, action: Action, roles: &[RoleName])
     let paid = matches!(then, Then::Restart { .. });
     let fails = Rule {
         then: FAIL,
-        from: MAX_RETRY.into(),
+        from: from::MAX_RETRY.into(),
         ..when.clone()
     };
     rules.push(Rule { then, ..when });
@@ -266,7 +264,7 @@ fn at_the_end(rules: &mut Vec<Rule>, spec: &Spec<'_>) {
         // Enough successes would have completed it before.
         let fails = nothing_left_fails();
         rules.push(Rule {
-            from: "spec.minSuccess".into(),
+            from: from::MIN_SUCCESS.into(),
             ..fails
         });
         return;
@@ -280,6 +278,6 @@ fn at_the_end(rules: &mut Vec<Rule>, spec: &Spec<'_>) {
     }
     let complete = Then::Finish(Outcome::Succeeded);
     let least = Test::AtLeast(spec.min_available);
-    rules.push(also(Who::any(), least, complete, "spec.minAvailable".into()));
+    rules.push(also(Who::any(), least, complete, from::MIN_AVAILABLE.into()));
     rules.push(nothing_left_fails());
 }

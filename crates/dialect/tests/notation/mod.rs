@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use trainyard_core::{Count, Down, How, Job, Outcome, Rule, Scope, Settled, Test, Then, When, Who};
+use trainyard_core::{Count, Down, Ending, How, Job, Outcome, Rule, Scope, Settled, Test, Then, When, Who};
 use trainyard_dialect::document::Source;
 use trainyard_dialect::{ReadJob, Reading};
 
@@ -135,4 +135,38 @@ pub fn files(folder: &str) -> Vec<PathBuf> {
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
+}
+
+/// What every compiled job promises: each end of each task is answered, also when no restart is left, and the list
+/// ends with what happens when everything has ended.
+pub fn assert_complete(job: &Job, name: &str) {
+    let ends = [
+        Ending::Succeeded,
+        Ending::Failed(Some(1)),
+        Ending::Failed(Some(137)),
+        Ending::Failed(None),
+        Ending::NotStarted,
+        Ending::Disrupted,
+        Ending::Vanished,
+    ];
+    for task in job.roles.iter().filter_map(|role| role.tasks().next()) {
+        for end in ends {
+            let answers = |rule: &Rule| match &rule.when {
+                When::Ended { who, how } => {
+                    let paid = matches!(rule.then, Then::Restart { paid: true, .. });
+                    let always = !paid || job.limits.restarts.is_none();
+                    always && who.includes(&task.role, task.index) && how.iter().any(|how| end.matches(*how))
+                }
+                _ => false,
+            };
+            let answered = job.rules.iter().any(answers);
+            assert!(
+                answered,
+                "{name}: nothing answers {end:?} of {task}: {:#?}",
+                rules(job)
+            );
+        }
+    }
+    let last = job.rules.last().map(rule).unwrap_or_default();
+    assert!(last.starts_with("count any ended = all → "), "{name}: {last}");
 }
