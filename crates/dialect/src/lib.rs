@@ -15,6 +15,7 @@
 //! * [`pod_template`] checks a pod template and takes out of it what the job model needs.
 //! * [`read`](read::read) is the door: which dialect reads what; [`manifest`] is what comes out of it.
 //! * `compile` has the blocks that each dialect's rules are made of.
+//! * [`status`] goes the other way: what is remembered of a job becomes the status its dialect's users know.
 //! * [`problem`] is what is wrong and where; [`codes`] is the table of everything that can be.
 
 mod check;

@@ -1,10 +1,47 @@
-//! What a dialect's own users and tools want to see: pure functions from memory and observation to each dialect's
-//! status.
+//! What a dialect's users see of a running job: its own status shape, from what `step` remembers.
 //!
-//! They stand after [`step`](trainyard_core::step) and decide nothing. Lists that are a history (conditions) need the
-//! status written before, so each takes it.
+//! ```text
+//! previous status, Job, Step (memory, events), Observed, now ─▶ the dialect's status, memory inside
+//! ```
+//!
+//! Pure functions, one a dialect. Nothing is decided here: the verdict, the counts of restarts and the times are in
+//! the memory. Lists that are history (conditions) need the previous status, and only they do.
 
+mod conditions;
+mod tfjob;
 mod time;
 mod volcano;
 
+use serde_json::{Map, Value, json};
+use trainyard_core::{Failure, Memory};
+
+pub use self::tfjob::{tfjob_memory, tfjob_status};
+use self::time::rfc3339;
 pub use self::volcano::{Phase as VolcanoPhase, volcano_order, volcano_status};
+
+/// Where the memory lies in every dialect's status.
+pub const MEMORY_FIELD: &str = "trainyard";
+
+/// The memory as it is written into a status.
+fn written_memory(memory: &Memory) -> Value {
+    // Memory is plain data with text keys, so this cannot fail; if it did, null is read as no memory.
+    serde_json::to_value(memory).unwrap_or(Value::Null)
+}
+
+/// The first failure in words: whose, how, and what it means.
+fn first_failure(failure: &Failure) -> Value {
+    let Failure { task, stamp, exit } = failure;
+    let mut out = Map::new();
+    out.insert("task".into(), json!(task.to_string()));
+    out.insert("attempt".into(), json!(stamp.attempt));
+    if let Some(code) = exit.code {
+        out.insert("exitCode".into(), json!(code));
+        if let signal @ 1..=64 = code - 128 {
+            out.insert("signal".into(), json!(signal));
+        }
+    }
+    out.insert("reason".into(), json!(format!("{:?}", exit.why)));
+    out.insert("time".into(), json!(rfc3339(exit.at)));
+    out.insert("meaning".into(), json!(exit.meaning()));
+    Value::Object(out)
+}

@@ -1,0 +1,337 @@
+//! `status` of a `TFJob`, to the word: conditions in Kubeflow's order with its reasons and messages, counts a role.
+//!
+//! Two of its faults are gone: a job never both succeeds and fails, and what has ended always says when.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use trainyard_core::{
+    Cause, Ending, Event, Hold, How, Job, Memory, Observed, Outcome, Role, RoleKind, Seen, Step, TaskId,
+    TaskSeen, Then, Time, Verdict, When,
+};
+
+use super::conditions::{Conditions, Kind};
+use super::time::{read_rfc3339, rfc3339};
+use super::{MEMORY_FIELD, first_failure, written_memory};
+use crate::tfjob::spelt;
+
+/// The status after a step, memory included. `previous` is the one before it, as it was last persisted.
+#[must_use]
+pub fn tfjob_status(
+    previous: Option<&Value>,
+    job: &Job,
+    step: &Step,
+    observed: &Observed,
+    now: Time,
+) -> Value {
+    let memory = &step.memory;
+    let before = Conditions::read(previous);
+    let counts = counts(previous, &before, job, memory, observed);
+    let mut conditions = before.clone();
+    project(&mut conditions, job, step, observed, &counts, now);
+    let mut status = Map::new();
+    status.insert("conditions".into(), conditions.write());
+    let written = counts
+        .iter()
+        .map(|(role, count)| (role.to_string(), count.write()));
+    status.insert("replicaStatuses".into(), Value::Object(written.collect()));
+    if let Some(started) = memory.started {
+        status.insert("startTime".into(), json!(rfc3339(started)));
+    }
+    if let Some(verdict) = &memory.verdict {
+        status.insert("completionTime".into(), json!(rfc3339(verdict.at)));
+    }
+    if let Some(failure) = &memory.first_failure {
+        status.insert("firstFailure".into(), first_failure(failure));
+    }
+    status.insert(MEMORY_FIELD.into(), written_memory(memory));
+    Value::Object(status)
+}
+
+/// The memory that a status holds.
+///
+/// A status that another operator wrote has none. If it says that the job has ended, that stands: a finished job is
+/// not run again because somebody else looks at it now.
+#[must_use]
+pub fn tfjob_memory(status: Option<&Value>, job: &Job) -> Option<Memory> {
+    let status = status?;
+    if let Some(written) = status.get(MEMORY_FIELD).filter(|written| !written.is_null()) {
+        return serde_json::from_value(written.clone()).ok();
+    }
+    let conditions = Conditions::read(Some(status));
+    let outcome = if conditions.is(Kind::Failed) {
+        Outcome::Failed
+    } else if conditions.is(Kind::Succeeded) {
+        Outcome::Succeeded
+    } else {
+        return None;
+    };
+    let time = |name: &str| status.get(name).and_then(Value::as_str).and_then(read_rfc3339);
+    let mut memory = Memory::new(job);
+    memory.started = time("startTime");
+    let at = time("completionTime").or(memory.started).unwrap_or_default();
+    let from = "status.conditions".into();
+    let cause = Cause::Rule { from, task: None };
+    memory.verdict = Some(Verdict { outcome, cause, at });
+    Some(memory)
+}
+
+/// How many replicas of a role are in which state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    active: u32,
+    succeeded: u32,
+    failed: u32,
+}
+
+impl Counts {
+    fn write(self) -> Value {
+        let named = [
+            ("active", self.active),
+            ("succeeded", self.succeeded),
+            ("failed", self.failed),
+        ];
+        let written = named.into_iter().filter(|(_, count)| *count > 0);
+        Value::Object(
+            written
+                .map(|(name, count)| (name.to_owned(), json!(count)))
+                .collect(),
+        )
+    }
+
+    fn read(value: &Value) -> Self {
+        let count = |name: &str| {
+            let count = value.get(name).and_then(Value::as_u64).unwrap_or(0);
+            u32::try_from(count).unwrap_or(u32::MAX)
+        };
+        Self {
+            active: count("active"),
+            succeeded: count("succeeded"),
+            failed: count("failed"),
+        }
+    }
+}
+
+/// Counts by role, as the status spells it; in the order of the alphabet.
+type Tally = BTreeMap<&'static str, Counts>;
+
+/// What is counted. After the end the last counts stay; what still ran when the job succeeded counts as succeeded.
+fn counts(
+    previous: Option<&Value>,
+    before: &Conditions,
+    job: &Job,
+    memory: &Memory,
+    observed: &Observed,
+) -> Tally {
+    let ended = before.is(Kind::Succeeded) || before.is(Kind::Failed);
+    let written = previous.and_then(|status| status.get("replicaStatuses"));
+    let mut tally: Tally = BTreeMap::new();
+    for role in &job.roles {
+        let name = spelt(role.kind);
+        let last = written.and_then(|written| written.get(name)).map(Counts::read);
+        let count = match last {
+            Some(last) if ended && before.is(Kind::Succeeded) => Counts {
+                active: 0,
+                succeeded: last.succeeded.saturating_add(last.active),
+                failed: last.failed,
+            },
+            Some(last) if ended => last,
+            _ => counted(role, memory, observed),
+        };
+        tally.insert(name, count);
+    }
+    tally
+}
+
+fn counted(role: &Role, memory: &Memory, observed: &Observed) -> Counts {
+    let known = memory.roles.get(&role.name);
+    let mut counts = Counts {
+        succeeded: known.map_or(0, |known| known.done.len()),
+        failed: known.map_or(0, |known| known.failed.len()),
+        active: 0,
+    };
+    if memory.held.is_some() {
+        return counts;
+    }
+    let mut seen: BTreeMap<u32, &TaskSeen> = BTreeMap::new();
+    for task in observed.tasks.iter().filter(|seen| seen.id.role == role.name) {
+        let settled = memory.is_done(&task.id) || memory.is_failed(&task.id);
+        if settled || task.id.index >= role.replicas {
+            continue;
+        }
+        let newest = seen.entry(task.id.index).or_insert(task);
+        if (newest.stamp, newest.alive()) < (task.stamp, task.alive()) {
+            *newest = task;
+        }
+    }
+    for task in seen.values() {
+        match &task.state {
+            Seen::Waiting | Seen::Gone(_) => {}
+            Seen::Running { .. } => counts.active += 1,
+            Seen::Ended(exit) if Ending::of(Some(exit)) == Ending::Succeeded => counts.succeeded += 1,
+            Seen::Ended(_) => counts.failed += 1,
+        }
+    }
+    counts
+}
+
+/// Carries the list of conditions on to where the job stands now.
+fn project(
+    conditions: &mut Conditions,
+    job: &Job,
+    step: &Step,
+    observed: &Observed,
+    counts: &Tally,
+    now: Time,
+) {
+    let (name, namespace) = (&job.name, &job.namespace);
+    if !conditions.has(Kind::Created) {
+        let message = format!("TFJob {name} is created.");
+        conditions.set(Kind::Created, true, "TFJobCreated", message, now);
+    }
+    if step.memory.held == Some(Hold::Suspended) {
+        suspend(conditions, job, now);
+        return;
+    }
+    if conditions.is(Kind::Suspended) {
+        let message = format!("TFJob {name} is resumed.");
+        conditions.set(Kind::Suspended, false, "TFJobResumed", message, now);
+    }
+    let verdict = step.memory.verdict.as_ref();
+    let succeeded = verdict.is_some_and(|verdict| verdict.outcome == Outcome::Succeeded);
+    restart(conditions, job, step, now);
+    let recovered = !conditions.is(Kind::Restarting) || !is_restarting(job, step, observed);
+    if !succeeded && recovered && decider_runs(job, counts) {
+        let message = format!("TFJob {namespace}/{name} is running.");
+        conditions.set(Kind::Running, true, "TFJobRunning", message, now);
+    }
+    match verdict {
+        Some(verdict) if succeeded => {
+            let message = format!("TFJob {namespace}/{name} successfully completed.");
+            conditions.set(Kind::Succeeded, true, "TFJobSucceeded", message, verdict.at);
+        }
+        Some(verdict) if !conditions.is(Kind::Succeeded) => {
+            let message = why_failed(job, verdict, counts);
+            conditions.set(Kind::Failed, true, "TFJobFailed", message, verdict.at);
+        }
+        _ => {}
+    }
+}
+
+fn suspend(conditions: &mut Conditions, job: &Job, now: Time) {
+    let message = || format!("TFJob {} is suspended.", job.name);
+    if conditions.is(Kind::Running) {
+        conditions.set(Kind::Running, false, "TFJobSuspended", message(), now);
+    }
+    conditions.set(Kind::Suspended, true, "TFJobSuspended", message(), now);
+}
+
+/// Says that something starts again, if this step decided so.
+fn restart(conditions: &mut Conditions, job: &Job, step: &Step, now: Time) {
+    let name = &job.name;
+    for event in &step.events {
+        let Event::Restarting { task, .. } = event else {
+            continue;
+        };
+        let message = match task.as_ref().and_then(|task| job.role(&task.role)) {
+            Some((_, role)) => {
+                let role = spelt(role.kind);
+                format!("job {name} is restarting because {role} replica(s) failed.")
+            }
+            None => format!("job {name} is restarting."),
+        };
+        conditions.set(Kind::Restarting, true, "TFJobRestarting", message, now);
+    }
+}
+
+/// Whether a task that is to run again has not been created again.
+fn is_restarting(job: &Job, step: &Step, observed: &Observed) -> bool {
+    let memory = &step.memory;
+    let here: Vec<(&TaskId, _)> = {
+        let visible = observed
+            .tasks
+            .iter()
+            .filter(|seen| !matches!(seen.state, Seen::Gone(_)));
+        let mut here: Vec<_> = visible.map(|seen| (&seen.id, seen.stamp)).collect();
+        here.sort_unstable();
+        here
+    };
+    job.tasks().any(|task| {
+        let settled = memory.is_done(&task) || memory.is_failed(&task);
+        !settled && here.binary_search(&(&task, memory.stamp(&task))).is_err()
+    })
+}
+
+/// Whether a task runs whose running is the job's: the chief or master, else any worker.
+fn decider_runs(job: &Job, counts: &Tally) -> bool {
+    let declared = |kind: RoleKind| {
+        job.roles
+            .iter()
+            .any(|role| role.kind == kind && role.replicas > 0)
+    };
+    let active = |kind: RoleKind| counts.get(spelt(kind)).is_some_and(|count| count.active > 0);
+    if declared(RoleKind::Chief) || declared(RoleKind::Master) {
+        active(RoleKind::Chief) || active(RoleKind::Master)
+    } else {
+        active(RoleKind::Worker)
+    }
+}
+
+/// Why the job has failed, in Kubeflow's words where it has some.
+fn why_failed(job: &Job, verdict: &Verdict, counts: &Tally) -> String {
+    let (name, namespace) = (&job.name, &job.namespace);
+    match &verdict.cause {
+        Cause::Restarts { .. } => {
+            format!("Job {name} has failed because it has reached the specified backoff limit")
+        }
+        Cause::Deadline => {
+            format!("Job {name} has failed because it was active longer than specified deadline")
+        }
+        Cause::Order => format!("TFJob {namespace}/{name} was ended on request."),
+        Cause::Rule { from, task } => {
+            let timeout = job
+                .rules
+                .iter()
+                .find(|rule| matches!(rule.when, When::Down { .. }) && rule.from == *from);
+            if let (None, Some(timeout)) = (task, timeout) {
+                let held = timeout.held;
+                return format!(
+                    "TFJob {namespace}/{name} has failed because a replica was not running {held} seconds after its creation."
+                );
+            }
+            replicas_failed(job, task.as_ref(), counts)
+        }
+    }
+}
+
+fn replicas_failed(job: &Job, task: Option<&TaskId>, counts: &Tally) -> String {
+    let (name, namespace) = (&job.name, &job.namespace);
+    let role = task.and_then(|task| job.role(&task.role)).map(|(_, role)| role);
+    if let (Some(task), Some(role)) = (task, role)
+        && by_exit_code(job, task)
+    {
+        let role = spelt(role.kind);
+        return format!("job \"{name}\" is failing because \"{role}\" replica(s) failed.");
+    }
+    let failed = counts.iter().find(|(_, count)| count.failed > 0);
+    let role = role
+        .map(|role| spelt(role.kind))
+        .or_else(|| failed.map(|(role, _)| *role));
+    match role {
+        Some(role) => {
+            let count = counts.get(role).map_or(1, |count| count.failed.max(1));
+            format!("TFJob {namespace}/{name} has failed because {count} {role} replica(s) failed.")
+        }
+        None => format!("TFJob {namespace}/{name} has failed because nothing is left that could finish it."),
+    }
+}
+
+/// Whether exit codes say if this task starts again: Kubeflow has words of its own for those that do not.
+fn by_exit_code(job: &Job, task: &TaskId) -> bool {
+    job.rules.iter().any(|rule| match (&rule.when, &rule.then) {
+        (When::Ended { who, how }, Then::Restart { .. }) => {
+            who.includes(&task.role, task.index) && how.iter().any(|how| matches!(how, How::Codes(..)))
+        }
+        _ => false,
+    })
+}
