@@ -19,11 +19,14 @@
 //! | [`logs`] | from a program's output to its log file and to the reporter |
 //! | [`ports`] | free ports that nobody else takes |
 //! | [`isolate`] | a network of its own |
+//! | [`stage`] | our own program started by ourselves: the command line asks here first |
 
+pub mod environment;
 pub mod guard;
 pub mod inner;
 pub mod isolate;
 pub mod launch;
+pub mod log_index;
 pub mod logs;
 pub mod mounts;
 pub mod namespace;
@@ -31,6 +34,14 @@ pub mod outer;
 pub mod ports;
 pub mod probe;
 pub mod process;
+mod program;
+mod resolve;
+pub mod signals;
+pub mod stage;
+mod start;
+mod stopping;
+pub mod strays;
+mod wait;
 
 // What a job's manifest asks of this machine.
 pub mod gpus;

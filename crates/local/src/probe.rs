@@ -1,1 +1,190 @@
 //! Which walls this machine allows, found out by putting them up in a process that is thrown away.
+//!
+//! Settings do not tell: a kernel may allow a namespace and then refuse every mount in it. The command line asks once
+//! a run, before [`outer`](crate::outer).
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+
+use rustix::mount::{MountFlags, mount};
+use rustix::process::getuid;
+
+use crate::inner::mount_proc;
+use crate::namespace::{self, Wall, Walls, step};
+use crate::stage::{PROBE, PROBE_INSIDE, ourselves};
+
+/// What this machine allows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probed {
+    /// The best set of walls that could be put up.
+    pub walls: Walls,
+    /// The better ones that could not, and why.
+    pub refused: Vec<(Walls, String)>,
+}
+
+impl Probed {
+    /// What these walls leave open, in a sentence for people; none if nothing survives a run.
+    #[must_use]
+    pub fn not_covered(&self) -> Option<String> {
+        if self.walls.has(Wall::Processes) {
+            return None;
+        }
+        let why = self.refused.first().map_or("not tried", |(_, why)| why.as_str());
+        Some(format!(
+            "process namespaces are not allowed here ({why}): a guard process ends what a killed run leaves behind, but \
+             not if trainyard, its supervisor and the guard are killed at the same moment, and not a process that wiped \
+             its environment"
+        ))
+    }
+}
+
+/// No wall around the network could be put up, though one was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this machine allows no network namespace ({why}): run without --isolate, or as root")]
+pub struct NoNetwork {
+    /// What the kernel said.
+    pub why: String,
+}
+
+/// Whether the job gets a network of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Network {
+    /// The machine's network.
+    #[default]
+    Shared,
+    /// Loopback only.
+    Isolated,
+}
+
+/// Finds the best set of walls.
+pub fn probe(network: Network) -> Result<Probed, NoNetwork> {
+    let mut refused = Vec::new();
+    for walls in candidates(getuid().is_root(), network) {
+        match attempt(walls) {
+            Ok(()) => return Ok(Probed { walls, refused }),
+            Err(why) => refused.push((walls, why)),
+        }
+    }
+    match network {
+        Network::Shared => Ok(Probed {
+            walls: Walls::NONE,
+            refused,
+        }),
+        Network::Isolated => Err(NoNetwork {
+            why: refused.into_iter().map(|(_, why)| why).next().unwrap_or_default(),
+        }),
+    }
+}
+
+/// Best first. Root needs no user namespace, but a root without the rights of one may get them from it.
+fn candidates(root: bool, network: Network) -> Vec<Walls> {
+    let full = Walls::of(&[Wall::Processes, Wall::Mounts]);
+    let mounts = Walls::of(&[Wall::Mounts]);
+    let mut sets = Vec::new();
+    for set in [full, mounts] {
+        if root {
+            sets.push(set);
+        }
+        sets.push(set.with(Wall::Users));
+    }
+    match network {
+        Network::Shared => sets,
+        Network::Isolated => sets.into_iter().map(|set| set.with(Wall::Network)).collect(),
+    }
+}
+
+fn attempt(walls: Walls) -> Result<(), String> {
+    let output = ourselves_as(PROBE, OsStr::new(&walls.to_string()))
+        .output()
+        .map_err(|error| format!("cannot start ourselves: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let why = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    Err(if why.is_empty() {
+        format!("the attempt ended with {}", output.status)
+    } else {
+        why
+    })
+}
+
+fn ourselves_as(stage: &str, walls: &OsStr) -> Command {
+    let mut command = Command::new(ourselves());
+    command
+        .arg0("trainyard")
+        .arg(stage)
+        .arg(walls)
+        .stdin(Stdio::null())
+        .stderr(Stdio::null());
+    command
+}
+
+/// The thrown-away process: puts up the walls and starts another one behind them.
+pub(crate) fn put_up(walls: &OsString) -> Result<(), u8> {
+    let set = parse(walls)?;
+    namespace::put_up(set).map_err(|error| tell(&error))?;
+    let status = ourselves_as(PROBE_INSIDE, walls)
+        .stdout(Stdio::inherit())
+        .status()
+        .map_err(|error| tell(&error))?;
+    if status.success() { Ok(()) } else { Err(1) }
+}
+
+/// The process behind the walls: does what a supervisor and its tasks will have to do.
+pub(crate) fn move_in(walls: &OsString) -> Result<(), u8> {
+    if parse(walls)?.has(Wall::Processes) {
+        mount_proc().map_err(|error| tell(&error))?;
+    }
+    mount("tmpfs", "/tmp", "tmpfs", MountFlags::empty(), None)
+        .map_err(step("mount a tmpfs"))
+        .map_err(|error| tell(&error))
+}
+
+fn parse(walls: &OsString) -> Result<Walls, u8> {
+    walls.to_str().and_then(|text| text.parse().ok()).ok_or(2)
+}
+
+/// Says on standard output, which the asking process reads, what went wrong.
+fn tell(error: &dyn std::error::Error) -> u8 {
+    let source = error.source().map(|source| format!(": {source}"));
+    let _ = writeln!(io::stdout(), "{error}{}", source.unwrap_or_default());
+    1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_walls_are_tried_first() {
+        let names = |root, network| -> Vec<String> {
+            candidates(root, network).iter().map(Walls::to_string).collect()
+        };
+        assert_eq!(
+            names(true, Network::Shared),
+            [
+                "processes+mounts",
+                "users+processes+mounts",
+                "mounts",
+                "users+mounts"
+            ]
+        );
+        assert_eq!(
+            names(false, Network::Isolated),
+            ["users+processes+mounts+network", "users+mounts+network"]
+        );
+    }
+
+    #[test]
+    fn only_a_run_without_a_process_namespace_is_not_covered() {
+        let probed = |walls| Probed {
+            walls,
+            refused: vec![(Walls::NONE, "EPERM".into())],
+        };
+        assert_eq!(probed(Walls::of(&[Wall::Processes])).not_covered(), None);
+        let sentence = probed(Walls::NONE).not_covered().unwrap();
+        assert!(sentence.contains("EPERM"), "{sentence}");
+    }
+}
