@@ -267,7 +267,8 @@ fn looks_like_time(text: &str) -> bool {
 }
 
 /// Standard base64 with padding; line breaks are skipped, as Go does.
-fn base64(text: &str) -> Option<Vec<u8>> {
+#[must_use]
+pub fn base64(text: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
     let (mut bits, mut held, mut padding) = (0u32, 0u8, 0u8);
     for byte in text.bytes().filter(|byte| !matches!(byte, b'\r' | b'\n')) {
