@@ -53,7 +53,7 @@ pub enum CannotFind {
 /// `program` is another program to ask; `visible` is our own `CUDA_VISIBLE_DEVICES`: what is hidden from us is not
 /// given to tasks.
 pub fn find(program: Option<&Path>, visible: Option<&OsStr>) -> Result<Vec<Gpu>, CannotFind> {
-    let program = program.unwrap_or(Path::new("nvidia-smi"));
+    let program = program.unwrap_or_else(|| Path::new("nvidia-smi"));
     let name = program.display().to_string();
     let output = Command::new(program).arg("-L").stdin(Stdio::null()).output();
     let output = match output {
@@ -81,7 +81,7 @@ pub fn find(program: Option<&Path>, visible: Option<&OsStr>) -> Result<Vec<Gpu>,
     }
     let gpus = parse(&text);
     Ok(match visible {
-        Some(visible) => limit(gpus, &visible.to_string_lossy()),
+        Some(visible) => limit(&gpus, &visible.to_string_lossy()),
         None => gpus,
     })
 }
@@ -123,7 +123,7 @@ fn parse(text: &str) -> Vec<Gpu> {
 }
 
 /// Only the GPUs that `CUDA_VISIBLE_DEVICES` names, in its order; as CUDA does, up to the first that is none.
-fn limit(gpus: Vec<Gpu>, visible: &str) -> Vec<Gpu> {
+fn limit(gpus: &[Gpu], visible: &str) -> Vec<Gpu> {
     let find = |word: &str| {
         let word = word.trim();
         let by_number = word.parse::<u32>().ok();
@@ -266,7 +266,7 @@ mod tests {
             ("-1", &[]),
         ];
         for (visible, expected) in table {
-            let left = limit(gpus(3), visible);
+            let left = limit(&gpus(3), visible);
             let left: Vec<&str> = left.iter().map(|gpu| &*gpu.uuid).collect();
             assert_eq!(left, *expected, "{visible}");
         }

@@ -115,11 +115,10 @@ impl Objects {
 }
 
 fn config_map(object: &Value) -> Result<Data, String> {
-    let mut data = Data::default();
-    data.words = plain(object, "data")?;
-    data.keys = decoded(object, "binaryData")?;
-    data.keys.extend(data.words.clone());
-    Ok(data)
+    let words = plain(object, "data")?;
+    let mut keys = decoded(object, "binaryData")?;
+    keys.extend(words.clone());
+    Ok(Data { keys, words })
 }
 
 fn secret(object: &Value) -> Result<Data, String> {

@@ -69,6 +69,7 @@ pub(super) struct Variable {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
+#[expect(clippy::struct_field_names, reason = "the names are Kubernetes'")]
 pub(super) struct ValueFrom {
     pub field_ref: Option<FieldRef>,
     pub resource_field_ref: Option<ResourceFieldRef>,

@@ -98,7 +98,7 @@ impl<'a> Builder<'a> {
         let argv = argv(container, image, &variables, report);
         let mounts = self.mounts(container, image, &sources, &variables, report);
         let workdir = container.working_dir.as_deref().filter(|path| !path.is_empty());
-        let workdir = workdir.or(image.and_then(|image| image.workdir.as_deref()));
+        let workdir = workdir.or_else(|| image.and_then(|image| image.workdir.as_deref()));
         Some(Program {
             container: container.name.clone(),
             argv: argv?,

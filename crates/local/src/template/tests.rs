@@ -121,6 +121,7 @@ fn commands_and_arguments_are_expanded_with_the_containers_variables() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table")]
 fn variables_come_from_everywhere_in_the_kubelets_order() {
     let field = |path: &str| json!({"fieldRef": {"fieldPath": path}});
     let resource =
@@ -379,6 +380,7 @@ fn programs_are_ordered_and_the_main_one_is_found() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one pod with every kind of volume")]
 fn volumes_become_mounts_and_files() {
     let json = json!({
         "metadata": {"labels": {"a": "1", "b": "say \"hi\"\n"}},
