@@ -1,6 +1,8 @@
 //! `trainyard plan FILE`: what a manifest means, before anything runs.
 
 use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
 
 use serde::Serialize;
 use trainyard_core::{Cluster, TaskId, addresses};
@@ -13,7 +15,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::{self, Input};
 use crate::locale;
-use crate::plan::{JobPlan, JsonPlan, text};
+use crate::plan::{JobPlan, JsonPlan, svg, text};
 use crate::printer::Printer;
 use crate::report::{JsonProblem, render};
 
@@ -41,7 +43,13 @@ pub fn run(typed: &Plan, printer: &mut Printer) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     }
     let plans: Vec<JobPlan<'_>> = jobs.iter().copied().map(JobPlan::of).collect();
-    show(typed, &plans, &reading.problems, printer)?;
+    if let Some(path) = &typed.svg {
+        picture(path, &plans, printer)?;
+    }
+    // A picture on standard output is the data; nothing else may stand there.
+    if typed.svg.as_deref() != Some(Path::new("-")) {
+        show(typed, &plans, &reading.problems, printer)?;
+    }
     let failed = reading.has_errors() || plans.is_empty();
     Ok(if failed { Exit::No } else { Exit::Success })
 }
@@ -68,11 +76,27 @@ fn show(
     let ascii = typed.ascii || !locale::is_utf8();
     for (position, plan) in plans.iter().enumerate() {
         let between = if position > 0 { "\n\n" } else { "" };
-        let page = text::render(plan, locale::columns());
         printer.data(between)?;
-        printer.data(&if ascii { locale::to_ascii(&page) } else { page })?;
+        printer.data(&text::render(plan, locale::columns(), ascii))?;
     }
     Ok(())
+}
+
+/// Writes the picture, and says where; `-` is standard output.
+fn picture(path: &Path, plans: &[JobPlan<'_>], printer: &mut Printer) -> Result<(), Failure> {
+    if plans.is_empty() {
+        return Ok(());
+    }
+    let drawn = svg::render(plans);
+    if path.as_os_str() == "-" {
+        return printer.data(&drawn);
+    }
+    let name = inputs::shown_path(path);
+    fs::write(path, drawn).map_err(|cause| Failure::File {
+        path: name.clone(),
+        cause,
+    })?;
+    printer.say(&format!("wrote {name}"))
 }
 
 /// The jobs that were asked for.

@@ -1,1 +1,235 @@
-//! A plan as a picture.
+//! A plan as a picture: a card a role, tasks in it, and lines between those that talk to each other.
+//!
+//! Cards stand in tiers, from the one who coordinates down to those who hold the variables.
+
+mod card;
+mod lines;
+
+use trainyard_core::{ClusterForm, GangScheduler, RoleKind, words};
+
+use self::card::Card;
+use super::JobPlan;
+use crate::svg::{Anchor, Font, Paint, Rect, Svg, palette, shorten, text_width};
+
+/// The picture's width; it grows downwards.
+const WIDTH: i32 = 960;
+/// Between the edge of the picture and what is drawn.
+const MARGIN: i32 = 32;
+/// Cards stand this far inside: room for the lines that pass by.
+const INSET: i32 = 64;
+/// Between cards beside each other.
+const GAP: i32 = 28;
+/// The same where a line with its words passes between them.
+const LINE_GAP: i32 = 104;
+/// Between tiers: room for a line with its words.
+const TIER_GAP: i32 = 64;
+/// Cards in one row, at most.
+const ROW: usize = 3;
+/// Between two jobs in one picture.
+const JOB_GAP: i32 = 24;
+
+/// All jobs of a file in one picture, one below the other.
+pub fn render(plans: &[JobPlan<'_>]) -> String {
+    let mut svg = Svg::new();
+    let mut y = MARGIN;
+    for (position, plan) in plans.iter().enumerate() {
+        if position > 0 {
+            let line = Paint::outlined(palette::GRAY.node);
+            svg.route(&[(MARGIN, y), (WIDTH - MARGIN, y)], line, None);
+            y += JOB_GAP;
+        }
+        y = job(&mut svg, plan, y) + JOB_GAP;
+    }
+    let names: Vec<&str> = plans.iter().map(|plan| &*plan.job().name).collect();
+    svg.finish(WIDTH, y - JOB_GAP + MARGIN / 2, &names.join(", "))
+}
+
+/// Draws one job from `top` down; where it ends.
+fn job(svg: &mut Svg, plan: &JobPlan<'_>, top: i32) -> i32 {
+    let y = head(svg, plan, top);
+    let has_gang = plan.job().gang.is_some();
+    let first = y + if has_gang { 40 } else { 16 };
+    let cards = place(plan, first);
+    let all = cards
+        .iter()
+        .map(|card| card.rect)
+        .reduce(Rect::around)
+        .unwrap_or(Rect {
+            x: INSET,
+            y: first,
+            width: 0,
+            height: 0,
+        });
+    if has_gang {
+        gang(svg, plan, all);
+    }
+    if plan.job().cluster != ClusterForm::None {
+        lines::draw(svg, &cards, INSET - 22);
+    }
+    for card in &cards {
+        card.draw(svg);
+    }
+    legend(svg, plan, all.bottom() + if has_gang { 52 } else { 36 })
+}
+
+/// Name, kind, totals, and who decides success.
+fn head(svg: &mut Svg, plan: &JobPlan<'_>, top: i32) -> i32 {
+    let (job, read) = (plan.job(), plan.read);
+    let room = WIDTH - 2 * MARGIN;
+    let tasks = match job.size() {
+        1 => "1 task".to_owned(),
+        size => format!("{size} tasks"),
+    };
+    let total = format!("{tasks} · {}", words::ask(&plan.total).replace(", ", " · "));
+    let total = shorten(&total, 14, true, room / 2);
+    let beside = text_width(&total, 14, true) + GAP;
+    let name = shorten(&job.name, 24, true, room - beside);
+    svg.text(MARGIN, top + 22, Font::new(24, palette::INK).bold(), &name);
+    let right = Font::new(14, palette::INK).bold().anchored(Anchor::End);
+    svg.text(WIDTH - MARGIN, top + 22, right, &total);
+    let facts = format!(
+        "{} {} · namespace {}",
+        plan.kind(),
+        read.api_version,
+        job.namespace
+    );
+    svg.text(
+        MARGIN,
+        top + 44,
+        Font::new(13, palette::SOFT_INK),
+        &shorten(&facts, 13, false, room),
+    );
+    let success = Font::new(14, palette::GOOD).bold();
+    svg.text(MARGIN, top + 68, success, &shorten(&plan.success, 14, true, room));
+    top + 76
+}
+
+/// Every card with its place: tier by tier, each row in the middle.
+fn place<'a>(plan: &'a JobPlan<'a>, top: i32) -> Vec<Card<'a>> {
+    let mut cards = Vec::new();
+    let mut y = top;
+    for tier in TIERS {
+        let mut roles = Vec::new();
+        for kind in tier {
+            roles.extend(plan.roles.iter().filter(|role| role.kind == *kind));
+        }
+        for row in roles.chunks(ROW) {
+            let gap = if tier.contains(&RoleKind::Evaluator) {
+                LINE_GAP
+            } else {
+                GAP
+            };
+            let count = i32::try_from(row.len()).unwrap_or(1);
+            let room = (WIDTH - 2 * INSET - (count - 1) * gap) / count;
+            let mut placed: Vec<Card<'a>> = row.iter().map(|role| Card::new(role, room)).collect();
+            let width: i32 = placed.iter().map(|card| card.rect.width).sum::<i32>() + (count - 1) * gap;
+            let height = placed.iter().map(|card| card.rect.height).max().unwrap_or(0);
+            let mut x = (WIDTH - width) / 2;
+            for card in &mut placed {
+                card.rect.x = x;
+                card.rect.y = y;
+                x += card.rect.width + gap;
+            }
+            y += height + TIER_GAP;
+            cards.append(&mut placed);
+        }
+    }
+    cards
+}
+
+/// From the one who coordinates down to those who hold the variables; those whom TensorFlow does not know come last.
+const TIERS: [&[RoleKind]; 4] = [
+    &[RoleKind::Chief, RoleKind::Master, RoleKind::Evaluator],
+    &[RoleKind::Worker],
+    &[RoleKind::Ps],
+    &[RoleKind::Other],
+];
+
+/// A dashed line around what must be placed together.
+fn gang(svg: &mut Svg, plan: &JobPlan<'_>, all: Rect) {
+    let Some(gang) = &plan.job().gang else { return };
+    let outline = Rect {
+        x: MARGIN,
+        width: WIDTH - 2 * MARGIN,
+        ..all.grown(24)
+    };
+    svg.rect(outline, Paint::outlined(palette::GANG).wide(2).dashed().round(16));
+    let by = match &gang.scheduler {
+        GangScheduler::Default => "gang scheduler".to_owned(),
+        GangScheduler::Volcano => "Volcano".into(),
+        GangScheduler::KubeBatch => "kube-batch".into(),
+        GangScheduler::SchedulerPlugins => "coscheduling".into(),
+        GangScheduler::T9k => "T9k scheduler".into(),
+        GangScheduler::Named(name) => name.to_string(),
+    };
+    let members = match plan.job().size() {
+        size if size == u64::from(gang.members) => format!("gang of {size}"),
+        size => format!("gang: at least {} of {size}", gang.members),
+    };
+    let parts = [
+        Some(members),
+        Some(by),
+        gang.queue.as_ref().map(|queue| format!("queue {queue}")),
+        gang.priority
+            .as_ref()
+            .map(|priority| format!("priority {priority}")),
+    ];
+    let words: Vec<String> = parts.into_iter().flatten().collect();
+    let label = shorten(&words.join(" · "), 12, true, outline.width - 48);
+    // The words interrupt the line.
+    let width = text_width(&label, 12, true) + 16;
+    let behind = Rect {
+        x: outline.x + 20,
+        y: outline.y - 8,
+        width,
+        height: 16,
+    };
+    svg.rect(behind, Paint::filled(palette::GROUND));
+    svg.text(
+        behind.x + 6,
+        outline.y + 4,
+        Font::new(12, palette::GANG).bold(),
+        &label,
+    );
+}
+
+/// What the marks mean, and how the job is answered for; where it ends.
+fn legend(svg: &mut Svg, plan: &JobPlan<'_>, top: i32) -> i32 {
+    let mut y = top;
+    let font = Font::new(12, palette::SOFT_INK);
+    if plan
+        .roles
+        .iter()
+        .flat_map(|role| &role.tasks)
+        .any(|task| task.decides)
+    {
+        let mark = Rect {
+            x: MARGIN,
+            y: y - 10,
+            width: 12,
+            height: 12,
+        };
+        svg.rect(
+            mark,
+            Paint::outlined(palette::GOOD)
+                .wide(2)
+                .on(palette::GOOD_GROUND)
+                .round(3),
+        );
+        svg.text(MARGIN + 20, y, font, "decides success");
+        y += 20;
+    }
+    for sentence in plan.story.iter().skip(1) {
+        for line in lines_of(sentence, 12, WIDTH - 2 * MARGIN) {
+            svg.text(MARGIN, y, font, &line);
+            y += 17;
+        }
+    }
+    y
+}
+
+/// A sentence in lines of at most `width` pixels.
+fn lines_of(sentence: &str, size: i32, width: i32) -> Vec<String> {
+    let letters = width * 100 / (size * 56);
+    crate::wrap::wrap(sentence, usize::try_from(letters).unwrap_or(80))
+}

@@ -7,19 +7,21 @@ use trainyard_core::words;
 use trainyard_dialect::problem::shown;
 
 use super::{JobPlan, RolePlan, TaskPlan};
+use crate::locale::to_ascii;
 use crate::printer::{CAREFUL, GOOD, QUIET, STRONG};
 use crate::wrap::wrap;
 
-/// A role with more tasks than this shows its first and last one.
+/// A role with more tasks than this shows its first two and its last.
 const LISTED: usize = 6;
 /// Sections are indented by this.
 const INDENT: usize = 2;
 
-/// The whole plan, laid out for so many columns.
-pub fn render(plan: &JobPlan<'_>, columns: usize) -> String {
+/// The whole plan, laid out for so many columns; with plain letters only, if asked.
+pub fn render(plan: &JobPlan<'_>, columns: usize, ascii: bool) -> String {
     let mut page = Page {
         text: String::new(),
         columns,
+        ascii,
     };
     page.head(plan);
     for role in &plan.roles {
@@ -33,7 +35,8 @@ pub fn render(plan: &JobPlan<'_>, columns: usize) -> String {
     page.section("Gang", &plan.gang, STRONG);
     page.section("TF_CONFIG", &tf_config(plan), STRONG);
     page.section("Notes", &plan.notes, CAREFUL);
-    page.text
+    // What is left are the lines of the boxes, one letter each.
+    if ascii { to_ascii(&page.text) } else { page.text }
 }
 
 fn start_order(plan: &JobPlan<'_>) -> Vec<String> {
@@ -59,29 +62,30 @@ fn tf_config(plan: &JobPlan<'_>) -> Vec<String> {
 struct Page {
     text: String,
     columns: usize,
+    ascii: bool,
 }
 
 impl Page {
-    /// One line; control characters from manifests are escaped here, once for all.
-    fn line(&mut self, style: Style, text: &str) {
+    /// Text as it may stand here: control characters from manifests escaped, and in plain letters where asked. Done
+    /// before anything is measured, since both change the length.
+    fn presentable(&self, text: &str) -> String {
+        let text = visible(text);
+        if self.ascii { to_ascii(&text) } else { text }
+    }
+
+    fn line(&mut self, line: std::fmt::Arguments<'_>) {
         // Writing to a String cannot fail.
-        let _ = writeln!(self.text, "{style}{}{style:#}", safe(text));
+        let _ = writeln!(self.text, "{line}");
     }
 
     fn head(&mut self, plan: &JobPlan<'_>) {
         let (job, read) = (plan.job(), plan.read);
-        let name = if read.generate_name {
-            format!("{}…", job.name)
-        } else {
-            job.name.to_string()
-        };
-        let kind = format!("{} {}", plan.kind(), read.api_version);
-        let _ = writeln!(
-            self.text,
-            "{STRONG}{}{STRONG:#}  {QUIET}{}{QUIET:#}",
-            safe(&name),
-            safe(&kind)
-        );
+        let more = if read.generate_name { "…" } else { "" };
+        let name = self.presentable(&format!("{}{more}", job.name));
+        let kind = self.presentable(&format!("{} {}", plan.kind(), read.api_version));
+        self.line(format_args!(
+            "{STRONG}{name}{STRONG:#}  {QUIET}{kind}{QUIET:#}"
+        ));
         let tasks = match job.size() {
             1 => "1 task".to_owned(),
             size => format!("{size} tasks"),
@@ -91,102 +95,100 @@ impl Page {
             job.namespace,
             words::ask(&plan.total)
         );
-        for line in wrap(&facts, self.columns) {
-            self.line(Style::new(), &line);
-        }
+        self.paragraph(&facts, "", 0, Style::new());
         self.text.push('\n');
     }
 
     /// A box a role: its tasks with their addresses, and what they ask for.
     fn role(&mut self, role: &RolePlan<'_>) {
         let inner = self.columns - 4;
-        let title = match role.replicas {
+        let title = self.presentable(&match role.replicas {
             1 => format!(" {} ", role.name),
             replicas => format!(" {} × {replicas} ", role.name),
-        };
+        });
         let deciding = role.tasks.iter().filter(|task| task.decides).count();
+        let partly = deciding > 0 && deciding < role.tasks.len();
         let mark = match deciding {
-            0 => String::new(),
-            count if count == role.tasks.len() => " decides success ".to_owned(),
-            _ => " ★ decides success ".into(),
+            0 => "",
+            _ if partly => " ★ decides success ",
+            _ => " decides success ",
         };
         let used = title.chars().count() + mark.chars().count();
-        let rule = "─".repeat((self.columns - 4).saturating_sub(used));
-        let _ = writeln!(
-            self.text,
-            "╭─{STRONG}{}{STRONG:#}{rule}{GOOD}{mark}{GOOD:#}─╮",
-            safe(&title)
-        );
-        let partly = deciding > 0 && deciding < role.tasks.len();
-        for row in rows(role, partly) {
-            for line in fit(&row, inner) {
+        let rule = "─".repeat(inner.saturating_sub(used));
+        self.line(format_args!(
+            "╭─{STRONG}{title}{STRONG:#}{rule}{GOOD}{mark}{GOOD:#}─╮"
+        ));
+        for (name, address) in rows(role, partly) {
+            let (name, address) = (self.presentable(&name), self.presentable(&address));
+            for line in fit(&name, &address, inner) {
                 self.boxed(Style::new(), &line, inner);
             }
         }
-        for line in wrap(&asks(role), inner) {
+        for line in wrap(&self.presentable(&asks(role)), inner) {
             self.boxed(QUIET, &line, inner);
         }
-        let _ = writeln!(self.text, "╰{}╯", "─".repeat(self.columns - 2));
+        self.line(format_args!("╰{}╯", "─".repeat(self.columns - 2)));
     }
 
     fn boxed(&mut self, style: Style, line: &str, inner: usize) {
-        let line = safe(line);
         let room = " ".repeat(inner.saturating_sub(line.chars().count()));
-        let _ = writeln!(self.text, "│ {style}{line}{style:#}{room} │");
+        self.line(format_args!("│ {style}{line}{style:#}{room} │"));
     }
 
     fn section(&mut self, title: &str, sentences: &[String], style: Style) {
         if sentences.is_empty() {
             return;
         }
-        self.text.push('\n');
-        self.line(style, title);
+        self.line(format_args!("\n{style}{title}{style:#}"));
         for sentence in sentences {
-            self.indented(sentence, "", INDENT, Style::new());
+            self.paragraph(sentence, "", INDENT, Style::new());
         }
     }
 
-    /// A paragraph, indented; its first line begins with `lead`.
-    fn indented(&mut self, paragraph: &str, lead: &str, indent: usize, style: Style) {
-        let lines = wrap(paragraph, self.columns.saturating_sub(indent));
+    /// A paragraph, indented; its first line begins with `lead`. The length of its last line.
+    fn paragraph(&mut self, text: &str, lead: &str, indent: usize, style: Style) -> usize {
+        let lines = wrap(&self.presentable(text), self.columns.saturating_sub(indent));
         for (position, line) in lines.iter().enumerate() {
             let lead = if position == 0 { lead } else { "" };
-            let _ = writeln!(self.text, "{lead:>indent$}{style}{}{style:#}", safe(line));
+            self.line(format_args!("{lead:>indent$}{style}{line}{style:#}"));
         }
-    }
-
-    /// A few words at the right edge of the last line, or on a line of their own where they do not fit.
-    fn beside(&mut self, words: &str, indent: usize) {
-        let words = safe(words);
-        let last = self.text.trim_end().lines().last().unwrap_or_default();
-        let used = anstream::adapter::strip_str(last).to_string().chars().count();
-        let room = self.columns.saturating_sub(used + words.chars().count());
-        if room < 2 {
-            self.indented(&words, "", indent, QUIET);
-            return;
-        }
-        self.text.truncate(self.text.trim_end().len());
-        let _ = writeln!(self.text, "{}{QUIET}{words}{QUIET:#}", " ".repeat(room));
+        lines.last().map_or(0, |line| indent + line.chars().count())
     }
 
     fn rules(&mut self, plan: &JobPlan<'_>) {
-        self.text.push('\n');
-        self.line(STRONG, "Rules, first match first");
+        self.line(format_args!("\n{STRONG}Rules, first match first{STRONG:#}"));
         for (position, rule) in plan.rules.iter().enumerate() {
             let number = format!("{:>4}  ", position + 1);
             let words = format!("{} → {}", rule.when, rule.then);
-            let style = if rule.never.is_some() { QUIET } else { Style::new() };
-            self.indented(&words, &number, number.len(), style);
+            let style = if rule.never.is_some() {
+                QUIET
+            } else {
+                Style::new()
+            };
+            let used = self.paragraph(&words, &number, number.len(), style);
             let from = match rule.never {
                 Some(why) => format!("{}; never reached: {why}", rule.from),
                 None => rule.from.to_string(),
             };
-            self.beside(&from, number.len());
+            self.beside(&from, used, number.len());
         }
+    }
+
+    /// A few words at the right edge of the last line, or on a line of their own where they do not fit.
+    fn beside(&mut self, words: &str, used: usize, indent: usize) {
+        let shown = self.presentable(words);
+        let room = self.columns.saturating_sub(used + shown.chars().count());
+        if room < 2 {
+            self.paragraph(words, "", indent, QUIET);
+            return;
+        }
+        // The last line is written; it goes on.
+        self.text.truncate(self.text.trim_end_matches('\n').len());
+        self.line(format_args!("{}{QUIET}{shown}{QUIET:#}", " ".repeat(room)));
     }
 }
 
-/// The tasks of a role, one a row, with the middle left out where there are many.
+/// The tasks of a role and their addresses, the middle left out where there are many.
 fn rows(role: &RolePlan<'_>, partly: bool) -> Vec<(String, String)> {
     let row = |task: &TaskPlan| {
         let mark = match (partly, task.decides) {
@@ -197,46 +199,29 @@ fn rows(role: &RolePlan<'_>, partly: bool) -> Vec<(String, String)> {
         let address = task.address.as_deref().unwrap_or("address known when it runs");
         (format!("{mark}{}", task.id), address.to_owned())
     };
-    let (first, last) = (role.tasks.first(), role.tasks.last());
-    match (first, last) {
-        (Some(first), Some(last)) if role.tasks.len() > LISTED => {
-            let second = role.tasks.get(1).map(row);
-            let between = ("…".to_owned(), String::new());
-            let mut rows = vec![row(first)];
-            rows.extend(second);
-            rows.extend([between, row(last)]);
-            align(rows)
+    let rows = match role.tasks.as_slice() {
+        [first, second, .., last] if role.tasks.len() > LISTED => {
+            vec![row(first), row(second), ("…".into(), String::new()), row(last)]
         }
-        _ => align(role.tasks.iter().map(row).collect()),
-    }
-}
-
-/// Names padded to the same length.
-fn align(rows: Vec<(String, String)>) -> Vec<(String, String)> {
-    let widest = rows
-        .iter()
-        .map(|(name, _)| name.chars().count())
-        .max()
-        .unwrap_or(0);
+        all => all.iter().map(row).collect(),
+    };
+    let widest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let pad = |(name, address): (String, String)| (format!("{name:<widest$}"), address);
     rows.into_iter().map(pad).collect()
 }
 
-/// A name and an address on one line, or on two where they do not fit; a longer one is cut at its end by the box.
-fn fit(row: &(String, String), inner: usize) -> Vec<String> {
-    let (name, address) = row;
+/// A name and an address on one line, or on several where they do not fit.
+fn fit(name: &str, address: &str, inner: usize) -> Vec<String> {
     let one = format!("{name}  {address}");
-    if one.trim_end().chars().count() <= inner {
-        return vec![one.trim_end().to_owned()];
+    let one = one.trim_end();
+    if one.chars().count() <= inner {
+        return vec![one.to_owned()];
     }
     let mut lines = vec![name.trim_end().to_owned()];
     let room = inner.saturating_sub(4).max(1);
     let letters: Vec<char> = address.chars().collect();
-    lines.extend(
-        letters
-            .chunks(room)
-            .map(|part| format!("    {}", part.iter().collect::<String>())),
-    );
+    let part = |part: &[char]| format!("    {}", part.iter().collect::<String>());
+    lines.extend(letters.chunks(room).map(part));
     lines
 }
 
@@ -251,12 +236,30 @@ fn asks(role: &RolePlan<'_>) -> String {
 }
 
 /// Text of the user's, with control characters escaped and nothing shortened.
-fn safe(text: &str) -> String {
+fn visible(text: &str) -> String {
     if text.chars().any(char::is_control) {
-        text.chars()
-            .map(|character| shown(character.encode_utf8(&mut [0; 4])))
-            .collect()
+        let escaped = |character: char| shown(character.encode_utf8(&mut [0; 4]));
+        text.chars().map(escaped).collect()
     } else {
         text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_address_is_broken_and_stays_in_its_box() {
+        assert_eq!(fit("worker-0", "a.b", 40), ["worker-0  a.b"]);
+        assert_eq!(
+            fit("worker-0 ", "abcdefghij", 10),
+            ["worker-0", "    abcdef", "    ghij"]
+        );
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_is_shown_instead() {
+        assert_eq!(visible("a\u{1b}[31mb"), "a\\u{1b}[31mb");
     }
 }

@@ -1,0 +1,250 @@
+//! One role: its name, what each task asks for, and its tasks, smaller the more there are.
+
+use trainyard_core::{RoleKind, words};
+
+use crate::plan::{RolePlan, TaskPlan};
+use crate::svg::palette::{AMBER, BLUE, GRAY, Shades, TEAL, VIOLET};
+use crate::svg::{Anchor, Font, Paint, Rect, Svg, palette, shorten, text_width};
+
+/// Between a card's edge and what is in it.
+const PADDING: i32 = 16;
+/// Above the tasks: the role's name and what it asks for.
+const HEAD: i32 = 58;
+/// No card is narrower.
+const NARROWEST: i32 = 250;
+/// Up to this many tasks have their names written on them.
+const NAMED: usize = 16;
+/// Up to this many have their numbers.
+const NUMBERED: usize = 80;
+/// More are not drawn, only counted: nobody would count them in the picture.
+const DRAWN: usize = 5000;
+
+/// How the tasks are drawn.
+#[derive(Clone, Copy, Debug)]
+struct Grid {
+    style: Style,
+    columns: usize,
+    /// From one task to the next.
+    pitch: (i32, i32),
+    /// A task's own size.
+    size: (i32, i32),
+    /// Room for the numbers at the beginning of rows.
+    margin: i32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    Named,
+    Numbered,
+    Matrix,
+}
+
+/// One role with its place.
+pub struct Card<'a> {
+    pub role: &'a RolePlan<'a>,
+    pub rect: Rect,
+    grid: Grid,
+}
+
+impl<'a> Card<'a> {
+    /// A card of at most that width; its place is not known yet.
+    pub fn new(role: &'a RolePlan<'a>, room: i32) -> Self {
+        let grid = Grid::fitting(role, room - 2 * PADDING);
+        let drawn = role.tasks.len().min(DRAWN);
+        let columns = pixels(grid.columns.min(drawn.max(1)));
+        let rows = pixels(drawn.div_ceil(grid.columns.max(1)));
+        let inside = grid.margin + columns * grid.pitch.0 - (grid.pitch.0 - grid.size.0);
+        let heading = [title(role), asks(role)].map(|text| text_width(&text, 15, true) + 70);
+        let wanted = heading.into_iter().fold(inside, i32::max);
+        let width = (wanted + 2 * PADDING).clamp(NARROWEST.min(room), room);
+        let foot = if drawn < role.tasks.len() { 20 } else { 0 };
+        let extra = if role.after.is_some() { 18 } else { 0 };
+        let height = HEAD + extra + rows * grid.pitch.1 - (grid.pitch.1 - grid.size.1) + foot + PADDING;
+        Self {
+            role,
+            rect: Rect {
+                x: 0,
+                y: 0,
+                width,
+                height: height.max(HEAD + PADDING),
+            },
+            grid,
+        }
+    }
+
+    /// Draws the card and its tasks.
+    pub fn draw(&self, svg: &mut Svg) {
+        let shades = shades(self.role.kind);
+        let inside = self.rect.width - 2 * PADDING;
+        svg.rect(
+            self.rect,
+            Paint::outlined(shades.edge).on(shades.ground).round(10),
+        );
+        let (x, y) = (self.rect.x + PADDING, self.rect.y);
+        let port = format!("port {}", self.role.port);
+        let name = shorten(
+            &title(self.role),
+            15,
+            true,
+            inside - text_width(&port, 12, false) - 8,
+        );
+        svg.text(x, y + 26, Font::new(15, shades.edge).bold(), &name);
+        let right = Font::new(12, palette::SOFT_INK).anchored(Anchor::End);
+        svg.text(self.rect.right() - PADDING, y + 26, right, &port);
+        let soft = Font::new(12, palette::SOFT_INK);
+        svg.text(x, y + 45, soft, &shorten(&asks(self.role), 12, false, inside));
+        let mut top = y + HEAD;
+        if let Some(after) = &self.role.after {
+            svg.text(
+                x,
+                y + 63,
+                soft,
+                &shorten(&format!("starts {after}"), 12, false, inside),
+            );
+            top += 18;
+        }
+        self.tasks(svg, top, shades);
+    }
+
+    fn tasks(&self, svg: &mut Svg, top: i32, shades: Shades) {
+        let drawn = self.role.tasks.len().min(DRAWN);
+        let rows = pixels(drawn.div_ceil(self.grid.columns.max(1)));
+        let used = self.grid.margin + pixels(self.grid.columns.min(drawn.max(1))) * self.grid.pitch.0
+            - (self.grid.pitch.0 - self.grid.size.0);
+        let left = self.rect.x + (self.rect.width - used) / 2;
+        for (position, task) in self.role.tasks.iter().take(DRAWN).enumerate() {
+            let (row, column) = (position / self.grid.columns, position % self.grid.columns);
+            let node = Rect {
+                x: left + self.grid.margin + pixels(column) * self.grid.pitch.0,
+                y: top + pixels(row) * self.grid.pitch.1,
+                width: self.grid.size.0,
+                height: self.grid.size.1,
+            };
+            let numbered_row = row.is_multiple_of(if self.grid.pitch.1 < 12 { 2 } else { 1 });
+            if column == 0 && numbered_row && self.grid.style == Style::Matrix {
+                let font = Font::new(9, palette::SOFT_INK).anchored(Anchor::End);
+                let baseline = node.bottom() - (node.height - 7) / 2;
+                svg.text(node.x - 6, baseline, font, &task.id.index.to_string());
+            }
+            self.task(svg, node, task, shades);
+        }
+        if drawn < self.role.tasks.len() {
+            let more = format!("… and {} more", self.role.tasks.len() - drawn);
+            let font = Font::new(12, palette::SOFT_INK);
+            svg.text(left, top + rows * self.grid.pitch.1 + 10, font, &more);
+        }
+    }
+
+    fn task(&self, svg: &mut Svg, node: Rect, task: &TaskPlan, shades: Shades) {
+        let matrix = self.grid.style == Style::Matrix;
+        let round = if matrix { node.width / 6 } else { 6 };
+        let paint = match (task.decides, matrix) {
+            (true, true) => Paint::filled(palette::GOOD),
+            (true, false) => Paint::outlined(palette::GOOD).wide(2).on(palette::GOOD_GROUND),
+            (false, true) => Paint::filled(shades.edge),
+            (false, false) => Paint::outlined(shades.edge).on(shades.node),
+        };
+        let title = match &task.address {
+            Some(address) => format!("{} {address}", task.id),
+            None => task.id.to_string(),
+        };
+        svg.titled_rect(node, paint.round(round), &title);
+        let label = match self.grid.style {
+            Style::Matrix => return,
+            Style::Named => task.id.to_string(),
+            Style::Numbered => task.id.index.to_string(),
+        };
+        let color = if task.decides { palette::GOOD } else { palette::INK };
+        let font = Font::new(12, color).anchored(Anchor::Middle);
+        let font = if task.decides { font.bold() } else { font };
+        let label = shorten(&label, 12, task.decides, node.width - 6);
+        svg.text(node.middle_x(), node.middle_y() + 4, font, &label);
+    }
+}
+
+impl Grid {
+    /// The largest way of drawing that many tasks in that width.
+    fn fitting(role: &RolePlan<'_>, room: i32) -> Self {
+        let count = role.tasks.len().max(1);
+        let style = match count {
+            _ if count <= NAMED => Style::Named,
+            _ if count <= NUMBERED => Style::Numbered,
+            _ => Style::Matrix,
+        };
+        let (pitch, size) = match style {
+            Style::Named => {
+                let widest = role
+                    .tasks
+                    .iter()
+                    .map(|task| text_width(&task.id.to_string(), 12, true));
+                let width = (widest.max().unwrap_or(0) + 24).clamp(72, 220.min(room));
+                ((width + 10, 42), (width, 32))
+            }
+            Style::Numbered => ((44, 32), (38, 26)),
+            Style::Matrix => {
+                let side = match count {
+                    _ if count <= 400 => 14,
+                    _ if count <= 1500 => 9,
+                    _ => 6,
+                };
+                let gap = if side > 9 { 4 } else { 2 };
+                ((side + gap, side + gap), (side, side))
+            }
+        };
+        let margin = if style == Style::Matrix { 34 } else { 0 };
+        let fits = usize::try_from((room - margin + pitch.0 - size.0) / pitch.0).unwrap_or(1);
+        let columns = match style {
+            Style::Named => even(count, fits.max(1)),
+            Style::Numbered => round_down(fits.max(1), 5),
+            Style::Matrix => round_down(fits.max(1), 10),
+        };
+        Self {
+            style,
+            columns,
+            pitch,
+            size,
+            margin,
+        }
+    }
+}
+
+/// So many columns that the rows are about equally long.
+fn even(count: usize, fits: usize) -> usize {
+    let rows = count.div_ceil(fits);
+    count.div_ceil(rows.max(1)).max(1)
+}
+
+/// Rows of a round number are easier to count.
+fn round_down(number: usize, to: usize) -> usize {
+    if number > to { number - number % to } else { number }
+}
+
+fn pixels(count: usize) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX / 1000)
+}
+
+fn title(role: &RolePlan<'_>) -> String {
+    match role.replicas {
+        1 => role.name.to_string(),
+        replicas => format!("{} × {replicas}", role.name),
+    }
+}
+
+fn asks(role: &RolePlan<'_>) -> String {
+    let each = words::ask(role.ask);
+    match (role.ask.is_empty(), role.replicas) {
+        (true, _) => "asks for nothing".into(),
+        (false, 1) => each,
+        (false, _) => format!("each {each}"),
+    }
+}
+
+fn shades(kind: RoleKind) -> Shades {
+    match kind {
+        RoleKind::Chief | RoleKind::Master => AMBER,
+        RoleKind::Worker => BLUE,
+        RoleKind::Ps => VIOLET,
+        RoleKind::Evaluator => TEAL,
+        RoleKind::Other => GRAY,
+    }
+}

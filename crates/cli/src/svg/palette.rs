@@ -1,0 +1,50 @@
+//! The colours, all of them. Dark enough on a light ground to be read, and told apart by people who see few colours.
+
+/// The paper.
+pub const GROUND: &str = "#ffffff";
+/// Text.
+pub const INK: &str = "#1f2933";
+/// Text that is there to be looked up.
+pub const SOFT_INK: &str = "#64707d";
+/// Lines between things.
+pub const LINE: &str = "#8a95a1";
+/// Success, and who decides it.
+pub const GOOD: &str = "#1b7f4b";
+/// The ground of what decides success.
+pub const GOOD_GROUND: &str = "#dff3e7";
+/// The gang's outline.
+pub const GANG: &str = "#b45309";
+
+/// The three shades of one role: its ground, its outline, its tasks.
+#[derive(Clone, Copy, Debug)]
+pub struct Shades {
+    pub ground: &'static str,
+    pub edge: &'static str,
+    pub node: &'static str,
+}
+
+pub const AMBER: Shades = Shades {
+    ground: "#fdf6e3",
+    edge: "#c98a10",
+    node: "#f8e3ae",
+};
+pub const BLUE: Shades = Shades {
+    ground: "#eef5fc",
+    edge: "#3d7ebf",
+    node: "#c5dcf3",
+};
+pub const VIOLET: Shades = Shades {
+    ground: "#f5f0fb",
+    edge: "#8159b8",
+    node: "#dccdf0",
+};
+pub const TEAL: Shades = Shades {
+    ground: "#e9f7f6",
+    edge: "#2b8a84",
+    node: "#bfe4e1",
+};
+pub const GRAY: Shades = Shades {
+    ground: "#f4f5f7",
+    edge: "#7b8794",
+    node: "#d7dce1",
+};
