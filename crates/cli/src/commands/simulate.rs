@@ -1,0 +1,206 @@
+//! `trainyard simulate FILE`: what will happen to a job, before it runs.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use trainyard_core::sim::{self, Fault, Options, Rest, Script};
+use trainyard_core::{Job, Outcome, TaskId};
+use trainyard_dialect::ReadJob;
+use trainyard_dialect::problem::shown;
+
+use super::jobs::{self, Read};
+use crate::args::{Format, Simulate};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::locale;
+use crate::printer::{BAD, CAREFUL, GOOD, Printer, STRONG};
+use crate::report::JsonProblem;
+use crate::simulate::faults::{known, lives};
+use crate::simulate::timeline::Lane;
+use crate::simulate::{JsonRun, story, svg, text, timeline};
+
+/// Plays each job of the file with the faults that were typed, and shows what became of it.
+pub fn run(typed: &Simulate, printer: &mut Printer) -> Result<Exit, Failure> {
+    let Read { reading, .. } = match jobs::read(&typed.file, printer)? {
+        Ok(read) => read,
+        Err(exit) => return Ok(exit),
+    };
+    let chosen = jobs::chosen(typed.job.as_deref(), &reading)?;
+    let runs: Vec<Run<'_>> = chosen.into_iter().map(|read| play(typed, read)).collect::<Result<_, _>>()?;
+    if let Some(path) = &typed.svg {
+        let pictures: Vec<String> = runs.iter().map(picture).collect();
+        jobs::write_svg(path, &pictures, printer)?;
+    }
+    if typed.output == Format::Json {
+        printer.json(&Answer {
+            jobs: runs.iter().map(json).collect(),
+            problems: reading.problems.iter().map(Into::into).collect(),
+        })?;
+    } else if typed.svg.as_ref().is_none_or(|path| path.as_os_str() != "-") {
+        show(typed, &runs, printer)?;
+    }
+    let all_succeed = runs.iter().all(|run| run.outcome() == Some(Outcome::Succeeded));
+    Ok(if all_succeed && !runs.is_empty() && !reading.has_errors() { Exit::Success } else { Exit::No })
+}
+
+/// One job, played.
+struct Run<'a> {
+    job: &'a Job,
+    played: sim::Outcome,
+    lanes: Vec<Lane>,
+    length: u32,
+    story: Vec<story::Line>,
+}
+
+impl Run<'_> {
+    fn outcome(&self) -> Option<Outcome> {
+        Some(self.played.memory.as_ref()?.verdict.as_ref()?.outcome)
+    }
+
+    fn alive(&self) -> Vec<TaskId> {
+        self.played.left.iter().filter(|left| left.alive).map(|left| left.task.clone()).collect()
+    }
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    jobs: Vec<JsonRun<'a>>,
+    problems: Vec<JsonProblem>,
+}
+
+fn play<'a>(typed: &Simulate, read: &'a ReadJob) -> Result<Run<'a>, Failure> {
+    let job = &read.job;
+    let script = script(typed, job)?;
+    let options = Options { run_for: typed.run_for, run: typed.runs_for, ..Options::default() };
+    let played = sim::play(job, &script, &options);
+    let (lanes, length) = timeline::lanes(job, &played.trace);
+    let story = story::tell(job, &played.trace);
+    Ok(Run { job, played, lanes, length, story })
+}
+
+/// Everything that was typed, as faults; a fault that names nothing of the job is refused.
+fn script(typed: &Simulate, job: &Job) -> Result<Script, Failure> {
+    let mut faults = Vec::new();
+    for fail in &typed.fail {
+        known(job, &fail.task)?;
+        faults.push(Fault::EndsAt { task: fail.task.clone(), at: fail.at, end: fail.end });
+    }
+    for evict in &typed.evict {
+        known(job, &evict.task)?;
+        faults.push(Fault::Drained { task: evict.task.clone(), at: evict.at, code: evict.code });
+    }
+    for window in &typed.suspend {
+        faults.push(Fault::Suspend { at: window.from });
+        faults.extend(window.to.map(|at| Fault::Resume { at }));
+    }
+    for scale in &typed.scale {
+        if job.role(&scale.role).is_none() {
+            return Err(no_role(job, scale.role.as_str()));
+        }
+        faults.push(Fault::Replicas { role: scale.role.clone(), at: scale.at, count: scale.count });
+    }
+    for runs in &typed.runs {
+        for task in meant(job, &runs.who)? {
+            faults.extend(lives(&task, runs.seconds));
+        }
+    }
+    if let Some(seed) = typed.seed {
+        faults.extend(sim::random_faults(job, seed).faults);
+    }
+    Ok(Script { faults })
+}
+
+/// The tasks of a role, or one task.
+fn meant(job: &Job, who: &str) -> Result<Vec<TaskId>, Failure> {
+    if let Some(role) = job.roles.iter().find(|role| role.name.as_str() == who) {
+        return Ok(role.tasks().collect());
+    }
+    match who.parse::<TaskId>() {
+        Ok(task) => known(job, &task).map(|()| vec![task]),
+        Err(_) => Err(no_role(job, who)),
+    }
+}
+
+fn no_role(job: &Job, who: &str) -> Failure {
+    let roles: Vec<&str> = job.roles.iter().map(|role| role.name.as_str()).collect();
+    let message = format!("the job `{}` has no role or task `{}`", job.name, shown(who));
+    Failure::usage(message, Some(format!("its roles are {}", roles.join(", "))))
+}
+
+fn show(typed: &Simulate, runs: &[Run<'_>], printer: &mut Printer) -> Result<(), Failure> {
+    let ascii = typed.ascii || !locale::is_utf8();
+    let columns = locale::columns();
+    for (position, run) in runs.iter().enumerate() {
+        let mut page = String::new();
+        if position > 0 {
+            page.push_str("\n\n");
+        }
+        // Writing to a String cannot fail.
+        let _ = writeln!(page, "{STRONG}{}{STRONG:#}, simulated\n", run.job.name);
+        page.push_str(&text::lanes(&run.lanes, run.length, columns));
+        page.push('\n');
+        page.push_str(&text::story(&run.story));
+        page.push('\n');
+        page.push_str(&ending(run));
+        printer.data(&if ascii { locale::to_ascii(&page) } else { page })?;
+    }
+    Ok(())
+}
+
+/// How it ended, in a few lines.
+fn ending(run: &Run<'_>) -> String {
+    let mut page = String::new();
+    let time = text::seconds(u64::from(run.played.played));
+    let (style, word) = match run.outcome() {
+        Some(Outcome::Succeeded) => (GOOD, "Succeeded"),
+        Some(Outcome::Failed) => (BAD, "Failed"),
+        Some(Outcome::Terminated) => (CAREFUL, "Terminated"),
+        None => (CAREFUL, "Not ended"),
+    };
+    let paid = run.played.memory.as_ref().map_or(0, |memory| memory.spent(run.job));
+    let budget = run.job.limits.restarts.map_or_else(String::new, |limit| format!(" of {limit}"));
+    let _ = writeln!(
+        page,
+        "{style}{word}{style:#} after {time}: {} created, {paid}{budget} restarts paid for.",
+        plural(run.played.creates, "task")
+    );
+    let alive = run.alive();
+    if !alive.is_empty() {
+        let _ = writeln!(page, "Still running at the end: {}.", text::names(&alive));
+    }
+    if run.played.rest == Rest::BrokenOff {
+        let _ = writeln!(page, "Broken off after {time}; see `--run-for`.");
+    }
+    if let Some(failure) = run.played.memory.as_ref().and_then(|memory| memory.first_failure.as_ref()) {
+        let _ = writeln!(page, "First failure: {}, attempt {}. {}", failure.task, failure.stamp.attempt, failure.exit.meaning());
+    }
+    let unused = run.played.unused.iter().filter(|fault| !matches!(fault, Fault::Ends { .. })).count();
+    if unused > 0 {
+        let count = u32::try_from(unused).unwrap_or(u32::MAX);
+        let _ = writeln!(page, "{CAREFUL}note{CAREFUL:#}: {} never came about: the job had ended or the task did not run then.", plural(count, "fault"));
+    }
+    page
+}
+
+fn plural(count: u32, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+}
+
+fn picture(run: &Run<'_>) -> String {
+    svg::render(run.job, &run.lanes, &run.story, run.length, run.outcome())
+}
+
+fn json<'a>(run: &'a Run<'_>) -> JsonRun<'a> {
+    JsonRun {
+        job: &run.job.name,
+        outcome: run.outcome().map(|outcome| format!("{outcome:?}")),
+        seconds: run.played.played,
+        creates: run.played.creates,
+        alive: run.alive().iter().map(ToString::to_string).collect(),
+        memory: run.played.memory.as_ref(),
+        lanes: &run.lanes,
+        story: &run.story,
+        trace: &run.played.trace.entries,
+        unused: &run.played.unused,
+    }
+}

@@ -1,0 +1,183 @@
+//! Faults as they are typed: `worker-1=137@30s`, `chief-0@2m`, `30s..90s`.
+
+use trainyard_core::sim::{End, Fault};
+use trainyard_core::{Job, RoleName, TaskId};
+
+use crate::failure::Failure;
+
+/// `30`, `30s`, `2m`, `1h30m`, `1d`: seconds.
+pub fn duration(text: &str) -> Result<u32, String> {
+    let bad = || format!("`{text}` is no time: expected something like `30s`, `2m` or `1h30m`");
+    if let Ok(seconds) = text.parse() {
+        return Ok(seconds);
+    }
+    let (mut sum, mut digits) = (0u32, String::new());
+    for character in text.chars() {
+        if character.is_ascii_digit() {
+            digits.push(character);
+            continue;
+        }
+        let unit = match character {
+            's' => 1,
+            'm' => 60,
+            'h' => 60 * 60,
+            'd' => 24 * 60 * 60,
+            _ => return Err(bad()),
+        };
+        let number: u32 = digits.parse().map_err(|_| bad())?;
+        let seconds = number.checked_mul(unit).and_then(|seconds| sum.checked_add(seconds));
+        sum = seconds.ok_or_else(bad)?;
+        digits.clear();
+    }
+    if digits.is_empty() && !text.is_empty() { Ok(sum) } else { Err(bad()) }
+}
+
+/// `worker-1=137@30s`: that task ends with that code (or `oom`, `missing`, `evicted`) from that second on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fail {
+    pub task: TaskId,
+    pub end: End,
+    pub at: u32,
+}
+
+/// Reads one `--fail`.
+pub fn fail(text: &str) -> Result<Fail, String> {
+    let shape = || format!("`{text}`: expected TASK=CODE@TIME, as in `worker-1=137@30s`");
+    let (task, rest) = text.split_once('=').ok_or_else(shape)?;
+    let (end, at) = rest.split_once('@').ok_or_else(shape)?;
+    let end = match end {
+        "oom" => End::OutOfMemory,
+        "missing" => End::NotStarted,
+        "evicted" => End::Evicted,
+        code => {
+            let code: i32 = code.parse().map_err(|_| shape())?;
+            let named = "an exit code from 0 to 255, `oom`, `missing` or `evicted`";
+            if !(0..=255).contains(&code) {
+                return Err(format!("`{code}` is no exit code: expected {named}"));
+            }
+            End::Code(code)
+        }
+    };
+    Ok(Fail { task: task_id(task)?, end, at: duration(at)? })
+}
+
+/// `chief-0@2m`, or `chief-0=0@2m` for a program that saves its work and exits 0 when it is told to stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evict {
+    pub task: TaskId,
+    pub code: i32,
+    pub at: u32,
+}
+
+/// Reads one `--evict`.
+pub fn evict(text: &str) -> Result<Evict, String> {
+    let shape = || format!("`{text}`: expected TASK@TIME, as in `worker-0@30s`");
+    let (who, at) = text.split_once('@').ok_or_else(shape)?;
+    let (task, code) = match who.split_once('=') {
+        None => (who, 143),
+        Some((task, code)) => (task, code.parse().map_err(|_| shape())?),
+    };
+    Ok(Evict { task: task_id(task)?, code, at: duration(at)? })
+}
+
+/// `30s..90s`, or `30s..` for a job that is never resumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Suspend {
+    pub from: u32,
+    pub to: Option<u32>,
+}
+
+/// Reads one `--suspend`.
+pub fn suspend(text: &str) -> Result<Suspend, String> {
+    let shape = || format!("`{text}`: expected FROM..TO, as in `30s..90s`");
+    let (from, to) = text.split_once("..").ok_or_else(shape)?;
+    let from = duration(from)?;
+    let to = if to.is_empty() { None } else { Some(duration(to)?) };
+    if to.is_some_and(|to| to <= from) {
+        return Err(format!("`{text}` ends before it begins"));
+    }
+    Ok(Suspend { from, to })
+}
+
+/// `worker=5m`: how long the programs of a role, or one task, run when nothing goes wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Runs {
+    pub who: String,
+    pub seconds: u32,
+}
+
+/// Reads one `--runs`.
+pub fn runs(text: &str) -> Result<Runs, String> {
+    let shape = || format!("`{text}`: expected ROLE=TIME or TASK=TIME, as in `worker=5m`");
+    let (who, time) = text.split_once('=').ok_or_else(shape)?;
+    Ok(Runs { who: who.into(), seconds: duration(time)? })
+}
+
+/// `worker=4@2m`: the number of tasks of a role is changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scale {
+    pub role: RoleName,
+    pub count: u32,
+    pub at: u32,
+}
+
+/// Reads one `--scale`.
+pub fn scale(text: &str) -> Result<Scale, String> {
+    let shape = || format!("`{text}`: expected ROLE=NUMBER@TIME, as in `worker=4@2m`");
+    let (role, rest) = text.split_once('=').ok_or_else(shape)?;
+    let (count, at) = rest.split_once('@').ok_or_else(shape)?;
+    let count = count.parse().map_err(|_| shape())?;
+    Ok(Scale { role: RoleName::new(role), count, at: duration(at)? })
+}
+
+fn task_id(text: &str) -> Result<TaskId, String> {
+    text.parse::<TaskId>().map_err(|error| error.to_string())
+}
+
+/// Refuses a fault that names a task the job does not have, and says which it has.
+pub fn known(job: &Job, task: &TaskId) -> Result<(), Failure> {
+    let found = job.role(&task.role).is_some_and(|(_, role)| task.index < role.replicas);
+    if found {
+        return Ok(());
+    }
+    let message = format!("the job `{}` has no task `{task}`", job.name);
+    Err(Failure::usage(message, Some(format!("its tasks are {}", super::text::all_tasks(job)))))
+}
+
+/// The faults of one lasting role or task: each of its lives ends with 0 after so long.
+pub fn lives(task: &TaskId, seconds: u32) -> impl Iterator<Item = Fault> + use<> {
+    let task = task.clone();
+    // More lives than anybody will look at; a longer run ends by itself.
+    (0..64).map(move |life| Fault::Ends { task: task.clone(), life, after: seconds, end: End::Code(0) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_people_write_them() {
+        let table = [("30", 30), ("30s", 30), ("2m", 120), ("1h30m", 5400), ("1d", 86_400), ("0s", 0)];
+        for (text, seconds) in table {
+            assert_eq!(duration(text), Ok(seconds), "{text}");
+        }
+        for text in ["", "s", "1x", "1.5m", "5m3", "-1s", "99999999d"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn faults_are_read_and_nonsense_says_what_was_expected() {
+        let worker = TaskId::new("worker", 1);
+        assert_eq!(fail("worker-1=137@30s"), Ok(Fail { task: worker.clone(), end: End::Code(137), at: 30 }));
+        assert_eq!(fail("worker-1=oom@1m").map(|fail| fail.end), Ok(End::OutOfMemory));
+        assert_eq!(evict("worker-1@9s"), Ok(Evict { task: worker.clone(), code: 143, at: 9 }));
+        assert_eq!(evict("worker-1=0@9s"), Ok(Evict { task: worker, code: 0, at: 9 }));
+        assert_eq!(suspend("30s..90s"), Ok(Suspend { from: 30, to: Some(90) }));
+        assert_eq!(suspend("30s.."), Ok(Suspend { from: 30, to: None }));
+        for text in ["worker-1", "worker-1=137", "worker=137@1s", "worker-1=x@1s", "worker-1=300@1s", "worker-1=1@x"] {
+            assert!(fail(text).is_err(), "{text}");
+        }
+        assert!(suspend("90s..30s").unwrap_err().contains("ends before it begins"));
+    }
+}

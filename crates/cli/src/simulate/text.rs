@@ -1,0 +1,193 @@
+//! A simulated run in the terminal: a lane for each task, then the story, then how it ended.
+
+use std::fmt::Write as _;
+
+use anstyle::Style;
+use trainyard_core::{Job, TaskId};
+
+use super::story::{Line, Tone};
+use super::timeline::{End, Lane, State};
+use crate::printer::{BAD, CAREFUL, GOOD, QUIET, STRONG};
+
+/// With more tasks than this, lanes that did the same are drawn once.
+const MOST_LANES: usize = 24;
+
+/// The lanes, with a scale above them.
+pub fn lanes(lanes: &[Lane], length: u32, columns: usize) -> String {
+    let groups = alike(lanes);
+    let labels: Vec<String> = groups.iter().map(|(tasks, _)| names(tasks)).collect();
+    let label = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    let width = columns.saturating_sub(label + 2).max(20);
+    let mut page = String::new();
+    let _ = writeln!(page, "{:label$}  {QUIET}{}{QUIET:#}", "", scale(length, width));
+    for (text, (_, lane)) in labels.iter().zip(&groups) {
+        let _ = writeln!(page, "{STRONG}{text:<label$}{STRONG:#}  {}", draw(lane, length, width));
+    }
+    let _ = writeln!(
+        page,
+        "{:label$}  {QUIET}· waits  ━ runs  ╌ stopping  ┄ down   ✔ done  ✖ failed  ↯ disrupted  ■ stopped{QUIET:#}",
+        ""
+    );
+    page
+}
+
+/// Tasks that did the same, together where there are many.
+fn alike(lanes: &[Lane]) -> Vec<(Vec<TaskId>, &Lane)> {
+    let mut groups: Vec<(Vec<TaskId>, &Lane)> = Vec::new();
+    for lane in lanes {
+        let same = |(tasks, other): &&mut (Vec<TaskId>, &Lane)| {
+            let role = tasks.first().is_some_and(|task| task.role == lane.task.role);
+            role && lanes.len() > MOST_LANES && other.spans == lane.spans && other.marks == lane.marks
+        };
+        match groups.iter_mut().find(same) {
+            Some((tasks, _)) => tasks.push(lane.task.clone()),
+            None => groups.push((vec![lane.task.clone()], lane)),
+        }
+    }
+    groups
+}
+
+/// Times under the columns they belong to.
+fn scale(length: u32, width: usize) -> String {
+    let mut line = vec![' '; width];
+    let step = (width / 4).max(12);
+    let mut at = 0;
+    while at < width {
+        let time = u64::from(length) * at as u64 / width.max(1) as u64;
+        let text = format!("╷{}", seconds(time));
+        if at + text.chars().count() <= width {
+            for (offset, character) in text.chars().enumerate() {
+                line[at + offset] = character;
+            }
+        }
+        at += step;
+    }
+    line.into_iter().collect::<String>().trim_end().to_owned()
+}
+
+/// One lane: for each column the most telling thing that happened in it.
+fn draw(lane: &Lane, length: u32, width: usize) -> String {
+    let column = |at: u32| (u64::from(at) * (width as u64 - 1) / u64::from(length.max(1))) as usize;
+    let mut cells: Vec<(char, Style)> = vec![(' ', Style::new()); width];
+    for span in &lane.spans {
+        let cell = match span.what {
+            State::Down => ('┄', QUIET),
+            State::Waiting => ('·', QUIET),
+            State::Running => ('━', Style::new()),
+            State::Stopping => ('╌', QUIET),
+        };
+        for slot in &mut cells[column(span.from)..=column(span.to)] {
+            // Running is never hidden by a wait that shares its column.
+            if slot.0 != '━' || span.what == State::Running {
+                *slot = cell;
+            }
+        }
+    }
+    for mark in &lane.marks {
+        let (sign, style) = match mark.what {
+            End::Succeeded => ('✔', GOOD),
+            End::Stopped => ('■', QUIET),
+            End::Disrupted => ('↯', CAREFUL),
+            End::Failed(_) => ('✖', BAD),
+        };
+        cells[column(mark.at)] = (sign, style);
+    }
+    let mut line = String::new();
+    for (sign, style) in cells {
+        let _ = write!(line, "{style}{sign}{style:#}");
+    }
+    line
+}
+
+/// The story, with the time before each line.
+pub fn story(lines: &[Line]) -> String {
+    let times: Vec<String> = lines.iter().map(|line| seconds(u64::from(line.at))).collect();
+    let width = times.iter().map(String::len).max().unwrap_or(0).max(6);
+    let mut page = String::new();
+    let mut last = None;
+    for (line, time) in lines.iter().zip(&times) {
+        let time = if last == Some(line.at) { "" } else { time };
+        last = Some(line.at);
+        let style = tone(line.tone);
+        let _ = writeln!(page, "{QUIET}{time:>width$}{QUIET:#}  {style}{}{style:#}", line.text);
+    }
+    page
+}
+
+fn tone(tone: Tone) -> Style {
+    match tone {
+        Tone::Plain => Style::new(),
+        Tone::Good => GOOD,
+        Tone::Bad => BAD,
+        Tone::Careful => CAREFUL,
+        Tone::Quiet => QUIET,
+    }
+}
+
+/// `worker-0`, `worker-0, worker-2`, `worker-0 … worker-63`: neighbours of one role are told together.
+pub fn names(tasks: &[TaskId]) -> String {
+    let mut sorted: Vec<&TaskId> = tasks.iter().collect();
+    sorted.sort();
+    sorted.dedup();
+    let mut parts: Vec<String> = Vec::new();
+    let mut at = 0;
+    while at < sorted.len() {
+        let mut end = at;
+        while sorted.get(end + 1).is_some_and(|next| next.role == sorted[at].role && next.index == sorted[end].index + 1)
+        {
+            end += 1;
+        }
+        match end - at {
+            0 => parts.push(sorted[at].to_string()),
+            1 => parts.extend([sorted[at].to_string(), sorted[end].to_string()]),
+            _ => parts.push(format!("{} … {}", sorted[at], sorted[end])),
+        }
+        at = end + 1;
+    }
+    parts.join(", ")
+}
+
+/// Every task of a job, shortly.
+pub fn all_tasks(job: &Job) -> String {
+    let tasks: Vec<TaskId> = job.tasks().collect();
+    names(&tasks)
+}
+
+/// `75s` is `1m15s`.
+pub fn seconds(total: u64) -> String {
+    let (hours, minutes, seconds) = (total / 3600, total / 60 % 60, total % 60);
+    match (hours, minutes, seconds) {
+        (0, 0, seconds) => format!("{seconds}s"),
+        (0, minutes, 0) => format!("{minutes}m"),
+        (0, minutes, seconds) => format!("{minutes}m{seconds:02}s"),
+        (hours, 0, 0) => format!("{hours}h"),
+        (hours, minutes, 0) => format!("{hours}h{minutes:02}m"),
+        (hours, minutes, seconds) => format!("{hours}h{minutes:02}m{seconds:02}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_told_together() {
+        let task = |index| TaskId::new("worker", index);
+        let table = [
+            (vec![task(0)], "worker-0"),
+            (vec![task(1), task(0)], "worker-0, worker-1"),
+            (vec![task(0), task(1), task(2), task(5)], "worker-0 … worker-2, worker-5"),
+            (vec![TaskId::new("ps", 0), task(1)], "ps-0, worker-1"),
+        ];
+        for (tasks, expected) in table {
+            assert_eq!(names(&tasks), expected);
+        }
+    }
+
+    #[test]
+    fn times_are_short() {
+        for (total, text) in [(0, "0s"), (60, "1m"), (75, "1m15s"), (3600, "1h"), (3661, "1h01m01s"), (5400, "1h30m")] {
+            assert_eq!(seconds(total), text);
+        }
+    }
+}
