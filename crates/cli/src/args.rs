@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::simulate::faults::{self, Evict, Fail, Runs, Scale, Suspend};
+
 const EXAMPLES: &str = "\
 Examples:
   trainyard check job.yaml                       what is wrong with it, and where
@@ -31,6 +33,21 @@ Examples:
   trainyard plan -o json job.yaml | jq '.jobs[].roles[].tasks[].address'
 
 Exit codes: 0 done, 1 the file has errors (what could be read is shown), 2 wrong usage or a file that cannot be used.";
+
+const SIMULATE_EXAMPLES: &str = "\
+Examples:
+  trainyard simulate job.yaml                                        nothing goes wrong
+  trainyard simulate job.yaml --fail worker-1=137@30s --fail worker-1=137@2m
+                                                                     worker 1 is killed twice
+  trainyard simulate job.yaml --evict chief-0=0@1m                   the chief is drained, saves and exits 0
+  trainyard simulate job.yaml --suspend 30s..5m --runs worker=10m
+  trainyard simulate job.yaml --seed 7 --svg run.svg                 whatever may go wrong, as a picture
+
+TIME is seconds, or like 90s, 2m, 1h30m, from the start of the run. A fault whose task does not run at that moment
+waits until it does. Programs that nothing happens to run for a minute and exit 0; parameter servers and evaluators
+run until they are stopped.
+
+Exit codes: 0 every job succeeds, 1 one does not, or the file has errors, 2 wrong usage or a file that cannot be used.";
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
@@ -74,6 +91,8 @@ pub enum Command {
     Check(Check),
     /// Show what a manifest means: tasks, addresses, what ends or restarts the job, in plain words
     Plan(Plan),
+    /// Play a job in a simulated world: what will happen if worker 1 is killed twice?
+    Simulate(Simulate),
     /// Explain a problem code, or list them all
     Explain(Explain),
     /// Print a completion script for a shell
@@ -120,6 +139,50 @@ pub struct Plan {
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     pub output: Format,
     /// Write a picture of the tasks to this file, or to standard output if it is `-`
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Draw with plain ASCII, as is done where the locale is not UTF-8
+    #[arg(long)]
+    pub ascii: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = SIMULATE_EXAMPLES)]
+pub struct Simulate {
+    /// The manifest, or `-` for standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Only the job of this name
+    #[arg(long, value_name = "NAME")]
+    pub job: Option<String>,
+    /// A task ends with this exit code then; `oom`, `missing` (program not found) or `evicted` instead of a code
+    #[arg(long, value_name = "TASK=CODE@TIME", value_parser = faults::fail)]
+    pub fail: Vec<Fail>,
+    /// A task is evicted, drained or preempted then; `TASK=0@TIME` if it saves its work and exits 0
+    #[arg(long, value_name = "TASK@TIME", value_parser = faults::evict)]
+    pub evict: Vec<Evict>,
+    /// The job is suspended from one moment to another
+    #[arg(long, value_name = "FROM..TO", value_parser = faults::suspend)]
+    pub suspend: Vec<Suspend>,
+    /// The replicas of a role are changed then
+    #[arg(long, value_name = "ROLE=NUMBER@TIME", value_parser = faults::scale)]
+    pub scale: Vec<Scale>,
+    /// How long a role's or a task's programs run when nothing happens to them
+    #[arg(long, value_name = "WHO=TIME", value_parser = faults::runs)]
+    pub runs: Vec<Runs>,
+    /// The same for all roles that end by themselves
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = faults::duration)]
+    pub runs_for: u32,
+    /// Break the run off after this time
+    #[arg(long, value_name = "TIME", default_value = "24h", value_parser = faults::duration)]
+    pub run_for: u32,
+    /// Add faults at random; the same number gives the same faults
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
+    /// What to print
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub output: Format,
+    /// Write a picture of the run to this file, or to standard output if it is `-`
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
     /// Draw with plain ASCII, as is done where the locale is not UTF-8

@@ -3,7 +3,9 @@
 mod check;
 mod completions;
 mod explain;
+mod jobs;
 mod plan;
+mod simulate;
 
 use crate::args::{Arguments, Command};
 use crate::exit::Exit;
@@ -15,6 +17,7 @@ pub fn run(arguments: Arguments, printer: &mut Printer) -> Result<Exit, Failure>
     match arguments.command {
         Command::Check(typed) => check::run(&typed, printer),
         Command::Plan(typed) => plan::run(&typed, printer),
+        Command::Simulate(typed) => simulate::run(&typed, printer),
         Command::Explain(typed) => explain::run(&typed, printer),
         Command::Completions(typed) => completions::run(&typed, printer),
     }

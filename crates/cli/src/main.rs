@@ -11,6 +11,7 @@ mod locale;
 mod plan;
 mod printer;
 mod report;
+mod simulate;
 mod svg;
 mod vocabulary;
 mod wrap;

@@ -8,7 +8,7 @@ use trainyard_core::{Job, Outcome, TaskId};
 use trainyard_dialect::ReadJob;
 use trainyard_dialect::problem::shown;
 
-use super::jobs::{self, Read};
+use super::jobs;
 use crate::args::{Format, Simulate};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -21,15 +21,15 @@ use crate::simulate::{JsonRun, story, svg, text, timeline};
 
 /// Plays each job of the file with the faults that were typed, and shows what became of it.
 pub fn run(typed: &Simulate, printer: &mut Printer) -> Result<Exit, Failure> {
-    let Read { reading, .. } = match jobs::read(&typed.file, printer)? {
-        Ok(read) => read,
+    let reading = match jobs::read(&typed.file, printer)? {
+        Ok(reading) => reading,
         Err(exit) => return Ok(exit),
     };
     let chosen = jobs::chosen(typed.job.as_deref(), &reading)?;
     let runs: Vec<Run<'_>> = chosen.into_iter().map(|read| play(typed, read)).collect::<Result<_, _>>()?;
     if let Some(path) = &typed.svg {
-        let pictures: Vec<String> = runs.iter().map(picture).collect();
-        jobs::write_svg(path, &pictures, printer)?;
+        let pictures: Vec<svg::Picture<'_>> = runs.iter().map(picture).collect();
+        jobs::write_picture(path, &svg::render(&pictures), printer)?;
     }
     if typed.output == Format::Json {
         printer.json(&Answer {
@@ -105,7 +105,7 @@ fn script(typed: &Simulate, job: &Job) -> Result<Script, Failure> {
         }
     }
     if let Some(seed) = typed.seed {
-        faults.extend(sim::random_faults(job, seed).faults);
+        faults.extend(sim::faults_for(job, &mut sim::Random::new(seed)).faults);
     }
     Ok(Script { faults })
 }
@@ -186,8 +186,8 @@ fn plural(count: u32, word: &str) -> String {
     if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }
 
-fn picture(run: &Run<'_>) -> String {
-    svg::render(run.job, &run.lanes, &run.story, run.length, run.outcome())
+fn picture<'a>(run: &'a Run<'_>) -> svg::Picture<'a> {
+    svg::Picture { job: run.job, lanes: &run.lanes, story: &run.story, length: run.length, outcome: run.outcome() }
 }
 
 fn json<'a>(run: &'a Run<'_>) -> JsonRun<'a> {

@@ -32,7 +32,7 @@ pub fn lanes(lanes: &[Lane], length: u32, columns: usize) -> String {
 }
 
 /// Tasks that did the same, together where there are many.
-fn alike(lanes: &[Lane]) -> Vec<(Vec<TaskId>, &Lane)> {
+pub fn alike(lanes: &[Lane]) -> Vec<(Vec<TaskId>, &Lane)> {
     let mut groups: Vec<(Vec<TaskId>, &Lane)> = Vec::new();
     for lane in lanes {
         let same = |(tasks, other): &&mut (Vec<TaskId>, &Lane)| {

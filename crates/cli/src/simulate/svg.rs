@@ -1,0 +1,190 @@
+//! A simulated run as a picture: a lane for each task over a scale of time, and the story below.
+
+use trainyard_core::{Job, Outcome};
+
+use super::story::{Line, Tone};
+use super::text::{alike, names, seconds};
+use super::timeline::{End, Lane, State};
+use crate::svg::{Anchor, Font, Paint, Rect, Svg, palette, shorten};
+use crate::wrap::wrap;
+
+/// The picture's width; it grows downwards.
+const WIDTH: i32 = 1080;
+const MARGIN: i32 = 32;
+/// Room for the names of tasks.
+const NAMES: i32 = 190;
+/// The height of one lane, and of the bar in it.
+const LANE: i32 = 26;
+const BAR: i32 = 14;
+/// The height of one line of the story.
+const LINE: i32 = 18;
+/// Longer stories are cut: the terminal tells them whole.
+const MOST_LINES: usize = 60;
+/// Between two jobs in one picture.
+const JOB_GAP: i32 = 40;
+
+const BAD: &str = "#c62828";
+const BAD_GROUND: &str = "#ef9a9a";
+const RUNNING: &str = "#5b8def";
+const WAITING: &str = "#cfd8dc";
+const STOPPING: &str = "#9fb6c8";
+const CAREFUL: &str = "#b26a00";
+
+/// One job's run, ready to be drawn.
+pub struct Picture<'a> {
+    pub job: &'a Job,
+    pub lanes: &'a [Lane],
+    pub story: &'a [Line],
+    pub length: u32,
+    pub outcome: Option<Outcome>,
+}
+
+/// All runs in one picture, one below the other.
+pub fn render(runs: &[Picture<'_>]) -> String {
+    let mut svg = Svg::new();
+    let mut y = MARGIN;
+    for run in runs {
+        y = draw(&mut svg, run, y) + JOB_GAP;
+    }
+    let names: Vec<&str> = runs.iter().map(|run| &*run.job.name).collect();
+    svg.finish(WIDTH, y - JOB_GAP + MARGIN, &format!("{}, simulated", names.join(", ")))
+}
+
+fn draw(svg: &mut Svg, run: &Picture<'_>, top: i32) -> i32 {
+    let room = WIDTH - 2 * MARGIN;
+    let title = shorten(&run.job.name, 24, true, room * 2 / 3);
+    svg.text(MARGIN, top + 22, Font::new(24, palette::INK).bold(), &title);
+    let (word, color) = match run.outcome {
+        Some(Outcome::Succeeded) => ("succeeds", palette::GOOD),
+        Some(Outcome::Failed) => ("fails", BAD),
+        Some(Outcome::Terminated) => ("is terminated", CAREFUL),
+        None => ("does not end", CAREFUL),
+    };
+    let verdict = format!("{word} after {}", seconds(u64::from(run.length)));
+    svg.text(WIDTH - MARGIN, top + 22, Font::new(16, color).bold().anchored(Anchor::End), &verdict);
+    let groups = alike(run.lanes);
+    let height = i32::try_from(groups.len()).unwrap_or(i32::MAX / LANE - 1) * LANE;
+    let first = top + 64;
+    grid(svg, run.length, first, height);
+    for (position, (tasks, lane)) in groups.iter().enumerate() {
+        let y = first + i32::try_from(position).unwrap_or(0) * LANE;
+        let label = shorten(&names(tasks), 13, false, NAMES - 12);
+        svg.text(MARGIN, y + LANE / 2 + 4, Font::new(13, palette::INK), &label);
+        bars(svg, lane, run.length, y + (LANE - BAR) / 2);
+    }
+    let below = legend(svg, first + height + 24);
+    story(svg, run.story, below + 12)
+}
+
+/// The x of a moment.
+fn x_of(at: u32, length: u32) -> i32 {
+    let room = i64::from(WIDTH - 2 * MARGIN - NAMES - 8);
+    let x = room * i64::from(at) / i64::from(length.max(1));
+    MARGIN + NAMES + i32::try_from(x).unwrap_or(0)
+}
+
+/// Times that people count in, about eight of them, with a thin line under each.
+fn grid(svg: &mut Svg, length: u32, top: i32, height: i32) {
+    const STEPS: [u32; 14] = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600];
+    let step = STEPS.into_iter().find(|step| length / step <= 10).unwrap_or((length / 8).max(1));
+    let mut at = 0;
+    while at <= length {
+        let x = x_of(at, length);
+        svg.route(&[(x, top - 6), (x, top + height)], Paint::outlined("#eceff1"), None);
+        let font = Font::new(11, palette::SOFT_INK).anchored(Anchor::Middle);
+        svg.text(x, top - 12, font, &seconds(u64::from(at)));
+        at = at.saturating_add(step);
+    }
+}
+
+fn bars(svg: &mut Svg, lane: &Lane, length: u32, y: i32) {
+    for span in &lane.spans {
+        let (from, to) = (x_of(span.from, length), x_of(span.to, length));
+        let rect = Rect { x: from, y, width: (to - from).max(1), height: BAR };
+        match span.what {
+            State::Down => {
+                let middle = y + BAR / 2;
+                svg.route(&[(from, middle), (to, middle)], Paint::outlined(STOPPING).dashed(), None);
+            }
+            State::Waiting => svg.rect(rect, Paint::filled(WAITING)),
+            State::Running => svg.rect(rect, Paint::filled(RUNNING)),
+            State::Stopping => svg.rect(rect, Paint::filled(STOPPING)),
+        }
+    }
+    for mark in &lane.marks {
+        let (sign, ink, ground) = sign(mark.what);
+        let x = x_of(mark.at, length);
+        let size = BAR + 4;
+        let rect = Rect { x: x - size / 2, y: y - 2, width: size, height: size };
+        let title = format!("{} at {}", words(mark.what), seconds(u64::from(mark.at)));
+        svg.titled_rect(rect, Paint::outlined(ink).on(ground).round(size / 2), &title);
+        svg.text(x, y + BAR - 3, Font::new(11, ink).bold().anchored(Anchor::Middle), sign);
+        if let End::Failed(Some(code)) = mark.what {
+            svg.text(x + size / 2 + 3, y + BAR - 3, Font::new(11, BAD).bold(), &code.to_string());
+        }
+    }
+}
+
+fn sign(end: End) -> (&'static str, &'static str, &'static str) {
+    match end {
+        End::Succeeded => ("✓", palette::GOOD, palette::GOOD_GROUND),
+        End::Stopped => ("■", palette::SOFT_INK, "#eceff1"),
+        End::Disrupted => ("!", CAREFUL, "#ffe0b2"),
+        End::Failed(_) => ("×", BAD, BAD_GROUND),
+    }
+}
+
+fn words(end: End) -> &'static str {
+    match end {
+        End::Succeeded => "done",
+        End::Stopped => "stopped",
+        End::Disrupted => "disrupted",
+        End::Failed(_) => "failed",
+    }
+}
+
+fn legend(svg: &mut Svg, y: i32) -> i32 {
+    let mut x = MARGIN;
+    let font = Font::new(12, palette::SOFT_INK);
+    for (text, fill) in [("waits to start", WAITING), ("runs", RUNNING), ("stopping", STOPPING)] {
+        svg.rect(Rect { x, y: y - 10, width: 18, height: 10 }, Paint::filled(fill));
+        svg.text(x + 24, y, font, text);
+        x += 120;
+    }
+    svg.route(&[(x, y - 5), (x + 18, y - 5)], Paint::outlined(STOPPING).dashed(), None);
+    svg.text(x + 24, y, font, "down, until it is created again");
+    x += 230;
+    for end in [End::Succeeded, End::Failed(None), End::Disrupted, End::Stopped] {
+        let (sign, ink, ground) = sign(end);
+        let mark = Rect { x, y: y - 12, width: 16, height: 16 };
+        svg.rect(mark, Paint::outlined(ink).on(ground).round(8));
+        svg.text(x + 8, y, Font::new(11, ink).bold().anchored(Anchor::Middle), sign);
+        svg.text(x + 22, y, font, words(end));
+        x += 100;
+    }
+    y + 16
+}
+
+fn story(svg: &mut Svg, lines: &[Line], top: i32) -> i32 {
+    let mut y = top;
+    for line in lines.iter().take(MOST_LINES) {
+        let time = Font::new(12, palette::SOFT_INK).anchored(Anchor::End);
+        svg.text(MARGIN + 60, y, time, &seconds(u64::from(line.at)));
+        let color = match line.tone {
+            Tone::Plain => palette::INK,
+            Tone::Good => palette::GOOD,
+            Tone::Bad => BAD,
+            Tone::Careful => CAREFUL,
+            Tone::Quiet => palette::SOFT_INK,
+        };
+        for part in wrap(&line.text, 140) {
+            svg.text(MARGIN + 76, y, Font::new(12, color), &part);
+            y += LINE;
+        }
+    }
+    if let Some(more) = lines.len().checked_sub(MOST_LINES).filter(|more| *more > 0) {
+        svg.text(MARGIN + 76, y, Font::new(12, palette::SOFT_INK), &format!("… and {more} lines more"));
+        y += LINE;
+    }
+    y
+}
