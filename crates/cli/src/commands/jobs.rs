@@ -35,7 +35,11 @@ pub fn read(path: &Path, printer: &mut Printer) -> Result<Result<Reading, Exit>,
 pub fn chosen<'a>(name: Option<&str>, reading: &'a Reading) -> Result<Vec<&'a ReadJob>, Failure> {
     let all: Vec<&ReadJob> = reading.jobs().collect();
     let Some(name) = name else { return Ok(all) };
-    let named: Vec<&ReadJob> = all.iter().copied().filter(|read| *read.job.name == *name).collect();
+    let named: Vec<&ReadJob> = all
+        .iter()
+        .copied()
+        .filter(|read| *read.job.name == *name)
+        .collect();
     // A job with errors is not among those that were read; its problems have been told.
     if named.is_empty() && !reading.has_errors() {
         let names: Vec<&str> = all.iter().map(|read| &*read.job.name).collect();
@@ -51,7 +55,10 @@ pub fn write_picture(path: &Path, drawn: &str, printer: &mut Printer) -> Result<
         return printer.data(drawn);
     }
     let name = inputs::shown_path(path);
-    fs::write(path, drawn).map_err(|cause| Failure::File { path: name.clone(), cause })?;
+    fs::write(path, drawn).map_err(|cause| Failure::File {
+        path: name.clone(),
+        cause,
+    })?;
     printer.say(&format!("wrote {name}"))
 }
 

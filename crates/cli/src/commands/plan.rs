@@ -1,39 +1,29 @@
 //! `trainyard plan FILE`: what a manifest means, before anything runs.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::path::Path;
 
 use serde::Serialize;
 use trainyard_core::{Cluster, TaskId, addresses};
-use trainyard_dialect::codes::Code;
-use trainyard_dialect::problem::{Problem, closest, shown};
-use trainyard_dialect::{ReadJob, Reading};
+use trainyard_dialect::ReadJob;
+use trainyard_dialect::problem::{Problem, shown};
 
+use super::jobs;
 use crate::args::{Format, Plan};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::inputs::{self, Input};
 use crate::locale;
 use crate::plan::{JobPlan, JsonPlan, svg, text};
 use crate::printer::Printer;
-use crate::report::{JsonProblem, render};
+use crate::report::JsonProblem;
 
 /// Reads the file, tells its problems, and shows each job that can be used.
 pub fn run(typed: &Plan, printer: &mut Printer) -> Result<Exit, Failure> {
-    let source = match inputs::read(&Input::Path(typed.file.clone())) {
-        Ok(source) => source,
-        Err(problem) => {
-            printer.say(&render(&problem, None, locale::columns()))?;
-            let unable = problem.code == Code::CannotRead;
-            return Ok(if unable { Exit::Unable } else { Exit::No });
-        }
+    let reading = match jobs::read(&typed.file, printer)? {
+        Ok(reading) => reading,
+        Err(exit) => return Ok(exit),
     };
-    let reading = trainyard_dialect::read(&source);
-    for problem in &reading.problems {
-        printer.say(&render(problem, Some(&source.text), locale::columns()))?;
-    }
-    let jobs = chosen(typed, &reading)?;
+    let jobs = jobs::chosen(typed.job.as_deref(), &reading)?;
     if let Some(task) = &typed.tf_config {
         if jobs.is_empty() {
             return Ok(Exit::No);
@@ -43,8 +33,8 @@ pub fn run(typed: &Plan, printer: &mut Printer) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     }
     let plans: Vec<JobPlan<'_>> = jobs.iter().copied().map(JobPlan::of).collect();
-    if let Some(path) = &typed.svg {
-        picture(path, &plans, printer)?;
+    if let Some(path) = typed.svg.as_ref().filter(|_| !plans.is_empty()) {
+        jobs::write_picture(path, &svg::render(&plans), printer)?;
     }
     // A picture on standard output is the data; nothing else may stand there.
     if typed.svg.as_deref() != Some(Path::new("-")) {
@@ -80,41 +70,6 @@ fn show(
         printer.data(&text::render(plan, locale::columns(), ascii))?;
     }
     Ok(())
-}
-
-/// Writes the picture, and says where; `-` is standard output.
-fn picture(path: &Path, plans: &[JobPlan<'_>], printer: &mut Printer) -> Result<(), Failure> {
-    if plans.is_empty() {
-        return Ok(());
-    }
-    let drawn = svg::render(plans);
-    if path.as_os_str() == "-" {
-        return printer.data(&drawn);
-    }
-    let name = inputs::shown_path(path);
-    fs::write(path, drawn).map_err(|cause| Failure::File {
-        path: name.clone(),
-        cause,
-    })?;
-    printer.say(&format!("wrote {name}"))
-}
-
-/// The jobs that were asked for.
-fn chosen<'a>(typed: &Plan, reading: &'a Reading) -> Result<Vec<&'a ReadJob>, Failure> {
-    let all: Vec<&ReadJob> = reading.jobs().collect();
-    let Some(name) = &typed.job else { return Ok(all) };
-    let named: Vec<&ReadJob> = all
-        .iter()
-        .copied()
-        .filter(|read| *read.job.name == **name)
-        .collect();
-    // A job with errors is not among those that were read; its problems have been told.
-    if named.is_empty() && !reading.has_errors() {
-        let names: Vec<&str> = all.iter().map(|read| &*read.job.name).collect();
-        let message = format!("there is no job `{}` in this file", shown(name));
-        return Err(Failure::usage(message, or_list("jobs", name, &names)));
-    }
-    Ok(named)
 }
 
 /// The exact bytes for one task.
@@ -180,14 +135,4 @@ fn no_such_task(typed: &str, jobs: &[&ReadJob]) -> Failure {
         format!("there is no task `{}`", shown(typed)),
         Some(format!("the tasks are {list}")),
     )
-}
-
-fn or_list(what: &str, typed: &str, names: &[&str]) -> Option<String> {
-    if names.is_empty() {
-        return None;
-    }
-    Some(match closest(typed, names.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("the {what} are {}", names.join(", ")),
-    })
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 use trainyard_core::sim::{self, Fault, Options, Rest, Script};
-use trainyard_core::{Job, Outcome, TaskId};
+use trainyard_core::{Job, Outcome, TaskId, Verdict};
 use trainyard_dialect::ReadJob;
 use trainyard_dialect::problem::shown;
 
@@ -26,7 +26,10 @@ pub fn run(typed: &Simulate, printer: &mut Printer) -> Result<Exit, Failure> {
         Err(exit) => return Ok(exit),
     };
     let chosen = jobs::chosen(typed.job.as_deref(), &reading)?;
-    let runs: Vec<Run<'_>> = chosen.into_iter().map(|read| play(typed, read)).collect::<Result<_, _>>()?;
+    let runs: Vec<Run<'_>> = chosen
+        .into_iter()
+        .map(|read| play(typed, read))
+        .collect::<Result<_, _>>()?;
     if let Some(path) = &typed.svg {
         let pictures: Vec<svg::Picture<'_>> = runs.iter().map(picture).collect();
         jobs::write_picture(path, &svg::render(&pictures), printer)?;
@@ -40,7 +43,11 @@ pub fn run(typed: &Simulate, printer: &mut Printer) -> Result<Exit, Failure> {
         show(typed, &runs, printer)?;
     }
     let all_succeed = runs.iter().all(|run| run.outcome() == Some(Outcome::Succeeded));
-    Ok(if all_succeed && !runs.is_empty() && !reading.has_errors() { Exit::Success } else { Exit::No })
+    Ok(if all_succeed && !runs.is_empty() && !reading.has_errors() {
+        Exit::Success
+    } else {
+        Exit::No
+    })
 }
 
 /// One job, played.
@@ -53,12 +60,21 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    fn verdict(&self) -> Option<&Verdict> {
+        self.played.memory.as_ref()?.verdict.as_ref()
+    }
+
     fn outcome(&self) -> Option<Outcome> {
-        Some(self.played.memory.as_ref()?.verdict.as_ref()?.outcome)
+        self.verdict().map(|verdict| verdict.outcome)
     }
 
     fn alive(&self) -> Vec<TaskId> {
-        self.played.left.iter().filter(|left| left.alive).map(|left| left.task.clone()).collect()
+        self.played
+            .left
+            .iter()
+            .filter(|left| left.alive)
+            .map(|left| left.task.clone())
+            .collect()
     }
 }
 
@@ -71,11 +87,21 @@ struct Answer<'a> {
 fn play<'a>(typed: &Simulate, read: &'a ReadJob) -> Result<Run<'a>, Failure> {
     let job = &read.job;
     let script = script(typed, job)?;
-    let options = Options { run_for: typed.run_for, run: typed.runs_for, ..Options::default() };
+    let options = Options {
+        run_for: typed.run_for,
+        run: typed.runs_for,
+        ..Options::default()
+    };
     let played = sim::play(job, &script, &options);
     let (lanes, length) = timeline::lanes(job, &played.trace);
     let story = story::tell(job, &played.trace);
-    Ok(Run { job, played, lanes, length, story })
+    Ok(Run {
+        job,
+        played,
+        lanes,
+        length,
+        story,
+    })
 }
 
 /// Everything that was typed, as faults; a fault that names nothing of the job is refused.
@@ -83,11 +109,19 @@ fn script(typed: &Simulate, job: &Job) -> Result<Script, Failure> {
     let mut faults = Vec::new();
     for fail in &typed.fail {
         known(job, &fail.task)?;
-        faults.push(Fault::EndsAt { task: fail.task.clone(), at: fail.at, end: fail.end });
+        faults.push(Fault::EndsAt {
+            task: fail.task.clone(),
+            at: fail.at,
+            end: fail.end,
+        });
     }
     for evict in &typed.evict {
         known(job, &evict.task)?;
-        faults.push(Fault::Drained { task: evict.task.clone(), at: evict.at, code: evict.code });
+        faults.push(Fault::Drained {
+            task: evict.task.clone(),
+            at: evict.at,
+            code: evict.code,
+        });
     }
     for window in &typed.suspend {
         faults.push(Fault::Suspend { at: window.from });
@@ -97,15 +131,16 @@ fn script(typed: &Simulate, job: &Job) -> Result<Script, Failure> {
         if job.role(&scale.role).is_none() {
             return Err(no_role(job, scale.role.as_str()));
         }
-        faults.push(Fault::Replicas { role: scale.role.clone(), at: scale.at, count: scale.count });
+        faults.push(Fault::Replicas {
+            role: scale.role.clone(),
+            at: scale.at,
+            count: scale.count,
+        });
     }
     for runs in &typed.runs {
         for task in meant(job, &runs.who)? {
             faults.extend(lives(&task, runs.seconds));
         }
-    }
-    if let Some(seed) = typed.seed {
-        faults.extend(sim::faults_for(job, &mut sim::Random::new(seed)).faults);
     }
     Ok(Script { faults })
 }
@@ -150,15 +185,24 @@ fn show(typed: &Simulate, runs: &[Run<'_>], printer: &mut Printer) -> Result<(),
 /// How it ended, in a few lines.
 fn ending(run: &Run<'_>) -> String {
     let mut page = String::new();
-    let time = text::seconds(u64::from(run.played.played));
+    let verdict = run.verdict();
+    let time = text::seconds(verdict.map_or_else(|| u64::from(run.played.played), |verdict| verdict.at.0));
     let (style, word) = match run.outcome() {
         Some(Outcome::Succeeded) => (GOOD, "Succeeded"),
         Some(Outcome::Failed) => (BAD, "Failed"),
         Some(Outcome::Terminated) => (CAREFUL, "Terminated"),
         None => (CAREFUL, "Not ended"),
     };
-    let paid = run.played.memory.as_ref().map_or(0, |memory| memory.spent(run.job));
-    let budget = run.job.limits.restarts.map_or_else(String::new, |limit| format!(" of {limit}"));
+    let paid = run
+        .played
+        .memory
+        .as_ref()
+        .map_or(0, |memory| memory.spent(run.job));
+    let budget = run
+        .job
+        .limits
+        .restarts
+        .map_or_else(String::new, |limit| format!(" of {limit}"));
     let _ = writeln!(
         page,
         "{style}{word}{style:#} after {time}: {} created, {paid}{budget} restarts paid for.",
@@ -168,26 +212,58 @@ fn ending(run: &Run<'_>) -> String {
     if !alive.is_empty() {
         let _ = writeln!(page, "Still running at the end: {}.", text::names(&alive));
     }
-    if run.played.rest == Rest::BrokenOff {
+    if verdict.is_none() && run.played.rest == Rest::BrokenOff {
         let _ = writeln!(page, "Broken off after {time}; see `--run-for`.");
     }
-    if let Some(failure) = run.played.memory.as_ref().and_then(|memory| memory.first_failure.as_ref()) {
-        let _ = writeln!(page, "First failure: {}, attempt {}. {}", failure.task, failure.stamp.attempt, failure.exit.meaning());
+    if let Some(failure) = run
+        .played
+        .memory
+        .as_ref()
+        .and_then(|memory| memory.first_failure.as_ref())
+    {
+        let _ = writeln!(
+            page,
+            "First failure: {}, attempt {}. {}",
+            failure.task,
+            failure.stamp.attempt,
+            failure.exit.meaning()
+        );
     }
-    let unused = run.played.unused.iter().filter(|fault| !matches!(fault, Fault::Ends { .. })).count();
+    let unused = run
+        .played
+        .unused
+        .iter()
+        .filter(|fault| !matches!(fault, Fault::Ends { .. }))
+        .count();
     if unused > 0 {
         let count = u32::try_from(unused).unwrap_or(u32::MAX);
-        let _ = writeln!(page, "{CAREFUL}note{CAREFUL:#}: {} never came about: the job had ended or the task did not run then.", plural(count, "fault"));
+        let _ = writeln!(
+            page,
+            "{CAREFUL}note{CAREFUL:#}: {} never came about: the job had ended or the task did not run then.",
+            plural(count, "fault")
+        );
     }
     page
 }
 
 fn plural(count: u32, word: &str) -> String {
-    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+    if count == 1 {
+        format!("1 {word}")
+    } else {
+        format!("{count} {word}s")
+    }
 }
 
 fn picture<'a>(run: &'a Run<'_>) -> svg::Picture<'a> {
-    svg::Picture { job: run.job, lanes: &run.lanes, story: &run.story, length: run.length, outcome: run.outcome() }
+    svg::Picture {
+        job: run.job,
+        lanes: &run.lanes,
+        story: &run.story,
+        length: run.length,
+        verdict: run
+            .verdict()
+            .map(|verdict| (verdict.outcome, u32::try_from(verdict.at.0).unwrap_or(u32::MAX))),
+    }
 }
 
 fn json<'a>(run: &'a Run<'_>) -> JsonRun<'a> {

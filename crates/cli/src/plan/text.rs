@@ -83,9 +83,7 @@ impl Page {
         let more = if read.generate_name { "…" } else { "" };
         let name = self.presentable(&format!("{}{more}", job.name));
         let kind = self.presentable(&format!("{} {}", plan.kind(), read.api_version));
-        self.line(format_args!(
-            "{STRONG}{name}{STRONG:#}  {QUIET}{kind}{QUIET:#}"
-        ));
+        self.line(format_args!("{STRONG}{name}{STRONG:#}  {QUIET}{kind}{QUIET:#}"));
         let tasks = match job.size() {
             1 => "1 task".to_owned(),
             size => format!("{size} tasks"),
@@ -160,11 +158,7 @@ impl Page {
         for (position, rule) in plan.rules.iter().enumerate() {
             let number = format!("{:>4}  ", position + 1);
             let words = format!("{} → {}", rule.when, rule.then);
-            let style = if rule.never.is_some() {
-                QUIET
-            } else {
-                Style::new()
-            };
+            let style = if rule.never.is_some() { QUIET } else { Style::new() };
             let used = self.paragraph(&words, &number, number.len(), style);
             let from = match rule.never {
                 Some(why) => format!("{}; never reached: {why}", rule.from),
@@ -205,7 +199,11 @@ fn rows(role: &RolePlan<'_>, partly: bool) -> Vec<(String, String)> {
         }
         all => all.iter().map(row).collect(),
     };
-    let widest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let widest = rows
+        .iter()
+        .map(|(name, _)| name.chars().count())
+        .max()
+        .unwrap_or(0);
     let pad = |(name, address): (String, String)| (format!("{name:<widest$}"), address);
     rows.into_iter().map(pad).collect()
 }

@@ -25,11 +25,17 @@ pub fn duration(text: &str) -> Result<u32, String> {
             _ => return Err(bad()),
         };
         let number: u32 = digits.parse().map_err(|_| bad())?;
-        let seconds = number.checked_mul(unit).and_then(|seconds| sum.checked_add(seconds));
+        let seconds = number
+            .checked_mul(unit)
+            .and_then(|seconds| sum.checked_add(seconds));
         sum = seconds.ok_or_else(bad)?;
         digits.clear();
     }
-    if digits.is_empty() && !text.is_empty() { Ok(sum) } else { Err(bad()) }
+    if digits.is_empty() && !text.is_empty() {
+        Ok(sum)
+    } else {
+        Err(bad())
+    }
 }
 
 /// `worker-1=137@30s`: that task ends with that code (or `oom`, `missing`, `evicted`) from that second on.
@@ -58,7 +64,11 @@ pub fn fail(text: &str) -> Result<Fail, String> {
             End::Code(code)
         }
     };
-    Ok(Fail { task: task_id(task)?, end, at: duration(at)? })
+    Ok(Fail {
+        task: task_id(task)?,
+        end,
+        at: duration(at)?,
+    })
 }
 
 /// `chief-0@2m`, or `chief-0=0@2m` for a program that saves its work and exits 0 when it is told to stop.
@@ -77,7 +87,11 @@ pub fn evict(text: &str) -> Result<Evict, String> {
         None => (who, 143),
         Some((task, code)) => (task, code.parse().map_err(|_| shape())?),
     };
-    Ok(Evict { task: task_id(task)?, code, at: duration(at)? })
+    Ok(Evict {
+        task: task_id(task)?,
+        code,
+        at: duration(at)?,
+    })
 }
 
 /// `30s..90s`, or `30s..` for a job that is never resumed.
@@ -110,7 +124,10 @@ pub struct Runs {
 pub fn runs(text: &str) -> Result<Runs, String> {
     let shape = || format!("`{text}`: expected ROLE=TIME or TASK=TIME, as in `worker=5m`");
     let (who, time) = text.split_once('=').ok_or_else(shape)?;
-    Ok(Runs { who: who.into(), seconds: duration(time)? })
+    Ok(Runs {
+        who: who.into(),
+        seconds: duration(time)?,
+    })
 }
 
 /// `worker=4@2m`: the number of tasks of a role is changed.
@@ -127,7 +144,11 @@ pub fn scale(text: &str) -> Result<Scale, String> {
     let (role, rest) = text.split_once('=').ok_or_else(shape)?;
     let (count, at) = rest.split_once('@').ok_or_else(shape)?;
     let count = count.parse().map_err(|_| shape())?;
-    Ok(Scale { role: RoleName::new(role), count, at: duration(at)? })
+    Ok(Scale {
+        role: RoleName::new(role),
+        count,
+        at: duration(at)?,
+    })
 }
 
 fn task_id(text: &str) -> Result<TaskId, String> {
@@ -136,19 +157,29 @@ fn task_id(text: &str) -> Result<TaskId, String> {
 
 /// Refuses a fault that names a task the job does not have, and says which it has.
 pub fn known(job: &Job, task: &TaskId) -> Result<(), Failure> {
-    let found = job.role(&task.role).is_some_and(|(_, role)| task.index < role.replicas);
+    let found = job
+        .role(&task.role)
+        .is_some_and(|(_, role)| task.index < role.replicas);
     if found {
         return Ok(());
     }
     let message = format!("the job `{}` has no task `{task}`", job.name);
-    Err(Failure::usage(message, Some(format!("its tasks are {}", super::text::all_tasks(job)))))
+    Err(Failure::usage(
+        message,
+        Some(format!("its tasks are {}", super::text::all_tasks(job))),
+    ))
 }
 
 /// The faults of one lasting role or task: each of its lives ends with 0 after so long.
 pub fn lives(task: &TaskId, seconds: u32) -> impl Iterator<Item = Fault> + use<> {
     let task = task.clone();
     // More lives than anybody will look at; a longer run ends by itself.
-    (0..64).map(move |life| Fault::Ends { task: task.clone(), life, after: seconds, end: End::Code(0) })
+    (0..64).map(move |life| Fault::Ends {
+        task: task.clone(),
+        life,
+        after: seconds,
+        end: End::Code(0),
+    })
 }
 
 #[cfg(test)]
@@ -157,7 +188,14 @@ mod tests {
 
     #[test]
     fn times_are_read_as_people_write_them() {
-        let table = [("30", 30), ("30s", 30), ("2m", 120), ("1h30m", 5400), ("1d", 86_400), ("0s", 0)];
+        let table = [
+            ("30", 30),
+            ("30s", 30),
+            ("2m", 120),
+            ("1h30m", 5400),
+            ("1d", 86_400),
+            ("0s", 0),
+        ];
         for (text, seconds) in table {
             assert_eq!(duration(text), Ok(seconds), "{text}");
         }
@@ -169,13 +207,47 @@ mod tests {
     #[test]
     fn faults_are_read_and_nonsense_says_what_was_expected() {
         let worker = TaskId::new("worker", 1);
-        assert_eq!(fail("worker-1=137@30s"), Ok(Fail { task: worker.clone(), end: End::Code(137), at: 30 }));
+        assert_eq!(
+            fail("worker-1=137@30s"),
+            Ok(Fail {
+                task: worker.clone(),
+                end: End::Code(137),
+                at: 30
+            })
+        );
         assert_eq!(fail("worker-1=oom@1m").map(|fail| fail.end), Ok(End::OutOfMemory));
-        assert_eq!(evict("worker-1@9s"), Ok(Evict { task: worker.clone(), code: 143, at: 9 }));
-        assert_eq!(evict("worker-1=0@9s"), Ok(Evict { task: worker, code: 0, at: 9 }));
-        assert_eq!(suspend("30s..90s"), Ok(Suspend { from: 30, to: Some(90) }));
+        assert_eq!(
+            evict("worker-1@9s"),
+            Ok(Evict {
+                task: worker.clone(),
+                code: 143,
+                at: 9
+            })
+        );
+        assert_eq!(
+            evict("worker-1=0@9s"),
+            Ok(Evict {
+                task: worker,
+                code: 0,
+                at: 9
+            })
+        );
+        assert_eq!(
+            suspend("30s..90s"),
+            Ok(Suspend {
+                from: 30,
+                to: Some(90)
+            })
+        );
         assert_eq!(suspend("30s.."), Ok(Suspend { from: 30, to: None }));
-        for text in ["worker-1", "worker-1=137", "worker=137@1s", "worker-1=x@1s", "worker-1=300@1s", "worker-1=1@x"] {
+        for text in [
+            "worker-1",
+            "worker-1=137",
+            "worker=137@1s",
+            "worker-1=x@1s",
+            "worker-1=300@1s",
+            "worker-1=1@x",
+        ] {
             assert!(fail(text).is_err(), "{text}");
         }
         assert!(suspend("90s..30s").unwrap_err().contains("ends before it begins"));

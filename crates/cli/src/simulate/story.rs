@@ -39,18 +39,25 @@ pub fn tell(job: &Job, trace: &Trace) -> Vec<Line> {
             tasks.push((*task).clone());
             continue;
         }
-        lines.extend(group.take().map(finish));
-        match told {
-            Some((task, words, tone)) => group = Some((entry.at, words, tone, vec![task.clone()])),
-            None => lines.extend(alone(job, entry)),
+        let by_itself = if told.is_none() { alone(job, entry) } else { None };
+        if told.is_none() && by_itself.is_none() {
+            // Nothing to tell; what is being told goes on.
+            continue;
         }
+        lines.extend(group.take().map(finish));
+        group = told.map(|(task, words, tone)| (entry.at, words, tone, vec![task.clone()]));
+        lines.extend(by_itself);
     }
     lines.extend(group.map(finish));
     lines
 }
 
 fn finish((at, words, tone, tasks): (u32, String, Tone, Vec<TaskId>)) -> Line {
-    Line { at, tone, text: format!("{} {words}", names(&tasks)) }
+    Line {
+        at,
+        tone,
+        text: format!("{} {words}", names(&tasks)),
+    }
 }
 
 /// What can be told of several tasks at once.
@@ -65,7 +72,9 @@ fn together(entry: &Entry) -> Option<(&TaskId, String, Tone)> {
             (task, format!("created again ({life})"), Tone::Plain)
         }
         Happened::Created { task, .. } => (task, "created".into(), Tone::Plain),
-        Happened::Started { task, in_place: 0, .. } => (task, "started".into(), Tone::Plain),
+        Happened::Started {
+            task, in_place: 0, ..
+        } => (task, "started".into(), Tone::Plain),
         Happened::Started { task, .. } => (task, "started again in place".into(), Tone::Plain),
         Happened::Ended { task, exit, .. } => ended(task, exit),
         Happened::Stopped { task, why, .. } => (task, stopped(*why).into(), Tone::Quiet),
@@ -75,13 +84,21 @@ fn together(entry: &Entry) -> Option<(&TaskId, String, Tone)> {
 }
 
 fn ended<'a>(task: &'a TaskId, exit: &Exit) -> (&'a TaskId, String, Tone) {
-    let code = exit.code.map_or_else(String::new, |code| format!(" with exit code {code}"));
+    let code = exit
+        .code
+        .map_or_else(String::new, |code| format!(" with exit code {code}"));
     match Ending::of(Some(exit)) {
         Ending::Succeeded => (task, "finished with exit code 0".into(), Tone::Good),
-        Ending::Disrupted | Ending::Vanished => (task, format!("ended{code} after being told to stop"), Tone::Quiet),
+        Ending::Disrupted | Ending::Vanished => {
+            (task, format!("ended{code} after being told to stop"), Tone::Quiet)
+        }
         Ending::NotStarted => (task, "could not be started".into(), Tone::Bad),
         Ending::Failed(_) => {
-            let memory = if exit.why == trainyard_core::Why::OutOfMemory { ", out of memory" } else { "" };
+            let memory = if exit.why == trainyard_core::Why::OutOfMemory {
+                ", out of memory"
+            } else {
+                ""
+            };
             (task, format!("failed{code}{memory}"), Tone::Bad)
         }
     }
@@ -103,9 +120,13 @@ fn stopped(why: StopReason) -> &'static str {
 /// What is told by itself; none for what only repeats another line.
 fn alone(job: &Job, entry: &Entry) -> Option<Line> {
     let (tone, text) = match &entry.what {
-        Happened::RestartsInPlace { task, times, wait } => {
-            (Tone::Careful, format!("{task} is restarted in place (the {}) in {wait} s", ordinal(*times)))
-        }
+        Happened::RestartsInPlace { task, times, wait } => (
+            Tone::Careful,
+            format!(
+                "{task} is restarted in place (the {}) in {wait} s",
+                ordinal(*times)
+            ),
+        ),
         Happened::NodeLost { task } => (Tone::Bad, format!("the node of {task} does not answer")),
         Happened::NodeBack { task } => (Tone::Plain, format!("the node of {task} answers again")),
         Happened::GangOpened => (Tone::Plain, "the gang is let in".into()),
@@ -113,20 +134,31 @@ fn alone(job: &Job, entry: &Entry) -> Option<Line> {
         Happened::Ensured(Fixture::Gang) => (Tone::Quiet, "the gang's group is made".into()),
         Happened::SuspendSet(true) => (Tone::Careful, "somebody suspends the job".into()),
         Happened::SuspendSet(false) => (Tone::Plain, "somebody resumes the job".into()),
-        Happened::ReplicasSet { role, from, to } => {
-            (Tone::Careful, format!("somebody changes the replicas of {role} from {from} to {to}"))
-        }
+        Happened::ReplicasSet { role, from, to } => (
+            Tone::Careful,
+            format!("somebody changes the replicas of {role} from {from} to {to}"),
+        ),
         Happened::Ordered(what) => (Tone::Careful, format!("somebody orders: {}", order(*what))),
         Happened::JobDeleted => (Tone::Quiet, "the job is deleted: its time to live is over".into()),
         Happened::Decided(event) => decided(job, event, entry.at)?,
         _ => return None,
     };
-    Some(Line { at: entry.at, tone, text })
+    Some(Line {
+        at: entry.at,
+        tone,
+        text,
+    })
 }
 
 fn decided(job: &Job, event: &Event, at: u32) -> Option<(Tone, String)> {
     Some(match event {
-        Event::Restarting { scope, task, rule, paid, not_before } => {
+        Event::Restarting {
+            scope,
+            task,
+            rule,
+            paid,
+            not_before,
+        } => {
             let what = match (scope, task) {
                 (Scope::Task, Some(task)) => task.to_string(),
                 (Scope::Task, None) => "it".into(),
@@ -141,13 +173,21 @@ fn decided(job: &Job, event: &Event, at: u32) -> Option<(Tone, String)> {
                 0 => "at once".into(),
                 seconds => format!("in {}", super::text::seconds(seconds)),
             };
-            (Tone::Careful, format!("→ {what} starts again {wait}; {cost}{}", by_rule(job, *rule)))
+            (
+                Tone::Careful,
+                format!("→ {what} starts again {wait}; {cost}{}", by_rule(job, *rule)),
+            )
         }
         Event::Unpaid { task, .. } => (Tone::Bad, format!("→ no restart is left for {task}")),
-        Event::Held(Hold::Aborted) => (Tone::Careful, "→ the job is aborted and waits for an order to resume".into()),
+        Event::Held(Hold::Aborted) => (
+            Tone::Careful,
+            "→ the job is aborted and waits for an order to resume".into(),
+        ),
         Event::Finished(verdict) => finished(job, verdict),
         Event::Odd(oddity) => (Tone::Careful, format!("odd: {oddity:?}")),
-        Event::Held(Hold::Suspended) | Event::Started | Event::Resumed | Event::TaskEnded { .. } => return None,
+        Event::Held(Hold::Suspended) | Event::Started | Event::Resumed | Event::TaskEnded { .. } => {
+            return None;
+        }
     })
 }
 
@@ -161,9 +201,17 @@ pub fn finished(job: &Job, verdict: &Verdict) -> (Tone, String) {
     };
     let why = match &verdict.cause {
         Cause::Rule { from, task } => {
-            let position = job.rules.iter().position(|rule| rule.from == *from && ends_so(&rule.then, verdict.outcome));
-            let task = task.as_ref().map_or_else(String::new, |task| format!(", because of {task}"));
-            format!("{task}{}", by_rule(job, position.and_then(|at| u16::try_from(at).ok())))
+            let position = job
+                .rules
+                .iter()
+                .position(|rule| rule.from == *from && ends_so(&rule.then, verdict.outcome));
+            let task = task
+                .as_ref()
+                .map_or_else(String::new, |task| format!(", because of {task}"));
+            format!(
+                "{task}{}",
+                by_rule(job, position.and_then(|at| u16::try_from(at).ok()))
+            )
         }
         Cause::Restarts { task: Some(task) } => format!(": no restart is left for {task}"),
         Cause::Restarts { task: None } => ": no restart is left".into(),
@@ -178,7 +226,9 @@ fn ends_so(then: &trainyard_core::Then, outcome: Outcome) -> bool {
 }
 
 fn by_rule(job: &Job, rule: Option<u16>) -> String {
-    let Some(position) = rule else { return String::new() };
+    let Some(position) = rule else {
+        return String::new();
+    };
     match job.rules.get(usize::from(position)) {
         Some(rule) => format!(" (rule {}: {})", position + 1, rule.from),
         None => String::new(),

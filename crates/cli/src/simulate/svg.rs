@@ -23,20 +23,14 @@ const MOST_LINES: usize = 60;
 /// Between two jobs in one picture.
 const JOB_GAP: i32 = 40;
 
-const BAD: &str = "#c62828";
-const BAD_GROUND: &str = "#ef9a9a";
-const RUNNING: &str = "#5b8def";
-const WAITING: &str = "#cfd8dc";
-const STOPPING: &str = "#9fb6c8";
-const CAREFUL: &str = "#b26a00";
-
 /// One job's run, ready to be drawn.
 pub struct Picture<'a> {
     pub job: &'a Job,
     pub lanes: &'a [Lane],
     pub story: &'a [Line],
     pub length: u32,
-    pub outcome: Option<Outcome>,
+    /// How it ended, and when.
+    pub verdict: Option<(Outcome, u32)>,
 }
 
 /// All runs in one picture, one below the other.
@@ -47,21 +41,31 @@ pub fn render(runs: &[Picture<'_>]) -> String {
         y = draw(&mut svg, run, y) + JOB_GAP;
     }
     let names: Vec<&str> = runs.iter().map(|run| &*run.job.name).collect();
-    svg.finish(WIDTH, y - JOB_GAP + MARGIN, &format!("{}, simulated", names.join(", ")))
+    svg.finish(
+        WIDTH,
+        y - JOB_GAP + MARGIN,
+        &format!("{}, simulated", names.join(", ")),
+    )
 }
 
 fn draw(svg: &mut Svg, run: &Picture<'_>, top: i32) -> i32 {
     let room = WIDTH - 2 * MARGIN;
     let title = shorten(&run.job.name, 24, true, room * 2 / 3);
     svg.text(MARGIN, top + 22, Font::new(24, palette::INK).bold(), &title);
-    let (word, color) = match run.outcome {
+    let (word, color) = match run.verdict.map(|(outcome, _)| outcome) {
         Some(Outcome::Succeeded) => ("succeeds", palette::GOOD),
-        Some(Outcome::Failed) => ("fails", BAD),
-        Some(Outcome::Terminated) => ("is terminated", CAREFUL),
-        None => ("does not end", CAREFUL),
+        Some(Outcome::Failed) => ("fails", palette::BAD),
+        Some(Outcome::Terminated) => ("is terminated", palette::CAREFUL),
+        None => ("does not end", palette::CAREFUL),
     };
-    let verdict = format!("{word} after {}", seconds(u64::from(run.length)));
-    svg.text(WIDTH - MARGIN, top + 22, Font::new(16, color).bold().anchored(Anchor::End), &verdict);
+    let after = run.verdict.map_or(run.length, |(_, at)| at);
+    let verdict = format!("{word} after {}", seconds(u64::from(after)));
+    svg.text(
+        WIDTH - MARGIN,
+        top + 22,
+        Font::new(16, color).bold().anchored(Anchor::End),
+        &verdict,
+    );
     let groups = alike(run.lanes);
     let height = i32::try_from(groups.len()).unwrap_or(i32::MAX / LANE - 1) * LANE;
     let first = top + 64;
@@ -86,11 +90,18 @@ fn x_of(at: u32, length: u32) -> i32 {
 /// Times that people count in, about eight of them, with a thin line under each.
 fn grid(svg: &mut Svg, length: u32, top: i32, height: i32) {
     const STEPS: [u32; 14] = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600];
-    let step = STEPS.into_iter().find(|step| length / step <= 10).unwrap_or((length / 8).max(1));
+    let step = STEPS
+        .into_iter()
+        .find(|step| length / step <= 10)
+        .unwrap_or((length / 8).max(1));
     let mut at = 0;
     while at <= length {
         let x = x_of(at, length);
-        svg.route(&[(x, top - 6), (x, top + height)], Paint::outlined("#eceff1"), None);
+        svg.route(
+            &[(x, top - 6), (x, top + height)],
+            Paint::outlined(palette::FAINT),
+            None,
+        );
         let font = Font::new(11, palette::SOFT_INK).anchored(Anchor::Middle);
         svg.text(x, top - 12, font, &seconds(u64::from(at)));
         at = at.saturating_add(step);
@@ -100,27 +111,51 @@ fn grid(svg: &mut Svg, length: u32, top: i32, height: i32) {
 fn bars(svg: &mut Svg, lane: &Lane, length: u32, y: i32) {
     for span in &lane.spans {
         let (from, to) = (x_of(span.from, length), x_of(span.to, length));
-        let rect = Rect { x: from, y, width: (to - from).max(1), height: BAR };
+        let rect = Rect {
+            x: from,
+            y,
+            width: (to - from).max(1),
+            height: BAR,
+        };
         match span.what {
             State::Down => {
                 let middle = y + BAR / 2;
-                svg.route(&[(from, middle), (to, middle)], Paint::outlined(STOPPING).dashed(), None);
+                svg.route(
+                    &[(from, middle), (to, middle)],
+                    Paint::outlined(palette::STOPPING).dashed(),
+                    None,
+                );
             }
-            State::Waiting => svg.rect(rect, Paint::filled(WAITING)),
-            State::Running => svg.rect(rect, Paint::filled(RUNNING)),
-            State::Stopping => svg.rect(rect, Paint::filled(STOPPING)),
+            State::Waiting => svg.rect(rect, Paint::filled(palette::WAITING)),
+            State::Running => svg.rect(rect, Paint::filled(palette::RUNNING)),
+            State::Stopping => svg.rect(rect, Paint::filled(palette::STOPPING)),
         }
     }
     for mark in &lane.marks {
         let (sign, ink, ground) = sign(mark.what);
         let x = x_of(mark.at, length);
         let size = BAR + 4;
-        let rect = Rect { x: x - size / 2, y: y - 2, width: size, height: size };
+        let rect = Rect {
+            x: x - size / 2,
+            y: y - 2,
+            width: size,
+            height: size,
+        };
         let title = format!("{} at {}", words(mark.what), seconds(u64::from(mark.at)));
         svg.titled_rect(rect, Paint::outlined(ink).on(ground).round(size / 2), &title);
-        svg.text(x, y + BAR - 3, Font::new(11, ink).bold().anchored(Anchor::Middle), sign);
+        svg.text(
+            x,
+            y + BAR - 3,
+            Font::new(11, ink).bold().anchored(Anchor::Middle),
+            sign,
+        );
         if let End::Failed(Some(code)) = mark.what {
-            svg.text(x + size / 2 + 3, y + BAR - 3, Font::new(11, BAD).bold(), &code.to_string());
+            svg.text(
+                x + size / 2 + 3,
+                y + BAR - 3,
+                Font::new(11, palette::BAD).bold(),
+                &code.to_string(),
+            );
         }
     }
 }
@@ -128,9 +163,9 @@ fn bars(svg: &mut Svg, lane: &Lane, length: u32, y: i32) {
 fn sign(end: End) -> (&'static str, &'static str, &'static str) {
     match end {
         End::Succeeded => ("✓", palette::GOOD, palette::GOOD_GROUND),
-        End::Stopped => ("■", palette::SOFT_INK, "#eceff1"),
-        End::Disrupted => ("!", CAREFUL, "#ffe0b2"),
-        End::Failed(_) => ("×", BAD, BAD_GROUND),
+        End::Stopped => ("■", palette::SOFT_INK, palette::FAINT),
+        End::Disrupted => ("!", palette::CAREFUL, palette::CAREFUL_GROUND),
+        End::Failed(_) => ("×", palette::BAD, palette::BAD_GROUND),
     }
 }
 
@@ -146,17 +181,38 @@ fn words(end: End) -> &'static str {
 fn legend(svg: &mut Svg, y: i32) -> i32 {
     let mut x = MARGIN;
     let font = Font::new(12, palette::SOFT_INK);
-    for (text, fill) in [("waits to start", WAITING), ("runs", RUNNING), ("stopping", STOPPING)] {
-        svg.rect(Rect { x, y: y - 10, width: 18, height: 10 }, Paint::filled(fill));
+    for (text, fill) in [
+        ("waits to start", palette::WAITING),
+        ("runs", palette::RUNNING),
+        ("stopping", palette::STOPPING),
+    ] {
+        svg.rect(
+            Rect {
+                x,
+                y: y - 10,
+                width: 18,
+                height: 10,
+            },
+            Paint::filled(fill),
+        );
         svg.text(x + 24, y, font, text);
         x += 120;
     }
-    svg.route(&[(x, y - 5), (x + 18, y - 5)], Paint::outlined(STOPPING).dashed(), None);
+    svg.route(
+        &[(x, y - 5), (x + 18, y - 5)],
+        Paint::outlined(palette::STOPPING).dashed(),
+        None,
+    );
     svg.text(x + 24, y, font, "down, until it is created again");
     x += 230;
     for end in [End::Succeeded, End::Failed(None), End::Disrupted, End::Stopped] {
         let (sign, ink, ground) = sign(end);
-        let mark = Rect { x, y: y - 12, width: 16, height: 16 };
+        let mark = Rect {
+            x,
+            y: y - 12,
+            width: 16,
+            height: 16,
+        };
         svg.rect(mark, Paint::outlined(ink).on(ground).round(8));
         svg.text(x + 8, y, Font::new(11, ink).bold().anchored(Anchor::Middle), sign);
         svg.text(x + 22, y, font, words(end));
@@ -173,8 +229,8 @@ fn story(svg: &mut Svg, lines: &[Line], top: i32) -> i32 {
         let color = match line.tone {
             Tone::Plain => palette::INK,
             Tone::Good => palette::GOOD,
-            Tone::Bad => BAD,
-            Tone::Careful => CAREFUL,
+            Tone::Bad => palette::BAD,
+            Tone::Careful => palette::CAREFUL,
             Tone::Quiet => palette::SOFT_INK,
         };
         for part in wrap(&line.text, 140) {
@@ -183,7 +239,12 @@ fn story(svg: &mut Svg, lines: &[Line], top: i32) -> i32 {
         }
     }
     if let Some(more) = lines.len().checked_sub(MOST_LINES).filter(|more| *more > 0) {
-        svg.text(MARGIN + 76, y, Font::new(12, palette::SOFT_INK), &format!("… and {more} lines more"));
+        svg.text(
+            MARGIN + 76,
+            y,
+            Font::new(12, palette::SOFT_INK),
+            &format!("… and {more} lines more"),
+        );
         y += LINE;
     }
     y

@@ -16,12 +16,20 @@ const MOST_LANES: usize = 24;
 pub fn lanes(lanes: &[Lane], length: u32, columns: usize) -> String {
     let groups = alike(lanes);
     let labels: Vec<String> = groups.iter().map(|(tasks, _)| names(tasks)).collect();
-    let label = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    let label = labels
+        .iter()
+        .map(|label| label.chars().count())
+        .max()
+        .unwrap_or(0);
     let width = columns.saturating_sub(label + 2).max(20);
     let mut page = String::new();
     let _ = writeln!(page, "{:label$}  {QUIET}{}{QUIET:#}", "", scale(length, width));
     for (text, (_, lane)) in labels.iter().zip(&groups) {
-        let _ = writeln!(page, "{STRONG}{text:<label$}{STRONG:#}  {}", draw(lane, length, width));
+        let _ = writeln!(
+            page,
+            "{STRONG}{text:<label$}{STRONG:#}  {}",
+            draw(lane, length, width)
+        );
     }
     let _ = writeln!(
         page,
@@ -109,7 +117,11 @@ pub fn story(lines: &[Line]) -> String {
         let time = if last == Some(line.at) { "" } else { time };
         last = Some(line.at);
         let style = tone(line.tone);
-        let _ = writeln!(page, "{QUIET}{time:>width$}{QUIET:#}  {style}{}{style:#}", line.text);
+        let _ = writeln!(
+            page,
+            "{QUIET}{time:>width$}{QUIET:#}  {style}{}{style:#}",
+            line.text
+        );
     }
     page
 }
@@ -133,7 +145,9 @@ pub fn names(tasks: &[TaskId]) -> String {
     let mut at = 0;
     while at < sorted.len() {
         let mut end = at;
-        while sorted.get(end + 1).is_some_and(|next| next.role == sorted[at].role && next.index == sorted[end].index + 1)
+        while sorted
+            .get(end + 1)
+            .is_some_and(|next| next.role == sorted[at].role && next.index == sorted[end].index + 1)
         {
             end += 1;
         }
@@ -176,7 +190,10 @@ mod tests {
         let table = [
             (vec![task(0)], "worker-0"),
             (vec![task(1), task(0)], "worker-0, worker-1"),
-            (vec![task(0), task(1), task(2), task(5)], "worker-0 … worker-2, worker-5"),
+            (
+                vec![task(0), task(1), task(2), task(5)],
+                "worker-0 … worker-2, worker-5",
+            ),
             (vec![TaskId::new("ps", 0), task(1)], "ps-0, worker-1"),
         ];
         for (tasks, expected) in table {
@@ -186,7 +203,14 @@ mod tests {
 
     #[test]
     fn times_are_short() {
-        for (total, text) in [(0, "0s"), (60, "1m"), (75, "1m15s"), (3600, "1h"), (3661, "1h01m01s"), (5400, "1h30m")] {
+        for (total, text) in [
+            (0, "0s"),
+            (60, "1m"),
+            (75, "1m15s"),
+            (3600, "1h"),
+            (3661, "1h01m01s"),
+            (5400, "1h30m"),
+        ] {
             assert_eq!(seconds(total), text);
         }
     }

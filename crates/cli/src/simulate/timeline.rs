@@ -61,11 +61,16 @@ pub fn lanes(job: &Job, trace: &Trace) -> (Vec<Lane>, u32) {
     let mut lanes: BTreeMap<TaskId, Open> = BTreeMap::new();
     let mut order: Vec<TaskId> = job.tasks().collect();
     for entry in &trace.entries {
-        let Some(task) = subject(&entry.what) else { continue };
+        let Some(task) = subject(&entry.what) else {
+            continue;
+        };
         if !lanes.contains_key(task) && !order.contains(task) {
             order.push(task.clone());
         }
-        lanes.entry(task.clone()).or_default().follow(entry.at, &entry.what);
+        lanes
+            .entry(task.clone())
+            .or_default()
+            .follow(entry.at, &entry.what);
     }
     let close = |task: TaskId| {
         let open = lanes.remove(&task).unwrap_or_default();
@@ -115,9 +120,16 @@ impl Open {
                 self.turn(at, Some(State::Down));
             }
             Happened::Gone { .. } => {
-                let alive = matches!(self.now, Some((State::Waiting | State::Running | State::Stopping, _)));
+                let alive = matches!(
+                    self.now,
+                    Some((State::Waiting | State::Running | State::Stopping, _))
+                );
                 if alive {
-                    let what = if self.stopped_by_us { End::Stopped } else { End::Disrupted };
+                    let what = if self.stopped_by_us {
+                        End::Stopped
+                    } else {
+                        End::Disrupted
+                    };
                     self.marks.push(Mark { at, what });
                     self.turn(at, Some(State::Down));
                 }
@@ -149,6 +161,10 @@ impl Open {
         let next = self.now.filter(|(state, _)| *state != State::Down);
         self.now = next;
         self.turn(length, None);
-        Lane { task, spans: self.spans, marks: self.marks }
+        Lane {
+            task,
+            spans: self.spans,
+            marks: self.marks,
+        }
     }
 }

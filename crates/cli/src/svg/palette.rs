@@ -12,6 +12,22 @@ pub const LINE: &str = "#8a95a1";
 pub const GOOD: &str = "#1b7f4b";
 /// The ground of what decides success.
 pub const GOOD_GROUND: &str = "#dff3e7";
+/// Failure.
+pub const BAD: &str = "#c62828";
+/// The ground of what has failed.
+pub const BAD_GROUND: &str = "#f6caca";
+/// What needs attention, and what was disrupted.
+pub const CAREFUL: &str = "#b26a00";
+/// Its ground.
+pub const CAREFUL_GROUND: &str = "#ffe0b2";
+/// A task that runs.
+pub const RUNNING: &str = "#5b8def";
+/// A task that waits to start.
+pub const WAITING: &str = "#cfd8dc";
+/// A task on its way down.
+pub const STOPPING: &str = "#9fb6c8";
+/// Lines behind everything.
+pub const FAINT: &str = "#eceff1";
 /// The gang's outline.
 pub const GANG: &str = "#b45309";
 
