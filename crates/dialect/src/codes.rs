@@ -77,8 +77,8 @@ than its neighbours. The documents before it and after the next `---` are read a
 TooDeep = 7 Error "nested too deeply" "\
 Lists and maps may be nested 100 levels deep. A manifest needs about fifteen. Deeper text is damaged or hostile."
 TooManyNodes = 8 Error "too many values" "\
-A source may hold 1,000,000 values, each alias counted with everything it stands for, and aliases may stand for at most \
-16 MiB of text. A small file that reaches this has aliases of aliases. Write the values out, or split the file."
+A source may hold 1,000,000 values, each alias counted with everything it stands for, and 10,000 marks for aliases; \
+aliases may stand for at most 16 MiB of text. A small file that reaches this has aliases of aliases. Write the values out, or split the file."
 TooManyDocuments = 9 Error "too many documents" "\
 A source may hold 10,000 documents. Split it into several files of at most that many."
 DuplicateKey = 10 Error "the same key twice in one map" "\

@@ -26,6 +26,8 @@ pub const MOST_BYTES: usize = 16 << 20;
 pub const MOST_LEVELS: usize = 100;
 /// How many values a source may hold, each alias counted with everything it stands for.
 pub const MOST_NODES: usize = 1_000_000;
+/// How many values of a source may be marked for aliases (`&name`).
+pub const MOST_ANCHORS: usize = 10_000;
 /// How many documents a source may hold.
 pub const MOST_DOCUMENTS: usize = 10_000;
 

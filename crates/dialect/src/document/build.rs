@@ -3,15 +3,17 @@
 //! It is told what comes by the YAML and the JSON reader alike, and keeps its own stack, so that no input can make
 //! it recurse.
 
+mod alias;
+mod map;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Document, Entry, Kind, MOST_BYTES, MOST_DOCUMENTS, MOST_LEVELS, MOST_NODES, Map, Node, Source};
+use self::alias::{Anchored, Weight};
+use self::map::{Clash, KeyState, MapFrame, merge_sources};
+use super::{Document, Entry, Kind, MOST_DOCUMENTS, MOST_LEVELS, MOST_NODES, Node, Source};
 use crate::codes::Code;
 use crate::problem::{Place, Problem, Span, shown};
-
-/// From this many entries on, a map finds duplicates by hashing.
-const HASHED_FROM: usize = 12;
 
 /// The source cannot be read any further; the reason has been reported.
 pub(super) struct Stop;
@@ -35,21 +37,6 @@ pub(super) struct Mark {
     nodes: usize,
 }
 
-/// How much a value holds, so that an alias is charged what it stands for.
-#[derive(Clone, Copy, Default)]
-struct Weight {
-    nodes: usize,
-    bytes: usize,
-    levels: usize,
-}
-
-struct Anchored {
-    node: Node,
-    weight: Weight,
-    /// What it is as a key: `1e6` is another text as a key than as a value.
-    key: Option<Arc<str>>,
-}
-
 enum Shape {
     List(Vec<Node>),
     Map(MapFrame),
@@ -60,25 +47,6 @@ struct Frame {
     anchor: usize,
     span: Span,
     weight: Weight,
-}
-
-#[derive(Default)]
-struct MapFrame {
-    entries: Vec<Entry>,
-    /// For each entry, whether it came by a merge.
-    merged: Vec<bool>,
-    places: HashMap<Arc<str>, usize>,
-    key: KeyState,
-}
-
-#[derive(Default)]
-enum KeyState {
-    #[default]
-    Awaited,
-    Own(Arc<str>, Span),
-    Merge(Span),
-    /// The value that follows is dropped.
-    Broken,
 }
 
 /// Whether a value was written in place, or stands somewhere else.
@@ -99,6 +67,8 @@ pub(super) struct Builder<'s> {
     anchors: HashMap<usize, Anchored>,
     /// Of the whole source.
     nodes: usize,
+    /// How many values have been marked for aliases, of the whole source.
+    anchored: usize,
     /// Bytes of text that only exist through aliases, of the whole source.
     aliased: usize,
     /// Everything that was wrong so far.
@@ -115,6 +85,7 @@ impl<'s> Builder<'s> {
             root: None,
             anchors: HashMap::new(),
             nodes: 0,
+            anchored: 0,
             aliased: 0,
             problems: Vec::new(),
         }
@@ -230,20 +201,6 @@ impl<'s> Builder<'s> {
         path.to_string()
     }
 
-    /// Remembers a scalar for its aliases, which may use it as a value and as a key.
-    pub(super) fn anchor_scalar(
-        &mut self,
-        anchor: usize,
-        value: Option<Kind>,
-        key: Option<Arc<str>>,
-        span: Span,
-    ) {
-        let kind = value.unwrap_or(Kind::Null);
-        let weight = weight_of(&kind);
-        let node = Node { span, kind };
-        self.anchors.insert(anchor, Anchored { node, weight, key });
-    }
-
     pub(super) fn scalar(&mut self, found: Found, span: Span) -> Result<(), Stop> {
         self.count(1, span)?;
         let kind = match found {
@@ -262,7 +219,7 @@ impl<'s> Builder<'s> {
             }
             Found::Broken => Kind::Null,
         };
-        let weight = weight_of(&kind);
+        let weight = Weight::of(&kind);
         self.put(Node { span, kind }, weight, Written::Here);
         Ok(())
     }
@@ -309,11 +266,13 @@ impl<'s> Builder<'s> {
                 let last = items.last().map(|item| item.span.end);
                 (Kind::List(items.into()), last)
             }
-            Shape::Map(MapFrame { entries, .. }) => {
-                let last = entries
+            Shape::Map(map) => {
+                let map = map.into_map();
+                let last = map
+                    .entries()
                     .last()
                     .map(|entry| entry.value.span.end.max(entry.key_span.end));
-                (Kind::Map(Arc::new(Map::new(entries))), last)
+                (Kind::Map(Arc::new(map)), last)
             }
         };
         // A block has no closing bracket: it ends where its last value does.
@@ -341,33 +300,6 @@ impl<'s> Builder<'s> {
         self.put(node, weight, Written::Here);
     }
 
-    pub(super) fn alias(&mut self, anchor: usize, span: Span) -> Result<(), Stop> {
-        let Some(Anchored { node, weight, key }) = self.anchors.get(&anchor) else {
-            self.problem(
-                Code::BadAlias,
-                span,
-                "this alias stands for the value that contains it",
-            );
-            return self.scalar(Found::Broken, span);
-        };
-        let (node, weight, key) = (node.clone(), *weight, key.clone());
-        self.count(weight.nodes.max(1), span)?;
-        self.aliased = self.aliased.saturating_add(weight.bytes);
-        if self.aliased > MOST_BYTES {
-            let message = format!("aliases stand for more than {MOST_BYTES} bytes of text");
-            self.problem(Code::TooManyNodes, span, message);
-            return Err(Stop);
-        }
-        if self.frames.len() + weight.levels > MOST_LEVELS {
-            return Err(self.too_deep(span));
-        }
-        match key {
-            Some(key) if self.wants_key() => self.set_key(KeyState::Own(key, span)),
-            _ => self.put(node, weight, Written::ByAlias),
-        }
-        Ok(())
-    }
-
     fn too_deep(&mut self, span: Span) -> Stop {
         let message = format!("lists and maps are nested more than {MOST_LEVELS} levels deep");
         self.problem(Code::TooDeep, span, message);
@@ -387,11 +319,7 @@ impl<'s> Builder<'s> {
     }
 
     fn set_key(&mut self, state: KeyState) {
-        if let Some(Frame {
-            shape: Shape::Map(map),
-            ..
-        }) = self.frames.last_mut()
-        {
+        if let Some(map) = self.map() {
             map.key = state;
         }
     }
@@ -431,131 +359,57 @@ impl<'s> Builder<'s> {
     }
 
     fn own(&mut self, entry: Entry) {
-        let Some(Frame {
-            shape: Shape::Map(map),
-            ..
-        }) = self.frames.last_mut()
-        else {
-            return;
-        };
-        match map.find(&entry.key) {
-            None => map.push(entry, false),
-            Some(at) if map.merged[at] => map.replace(at, entry, false),
-            Some(at) => {
-                let first = map.entries[at].key_span;
-                let (key, second) = (shown(&entry.key), entry.key_span);
-                map.replace(at, entry, false);
-                let message = format!(
-                    "the key `{key}` is used twice, on lines {} and {}",
-                    first.line, second.line
-                );
-                self.problem_with(Code::DuplicateKey, second, message, |problem| {
-                    problem
-                        .label("again here")
-                        .related(first, "first here")
-                        .hint("remove one of the two")
-                });
-            }
-        }
+        let second = entry.key_span;
+        let clash = self.map().and_then(|map| map.own(entry));
+        let Some(Clash { key, first }) = clash else { return };
+        let (key, lines) = (
+            shown(&key),
+            format!("on lines {} and {}", first.line, second.line),
+        );
+        self.problem_with(
+            Code::DuplicateKey,
+            second,
+            format!("the key `{key}` is used twice, {lines}"),
+            |problem| {
+                problem
+                    .label("again here")
+                    .related(first, "first here")
+                    .hint("remove one of the two")
+            },
+        );
     }
 
-    fn merge(&mut self, node: &Node, at: Span, written: Written) {
-        let sources: Vec<&Node> = match &node.kind {
-            Kind::Map(_) => vec![node],
-            // The first of the list wins, so it is merged last.
-            Kind::List(items) if written == Written::Here => items.iter().rev().collect(),
-            _ => Vec::new(),
+    fn merge(&mut self, value: &Node, at: Span, written: Written) {
+        let Some(sources) = merge_sources(value, written == Written::Here) else {
+            let message = format!("`<<` merges maps, and this is {}", value.describe());
+            return self.problem_with(Code::BadMerge, at, message, |problem| {
+                problem
+                    .allowed("a map, or a list of maps")
+                    .hint("quote a key that is really called `<<`")
+            });
         };
-        if sources.is_empty()
-            && node
-                .as_list()
-                .is_none_or(|items| !items.is_empty() || written == Written::ByAlias)
-            || sources.iter().any(|source| source.as_map().is_none())
-        {
-            self.problem_with(
-                Code::BadMerge,
-                at,
-                format!("`<<` merges maps, and this is {}", node.describe()),
-                |problem| {
-                    problem
-                        .allowed("a map, or a list of maps")
-                        .hint("quote a key that is really called `<<`")
-                },
-            );
-            return;
-        }
-        let entries: Vec<Entry> = sources
-            .iter()
-            .filter_map(|source| source.as_map())
-            .flat_map(Map::entries)
-            .cloned()
-            .collect();
-        for entry in entries {
-            self.merge_entry(entry, at);
-        }
-    }
-
-    fn merge_entry(&mut self, entry: Entry, at: Span) {
-        let Some(Frame {
-            shape: Shape::Map(map),
-            ..
-        }) = self.frames.last_mut()
-        else {
-            return;
-        };
-        let Some(place) = map.find(&entry.key) else {
-            map.push(entry, true);
-            return;
-        };
-        let changed = !map.merged[place] && map.entries[place].value.kind != entry.value.kind;
-        let own = map.entries[place].key_span;
-        let key = Arc::clone(&entry.key);
-        map.replace(place, entry, true);
-        if changed {
+        let changed = self.map().map(|map| map.merge(&sources)).unwrap_or_default();
+        for Clash { key, first } in changed {
             let message = format!(
                 "the merged value of `{}` replaces the one written before it",
                 shown(&key)
             );
             self.problem_with(Code::MergedOverOwn, at, message, |problem| {
                 problem
-                    .related(own, "this value is lost")
+                    .related(first, "this value is lost")
                     .hint("put `<<` first in the map, so that its own keys win")
             });
         }
     }
-}
 
-fn weight_of(scalar: &Kind) -> Weight {
-    let bytes = if let Kind::Text(text) = scalar {
-        text.len()
-    } else {
-        0
-    };
-    Weight {
-        nodes: 1,
-        bytes,
-        levels: 0,
-    }
-}
-
-impl MapFrame {
-    fn find(&mut self, key: &str) -> Option<usize> {
-        if self.entries.len() < HASHED_FROM {
-            return self.entries.iter().position(|entry| &*entry.key == key);
+    /// The innermost map, if the innermost thing is one.
+    fn map(&mut self) -> Option<&mut MapFrame> {
+        match self.frames.last_mut() {
+            Some(Frame {
+                shape: Shape::Map(map),
+                ..
+            }) => Some(map),
+            _ => None,
         }
-        for (at, entry) in self.entries.iter().enumerate().skip(self.places.len()) {
-            self.places.insert(Arc::clone(&entry.key), at);
-        }
-        self.places.get(key).copied()
-    }
-
-    fn push(&mut self, entry: Entry, merged: bool) {
-        self.entries.push(entry);
-        self.merged.push(merged);
-    }
-
-    fn replace(&mut self, at: usize, entry: Entry, merged: bool) {
-        self.entries[at] = entry;
-        self.merged[at] = merged;
     }
 }

@@ -51,6 +51,9 @@ pub struct Entry {
     pub value: Node,
 }
 
+/// Up to this many entries, maps in different order are compared key by key.
+const SEARCHED: usize = 64;
+
 /// One step into a tree, for [`Node::at`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<'a> {
@@ -179,6 +182,31 @@ impl Node {
             Kind::Text(_) => "text",
             Kind::List(_) => "a list",
             Kind::Map(_) => "a map",
+        }
+    }
+
+    /// Whether it is the same value, wherever it is written. Large maps count as different if their order is.
+    #[must_use]
+    pub fn same_value(&self, other: &Self) -> bool {
+        match (&self.kind, &other.kind) {
+            (Kind::List(a), Kind::List(b)) => {
+                a.len() == b.len() && a.iter().zip(&**b).all(|(a, b)| a.same_value(b))
+            }
+            (Kind::Map(a), Kind::Map(b)) => {
+                let in_order = a.entries.iter().zip(&b.entries).all(|(a, b)| a.key == b.key);
+                let of = |key: &str, at: usize| {
+                    if in_order {
+                        Some(&b.entries[at].value)
+                    } else {
+                        b.get(key)
+                    }
+                };
+                let same = |(at, a): (usize, &Entry)| of(&a.key, at).is_some_and(|b| a.value.same_value(b));
+                a.entries.len() == b.entries.len()
+                    && (in_order || a.entries.len() <= SEARCHED)
+                    && a.entries.iter().enumerate().all(same)
+            }
+            (a, b) => a == b,
         }
     }
 

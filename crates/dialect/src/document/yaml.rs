@@ -113,6 +113,7 @@ impl Reader<'_, '_> {
                 self.builder.open_map(anchor, span)?;
             }
             Event::SequenceEnd | Event::MappingEnd => self.builder.close(span),
+            Event::Anchor(..) => self.builder.mark_anchor(span)?,
             Event::Alias(anchor) => self.builder.alias(anchor, span)?,
             Event::UnresolvedAlias(name) => {
                 let message = format!("nothing is marked `&{}` before this alias", shown(&name));
