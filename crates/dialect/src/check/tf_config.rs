@@ -140,3 +140,78 @@ fn quoted(text: &str) -> u64 {
 fn digits(number: u32) -> u64 {
     u64::from(number.checked_ilog10().unwrap_or(0)) + 1
 }
+
+#[cfg(test)]
+mod tests {
+    use trainyard_core::{Cluster, addresses};
+
+    use super::*;
+    use crate::document::Source;
+
+    /// A job with so many chiefs, parameter servers, workers and evaluators.
+    fn job(counts: [u32; 4], annotations: &str, more: &str) -> Job {
+        let names = ["Chief", "PS", "Worker", "Evaluator"];
+        let template = "template: {spec: {containers: [{name: tensorflow, image: i}]}}";
+        let roles: Vec<String> = names
+            .iter()
+            .zip(counts)
+            .filter(|(_, count)| *count > 0)
+            .map(|(name, count)| format!("{name}: {{replicas: {count}, {template}}}"))
+            .collect();
+        let text = format!(
+            "apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {{name: a-job, annotations: {{{annotations}}}}}\n\
+             spec: {{{more} tfReplicaSpecs: {{{}}}}}\n",
+            roles.join(", ")
+        );
+        let reading = crate::read(&Source::from_bytes("test.yaml", text.as_bytes()).unwrap());
+        reading.jobs().next().expect("a job").job.clone()
+    }
+
+    #[test]
+    fn the_computed_length_is_the_written_one() {
+        let forms = [
+            ("", ""),
+            ("trainyard.dev/addresses: per-replica", ""),
+            ("trainyard.dev/evaluator-in-cluster: 'true'", ""),
+            ("", "enableDynamicWorker: true,"),
+        ];
+        let counts = [
+            [0, 0, 1, 0],
+            [0, 0, 2, 0],
+            [1, 0, 1, 0],
+            [1, 1, 1, 1],
+            [0, 9, 10, 1],
+            [0, 10, 11, 0],
+            [1, 11, 99, 0],
+            [1, 0, 100, 1],
+            [0, 2, 101, 0],
+            [1, 100, 1001, 1],
+            [1, 101, 1500, 0],
+        ];
+        for (annotations, more) in forms {
+            for counts in counts {
+                let job = job(counts, annotations, more);
+                let written = Cluster::of(&job, &addresses(&job, None)).longest() as u64;
+                assert_eq!(longest(&job), written, "{counts:?} {annotations} {more}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_count_that_would_fit_fits_and_one_more_does_not() {
+        let text = std::fs::read(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../tests/fixtures/bad/tfjob/tf-config-too-long.yaml"
+        ));
+        let reading = crate::read(&Source::from_bytes("test.yaml", &text.unwrap()).unwrap());
+        let hint = reading.problems[0].hint.clone().unwrap();
+        let fits: u32 = hint.split(' ').next().unwrap().parse().unwrap();
+        let mut large = job([0, 100, 4, 0], "", "");
+        large.name = "recommender-embeddings".into();
+        for (replicas, expected) in [(fits, true), (fits + 1, false)] {
+            large.roles[1].replicas = replicas;
+            let written = Cluster::of(&large, &addresses(&large, None)).longest();
+            assert_eq!(written <= MOST_BYTES, expected, "{replicas}: {written}");
+        }
+    }
+}

@@ -160,7 +160,8 @@ mod tests {
     #[test]
     fn the_newest_is_last_and_running_and_restarting_exclude_each_other() {
         use Kind::{Created, Failed, Restarting, Running, Succeeded, Suspended};
-        let table: &[(&[(Kind, bool)], &[&str])] = &[
+        type Row = (&'static [(Kind, bool)], &'static [&'static str]);
+        let table: &[Row] = &[
             (&[(Created, true), (Running, true)], &["Created", "Running"]),
             (
                 &[(Created, true), (Running, true), (Restarting, true)],

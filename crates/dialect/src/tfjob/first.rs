@@ -135,7 +135,8 @@ fn named_chief(field: &Field<'_>, spec: &Spec<'_>) -> Option<Success> {
         Some(field) => roles::find_or_report(field.text()?, field)?,
         None => RoleKind::Master,
     };
-    if spec.replica(kind).is_none_or(|replica| index >= replica.replicas) {
+    let there = spec.replica(kind).is_some_and(|replica| index < replica.replicas);
+    if spec.complete && !there {
         let message = format!("the job has no `{}` {index}, which is to decide", spelt(kind));
         let problem = chief.problem(Code::DeciderMissing, message);
         let allowed: Vec<&str> = spec.replicas.iter().map(|replica| spelt(replica.kind)).collect();

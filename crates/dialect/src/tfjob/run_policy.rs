@@ -166,17 +166,17 @@ impl<'a> RunPolicy<'a> {
 
     /// `Replica`, `Job`, or roles: a list, or in an annotation their names with commas between.
     fn restart_scope(&mut self, field: &Field<'a>) -> Option<RestartScope> {
-        let words = [("Replica", RestartScope::Replica), ("Job", RestartScope::Job)];
-        if let Kind::Text(text) = &field.node.kind {
-            let names_roles = text.split(',').any(|word| roles::find(word.trim()).is_some());
-            if !names_roles {
-                return words.iter().find(|(word, _)| *word == &**text).map_or_else(
-                    || {
-                        unknown_scope(field, text);
-                        None
-                    },
-                    |(_, scope)| Some(scope.clone()),
-                );
+        match &field.node.kind {
+            Kind::Text(text) if &**text == "Replica" => return Some(RestartScope::Replica),
+            Kind::Text(text) if &**text == "Job" => return Some(RestartScope::Job),
+            Kind::Text(text) if !text.split(',').any(|word| roles::find(word.trim()).is_some()) => {
+                unknown_scope(field, text);
+                return None;
+            }
+            Kind::Text(_) | Kind::List(_) => {}
+            _ => {
+                field.wrong_type("`Replica`, `Job` or a list of roles");
+                return None;
             }
         }
         let named = named_roles(field);
