@@ -8,10 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trainyard_core::words::{self, RuleWords};
-use trainyard_core::{
-    Addresses, Cluster, InPlace, Job, Outcome, RoleKind, RoleName, Settled, TaskId, Test, Then, When,
-    addresses,
-};
+use trainyard_core::{Addresses, Cluster, InPlace, Job, RoleKind, RoleName, TaskId, addresses};
 use trainyard_dialect::{Dialect, ReadJob};
 
 pub use self::json::JsonPlan;
@@ -78,7 +75,7 @@ impl<'a> JobPlan<'a> {
                     .tasks()
                     .map(|id| TaskPlan {
                         address: book.0.get(&id).cloned(),
-                        decides: decides(job, &id),
+                        decides: words::decides(job, &id),
                         id,
                     })
                     .collect(),
@@ -137,19 +134,6 @@ fn notes(read: &ReadJob, said: Vec<String>) -> Vec<String> {
     }
     notes.extend(said);
     notes
-}
-
-/// Whether the first rule that completes the job needs this task to have exited 0.
-fn decides(job: &Job, task: &TaskId) -> bool {
-    let completing = job.rules.iter().find_map(|rule| match (&rule.when, &rule.then) {
-        (When::Count(counts), Then::Finish(Outcome::Succeeded)) => Some(counts),
-        _ => None,
-    });
-    completing.into_iter().flatten().any(|count| {
-        count.what == Settled::Succeeded
-            && !matches!(count.test, Test::Below(_))
-            && count.who.includes(&task.role, task.index)
-    })
 }
 
 fn times(ask: &BTreeMap<Arc<str>, i64>, count: u32) -> BTreeMap<Arc<str>, i64> {

@@ -20,7 +20,7 @@ mod units;
 pub use self::notes::{can_succeed, notes};
 pub use self::policies::{clean, gang, limits, start_order};
 pub use self::rules::{RuleWords, rules, then_words, when_words};
-pub use self::story::{story, success};
+pub use self::story::{decides, story, success};
 pub use self::units::{amount, ask, duration, times};
 
 /// How the manifest's own kind spells what a hint wants to name. The core knows no dialect, so this is handed in.

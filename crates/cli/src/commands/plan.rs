@@ -94,10 +94,7 @@ fn tf_config(typed: &str, jobs: &[&ReadJob]) -> Result<String, Failure> {
     };
     let cluster = Cluster::of(&read.job, &addresses(&read.job, None));
     cluster.tf_config(&id).ok_or_else(|| {
-        let message = format!(
-            "`{}` gets no TF_CONFIG: it runs alone, or the manifest makes its own",
-            id
-        );
+        let message = format!("`{id}` gets no TF_CONFIG: it runs alone, or the manifest makes its own");
         Failure::usage(message, None)
     })
 }

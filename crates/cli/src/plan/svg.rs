@@ -80,7 +80,11 @@ fn head(svg: &mut Svg, plan: &JobPlan<'_>, top: i32) -> i32 {
         1 => "1 task".to_owned(),
         size => format!("{size} tasks"),
     };
-    let total = format!("{tasks} · {}", words::ask(&plan.total).replace(", ", " · "));
+    let total = if plan.total.is_empty() {
+        tasks
+    } else {
+        format!("{tasks} · {}", words::ask(&plan.total).replace(", ", " · "))
+    };
     let total = shorten(&total, 14, true, room / 2);
     let beside = text_width(&total, 14, true) + GAP;
     let name = shorten(&job.name, 24, true, room - beside);

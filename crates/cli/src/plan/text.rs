@@ -88,11 +88,12 @@ impl Page {
             1 => "1 task".to_owned(),
             size => format!("{size} tasks"),
         };
-        let facts = format!(
-            "namespace {} · {tasks} · {}",
-            job.namespace,
+        let asked = if plan.total.is_empty() {
+            "asking for nothing".to_owned()
+        } else {
             words::ask(&plan.total)
-        );
+        };
+        let facts = format!("namespace {} · {tasks} · {asked}", job.namespace);
         self.paragraph(&facts, "", 0, Style::new());
         self.text.push('\n');
     }
@@ -160,9 +161,10 @@ impl Page {
             let words = format!("{} → {}", rule.when, rule.then);
             let style = if rule.never.is_some() { QUIET } else { Style::new() };
             let used = self.paragraph(&words, &number, number.len(), style);
-            let from = match rule.never {
-                Some(why) => format!("{}; never reached: {why}", rule.from),
-                None => rule.from.to_string(),
+            let from = match (rule.never, rule.rarely) {
+                (Some(why), _) => format!("{}; never reached: {why}", rule.from),
+                (None, Some(why)) => format!("{}; {why}", rule.from),
+                (None, None) => rule.from.to_string(),
             };
             self.beside(&from, used, number.len());
         }
@@ -195,7 +197,13 @@ fn rows(role: &RolePlan<'_>, partly: bool) -> Vec<(String, String)> {
     };
     let rows = match role.tasks.as_slice() {
         [first, second, .., last] if role.tasks.len() > LISTED => {
-            vec![row(first), row(second), ("…".into(), String::new()), row(last)]
+            let between = if partly { "  …" } else { "…" };
+            vec![
+                row(first),
+                row(second),
+                (between.into(), String::new()),
+                row(last),
+            ]
         }
         all => all.iter().map(row).collect(),
     };

@@ -78,6 +78,9 @@ pub struct Answers {
     pub cases: Vec<Case>,
     /// Whether the rule at each position can ever be the one that answers.
     pub reached: Vec<bool>,
+    /// The same where the node starts the program again before anybody is asked: then only a pod that fails as a
+    /// whole is answered.
+    pub reached_rarely: Vec<bool>,
 }
 
 impl Answers {
@@ -88,10 +91,14 @@ impl Answers {
             .iter()
             .map(|rule| !matches!(rule.when, When::Ended { .. }))
             .collect();
+        let mut reached_rarely = vec![false; job.rules.len()];
         let mut cases = Vec::with_capacity(kins.len() * classes.len());
         for kin in &kins {
             for (class, meant) in classes.iter().enumerate() {
                 let answer = if left_to_the_node(job, kin, *meant) {
+                    if meant.is_failure() {
+                        answer(job, kin, *meant, &mut reached_rarely);
+                    }
                     in_place(job)
                 } else {
                     answer(job, kin, *meant, &mut reached)
@@ -104,6 +111,7 @@ impl Answers {
             classes,
             cases,
             reached,
+            reached_rarely,
         }
     }
 

@@ -7,12 +7,40 @@ use crate::rule::{Count, Down, How, Settled, Test, Who};
 
 /// All counts of a rule: `every task has ended and ps-0 has not exited 0`.
 pub fn counts(job: &Job, counts: &[Count]) -> String {
-    let words: Vec<String> = counts.iter().map(|one| count(job, one)).collect();
+    let words: Vec<String> = essential(job, counts)
+        .into_iter()
+        .map(|one| count(job, one))
+        .collect();
     if words.is_empty() {
         // A rule without any condition is true from the start.
         return "the job has started".into();
     }
     join(&words, "and")
+}
+
+/// The counts that say something: where all have succeeded, all have ended.
+pub fn essential<'a>(job: &Job, counts: &'a [Count]) -> Vec<&'a Count> {
+    let succeeds_wholly = |count: &Count| count.what == Settled::Succeeded && is_whole(job, count);
+    let idle = |count: &Count| {
+        let wider = |other: &Count| other.who.role.is_none() || other.who == count.who;
+        let covered = counts.iter().any(|other| succeeds_wholly(other) && wider(other));
+        count.what == Settled::Ended && !matches!(count.test, Test::Below(_)) && covered
+    };
+    counts.iter().filter(|count| !idle(count)).collect()
+}
+
+/// Whether a count needs every task it looks at.
+pub fn is_whole(job: &Job, count: &Count) -> bool {
+    needs(job, count) == how_many(job, &count.who)
+}
+
+/// How many tasks a count needs.
+pub fn needs(job: &Job, count: &Count) -> u64 {
+    match count.test {
+        Test::All => how_many(job, &count.who).max(1),
+        Test::AtLeast(least) => least.into(),
+        Test::Below(_) => 0,
+    }
 }
 
 fn count(job: &Job, count: &Count) -> String {
@@ -54,12 +82,6 @@ fn the_one(job: &Job, who: &Who) -> String {
 /// Ways of ending, as verbs for one task: `is evicted, preempted or deleted`.
 pub fn ways(how: &[How]) -> Vec<String> {
     let has = |wanted: How| how.contains(&wanted);
-    let mut words = Vec::new();
-    match (has(How::Disrupted), has(How::Vanished)) {
-        (true, _) => words.push("is evicted, preempted or deleted".into()),
-        (false, true) => words.push("disappears unseen".into()),
-        (false, false) => {}
-    }
     let codes: Vec<(i32, i32)> = how
         .iter()
         .filter_map(|how| match *how {
@@ -67,7 +89,7 @@ pub fn ways(how: &[How]) -> Vec<String> {
             _ => None,
         })
         .collect();
-    words.extend(code_ways(&codes));
+    let mut words = code_ways(&codes);
     if has(How::NotStarted) {
         words.push("cannot be started".into());
     }
@@ -77,7 +99,17 @@ pub fn ways(how: &[How]) -> Vec<String> {
     if has(How::Succeeded) {
         words.push("exits 0".into());
     }
+    words.extend(gone(has(How::Disrupted), has(How::Vanished)));
     words
+}
+
+/// Ends that came from outside. They are said last: theirs is a list of its own.
+pub fn gone(disrupted: bool, vanished: bool) -> Option<String> {
+    match (disrupted, vanished) {
+        (true, _) => Some("is evicted, preempted or deleted".into()),
+        (false, true) => Some("disappears unseen".into()),
+        (false, false) => None,
+    }
 }
 
 /// Exit codes as verbs: those above 127 are signals when all of them are meant.

@@ -42,16 +42,19 @@ pub fn groups(answers: &Answers) -> Vec<Group> {
     groups
 }
 
-fn rank(answers: &Answers, group: &Group) -> u8 {
-    let fails = group
+/// What comes from outside first, then single codes, then failures of every kind; what goes on before what ends.
+fn rank(answers: &Answers, group: &Group) -> (u8, u8) {
+    let of = |class: &usize| answers.classes[*class];
+    let fails = group.classes.iter().any(|class| of(class).is_failure());
+    let widely = group
         .classes
         .iter()
-        .any(|class| answers.classes[*class].is_failure());
-    match group.answer.act {
-        Act::Again { .. } | Act::InPlace if !fails => 0,
-        Act::Again { .. } | Act::InPlace => 1,
-        Act::Hold => 2,
-        Act::End(_) => 3,
-        Act::Keep => 4,
-    }
+        .any(|class| of(class).is_failure() && of(class).codes.is_none());
+    let act = match group.answer.act {
+        Act::Again { .. } | Act::InPlace => 0,
+        Act::Hold => 1,
+        Act::End(_) => 2,
+        Act::Keep => 3,
+    };
+    (u8::from(fails) + u8::from(widely), act)
 }

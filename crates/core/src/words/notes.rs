@@ -2,7 +2,8 @@
 
 use super::Vocabulary;
 use super::answers::{Act, Answers};
-use super::story::{needs, success_rules};
+use super::conditions::needs;
+use super::story::success_rules;
 use crate::job::{InPlace, Job, RoleKind};
 use crate::rule::{Count, Rule, Scope, Settled, Then, When};
 

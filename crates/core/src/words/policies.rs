@@ -1,8 +1,11 @@
 //! What is no rule: budgets and times, clean-up, start order, the gang.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use super::subjects::{join, kind_of, peopled, whole_job};
 use super::units::{ask, duration};
-use crate::job::{Clean, Gang, GangScheduler, InPlace, Job, Role};
+use crate::job::{Clean, Gang, GangScheduler, InPlace, Job, Role, RoleName};
 use crate::rule::{Then, When, Who};
 
 /// Budgets and time limits, one sentence each.
@@ -114,7 +117,7 @@ pub fn start_order(job: &Job, role: &Role) -> Option<String> {
     ))
 }
 
-fn noun(job: &Job, name: &crate::RoleName) -> String {
+fn noun(job: &Job, name: &RoleName) -> String {
     kind_of(job, &Who::role(name)).1
 }
 
@@ -123,16 +126,15 @@ fn noun(job: &Job, name: &crate::RoleName) -> String {
 pub fn gang(job: &Job) -> Vec<String> {
     let Some(gang) = &job.gang else { return Vec::new() };
     let mut words = vec![placed(job, gang)];
-    if !gang.per_role.is_empty() {
-        let parts: Vec<String> = gang
-            .per_role
-            .iter()
-            .map(|(name, least)| format!("{least} of {name}"))
-            .collect();
-        words.push(format!("At least {}.", join(&parts, "and")));
-    }
-    if !gang.resources.is_empty() {
-        words.push(format!("Together they ask for {}.", ask(&gang.resources)));
+    words.extend(least_of_each(job, gang));
+    let asked: BTreeMap<Arc<str>, i64> = gang
+        .resources
+        .iter()
+        .filter(|(name, _)| !is_quota(name))
+        .map(|(name, milli)| (name.clone(), *milli))
+        .collect();
+    if !asked.is_empty() {
+        words.push(format!("Together they ask for {}.", ask(&asked)));
     }
     let queue = gang.queue.as_ref().map(|queue| format!("queue `{queue}`"));
     let priority = gang
@@ -156,6 +158,30 @@ pub fn gang(job: &Job) -> Vec<String> {
         words.push("A rule answers when the scheduler loses part of it.".into());
     }
     words
+}
+
+/// So many of each role, where that says more than how many there must be in all.
+fn least_of_each(job: &Job, gang: &Gang) -> Option<String> {
+    let whole =
+        |(name, least): (&RoleName, &u32)| job.role(name).is_some_and(|(_, role)| role.replicas == *least);
+    let says_nothing = gang.per_role.iter().all(whole) && u64::from(gang.members) == job.size();
+    if says_nothing || gang.per_role.len() == 1 && gang.per_role.values().eq([&gang.members]) {
+        return None;
+    }
+    let parts: Vec<String> = gang
+        .per_role
+        .iter()
+        .map(|(name, least)| format!("{least} of {name}"))
+        .collect();
+    (!parts.is_empty()).then(|| format!("At least {}.", join(&parts, "and")))
+}
+
+/// Names by which quotas count the same thing once more.
+fn is_quota(resource: &str) -> bool {
+    resource == "pods"
+        || ["requests.", "limits.", "count/"]
+            .iter()
+            .any(|prefix| resource.starts_with(prefix))
 }
 
 fn placed(job: &Job, gang: &Gang) -> String {

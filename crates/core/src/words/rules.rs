@@ -24,17 +24,25 @@ pub struct RuleWords {
     /// Why it can never be the one that answers, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub never: Option<&'static str>,
+    /// Why it is seldom the one that answers, if so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rarely: Option<&'static str>,
 }
 
 /// Every rule of a job in words, in order.
 #[must_use]
 pub fn rules(job: &Job) -> Vec<RuleWords> {
-    let reached = Answers::of(job).reached;
-    let words = |(position, rule): (usize, &Rule)| RuleWords {
-        when: when_words(job, rule),
-        then: then_words(job, &rule.then),
-        from: rule.from.clone(),
-        never: (!reached[position]).then(|| why_never(job, position)),
+    let answers = Answers::of(job);
+    let words = |(position, rule): (usize, &Rule)| {
+        let (often, seldom) = (answers.reached[position], answers.reached_rarely[position]);
+        RuleWords {
+            when: when_words(job, rule),
+            then: then_words(job, &rule.then),
+            from: rule.from.clone(),
+            never: (!often && !seldom).then(|| why_never(job, position)),
+            rarely: (!often && seldom)
+                .then_some("only if the whole pod fails; the node restarts the program"),
+        }
     };
     job.rules.iter().enumerate().map(words).collect()
 }
@@ -114,6 +122,6 @@ fn why_never(job: &Job, position: usize) -> &'static str {
     if unlimited_before && job.limits.restarts.is_none() {
         "restarts have no limit"
     } else {
-        "a rule before it answers, or the node does"
+        "a rule before it answers"
     }
 }

@@ -2,11 +2,11 @@
 
 use super::Vocabulary;
 use super::answers::Answers;
-use super::conditions::counts;
+use super::conditions::{counts, essential, is_whole};
 use super::rules::when_words;
 use super::subjects::how_many;
 use super::telling::tell;
-use crate::job::{Clean, Job};
+use crate::job::{Clean, Job, TaskId};
 use crate::memory::Outcome;
 use crate::rule::{Count, Rule, Settled, Test, Then, When};
 
@@ -38,14 +38,19 @@ pub fn success(job: &Job) -> String {
     format!("Succeeds when {}", ways.join(", or when "))
 }
 
-/// The rules that complete the job, without those that an earlier one covers.
+/// The rules that complete the job, without those that an earlier one covers or ends the job before.
 pub fn success_rules(job: &Job) -> Vec<&Rule> {
     let mut kept: Vec<&Rule> = Vec::new();
-    for rule in &job.rules {
+    for (position, rule) in job.rules.iter().enumerate() {
         if rule.then != Then::Finish(Outcome::Succeeded) {
             continue;
         }
-        if !kept.iter().any(|earlier| implies(job, rule, earlier)) {
+        let ends = |earlier: &Rule| matches!(earlier.then, Then::Finish(_) | Then::Abort);
+        let before = &job.rules[..position];
+        if !before
+            .iter()
+            .any(|earlier| ends(earlier) && implies(job, rule, earlier))
+        {
             kept.push(rule);
         }
     }
@@ -54,7 +59,7 @@ pub fn success_rules(job: &Job) -> Vec<&Rule> {
 
 fn when_it_succeeds(job: &Job, rule: &Rule) -> String {
     match &rule.when {
-        When::Count(list) => match (list.as_slice(), counts(job, list)) {
+        When::Count(list) => match (essential(job, list).as_slice(), counts(job, list)) {
             ([count], words) if how_many(job, &count.who) == 1 => words.replace(" has exited 0", " exits 0"),
             (_, words) => words,
         },
@@ -69,7 +74,7 @@ fn implies(job: &Job, rule: &Rule, earlier: &Rule) -> bool {
     };
     let covered = |wanted: &Count| {
         ours.iter().any(|count| {
-            let all = needs(job, count) == how_many(job, &count.who);
+            let all = is_whole(job, count);
             let wider = count.who.role.is_none() || count.who.role == wanted.who.role;
             let every_index = count.who.index.is_none() || count.who == wanted.who;
             let enough = count.what == Settled::Succeeded || wanted.what == Settled::Ended;
@@ -79,13 +84,17 @@ fn implies(job: &Job, rule: &Rule, earlier: &Rule) -> bool {
     theirs.iter().all(covered)
 }
 
-/// How many tasks a count needs.
-pub fn needs(job: &Job, count: &Count) -> u64 {
-    match count.test {
-        Test::All => how_many(job, &count.who).max(1),
-        Test::AtLeast(least) => least.into(),
-        Test::Below(_) => 0,
-    }
+/// Whether the job's success needs this task to have exited 0, or counts it.
+#[must_use]
+pub fn decides(job: &Job, task: &TaskId) -> bool {
+    let rules = success_rules(job);
+    let Some(When::Count(counts)) = rules.first().map(|rule| &rule.when) else {
+        return false;
+    };
+    counts.iter().any(|count| {
+        let counted = count.what == Settled::Succeeded && !matches!(count.test, Test::Below(_));
+        counted && count.who.includes(&task.role, task.index)
+    })
 }
 
 /// What happens to the others when the job has succeeded.
@@ -95,8 +104,8 @@ fn then_stopped(job: &Job) -> String {
         return String::new();
     };
     let deciding = match &rule.when {
-        When::Count(counts) => match counts.as_slice() {
-            [count] if needs(job, count) == how_many(job, &count.who) => Some(&count.who),
+        When::Count(counts) => match essential(job, counts).as_slice() {
+            [count] if is_whole(job, count) => Some(&count.who),
             _ => None,
         },
         _ => None,

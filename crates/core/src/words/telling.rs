@@ -3,9 +3,11 @@
 //! Ends with the same answer are told together: what is started again and at what price, what fails the job, what is
 //! left as it is. The order is that of a reader's questions, not of the rules.
 
+use std::fmt::Write as _;
+
 use super::Vocabulary;
 use super::answers::{Act, Answer, Answers};
-use super::conditions::{code_ways, merged};
+use super::conditions::{code_ways, gone, merged};
 use super::groups::{Group, groups};
 use super::rules::{ends, then_words, when_words};
 use super::subjects::{any_task, join, nouns, one_of, only_role, peopled, sentence, whole_job, with_article};
@@ -13,7 +15,7 @@ use super::units::{duration, ordinal, times};
 use crate::exit::Ending;
 use crate::job::{Job, RoleKind};
 use crate::memory::Outcome;
-use crate::rule::{Count, Scope, Settled, Test, Then, When, Who};
+use crate::rule::{Count, Rule, Scope, Settled, Test, Then, When, Who};
 
 /// What is answered to every kind of end, and what else ends or restarts the job.
 pub fn tell(job: &Job, answers: &Answers, vocabulary: &Vocabulary) -> Vec<String> {
@@ -125,11 +127,6 @@ impl Told<'_> {
             .collect();
         let has = |ending: Ending| classes.iter().any(|class| class.ending == ending);
         let mut words = Vec::new();
-        if has(Ending::Disrupted) {
-            words.push("is evicted, preempted or deleted".to_owned());
-        } else if has(Ending::Vanished) {
-            words.push("disappears unseen".into());
-        }
         match failures {
             Failures::None => {}
             Failures::All => words.push("fails".into()),
@@ -148,6 +145,7 @@ impl Told<'_> {
         if has(Ending::Succeeded) {
             words.push("exits 0".into());
         }
+        words.extend(gone(has(Ending::Disrupted), has(Ending::Vanished)));
         if words.is_empty() {
             words.push("ends without an exit code".into());
         }
@@ -362,35 +360,55 @@ impl Told<'_> {
 
     /// Rules that look at no single end.
     fn levels(&mut self) {
-        let failing = Then::Finish(Outcome::Failed);
-        let all_ended = |count: &Count| {
-            count.who == Who::any() && count.what == Settled::Ended && count.test == Test::All
-        };
         let mut at_the_end = false;
+        let mut unpaid: Option<&Rule> = None;
         for rule in &self.job.rules {
-            match &rule.when {
-                When::Ended { .. } => {}
-                When::Count(_) if rule.then == Then::Finish(Outcome::Succeeded) => {}
-                When::Count(counts) if rule.then == failing && counts.iter().any(all_ended) => {
-                    at_the_end = true;
-                }
-                _ => {
-                    let (when, then) = (when_words(self.job, rule), then_words(self.job, &rule.then));
-                    self.sentences.push(format!("If {when}, {then}."));
-                }
+            let fails_at_the_end = matches!(&rule.when, When::Count(counts) if counts.iter().any(all_ended))
+                && rule.then == Then::Finish(Outcome::Failed);
+            at_the_end |= fails_at_the_end;
+            let told = matches!(rule.when, When::Ended { .. })
+                || rule.then == Then::Finish(Outcome::Succeeded)
+                || fails_at_the_end;
+            if told {
+                continue;
             }
+            let then = then_words(self.job, &rule.then);
+            match unpaid.take() {
+                // The same once more: what follows when the restart before it cannot be paid for.
+                Some(before) if (&before.when, before.held) == (&rule.when, rule.held) => {
+                    if let (Some(last), true) =
+                        (self.sentences.last_mut(), self.job.limits.restarts.is_some())
+                    {
+                        last.truncate(last.trim_end_matches('.').len());
+                        // Writing to a String cannot fail.
+                        let _ = write!(last, "; without one {then}.");
+                    }
+                }
+                _ => self
+                    .sentences
+                    .push(format!("If {}, {then}.", when_words(self.job, rule))),
+            }
+            unpaid = matches!(rule.then, Then::Restart { paid: true, .. }).then_some(rule);
         }
-        let keeps = |answer: &Answer| answer.act == Act::Keep || answer.broke == Some(Act::Keep);
-        let kept = self
-            .answers
-            .cases
-            .iter()
-            .any(|case| self.answers.classes[case.class].is_failure() && keeps(&case.answer));
-        if at_the_end && kept && self.job.size() > 1 {
+        if at_the_end && self.keeps_failures() && self.job.size() > 1 {
             self.sentences
                 .push("If every task has ended and it has not succeeded, the job fails.".into());
         }
     }
+
+    fn keeps_failures(&self) -> bool {
+        let keeps = |answer: &Answer| answer.act == Act::Keep || answer.broke == Some(Act::Keep);
+        let mut failures = self
+            .answers
+            .cases
+            .iter()
+            .filter(|case| self.answers.classes[case.class].is_failure());
+        failures.any(|case| keeps(&case.answer))
+    }
+}
+
+fn all_ended(count: &Count) -> bool {
+    count.who == Who::any() && count.what == Settled::Ended && count.test == Test::All
 }
 
 /// `A task that fails is …`, or `If worker-0 fails, it is …`.

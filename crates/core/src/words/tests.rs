@@ -259,7 +259,7 @@ fn rules_are_listed_as_they_stand() {
             "a task exits 0 → it stays ended",
             "every task has ended and ps-0 has not exited 0 → the job fails",
             "every task has ended and fewer than 2 workers have exited 0 → the job fails",
-            "every task has ended and every task has exited 0 → the job succeeds",
+            "every task has exited 0 → the job succeeds",
             "every task has ended → the job fails",
         ]
     );
@@ -348,6 +348,8 @@ fn restarts_in_place_are_told_as_such() {
         limits(&job)[0],
         "6 restarts, shared by all 7 tasks; restarts in place count."
     );
+    let rarely: Vec<bool> = rules(&job).iter().map(|rule| rule.rarely.is_some()).collect();
+    assert_eq!(rarely, [false, false, true, true, true, false, false]);
 }
 
 #[test]
@@ -429,10 +431,15 @@ fn limits_clean_up_order_and_gang_are_said() {
         scheduler: GangScheduler::Volcano,
         existing: None,
         members: 7,
-        per_role: [(RoleName::new("ps"), 2)].into(),
+        per_role: [(RoleName::new("ps"), 2), (RoleName::new("worker"), 1)].into(),
         queue: Some("research".into()),
         priority: Some("high".into()),
-        resources: [("cpu".into(), 7000)].into(),
+        resources: [
+            ("cpu".into(), 7000),
+            ("requests.cpu".into(), 7000),
+            ("pods".into(), 7000),
+        ]
+        .into(),
         timeout: Some(60),
         hold: true,
     });
@@ -450,7 +457,7 @@ fn limits_clean_up_order_and_gang_are_said() {
         gang(&job),
         [
             "All 7 tasks are placed together by Volcano.",
-            "At least 2 of ps.",
+            "At least 2 of ps and 1 of worker.",
             "Together they ask for 7 CPU.",
             "Queue `research`, priority `high`.",
             "Some are held at most 1 min while the others wait for room.",
@@ -482,6 +489,63 @@ fn an_end_that_is_answered_later_says_how_much_later() {
         story(&job, &TFJOB)[2],
         "If a worker fails and 30 s have passed, it is started again each time, after 10 s, 20 s, … at most 6 min, \
          without limit."
+    );
+}
+
+#[test]
+fn a_success_that_an_earlier_rule_prevents_is_not_promised() {
+    let mut job = volcano();
+    job.rules.insert(
+        0,
+        count(
+            named("worker"),
+            Settled::Succeeded,
+            Test::All,
+            Then::Finish(Outcome::Terminated),
+        ),
+    );
+    assert_eq!(success(&job), "Nothing makes it succeed");
+    assert!(!can_succeed(&job));
+    assert!(!super::decides(&job, &crate::TaskId::new("worker", 0)));
+    assert!(super::decides(&volcano(), &crate::TaskId::new("worker", 1)));
+    assert!(!super::decides(&volcano(), &crate::TaskId::new("ps", 0)));
+}
+
+#[test]
+fn single_codes_are_told_before_every_other_failure() {
+    let mut job = volcano();
+    let codes = [
+        ends(Who::any(), &[How::Codes(2, 2)], Then::Finish(Outcome::Terminated)),
+        ends(
+            Who::any(),
+            &[How::Failed, How::Disrupted],
+            again(Scope::Job, true),
+        ),
+    ];
+    job.rules.splice(1..4, codes);
+    assert_eq!(
+        story(&job, &TFJOB)[1..],
+        [
+            "If a task exits 2, the job is terminated.",
+            "If a task fails otherwise or is evicted, preempted or deleted, all 3 tasks are stopped and started again, \
+             after 10 s, 20 s, … at most 6 min, at most twice; the third time it stays ended.",
+            "If every task has ended and it has not succeeded, the job fails.",
+        ]
+    );
+}
+
+#[test]
+fn a_level_without_a_restart_left_is_told_in_one_sentence() {
+    let mut job = volcano();
+    job.rules.insert(0, rule(When::GangBroken, FAIL));
+    job.rules
+        .insert(0, rule(When::GangBroken, again(Scope::Job, true)));
+    let told = "If the scheduler has lost part of the gang, all tasks are started again together, for one of the \
+                restarts left; without one the job fails.";
+    assert!(
+        story(&job, &TFJOB).contains(&told.to_owned()),
+        "{:#?}",
+        story(&job, &TFJOB)
     );
 }
 

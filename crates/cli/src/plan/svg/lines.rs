@@ -20,27 +20,24 @@ pub fn draw(svg: &mut Svg, cards: &[Card<'_>], left: i32) {
     let worker = with(&[RoleKind::Worker]);
     let servers = with(&[RoleKind::Ps]);
     let evaluator = with(&[RoleKind::Evaluator]);
-    match servers {
-        Some(servers) => {
-            if let Some(worker) = worker {
-                down(svg, worker.rect, servers.rect, "variables");
-            }
-            match (leader, worker) {
-                (Some(leader), Some(worker)) => {
-                    down(svg, leader.rect, worker.rect, "steps");
-                    around(svg, leader.rect, servers.rect, left, "variables");
-                }
-                (Some(leader), None) => down(svg, leader.rect, servers.rect, "variables"),
-                (None, _) => {}
-            }
+    if let Some(servers) = servers {
+        if let Some(worker) = worker {
+            down(svg, worker.rect, servers.rect, "variables");
         }
-        None => {
-            if let (Some(leader), Some(worker)) = (leader, worker) {
-                down(svg, leader.rect, worker.rect, "gradients");
+        match (leader, worker) {
+            (Some(leader), Some(worker)) => {
+                down(svg, leader.rect, worker.rect, "steps");
+                around(svg, leader.rect, servers.rect, left, "variables");
             }
-            if let Some(worker) = worker.filter(|card| card.role.replicas > 1) {
-                among(svg, worker.rect, "gradients");
-            }
+            (Some(leader), None) => down(svg, leader.rect, servers.rect, "variables"),
+            (None, _) => {}
+        }
+    } else {
+        if let (Some(leader), Some(worker)) = (leader, worker) {
+            down(svg, leader.rect, worker.rect, "gradients");
+        }
+        if let Some(worker) = worker.filter(|card| card.role.replicas > 1) {
+            among(svg, worker.rect, "gradients");
         }
     }
     if let (Some(evaluator), Some(source)) = (evaluator, leader.or(worker)) {

@@ -1,0 +1,180 @@
+//! `trainyard check`.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::run::{folder, manifest, root, run, run_with};
+
+fn bad(name: &str) -> String {
+    format!("tests/fixtures/bad/{name}")
+}
+
+#[test]
+fn a_good_file_says_so_and_prints_nothing() {
+    let ran = run(&["check", "examples/tfjob/parameter-server.yaml"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("", Some(0)));
+    assert_eq!(ran.err, "1 file, 1 job: no problems\n");
+}
+
+#[test]
+fn problems_are_shown_with_place_snippet_and_help() {
+    for name in [
+        "tfjob/misspelt-fields.yaml",
+        "tfjob/several-problems-in-several-documents.yaml",
+        "tfjob/wrong-types.yaml",
+        "other/duplicate-keys.yaml",
+        "other/unclosed-quote.yaml",
+        "other/not-utf-8.yaml",
+        "other/nul-in-the-text.yaml",
+        "other/broken-json.json",
+        "volcano/conflicting-policies.yaml",
+    ] {
+        insta::assert_snapshot!(name, run(&["check", &bad(name)]).shown());
+    }
+}
+
+#[test]
+fn the_same_problems_are_there_for_programs() {
+    let ran = run(&["check", "-o", "json", &bad("tfjob/misspelt-fields.yaml")]);
+    insta::assert_snapshot!("misspelt fields as json", ran.shown());
+}
+
+#[test]
+fn every_example_and_every_fixture_is_judged_as_its_folder_says() {
+    for (name, codes) in [
+        ("examples", [Some(0)]),
+        ("tests/fixtures/ok", [Some(0)]),
+        ("tests/fixtures/bad", [Some(1)]),
+    ] {
+        for folder in fs::read_dir(root().join(name)).expect("a folder") {
+            let path = folder.expect("an entry").path();
+            if !path.is_dir() {
+                continue;
+            }
+            let path = path.to_str().expect("a path");
+            let ran = run(&["check", "-o", "json", path]);
+            assert!(codes.contains(&ran.code), "{path}: {:?} {}", ran.code, ran.err);
+            for file in ran.json()["files"].as_array().expect("files") {
+                let errors = file["problems"]
+                    .as_array()
+                    .expect("problems")
+                    .iter()
+                    .any(|problem| problem["severity"] == "error");
+                assert_eq!(errors, codes == [Some(1)], "{}", file["file"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn warnings_fail_only_when_they_are_denied() {
+    let file = "tests/fixtures/ok/tfjob/ps-nobody-stops.yaml";
+    let ran = run(&["check", file]);
+    assert_eq!(
+        (ran.code, ran.err.as_str()),
+        (Some(0), "1 file, 1 job: 1 warning\n")
+    );
+    assert_eq!(run(&["check", file, "--deny-warnings"]).code, Some(1));
+}
+
+#[test]
+fn standard_input_is_read_once() {
+    let ran = run_with(&["check", "-", "-"], &manifest("x", 1));
+    assert_eq!(
+        (ran.code, ran.err.as_str()),
+        (Some(0), "1 file, 1 job: no problems\n")
+    );
+    let ran = run_with(&["check", "-"], "kind: TFJob\napiVersion: kubeflow.org/v1\n");
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.out.contains(" --> -:1:"), "{}", ran.out);
+}
+
+#[test]
+fn folders_are_searched_in_the_order_of_names_and_hidden_ones_are_not() {
+    let folder = folder("folders");
+    for (name, text) in [
+        ("b.yaml", manifest("b", 1)),
+        ("a.yml", manifest("a", 1)),
+        ("deep/er/c.json", "{}".into()),
+        ("deep/notes.txt", "not: [a manifest".into()),
+        (".git/x.yaml", "not: [a manifest".into()),
+    ] {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder can be made");
+        fs::write(path, text).expect("a file can be written");
+    }
+    // A link that leads back must not be followed for ever.
+    symlink(&folder, folder.join("deep/loop")).expect("a link can be made");
+    let ran = run(&["check", "-o", "json", folder.to_str().expect("a path")]);
+    let names: Vec<String> = ran.json()["files"]
+        .as_array()
+        .expect("files")
+        .iter()
+        .map(|file| {
+            file["file"]
+                .as_str()
+                .expect("a name")
+                .rsplit('/')
+                .next()
+                .expect("a name")
+                .to_owned()
+        })
+        .collect();
+    assert_eq!(names, ["a.yml", "b.yaml", "c.json"]);
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_the_others_are_still_checked() {
+    let folder = folder("unreadable");
+    fs::create_dir(folder.join("empty")).expect("a folder can be made");
+    symlink("nowhere", folder.join("dangling.yaml")).expect("a link can be made");
+    fs::write(folder.join("good.yaml"), manifest("good", 1)).expect("a file can be written");
+    let path = folder.to_str().expect("a path");
+    let (empty, missing) = (format!("{path}/empty"), format!("{path}/missing.yaml"));
+    let ran = run(&["check", path, &empty, &missing, &bad("tfjob/no-name.yaml")]);
+    assert_eq!(ran.code, Some(2));
+    insta::assert_snapshot!("unreadable", ran.shown().replace(path, "FOLDER"));
+}
+
+#[test]
+fn a_thousand_files_are_told_in_order() {
+    let folder = folder("thousand");
+    for number in 0..1000 {
+        let text = match number % 100 {
+            7 => manifest("x", 1).replace("Worker", "Wroker"),
+            _ => manifest(&format!("job-{number}"), 2),
+        };
+        fs::write(folder.join(format!("{number:04}.yaml")), text).expect("a file can be written");
+    }
+    let path = folder.to_str().expect("a path");
+    let ran = run(&["check", path]);
+    assert_eq!(ran.code, Some(1));
+    let places: Vec<&str> = ran
+        .out
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("--> "))
+        .filter_map(|place| place.rsplit('/').next())
+        .collect();
+    let mut sorted = places.clone();
+    sorted.sort_unstable();
+    assert_eq!(places, sorted);
+    assert!(ran.err.starts_with("1000 files, 990 good jobs: "), "{}", ran.err);
+    assert_eq!(run(&["check", path]).out, ran.out);
+}
+
+#[test]
+fn text_that_a_terminal_would_obey_is_shown_not_sent() {
+    let hostile =
+        "apiVersion: kubeflow.org/v1\nkind: \"TF\\e[31mJob\\u202e\"\nmetadata: {name: \"a\\u0007\"}\n";
+    for arguments in [["check", "-"], ["plan", "-"]] {
+        let ran = run_with(&arguments, hostile);
+        for text in [&ran.out, &ran.err] {
+            assert!(
+                !text
+                    .chars()
+                    .any(|character| character != '\n' && character.is_control()),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What all commands share: help, colour, pipes, disks, exit codes.
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use crate::run::{Ran, folder, full_disk, manifest, program, root, run, run_with};
+
+const GOOD: &str = "examples/tfjob/parameter-server.yaml";
+const BAD: &str = "tests/fixtures/bad/tfjob/misspelt-fields.yaml";
+
+#[test]
+fn help_teaches_by_example() {
+    let pages: [&[&str]; 6] = [
+        &["--help"],
+        &["check", "--help"],
+        &["plan", "--help"],
+        &["explain", "--help"],
+        &["completions", "--help"],
+        &["-h"],
+    ];
+    for page in pages {
+        let ran = run(page);
+        insta::assert_snapshot!(format!("help {}", page.join(" ")), ran.shown());
+    }
+}
+
+#[test]
+fn the_version_is_the_packages() {
+    let ran = run(&["--version"]);
+    assert_eq!(
+        (ran.out.as_str(), ran.code),
+        (concat!("trainyard ", env!("CARGO_PKG_VERSION"), "\n"), Some(0))
+    );
+}
+
+#[test]
+fn wrong_usage_exits_2_and_says_what_is_right() {
+    let cases: [&[&str]; 8] = [
+        &[],
+        &["chek", GOOD],
+        &["check"],
+        &["plan", GOOD, "--no-such-flag"],
+        &["plan", GOOD, "-o", "yaml"],
+        &["plan", GOOD, "--tf-config", "worker-1", "-o", "json"],
+        &["explain", "TY0O6"],
+        &["completions", "tcsh"],
+    ];
+    let mut shown = String::new();
+    for typed in cases {
+        let ran = run(typed);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{typed:?}");
+        shown += &format!("$ trainyard {}\n{}\n", typed.join(" "), ran.err);
+    }
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn codes_are_explained() {
+    insta::assert_snapshot!("explain one", run(&["explain", "ty48"]).shown());
+    let all = run(&["explain"]);
+    assert_eq!(all.code, Some(0));
+    assert!(all.out.lines().count() > 60 && all.out.starts_with("TY001  error"));
+}
+
+#[test]
+fn completions_are_made_for_every_shell() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ran = run(&["completions", shell]);
+        assert_eq!(ran.code, Some(0));
+        assert!(ran.out.contains("tf-config"), "{shell}");
+    }
+}
+
+#[test]
+fn colour_is_used_when_asked_for_and_never_in_a_pipe() {
+    let escape = '\u{1b}';
+    for typed in [["check", BAD], ["plan", GOOD], ["explain", "TY001"]] {
+        let plain = run(&typed);
+        assert!(
+            !plain.out.contains(escape) && !plain.err.contains(escape),
+            "{typed:?}"
+        );
+        let coloured = run(&[&typed[..], &["--color", "always"]].concat());
+        assert!(coloured.out.contains(escape), "{typed:?}");
+        let forced: Ran = program(&typed)
+            .env("CLICOLOR_FORCE", "1")
+            .env("NO_COLOR", "1")
+            .output()
+            .expect("the program runs")
+            .into();
+        assert!(!forced.out.contains(escape), "NO_COLOR wins: {typed:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let big = folder("reader").join("big.yaml");
+    std::fs::write(&big, manifest("wide", 2500)).expect("a file can be written");
+    let big = big.to_str().expect("a path");
+    for arguments in [
+        ["plan", big, "-o", "json"],
+        ["plan", big, "--svg", "-"],
+        ["check", big, "-o", "json"],
+    ] {
+        let mut child = program(&arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let mut first = [0; 1];
+        let mut out = child.stdout.take().expect("a pipe");
+        out.read_exact(&mut first).expect("one byte comes out");
+        drop(out);
+        let ran: Ran = child.wait_with_output().expect("the program ends").into();
+        assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
+        assert!(!ran.err.contains("panicked"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_no_panic() {
+    for typed in [&["plan", GOOD][..], &["check", BAD], &["explain"], &["--help"]] {
+        let ran: Ran = program(typed)
+            .stdout(full_disk())
+            .stderr(Stdio::piped())
+            .output()
+            .expect("the program runs")
+            .into();
+        assert_eq!(ran.code, Some(2), "{typed:?}");
+        assert!(!ran.err.contains("panicked"), "{}", ran.err);
+    }
+    let ran: Ran = program(&["plan", GOOD])
+        .stdout(full_disk())
+        .output()
+        .expect("the program runs")
+        .into();
+    assert_eq!(
+        ran.err,
+        "error: cannot write to standard output: No space left on device (os error 28)\n"
+    );
+    // Nobody can be told that talk cannot be heard; what was asked for is done all the same.
+    let quiet: Ran = program(&["check", BAD])
+        .stderr(full_disk())
+        .stdout(Stdio::piped())
+        .output()
+        .expect("the program runs")
+        .into();
+    assert_eq!((quiet.code, quiet.out.is_empty()), (Some(1), false));
+}
+
+#[test]
+fn closed_streams_are_no_panic() {
+    for redirection in [">&-", "2>&-", "<&-", ">&- 2>&- <&-"] {
+        let script = format!("exec \"$0\" check {GOOD} {redirection}");
+        let output = Command::new("sh")
+            .args(["-c", &script, env!("CARGO_BIN_EXE_trainyard")])
+            .current_dir(root())
+            .output()
+            .expect("a shell runs");
+        assert_eq!(output.status.code(), Some(0), "{redirection}");
+    }
+    // Standard input that is closed or empty holds no job.
+    assert_eq!(run_with(&["check", "-"], "").code, Some(0));
+}
