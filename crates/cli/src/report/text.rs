@@ -24,7 +24,9 @@ pub fn render(problem: &Problem, text: Option<&str>, columns: usize) -> String {
     if !problem.place.path.is_empty() {
         group = group.element(Level::NOTE.message(format!("at `{}`", problem.place.path)));
     }
-    if let Some(allowed) = &problem.allowed {
+    // Some messages say what they expect; once is enough.
+    let said = |allowed: &&String| problem.message.contains(allowed.as_str());
+    if let Some(allowed) = problem.allowed.as_ref().filter(|allowed| !said(allowed)) {
         group = group.element(Level::NOTE.message(format!("allowed: {allowed}")));
     }
     if let Some(hint) = &problem.hint {

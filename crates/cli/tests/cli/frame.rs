@@ -1,5 +1,6 @@
 //! What all commands share: help, colour, pipes, disks, exit codes.
 
+use std::fmt::Write as _;
 use std::io::Read;
 use std::process::{Command, Stdio};
 
@@ -49,7 +50,7 @@ fn wrong_usage_exits_2_and_says_what_is_right() {
     for typed in cases {
         let ran = run(typed);
         assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{typed:?}");
-        shown += &format!("$ trainyard {}\n{}\n", typed.join(" "), ran.err);
+        writeln!(shown, "$ trainyard {}\n{}", typed.join(" "), ran.err).expect("a string takes it");
     }
     insta::assert_snapshot!(shown);
 }

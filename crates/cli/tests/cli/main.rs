@@ -1,5 +1,7 @@
 //! The program as users meet it: real files in, standard output, standard error and exit code out.
 
+#![expect(clippy::expect_used, reason = "a test that cannot go on says why and stops")]
+
 mod check;
 mod frame;
 mod plan;
