@@ -128,7 +128,6 @@ pub fn step(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) 
     // 1. What is known.
     let mut turn = Turn::begin(job, memory, observed, now);
     remember::count_in_place(&mut turn);
-    remember::mark_born(&mut turn);
     // 2. Decide: only memory changes, and killing means moving a stamp.
     if !observed.deleting {
         // After a verdict too: an order that changes nothing any more must still be answered.
@@ -143,6 +142,7 @@ pub fn step(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) 
             deadline::check(&mut turn);
         }
     }
+    remember::mark_born(&mut turn);
     // 3. Act: nothing is decided any more.
     if !observed.deleting {
         let wanted = startup::wanted(&mut turn);

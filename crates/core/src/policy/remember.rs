@@ -105,7 +105,8 @@ fn first_failure_in_place(turn: &Turn) -> Option<Failure> {
         .min_by_key(|failure| failure.exit.at)
 }
 
-/// Notes for each role that all of its tasks have been seen in this epoch.
+/// Notes for each role that all of its tasks have been seen in this epoch. Looked at after everything has been decided:
+/// a task that was only ever seen to have gone counts from the moment its end is answered, and not a step later.
 pub fn mark_born(turn: &mut Turn) {
     for (position, role) in turn.job.roles.iter().enumerate() {
         let known = turn.memory.roles.get(&role.name);
@@ -135,7 +136,7 @@ pub fn has_vanished(turn: &Turn, role: usize, index: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::policy::testing::{Bench, ended, running, worker};
-    use crate::{Event, Exit, Memory, Oddity, Stamp, Time, Why};
+    use crate::{Event, Exit, Memory, Oddity, Seen, Stamp, Time, Why};
 
     #[test]
     fn memory_of_another_job_is_not_believed() {
@@ -201,6 +202,18 @@ mod tests {
             step.memory.first_failure.map(|failure| failure.exit.code),
             Some(Some(1))
         );
+    }
+
+    #[test]
+    fn a_task_that_was_only_seen_to_have_gone_was_born_by_the_step_that_answers_it() {
+        let bench = Bench::workers(2).all_workers();
+        let mut gone = ended(worker(0), Stamp::default(), 0, 5);
+        gone.state = Seen::Gone(gone.exit().cloned());
+        let seen = [gone, running(worker(1), Stamp::default())];
+        let step = bench.step(&seen, 9);
+        assert_eq!(step.memory.roles[&worker(0).role].born, 2);
+        let again = bench.step_with(Some(&step.memory), &seen, 9);
+        assert_eq!(again.memory, step.memory);
     }
 
     #[test]
