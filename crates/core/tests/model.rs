@@ -5,6 +5,7 @@
 //! two writes, and tasks start, end, are drained, lost and collected at any moment. `-- --nocapture` shows how many
 //! states that makes.
 
+#[cfg(test)]
 mod model {
     pub mod environment;
     pub mod jobs;
@@ -17,7 +18,6 @@ mod model {
 
 use std::collections::BTreeSet;
 use std::thread::available_parallelism;
-use std::time::Instant;
 
 use model::machine::Machine;
 use model::operator::Decide;
@@ -25,8 +25,8 @@ use model::{jobs, mutants};
 use stateright::{Checker, Expectation, HasDiscoveries, Model};
 
 /// Explores everything. A model that has become much smaller than it was checks less than it seems to.
+#[cfg(test)]
 fn explore(name: &str, machine: Machine, at_least: usize) {
-    let began = Instant::now();
     let threads = available_parallelism().map_or(1, usize::from);
     let checker = machine
         .checker()
@@ -36,10 +36,9 @@ fn explore(name: &str, machine: Machine, at_least: usize) {
         .join();
     let states = checker.unique_state_count();
     println!(
-        "{name}: {states} states, {} transitions, up to {} deep, {:.1} s",
+        "{name}: {states} states, {} transitions, up to {} deep",
         checker.state_count(),
-        checker.max_depth(),
-        began.elapsed().as_secs_f32()
+        checker.max_depth()
     );
     let found = checker.discoveries();
     for property in checker.model().properties() {
@@ -66,11 +65,11 @@ fn a_chief_a_worker_and_a_parameter_server_with_disruptions() {
 
 #[test]
 fn a_chief_a_worker_and_a_parameter_server_suspended_and_resumed() {
-    let machine = Machine {
-        toggles: 2,
-        ..jobs::chief_worker_ps()
-    };
-    explore("chief, worker, ps; suspended once", machine, 1_000_000);
+    let mut machine = jobs::chief_worker_ps();
+    machine.toggles = 2;
+    // The parameter server serves until it is stopped: otherwise there are three times as many states.
+    machine.exits[1] = &[];
+    explore("chief, worker, ps; suspended once", machine, 500_000);
 }
 
 #[test]
@@ -133,6 +132,11 @@ fn a_write_of_a_deposed_leader_that_arrives_late() {
 #[ignore = "takes minutes and some gigabytes; for changes of step"]
 fn more_of_everything() {
     let machine = Machine {
+        toggles: 2,
+        ..jobs::chief_worker_ps()
+    };
+    explore("chief, worker, ps that dies; suspended once", machine, 2_000_000);
+    let machine = Machine {
         mischief: 2,
         ..jobs::volcano(2)
     };
@@ -152,6 +156,7 @@ fn more_of_everything() {
 }
 
 /// The property must be among those that the mutant breaks.
+#[cfg(test)]
 fn is_caught(machine: &Machine, mutant: Decide, property: &'static str) {
     let machine = Machine {
         decide: mutant,

@@ -37,7 +37,7 @@ pub fn changes(model: &Machine, state: &State, found: &mut Vec<Change>) {
         match (pod.life, pod.stopping.is_some()) {
             (Life::Waiting, false) => found.push(Change::Start(slot)),
             (Life::Running, false) => {
-                found.extend(model.exits[at].iter().map(|&code| Change::Exit(slot, code)))
+                found.extend(model.exits[at].iter().map(|&code| Change::Exit(slot, code)));
             }
             (Life::Running, true) => found.push(Change::Obey(slot)),
             (Life::Waiting | Life::Ended(_), true) if removable => found.push(Change::Leave(slot)),
@@ -106,7 +106,7 @@ fn live(state: &mut State, slot: u8, change: impl FnOnce(&mut Pod, u8)) {
 
 fn end(model: &Machine, state: &mut State, slot: u8, code: u8, asked: bool) {
     live(state, slot, |pod, at| {
-        pod.life = Life::Ended(End { code, asked, at })
+        pod.life = Life::Ended(End { code, asked, at });
     });
     model.note_end(state, slot);
 }

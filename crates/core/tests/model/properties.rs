@@ -165,7 +165,8 @@ pub fn judge_step(model: &Machine, state: &mut State, observed: &Observed, now: 
     judge_verdict(model, state, before, step);
     judge_charges(model, state, before, step);
     judge_answers(model, state, step);
-    let stamp = |memory: Option<&Memory>, task| memory.map_or(Stamp::default(), |memory| memory.stamp(task));
+    let stamp =
+        |memory: Option<&Memory>, task| memory.map_or_else(Stamp::default, |memory| memory.stamp(task));
     if model
         .tasks
         .iter()
