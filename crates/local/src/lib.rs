@@ -19,6 +19,7 @@
 //! | [`logs`] | from a program's output to its log file and to the reporter |
 //! | [`ports`] | free ports that nobody else takes |
 //! | [`isolate`] | a network of its own |
+//! | [`switch`] | a network for each task, joined by a switch, where a manifest needs it |
 //! | [`stage`] | our own program started by ourselves: the command line asks here first |
 
 pub mod environment;
@@ -30,6 +31,7 @@ pub mod log_index;
 pub mod logs;
 pub mod mounts;
 pub mod namespace;
+mod netlink;
 pub mod outer;
 pub mod ports;
 pub mod probe;
@@ -41,6 +43,7 @@ pub mod stage;
 mod start;
 mod stopping;
 pub mod strays;
+pub mod switch;
 mod wait;
 
 // What a job's manifest asks of this machine.

@@ -176,6 +176,7 @@ fn hand_down_rights() -> Result<(), WallError> {
         CapabilitySet::DAC_OVERRIDE,
         CapabilitySet::CHOWN,
         CapabilitySet::FOWNER,
+        CapabilitySet::NET_ADMIN,
     ];
     let refused = "hand down the namespace's rights";
     let mut sets = capabilities(None).map_err(step(refused))?;

@@ -20,6 +20,7 @@ use crate::mounts::Tree;
 use crate::namespace::Walls;
 use crate::program::Part;
 use crate::stopping::Stopping;
+use crate::switch::Switch;
 
 /// A task's thread does not go deep.
 const STACK: usize = 256 * 1024;
@@ -58,6 +59,8 @@ pub struct SpawnContext {
     pub missing_mounts: MissingMounts,
     /// Where mount points are made.
     pub tree: Tree,
+    /// The networks of tasks that have one each.
+    pub switch: Option<Switch>,
     /// Gets every program's output.
     pub sink: Arc<dyn LogSink>,
     /// Gets every task's events.
@@ -129,6 +132,12 @@ fn live(launch: &Launch, context: &SpawnContext, stopping: &Stopping) {
         stopping,
     };
     let mut ending = Ending { voice, told: false };
+    // Before any other thread of the task is started: they inherit the network.
+    if let Some(Err(error)) = context.switch.as_ref().map(|switch| switch.enter(&launch.task)) {
+        let why = format!("{error}: {}", error.source);
+        ending.tell(&launch.main, Ended::NotStarted(why), false);
+        return;
+    }
     for program in &launch.init {
         let ended = voice.initialise(program);
         if !ended.is_success() {

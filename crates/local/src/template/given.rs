@@ -3,7 +3,7 @@
 //!
 //! | variable | value | when |
 //! |---|---|---|
-//! | `TRAINYARD_TASK` | `worker-1` | always |
+//! | `TRAINYARD_TASK` | the task and which life of it: `worker-1.0.2` | always |
 //! | `TRAINYARD_ROLE` | the task's type as in `TF_CONFIG`: `worker` | always |
 //! | `TRAINYARD_INDEX` | its number within the role: `1` | always |
 //! | `TRAINYARD_CHIEF_HOSTS`, `TRAINYARD_PS_HOSTS`, `TRAINYARD_WORKER_HOSTS` | `host:port` of each, with commas; empty if there are none | always |
@@ -24,17 +24,18 @@ use trainyard_core::{AddressBook, Job, RoleKind, TaskId, task_name};
 
 use super::machine::Machine;
 use super::variables::{Variables, bytes};
+use crate::strays::TASK_MARK;
 
 /// Lower-case variables that gRPC takes a proxy from.
 const PROXIES: &[&str] = &["grpc_proxy", "https_proxy", "http_proxy"];
 
 /// The variables that come before the template's own, which may refer to them.
-pub(super) fn before(job: &Job, book: &AddressBook, task: &TaskId) -> Variables {
+pub(super) fn before(job: &Job, book: &AddressBook, task: &TaskId, life: &str) -> Variables {
     let mut variables = Variables::default();
     let kind = job
         .role(&task.role)
         .map_or(&*task.role.0, |(_, role)| &*role.tf_type);
-    variables.set("TRAINYARD_TASK", task.to_string());
+    variables.set(TASK_MARK, life);
     variables.set("TRAINYARD_ROLE", kind);
     variables.set("TRAINYARD_INDEX", task.index.to_string());
     let hosts: [(&str, &[RoleKind]); 3] = [

@@ -129,7 +129,7 @@ fn launch(setting: &Setting, task: &Task, in_place: u32, report: &Report<'_>) ->
     };
     ignored::pod(&json, report);
     let life = setting.life(&task.id, task.stamp);
-    let mut builder = program::Builder::new(setting, task, &pod, &json, &life);
+    let mut builder = program::Builder::new(setting, task, in_place, &pod, &json, &life);
     let mut init = Vec::new();
     let mut beside = Vec::new();
     for (position, container) in pod.init_containers().iter().enumerate() {

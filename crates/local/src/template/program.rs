@@ -17,7 +17,7 @@ use super::volumes::{Shelf, Volumes};
 use super::{Setting, given, ignored, joined, quantity};
 use crate::gpus::RESOURCES;
 use crate::images::{Entrypoint, StandIn};
-use crate::launch::{Mount, Program};
+use crate::launch::{Mount, Program, life_name};
 
 /// Where every program finds the names of machines.
 const HOSTS: &str = "/etc/hosts";
@@ -29,6 +29,8 @@ pub(super) struct Builder<'a> {
     pod: &'a Pod,
     json: &'a Value,
     life: &'a Path,
+    /// The name of this life.
+    name: String,
     /// How many of the task's GPUs have been given to a container.
     gpus_given: usize,
     make: Vec<Make>,
@@ -36,7 +38,14 @@ pub(super) struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    pub fn new(setting: &'a Setting, task: &'a Task, pod: &'a Pod, json: &'a Value, life: &'a Path) -> Self {
+    pub fn new(
+        setting: &'a Setting,
+        task: &'a Task,
+        in_place: u32,
+        pod: &'a Pod,
+        json: &'a Value,
+        life: &'a Path,
+    ) -> Self {
         let mut make = Vec::new();
         let text = setting.network.hosts(&setting.job, pod, &setting.machine.hosts);
         let hosts = text.map(|text| {
@@ -58,6 +67,7 @@ impl<'a> Builder<'a> {
             pod,
             json,
             life,
+            name: life_name(&task.id, task.stamp, in_place),
             gpus_given: 0,
             make,
             hosts,
@@ -80,7 +90,7 @@ impl<'a> Builder<'a> {
         ignored::container(json, report);
         let sources = self.sources();
         let image = self.image(container, report);
-        let mut variables = given::before(&setting.job, &setting.book, &self.task.id);
+        let mut variables = given::before(&setting.job, &setting.book, &self.task.id, &self.name);
         for (name, value) in image.into_iter().flat_map(|image| &image.env) {
             variables.set(name, value.as_str());
         }
