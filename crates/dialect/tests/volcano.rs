@@ -5,5 +5,8 @@ mod rules;
 #[path = "volcano/states.rs"]
 mod states;
 
+#[path = "volcano/pods.rs"]
+mod pods;
+
 mod notation;
 mod world;
