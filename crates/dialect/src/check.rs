@@ -29,6 +29,8 @@ pub(crate) struct Places<'a> {
     pub clean: Option<Field<'a>>,
     /// What the dialect calls the clean-up policy.
     pub clean_name: &'static str,
+    /// What it calls stopping whatever still runs.
+    pub clean_better: &'static str,
 }
 
 /// Checks everything that can be said about any job.
@@ -94,5 +96,5 @@ fn check_servers(job: &Job, places: &Places<'_>) {
     let problem = Problem::new(Code::ServersNeverStop, place, message);
     field
         .problems
-        .report(problem.hint(format!("set `{name}: Running`")));
+        .report(problem.hint(format!("set `{name}: {}`", places.clean_better)));
 }

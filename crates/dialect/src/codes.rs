@@ -272,6 +272,15 @@ Tasks of one job are usually placed together, so their templates name the same g
 place them apart."
 
 // ---- TY120–TY139: TensorFlowTrainingJob ------------------------------------------------------------------------
+T9kSwitches = 120 Error "two switches that disagree" "\
+The switch of debug mode and of pause is called `enabled`; an old page of the manual called it `enable`. Both are given here, \
+and they say different things. Keep `enabled`."
+T9kModeRole = 121 Error "a setting for a role that the job does not have" "\
+`runMode.debug.replicaSpecs` and `runMode.pause.resumeSpecs` change the pods of roles that `spec.replicaSpecs` has, each role \
+once. Remove the entry, or mend its `type`."
+T9kFileset = 122 Error "not the address of a set of files" "\
+`trainingLogFilesets` takes addresses of files in a volume claim, `t9k://pvc/<claim>/<path>`, or in a bucket, \
+`t9k://minio/<secret>/<bucket>/<path>`."
 
 // ---- TY140–TY159: Volcano's Job --------------------------------------------------------------------------------
 VolcanoNoTasks = 140 Error "a Volcano job without tasks" "\

@@ -31,6 +31,7 @@ pub mod quantity;
 pub mod read;
 pub mod scalar;
 pub mod status;
+mod t9k;
 mod tfjob;
 mod volcano;
 

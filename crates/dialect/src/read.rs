@@ -13,13 +13,17 @@ use crate::document::{Document, Node, Source, parse};
 use crate::fields::Field;
 use crate::manifest::{Dialect, Item, Object, OtherObject, ReadJob, Reading};
 use crate::problem::{FieldPath, Problem, Problems, Span, tidy};
-use crate::{tfjob, volcano};
+use crate::{t9k, tfjob, volcano};
 
 /// Reads one object of a dialect; what is wrong with it goes to the object's problems.
 type Reader = fn(&Object<'_>) -> Option<ReadJob>;
 
 /// The dialects, each with its reader.
-const DIALECTS: &[(Dialect, Reader)] = &[(Dialect::TfJob, tfjob::read), (Dialect::Volcano, volcano::read)];
+const DIALECTS: &[(Dialect, Reader)] = &[
+    (Dialect::TfJob, tfjob::read),
+    (Dialect::TensorFlowTrainingJob, t9k::read),
+    (Dialect::Volcano, volcano::read),
+];
 
 /// Reads everything in a source. Whatever is wrong with one object, the others are read.
 #[must_use]

@@ -7,13 +7,13 @@
 //!
 //! What differs between versions is where a field stands; after [`spec::Spec`] nothing asks for the version.
 
-mod annotations;
+pub(crate) mod annotations;
 mod first;
 mod gang;
-mod roles;
+pub(crate) mod roles;
 mod rules;
-mod run_policy;
-mod spec;
+pub(crate) mod run_policy;
+pub(crate) mod spec;
 
 use trainyard_core::{Addresses, After, Clean, ClusterForm, InPlace, Job, Limits, Role, RoleKind, RoleName};
 
@@ -28,9 +28,9 @@ use crate::manifest::{Dialect, Metadata, Object, ReadJob};
 pub(crate) use self::roles::spelt;
 
 /// The container that is the task.
-const MAIN_CONTAINER: &str = "tensorflow";
+pub(crate) const MAIN_CONTAINER: &str = "tensorflow";
 /// The port TensorFlow listens on, where the template does not say another.
-const PORT: u16 = 2222;
+pub(crate) const PORT: u16 = 2222;
 /// The name of that port in the template.
 const PORT_NAME: &str = "tfjob-port";
 /// Jobs that name one of these in `managedBy` are ours to run.
@@ -120,7 +120,7 @@ fn role(replica: &Replica<'_>, spec: &Spec<'_>) -> Role {
 }
 
 /// Whom a role waits for: the role named before it in `startOrder`; roles that are not named wait for the last one.
-fn after(kind: RoleKind, spec: &Spec<'_>) -> Option<After> {
+pub(crate) fn after(kind: RoleKind, spec: &Spec<'_>) -> Option<After> {
     let order = &spec.run.start_order;
     let mine = order
         .iter()
@@ -168,7 +168,7 @@ fn cluster(spec: &Spec<'_>, wishes: &Wishes<'_>) -> ClusterForm {
 }
 
 /// Where problems of the compiled job are shown.
-fn places<'a>(metadata: &Metadata<'a>, spec: &Spec<'a>) -> Places<'a> {
+pub(crate) fn places<'a>(metadata: &Metadata<'a>, spec: &Spec<'a>) -> Places<'a> {
     Places {
         name: metadata.place.clone(),
         generate_name: metadata.generate_name,
@@ -179,5 +179,6 @@ fn places<'a>(metadata: &Metadata<'a>, spec: &Spec<'a>) -> Places<'a> {
             .collect(),
         clean: spec.run.clean_at.clone(),
         clean_name: "cleanPodPolicy",
+        clean_better: "Running",
     }
 }

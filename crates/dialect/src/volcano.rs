@@ -40,6 +40,7 @@ pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
     let mut root = object.root.fields()?;
     let metadata = Metadata::read(&object.root, &mut root);
     metadata.check_our_annotations(&[EVALUATOR_IN_CLUSTER]);
+    check::name(&metadata);
     root.skip(&["apiVersion", "kind", "status"]);
     let spec = root.require("spec").and_then(|field| field.fields());
     root.finish();
@@ -178,6 +179,7 @@ fn places<'a>(metadata: &Metadata<'a>, spec: &Spec<'a>) -> Places<'a> {
         roles: spec.tasks.iter().map(|task| task.place.clone()).collect(),
         clean: None,
         clean_name: "",
+        clean_better: "",
     }
 }
 

@@ -23,7 +23,7 @@ use trainyard_dialect::{Item, Reading, read};
 const ONLY_WARNED_OF: &[&str] = &["gang-larger-than-the-job.yaml"];
 
 /// The folders of the dialects that are read.
-const FOLDERS: &str = "{tfjob,volcano,other}/*.*";
+const FOLDERS: &str = "{tfjob,t9k,volcano,other}/*.*";
 
 #[test]
 fn good_manifests_become_jobs() {

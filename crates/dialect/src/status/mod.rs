@@ -8,16 +8,20 @@
 //! the memory. Lists that are history (conditions) need the previous status, and only they do.
 
 mod conditions;
+mod instances;
+mod t9k;
 mod tfjob;
 mod time;
 mod volcano;
 
 use serde_json::{Map, Value, json};
-use trainyard_core::{Failure, Memory};
+use trainyard_core::{Cause, Failure, Job, Memory, Outcome, Time, Verdict};
 
+use self::instances::Instances;
+pub use self::t9k::{t9k_memory, t9k_status};
 pub use self::tfjob::{tfjob_memory, tfjob_status};
 use self::time::rfc3339;
-pub use self::volcano::{Phase as VolcanoPhase, volcano_order, volcano_status};
+pub use self::volcano::{Phase as VolcanoPhase, volcano_memory, volcano_order, volcano_status};
 
 /// Where the memory lies in every dialect's status.
 pub const MEMORY_FIELD: &str = "trainyard";
@@ -26,6 +30,25 @@ pub const MEMORY_FIELD: &str = "trainyard";
 fn written_memory(memory: &Memory) -> Value {
     // Memory is plain data with text keys, so this cannot fail; if it did, null is read as no memory.
     serde_json::to_value(memory).unwrap_or(Value::Null)
+}
+
+/// The memory that a status holds, if it holds one.
+fn read_memory(status: &Value) -> Option<Memory> {
+    let written = status.get(MEMORY_FIELD).filter(|written| !written.is_null())?;
+    serde_json::from_value(written.clone()).ok()
+}
+
+/// The memory of a job that somebody else has seen end: a finished job is not run again because we look at it now.
+fn ended_before(job: &Job, outcome: Outcome, at: Option<Time>, from: &str) -> Memory {
+    let mut memory = Memory::new(job);
+    let at = at.unwrap_or_default();
+    memory.started = Some(at);
+    let cause = Cause::Rule {
+        from: from.into(),
+        task: None,
+    };
+    memory.verdict = Some(Verdict { outcome, cause, at });
+    memory
 }
 
 /// The first failure in words: whose, how, and what it means.

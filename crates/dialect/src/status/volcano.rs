@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use trainyard_core::{Cause, Hold, Job, Memory, Observed, Ordered, Outcome, Step, Time, Verdict};
 
 use self::counts::Counts;
-use super::time::{go_duration, rfc3339};
+use super::time::{go_duration, read_rfc3339, rfc3339};
+use super::{MEMORY_FIELD, ended_before, first_failure, read_memory, written_memory};
 use crate::volcano::from;
 
 /// `status.state.phase`.
@@ -130,7 +131,33 @@ pub fn volcano_status(
     if let (Some(started), Some(verdict)) = (memory.started, &memory.verdict) {
         status["runningDuration"] = go_duration(verdict.at.since(started)).into();
     }
+    if let Some(failure) = &memory.first_failure {
+        status["firstFailure"] = first_failure(failure);
+    }
+    status[MEMORY_FIELD] = written_memory(memory);
     status
+}
+
+/// The memory that a status holds.
+///
+/// A status that Volcano's own controller wrote has none. If it says that the job has ended, that stands.
+#[must_use]
+pub fn volcano_memory(status: Option<&Value>, job: &Job) -> Option<Memory> {
+    let status = status?;
+    if let Some(memory) = read_memory(status) {
+        return Some(memory);
+    }
+    let outcome = match Phase::of(Some(status))? {
+        Phase::Completing | Phase::Completed => Outcome::Succeeded,
+        Phase::Terminating | Phase::Terminated => Outcome::Terminated,
+        Phase::Failed => Outcome::Failed,
+        Phase::Pending | Phase::Running | Phase::Restarting | Phase::Aborting | Phase::Aborted => {
+            return None;
+        }
+    };
+    let since = status.pointer("/state/lastTransitionTime");
+    let at = since.and_then(Value::as_str).and_then(read_rfc3339);
+    Some(ended_before(job, outcome, at, "status.state.phase"))
 }
 
 /// The phases the job went through since the status before, the last of which it is in; none if it is where it was.

@@ -13,7 +13,7 @@ use crate::problem::shown;
 
 const ADDRESSES: &str = "trainyard.dev/addresses";
 const EVALUATOR_IN_CLUSTER: &str = "trainyard.dev/evaluator-in-cluster";
-const RETRYABLE_EXIT_CODES: &str = "trainyard.dev/retryable-exit-codes";
+pub(crate) const RETRYABLE_EXIT_CODES: &str = "trainyard.dev/retryable-exit-codes";
 const RESTART_SCOPE: &str = "trainyard.dev/restart-scope";
 const START_TIMEOUT: &str = "trainyard.dev/start-timeout-seconds";
 const START_ORDER: &str = "trainyard.dev/start-order";
@@ -29,7 +29,7 @@ const KNOWN: &[&str] = &[
 ];
 
 /// What the annotations ask for.
-pub(super) struct Wishes<'a> {
+pub(crate) struct Wishes<'a> {
     pub addresses: Option<Addresses>,
     pub evaluator_in_cluster: bool,
     /// Codes after which `ExitCode` starts a task again.
@@ -41,7 +41,7 @@ pub(super) struct Wishes<'a> {
 }
 
 impl<'a> Wishes<'a> {
-    pub(super) fn read(metadata: &Metadata<'a>) -> Self {
+    pub(crate) fn read(metadata: &Metadata<'a>) -> Self {
         debug_assert!(KNOWN.iter().all(|key| key.starts_with(OUR_PREFIX)));
         metadata.check_our_annotations(KNOWN);
         let addresses = metadata.annotation(ADDRESSES).and_then(|field| {

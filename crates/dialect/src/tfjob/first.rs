@@ -41,6 +41,7 @@ pub(super) fn read<'a>(mut fields: Fields<'a>, wishes: &Wishes<'a>) -> Option<Sp
         success: Success::Default,
         dynamic_workers: false,
         place,
+        spelt,
     };
     if let Some(field) = chief {
         spec.success = named_chief(&field, &spec).unwrap_or(Success::Default);
@@ -67,7 +68,7 @@ fn replicas<'a>(place: &Field<'a>) -> (Vec<Replica<'a>>, bool) {
             continue;
         };
         if let Some((_, first)) = found.iter().find(|(earlier, _)| *earlier == kind) {
-            same_role_twice(kind, first, &item);
+            same_role_twice(spelt(kind), first, &item);
             complete = false;
             continue;
         }

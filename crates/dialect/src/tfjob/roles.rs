@@ -11,7 +11,7 @@ use crate::pod_template::{self, PodTemplate, RestartPolicy};
 use crate::problem::{Problem, closest, did_you_mean, shown};
 
 /// The roles, in the order in which their tasks are created.
-pub(super) const ROLES: [(&str, RoleKind); 5] = [
+pub(crate) const ROLES: [(&str, RoleKind); 5] = [
     ("Chief", RoleKind::Chief),
     ("Master", RoleKind::Master),
     ("PS", RoleKind::Ps),
@@ -32,7 +32,7 @@ pub(crate) fn spelt(kind: RoleKind) -> &'static str {
 }
 
 /// The role as it stands in names.
-pub(super) fn lower(kind: RoleKind) -> &'static str {
+pub(crate) fn lower(kind: RoleKind) -> &'static str {
     match kind {
         RoleKind::Chief => "chief",
         RoleKind::Master => "master",
@@ -44,7 +44,7 @@ pub(super) fn lower(kind: RoleKind) -> &'static str {
 }
 
 /// The role that a word means, in any letter case.
-pub(super) fn find(word: &str) -> Option<RoleKind> {
+pub(crate) fn find(word: &str) -> Option<RoleKind> {
     ROLES
         .iter()
         .find(|(name, _)| name.eq_ignore_ascii_case(word))
@@ -52,7 +52,7 @@ pub(super) fn find(word: &str) -> Option<RoleKind> {
 }
 
 /// The role that a word means; a word that means none is reported.
-pub(super) fn find_or_report(word: &str, field: &Field<'_>) -> Option<RoleKind> {
+pub(crate) fn find_or_report(word: &str, field: &Field<'_>) -> Option<RoleKind> {
     let found = find(word);
     if found.is_none() {
         let place = field.problems.place(Some(field.at), &field.path);
@@ -68,7 +68,7 @@ pub(super) fn find_or_report(word: &str, field: &Field<'_>) -> Option<RoleKind> 
 
 /// When a replica is started again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Restart {
+pub(crate) enum Restart {
     /// Never after a failure of its own.
     Never,
     /// After every failure, in place.
@@ -80,14 +80,14 @@ pub(super) enum Restart {
 }
 
 impl Restart {
-    pub(super) const WORDS: [(&'static str, Self); 4] = [
+    pub(crate) const WORDS: [(&'static str, Self); 4] = [
         ("Never", Self::Never),
         ("OnFailure", Self::OnFailure),
         ("Always", Self::Always),
         ("ExitCode", Self::ExitCode),
     ];
 
-    pub(super) fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Never => "Never",
             Self::OnFailure => "OnFailure",
@@ -107,7 +107,7 @@ impl Restart {
 }
 
 /// One role as the manifest gives it.
-pub(super) struct Replica<'a> {
+pub(crate) struct Replica<'a> {
     pub kind: RoleKind,
     pub replicas: u32,
     pub restart: Restart,
@@ -123,7 +123,7 @@ pub(super) struct Replica<'a> {
 impl<'a> Replica<'a> {
     /// Reads the fields that every version has; the caller asks for its own and finishes. Whatever is wrong, all of
     /// it is read, for its problems.
-    pub(super) fn read(
+    pub(crate) fn read(
         kind: RoleKind,
         field: &Field<'a>,
         from: Arc<str>,
@@ -157,7 +157,7 @@ impl<'a> Replica<'a> {
     }
 
     /// Takes the role's own policy, and says so if the template has another one.
-    pub(super) fn restarts(&mut self, said: Option<Restart>) {
+    pub(crate) fn restarts(&mut self, said: Option<Restart>) {
         self.restart = said.unwrap_or(Restart::Never);
         let Some((written, span)) = self.template.restart_policy else {
             return;

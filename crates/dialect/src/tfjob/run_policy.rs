@@ -17,7 +17,7 @@ use crate::problem::{Problem, did_you_mean, shown};
 use crate::quantity::quantity;
 
 /// How `runPolicy` is written in messages and in the origins of rules.
-pub(super) const PATH: &str = "spec.runPolicy";
+pub(crate) const PATH: &str = "spec.runPolicy";
 
 /// Another controller that Kubeflow's own check knows.
 const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
@@ -30,7 +30,7 @@ const CLEAN: [(&str, Clean); 3] = [
 
 /// What `runPolicy` says, wherever it was written.
 #[derive(Default)]
-pub(super) struct RunPolicy<'a> {
+pub(crate) struct RunPolicy<'a> {
     pub clean: Option<Clean>,
     pub clean_at: Option<Field<'a>>,
     pub backoff_limit: Option<u32>,
@@ -50,7 +50,7 @@ pub(super) struct RunPolicy<'a> {
 
 /// What a restart takes with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum RestartScope {
+pub(crate) enum RestartScope {
     /// The replica alone.
     #[default]
     Replica,
@@ -62,7 +62,7 @@ pub(super) enum RestartScope {
 
 impl RestartScope {
     /// What the restart of a replica of this role takes with it.
-    pub(super) fn of(&self, kind: RoleKind) -> Self {
+    pub(crate) fn of(&self, kind: RoleKind) -> Self {
         match self {
             Self::Roles(roles) if !roles.contains(&kind) => Self::Replica,
             scope => scope.clone(),
@@ -71,7 +71,7 @@ impl RestartScope {
 }
 
 /// What `schedulingPolicy` says.
-pub(super) struct Scheduling<'a> {
+pub(crate) struct Scheduling<'a> {
     pub members: Option<u32>,
     pub members_at: Option<Field<'a>>,
     pub queue: Option<Arc<str>>,
@@ -82,7 +82,7 @@ pub(super) struct Scheduling<'a> {
 
 impl<'a> RunPolicy<'a> {
     /// Reads `runPolicy`, and what older versions had directly under `spec`.
-    pub(super) fn read(spec: &mut Fields<'a>, version: &str, wishes: &Wishes<'a>) -> Self {
+    pub(crate) fn read(spec: &mut Fields<'a>, version: &str, wishes: &Wishes<'a>) -> Self {
         let mut fields = spec.map("runPolicy");
         let mut either = |name| in_either_place(spec, fields.as_mut(), name, version);
         let clean = either("cleanPodPolicy");
@@ -117,13 +117,13 @@ impl<'a> RunPolicy<'a> {
     }
 
     /// Takes the clean-up policy, whatever this version calls it.
-    pub(super) fn read_clean(&mut self, field: Option<Field<'a>>) {
+    pub(crate) fn read_clean(&mut self, field: Option<Field<'a>>) {
         self.clean_at = field.filter(|field| field.node.as_text() != Some(""));
         self.clean = self.clean_at.as_ref().and_then(|field| field.choice(&CLEAN));
     }
 
     /// Reads our own additions, from the fields or from the annotations that say the same.
-    pub(super) fn read_additions(&mut self, mut fields: Option<&mut Fields<'a>>, wishes: &Wishes<'a>) {
+    pub(crate) fn read_additions(&mut self, mut fields: Option<&mut Fields<'a>>, wishes: &Wishes<'a>) {
         let mut either = |name: &'static str, annotation: &Option<Field<'a>>| {
             let field = fields.as_mut().and_then(|fields| fields.get(name));
             match (field, annotation) {

@@ -12,7 +12,7 @@ use crate::fields::{Field, Fields};
 use crate::problem::{Problem, shown};
 
 /// What a `TFJob` of any version says.
-pub(super) struct Spec<'a> {
+pub(crate) struct Spec<'a> {
     /// In the order of [`ROLES`], each at most once.
     pub replicas: Vec<Replica<'a>>,
     /// Whether every role could be read; if not, nothing can be said about what is missing.
@@ -24,11 +24,13 @@ pub(super) struct Spec<'a> {
     pub dynamic_workers: bool,
     /// Where problems of the whole are shown.
     pub place: Field<'a>,
+    /// How the dialect spells a role: another one has the same roles in other letters.
+    pub spelt: fn(RoleKind) -> &'static str,
 }
 
 /// Whose success is the job's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Success {
+pub(crate) enum Success {
     /// The chief's or master's, else worker 0's.
     Default,
     /// The chief's or master's, else every worker's.
@@ -38,7 +40,7 @@ pub(super) enum Success {
 }
 
 /// Reads `spec` of any version but the first.
-pub(super) fn read<'a>(mut fields: Fields<'a>, version: &str, wishes: &Wishes<'a>) -> Option<Spec<'a>> {
+pub(crate) fn read<'a>(mut fields: Fields<'a>, version: &str, wishes: &Wishes<'a>) -> Option<Spec<'a>> {
     let place = fields.require("tfReplicaSpecs");
     let run = RunPolicy::read(&mut fields, version, wishes);
     let success_at = fields
@@ -60,6 +62,7 @@ pub(super) fn read<'a>(mut fields: Fields<'a>, version: &str, wishes: &Wishes<'a
         success: success.unwrap_or(Success::Default),
         dynamic_workers,
         place,
+        spelt,
     };
     if let (Some(field), Success::AllWorkers) = (success_at, spec.success)
         && let Some(decider) = spec.coordinator()
@@ -105,7 +108,7 @@ fn replicas<'a>(place: &Field<'a>) -> Option<(Vec<Replica<'a>>, bool)> {
         };
         match found.iter().find(|(earlier, ..)| *earlier == kind) {
             Some((_, _, first)) => {
-                same_role_twice(kind, first, &field);
+                same_role_twice(spelt(kind), first, &field);
                 complete = false;
             }
             None => found.push((kind, key, field)),
@@ -149,29 +152,29 @@ fn replica<'a>(kind: RoleKind, key: &str, field: &Field<'a>) -> Option<Replica<'
     Some(replica)
 }
 
-pub(super) fn same_role_twice(kind: RoleKind, first: &Field<'_>, again: &Field<'_>) {
+pub(crate) fn same_role_twice(role: &str, first: &Field<'_>, again: &Field<'_>) {
     let place = again.problems.place(Some(again.at), &again.path);
-    let message = format!("the role `{}` is given twice", spelt(kind));
+    let message = format!("the role `{role}` is given twice");
     let problem = Problem::new(Code::DuplicateRole, place, message).related(first.at, "first given here");
     again.problems.report(problem.hint("join the two into one"));
 }
 
 impl<'a> Spec<'a> {
     /// The role of this kind, if it has tasks.
-    pub(super) fn replica(&self, kind: RoleKind) -> Option<&Replica<'a>> {
+    pub(crate) fn replica(&self, kind: RoleKind) -> Option<&Replica<'a>> {
         self.replicas
             .iter()
             .find(|replica| replica.kind == kind && replica.replicas > 0)
     }
 
     /// The chief or the master, if it has tasks: then it alone decides the job's success.
-    pub(super) fn coordinator(&self) -> Option<&Replica<'a>> {
+    pub(crate) fn coordinator(&self) -> Option<&Replica<'a>> {
         self.replica(RoleKind::Chief)
             .or_else(|| self.replica(RoleKind::Master))
     }
 
     /// The tasks whose success is the job's.
-    pub(super) fn deciders(&self) -> Who {
+    pub(crate) fn deciders(&self) -> Who {
         let name = |kind| RoleName::new(roles::lower(kind));
         match (self.coordinator(), self.success) {
             (_, Success::Task(kind, index)) => Who::task(&name(kind), index),
@@ -182,7 +185,7 @@ impl<'a> Spec<'a> {
     }
 
     /// Checks that only the manifest's own roles can answer.
-    pub(super) fn check(&self) {
+    pub(crate) fn check(&self) {
         self.check_coordinators();
         if !self.complete {
             return;
@@ -190,16 +193,23 @@ impl<'a> Spec<'a> {
         let declared = |kind| self.replicas.iter().any(|replica| replica.kind == kind);
         let can_finish = [RoleKind::Chief, RoleKind::Master, RoleKind::Worker];
         if !can_finish.into_iter().any(declared) {
-            let roles: Vec<&str> = self.replicas.iter().map(|replica| spelt(replica.kind)).collect();
+            let roles: Vec<&str> = self
+                .replicas
+                .iter()
+                .map(|replica| (self.spelt)(replica.kind))
+                .collect();
             let message = format!("a job of `{}` alone never ends", roles.join("` and `"));
             let problem = self.place.problem(Code::OnlyParameterServers, message);
-            self.place
-                .problems
-                .report(problem.hint("add a `Worker` or a `Chief`"));
+            self.place.problems.report(problem.hint(self.add_a_decider()));
         }
         self.check_mirrored();
         self.check_named();
         self.check_scope();
+    }
+
+    fn add_a_decider(&self) -> String {
+        let (worker, chief) = ((self.spelt)(RoleKind::Worker), (self.spelt)(RoleKind::Chief));
+        format!("add a `{worker}` or a `{chief}`")
     }
 
     /// `restartScope` and `startOrder` name roles of this job.
@@ -208,9 +218,15 @@ impl<'a> Spec<'a> {
             if self.replicas.iter().any(|replica| replica.kind == *kind) {
                 continue;
             }
-            let roles: Vec<&str> = self.replicas.iter().map(|replica| spelt(replica.kind)).collect();
-            let message = format!("this job has no `{}`", spelt(*kind));
-            let problem = field.problem(Code::RoleNotInJob, message).found(spelt(*kind));
+            let roles: Vec<&str> = self
+                .replicas
+                .iter()
+                .map(|replica| (self.spelt)(replica.kind))
+                .collect();
+            let message = format!("this job has no `{}`", (self.spelt)(*kind));
+            let problem = field
+                .problem(Code::RoleNotInJob, message)
+                .found((self.spelt)(*kind));
             field
                 .problems
                 .report(problem.allowed(format!("`{}`", roles.join("`, `"))));
@@ -239,7 +255,7 @@ impl<'a> Spec<'a> {
         }
         for replica in [chief_or(RoleKind::Chief, self), chief_or(RoleKind::Master, self)] {
             if let Some(replica) = replica.filter(|replica| replica.replicas > 1) {
-                let (word, count) = (spelt(replica.kind), replica.replicas);
+                let (word, count) = ((self.spelt)(replica.kind), replica.replicas);
                 let path = replica.field.path.field("replicas");
                 let span = replica.field.node.get("replicas").map(|node| node.span);
                 let problems = self.place.problems;
@@ -269,15 +285,15 @@ impl<'a> Spec<'a> {
                 .place(Some(servers.field.at), &servers.field.path);
             let message = "the command says `mirrored`, and that strategy makes no use of parameter servers";
             let problem = Problem::new(Code::ServersBesideMirrored, place, message);
-            servers
-                .field
-                .problems
-                .report(problem.hint("remove `PS`, or use ParameterServerStrategy"));
+            servers.field.problems.report(problem.hint(format!(
+                "remove `{}`, or use ParameterServerStrategy",
+                (self.spelt)(RoleKind::Ps)
+            )));
         }
     }
 
     /// A `TF_CONFIG` of the user's own is replaced.
-    pub(super) fn check_tf_config(&self) {
+    pub(crate) fn check_tf_config(&self) {
         for replica in &self.replicas {
             let main = replica.template.container(super::MAIN_CONTAINER);
             if let Some(main) = main.filter(|main| main.env.iter().any(|entry| &*entry.name == "TF_CONFIG")) {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use trainyard_core::{Addresses, Cluster, ClusterForm, Gang, GangScheduler, Job, RoleKind, TaskId, addresses};
+use trainyard_core::{
+    Addresses, Cluster, ClusterForm, Gang, GangScheduler, Job, RoleKind, TaskId, addresses,
+};
 use trainyard_dialect::ReadJob;
 
 use crate::notation::{file, job};
@@ -29,7 +31,14 @@ fn the_tutorials_pods_get_what_was_seen_on_a_real_cluster() {
     let container = &pod["containers"][0];
     assert_eq!(
         names(&container["env"]),
-        ["VK_TASK_INDEX", "VC_TASK_INDEX", "VC_PS_HOSTS", "VC_PS_NUM", "VC_WORKER_HOSTS", "VC_WORKER_NUM"]
+        [
+            "VK_TASK_INDEX",
+            "VC_TASK_INDEX",
+            "VC_PS_HOSTS",
+            "VC_PS_NUM",
+            "VC_WORKER_HOSTS",
+            "VC_WORKER_NUM"
+        ]
     );
     let number = "metadata.labels['trainyard.dev/task-index']";
     assert_eq!(container["env"][1]["valueFrom"]["fieldRef"]["fieldPath"], number);
@@ -47,7 +56,11 @@ fn the_tutorials_pods_get_what_was_seen_on_a_real_cluster() {
         "VC_WORKER_NUM": "2",
     });
     assert_eq!(read.objects[0]["data"], data);
-    let kinds: Vec<&str> = read.objects.iter().map(|object| object["kind"].as_str().unwrap()).collect();
+    let kinds: Vec<&str> = read
+        .objects
+        .iter()
+        .map(|object| object["kind"].as_str().unwrap())
+        .collect();
     assert_eq!(kinds, ["ConfigMap", "NetworkPolicy"]);
     assert_eq!(read.job.cluster, ClusterForm::None, "the script makes its own");
     assert_eq!(read.job.addresses, Addresses::PerJobShort);
@@ -60,7 +73,10 @@ fn arguments_of_svc_take_things_away() {
     assert_eq!(names(&container["env"]), ["VK_TASK_INDEX", "VC_TASK_INDEX"]);
     assert_eq!(read.objects.len(), 1, "no NetworkPolicy");
     let data = &read.objects[0]["data"];
-    assert_eq!(data["data_loader.host"], "svc-arguments-data-loader-0.svc-arguments");
+    assert_eq!(
+        data["data_loader.host"],
+        "svc-arguments-data-loader-0.svc-arguments"
+    );
     assert_eq!(data["VC_DATA_LOADER_NUM"], "1");
 }
 
@@ -78,7 +94,9 @@ fn volumes_are_mounted_in_every_container_and_claims_are_made() {
         {"name": "volcano-volume-1", "mountPath": "/scratch"},
     ]);
     assert_eq!(pod["containers"][0]["volumeMounts"], mounts);
-    let [claim] = &read.objects[..] else { panic!("{:#?}", read.objects) };
+    let [claim] = &read.objects[..] else {
+        panic!("{:#?}", read.objects)
+    };
     assert_eq!(claim["metadata"]["name"], "hyper-search-pvc-1");
     assert_eq!(claim["spec"]["resources"]["requests"]["storage"], "20Gi");
 }
@@ -92,7 +110,10 @@ fn the_jobs_own_fields_reach_the_pods_that_do_not_say_otherwise() {
         "volcano.sh/numa-topology-policy": "single-numa-node",
     });
     assert_eq!(template["metadata"]["annotations"], annotations);
-    assert_eq!(template["spec"]["priorityClassName"], "training-highest", "its own");
+    assert_eq!(
+        template["spec"]["priorityClassName"], "training-highest",
+        "its own"
+    );
     assert_eq!(template["spec"]["dnsPolicy"], "ClusterFirstWithHostNet");
 }
 
@@ -101,7 +122,12 @@ fn reading_the_result_again_adds_nothing() {
     let text = file("tests/fixtures/ok/volcano/tutorial-hosts-from-files.yaml");
     let read = job(&text);
     let mut object = read.node.to_json();
-    for (role, task) in read.job.roles.iter().zip(object["spec"]["tasks"].as_array_mut().unwrap()) {
+    for (role, task) in read
+        .job
+        .roles
+        .iter()
+        .zip(object["spec"]["tasks"].as_array_mut().unwrap())
+    {
         task["template"] = serde_json::from_str(&role.template.0).unwrap();
     }
     assert_eq!(job(&object.to_string()).job.roles, read.job.roles);
@@ -109,7 +135,9 @@ fn reading_the_result_again_adds_nothing() {
 
 #[test]
 fn tf_config_is_the_plugins_with_the_evaluator_outside() {
-    let read = job(&file("tests/fixtures/ok/volcano/tensorflow-plugin-other-names.yaml"));
+    let read = job(&file(
+        "tests/fixtures/ok/volcano/tensorflow-plugin-other-names.yaml",
+    ));
     let cluster = r#"{"cluster":{"ps":["renamed-roles-server-0.renamed-roles:3333","renamed-roles-server-1.renamed-roles:3333"],"worker":["renamed-roles-trainer-0.renamed-roles:3333","renamed-roles-trainer-1.renamed-roles:3333"],"chief":["renamed-roles-lead-0.renamed-roles:3333"]}"#;
     for (task, own) in [
         ("trainer-1", r#""type":"worker","index":1"#),
@@ -119,13 +147,24 @@ fn tf_config_is_the_plugins_with_the_evaluator_outside() {
         assert_eq!(tf_config(&read.job, task), Some(expected));
     }
     let kinds: Vec<RoleKind> = read.job.roles.iter().map(|role| role.kind).collect();
-    assert_eq!(kinds, [RoleKind::Chief, RoleKind::Ps, RoleKind::Worker, RoleKind::Evaluator]);
+    assert_eq!(
+        kinds,
+        [
+            RoleKind::Chief,
+            RoleKind::Ps,
+            RoleKind::Worker,
+            RoleKind::Evaluator
+        ]
+    );
     let inside = file("tests/fixtures/ok/volcano/tensorflow-plugin-other-names.yaml").replace(
         "  name: renamed-roles\n",
         "  name: renamed-roles\n  annotations: {trainyard.dev/evaluator-in-cluster: \"true\"}\n",
     );
     let text = tf_config(&job(&inside).job, "lead-0").unwrap();
-    assert!(text.contains(r#","evaluator":["renamed-roles-judge-0.renamed-roles:3333"]},"task""#), "{text}");
+    assert!(
+        text.contains(r#","evaluator":["renamed-roles-judge-0.renamed-roles:3333"]},"task""#),
+        "{text}"
+    );
 }
 
 #[test]
@@ -133,7 +172,10 @@ fn a_task_that_the_plugin_does_not_know_keeps_its_name_and_one_pod_alone_gets_no
     let text = file("tests/fixtures/ok/volcano/svc-plugin-arguments.yaml");
     let two = job(&text.replace("    env: []\n", "    tensorflow: []\n")).job;
     let own = tf_config(&two, "data-loader-0").unwrap();
-    assert!(own.ends_with(r#""task":{"type":"data-loader","index":0}}"#), "{own}");
+    assert!(
+        own.ends_with(r#""task":{"type":"data-loader","index":0}}"#),
+        "{own}"
+    );
     assert!(!own.contains("data-loader-0"), "{own}");
     let alone = text.split("    - name: worker").next().unwrap();
     let alone = job(&alone.replace("    env: []\n", "    tensorflow: []\n")).job;
@@ -155,10 +197,22 @@ fn the_gang_asks_for_what_its_first_pods_ask_for() {
         hold,
     } = read.job.gang.unwrap();
     assert_eq!((scheduler, existing, members), (GangScheduler::Volcano, None, 3));
-    let per_role: BTreeMap<String, u32> = per_role.into_iter().map(|(role, n)| (role.to_string(), n)).collect();
-    assert_eq!(per_role, BTreeMap::from([("ps".to_owned(), 1), ("worker".to_owned(), 2)]));
-    assert_eq!((queue.as_deref(), priority, timeout, hold), (Some("default"), None, None, true));
-    let resources: BTreeMap<String, i64> = resources.into_iter().map(|(name, n)| (name.to_string(), n)).collect();
+    let per_role: BTreeMap<String, u32> = per_role
+        .into_iter()
+        .map(|(role, n)| (role.to_string(), n))
+        .collect();
+    assert_eq!(
+        per_role,
+        BTreeMap::from([("ps".to_owned(), 1), ("worker".to_owned(), 2)])
+    );
+    assert_eq!(
+        (queue.as_deref(), priority, timeout, hold),
+        (Some("default"), None, None, true)
+    );
+    let resources: BTreeMap<String, i64> = resources
+        .into_iter()
+        .map(|(name, n)| (name.to_string(), n))
+        .collect();
     let pods = BTreeMap::from([("count/pods".to_owned(), 3000), ("pods".to_owned(), 3000)]);
     assert_eq!(resources, pods, "as seen on a real cluster");
 }
@@ -167,7 +221,10 @@ fn the_gang_asks_for_what_its_first_pods_ask_for() {
 fn resources_are_counted_as_a_quota_counts_them() {
     let resources = |text: &str| {
         let gang = job(text).job.gang.unwrap();
-        let units = gang.resources.into_iter().map(|(name, milli)| (name.to_string(), milli / 1000));
+        let units = gang
+            .resources
+            .into_iter()
+            .map(|(name, milli)| (name.to_string(), milli / 1000));
         units.collect::<BTreeMap<_, _>>()
     };
     let text = file("examples/volcano/exit-codes.yaml");
@@ -185,7 +242,10 @@ fn resources_are_counted_as_a_quota_counts_them() {
         ("requests.memory", 128 * gibi),
         ("requests.nvidia.com/gpu", 4),
     ];
-    let expected: BTreeMap<String, i64> = expected.into_iter().map(|(name, n)| (name.to_owned(), n)).collect();
+    let expected: BTreeMap<String, i64> = expected
+        .into_iter()
+        .map(|(name, n)| (name.to_owned(), n))
+        .collect();
     assert_eq!(all, expected);
     // ps 1 of 1 CPU, worker 2 of 2: the tasks need 3 together; with 2 it is the first two in order.
     let text = file("examples/volcano/tensorflow-plugin.yaml");

@@ -1,0 +1,355 @@
+//! `status` of a `TensorFlowTrainingJob`: a phase, six conditions that are always there, every replica, and counts.
+
+use serde_json::{Map, Value, json};
+use trainyard_core::{
+    Cause, Ending, Exit, Job, Memory, Observed, Outcome, Role, Seen, Step, TaskId, TaskSeen, Time, Verdict,
+    task_name,
+};
+
+use super::time::{read_rfc3339, rfc3339};
+use super::{Instances, MEMORY_FIELD, ended_before, first_failure, read_memory, written_memory};
+use crate::tfjob::MAIN_CONTAINER;
+
+/// A reason where there is none.
+const NONE: &str = "-";
+
+/// The status after a step, memory included. `previous` is the one before it, as it was last persisted.
+#[must_use]
+pub fn t9k_status(previous: Option<&Value>, job: &Job, step: &Step, observed: &Observed, now: Time) -> Value {
+    let memory = &step.memory;
+    let instances = Instances::of(memory, observed);
+    let (tasks, aggregate) = tasks(job, memory, &instances);
+    let phase = phase(previous, job, memory, &aggregate);
+    let mut status = Map::new();
+    status.insert("phase".into(), phase.into());
+    let conditions = conditions(previous, job, memory, &instances, phase, now);
+    status.insert("conditions".into(), conditions.into());
+    status.insert("tasks".into(), tasks.into());
+    status.insert("aggregate".into(), aggregate.write());
+    status.insert("backoffCount".into(), memory.paid.into());
+    if let Some(started) = memory.started {
+        status.insert("startTime".into(), rfc3339(started).into());
+    }
+    if let Some(verdict) = &memory.verdict {
+        status.insert("completionTime".into(), rfc3339(verdict.at).into());
+    }
+    if let Some(failure) = &memory.first_failure {
+        status.insert("firstFailure".into(), first_failure(failure));
+    }
+    status.insert(MEMORY_FIELD.into(), written_memory(memory));
+    Value::Object(status)
+}
+
+/// The memory that a status holds.
+///
+/// A status that another controller wrote has none. If it says that the job has ended, that stands.
+#[must_use]
+pub fn t9k_memory(status: Option<&Value>, job: &Job) -> Option<Memory> {
+    let status = status?;
+    if let Some(memory) = read_memory(status) {
+        return Some(memory);
+    }
+    let outcome = match status.get("phase")?.as_str()? {
+        "Succeeded" => Outcome::Succeeded,
+        "Failed" => Outcome::Failed,
+        _ => return None,
+    };
+    let kind = if outcome == Outcome::Succeeded {
+        "Completed"
+    } else {
+        "Failed"
+    };
+    let since = since(Some(status), kind, "True");
+    let at = since.as_ref().and_then(Value::as_str).and_then(read_rfc3339);
+    Some(ended_before(job, outcome, at, "status.phase"))
+}
+
+/// How many replicas are in which state.
+#[derive(Clone, Copy, Debug, Default)]
+struct Aggregate([u64; 7]);
+
+/// The state of a replica: its pod's phase, and two more for pods that are not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Creating,
+    Pending,
+    Running,
+    Succeeded,
+    Failed,
+    Deleted,
+}
+
+impl State {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Creating => "Creating",
+            Self::Pending => "Pending",
+            Self::Running => "Running",
+            Self::Succeeded => "Succeeded",
+            Self::Failed => "Failed",
+            Self::Deleted => "Deleted",
+        }
+    }
+
+    fn position(self) -> usize {
+        match self {
+            Self::Creating => 0,
+            Self::Pending => 1,
+            Self::Running => 2,
+            Self::Succeeded => 3,
+            Self::Failed => 4,
+            Self::Deleted => 6,
+        }
+    }
+}
+
+impl Aggregate {
+    const WORDS: [&'static str; 7] = [
+        "creating",
+        "pending",
+        "running",
+        "succeeded",
+        "failed",
+        "unknown",
+        "deleted",
+    ];
+
+    fn count(&mut self, state: State) {
+        self.0[state.position()] += 1;
+    }
+
+    fn of(&self, state: State) -> u64 {
+        self.0[state.position()]
+    }
+
+    fn write(self) -> Value {
+        let counts = Self::WORDS.into_iter().zip(self.0);
+        counts
+            .map(|(word, count)| (word.to_owned(), Value::from(count)))
+            .collect()
+    }
+}
+
+/// Every role with its replicas, and how many are in which state.
+fn tasks(job: &Job, memory: &Memory, instances: &Instances<'_>) -> (Vec<Value>, Aggregate) {
+    let mut aggregate = Aggregate::default();
+    let mut tasks = Vec::with_capacity(job.roles.len());
+    for role in &job.roles {
+        let replicas: Vec<Value> = role
+            .tasks()
+            .map(|task| {
+                let seen = instances.current(&task);
+                let state = state(memory, &task, seen);
+                aggregate.count(state);
+                replica(job, &task, state, seen)
+            })
+            .collect();
+        tasks.push(json!({
+            "type": role.name.as_str(),
+            "restartCount": restarts(memory, role),
+            "replicas": replicas,
+        }));
+    }
+    (tasks, aggregate)
+}
+
+/// How often tasks of a role have been started again: alone, and with the whole job.
+fn restarts(memory: &Memory, role: &Role) -> u64 {
+    let own = memory.roles.get(&role.name).map_or(0, |role| role.restarts);
+    u64::from(own) + u64::from(memory.rounds) * u64::from(role.replicas)
+}
+
+fn state(memory: &Memory, task: &TaskId, seen: Option<&TaskSeen>) -> State {
+    match seen.map(|seen| &seen.state) {
+        Some(Seen::Waiting) => State::Pending,
+        Some(Seen::Running { .. }) => State::Running,
+        Some(Seen::Ended(exit)) if Ending::of(Some(exit)) == Ending::Succeeded => State::Succeeded,
+        Some(Seen::Ended(_)) => State::Failed,
+        Some(Seen::Gone(_)) | None => {
+            let over = memory.verdict.is_some() || memory.held.is_some();
+            let settled = memory.is_done(task) || memory.is_failed(task);
+            if over || settled {
+                State::Deleted
+            } else {
+                State::Creating
+            }
+        }
+    }
+}
+
+fn replica(job: &Job, task: &TaskId, state: State, seen: Option<&TaskSeen>) -> Value {
+    let mut replica = json!({"name": task_name(job, task), "phase": state.word()});
+    let Some(seen) = seen.filter(|_| !matches!(state, State::Creating | State::Deleted)) else {
+        return replica;
+    };
+    replica["uid"] = (*seen.instance).into();
+    let mut container = json!({"name": MAIN_CONTAINER});
+    container["state"] = match state {
+        State::Running => "Running",
+        State::Succeeded | State::Failed => "Terminated",
+        _ => "Waiting",
+    }
+    .into();
+    if let Some(code) = seen.exit().and_then(|exit: &Exit| exit.code) {
+        container["exitCode"] = code.into();
+    }
+    replica["containers"] = json!([container]);
+    replica
+}
+
+/// A job is pending until every replica has started once; after a pause it is resuming until then.
+fn phase(previous: Option<&Value>, job: &Job, memory: &Memory, aggregate: &Aggregate) -> &'static str {
+    if let Some(verdict) = &memory.verdict {
+        return match verdict.outcome {
+            Outcome::Succeeded => "Succeeded",
+            Outcome::Failed | Outcome::Terminated => "Failed",
+        };
+    }
+    if memory.held.is_some() {
+        return "Paused";
+    }
+    let before = previous
+        .and_then(|status| status.get("phase"))
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let started: u64 = [State::Running, State::Succeeded, State::Failed, State::Deleted]
+        .into_iter()
+        .map(|state| aggregate.of(state))
+        .sum();
+    match before {
+        "Running" => "Running",
+        _ if job.size() > 0 && started >= job.size() => "Running",
+        "Paused" | "Resuming" if memory.resumed => "Resuming",
+        _ => "Pending",
+    }
+}
+
+/// The six conditions, each with whether it holds and why.
+fn conditions(
+    previous: Option<&Value>,
+    job: &Job,
+    memory: &Memory,
+    instances: &Instances<'_>,
+    phase: &str,
+    now: Time,
+) -> Vec<Value> {
+    let end = memory
+        .verdict
+        .as_ref()
+        .map(|verdict| (verdict.outcome, ended(job, memory, verdict)));
+    let end_or = |reason: &str, message: &str| match &end {
+        Some((Outcome::Succeeded, message)) => ("Succeeded".to_owned(), message.clone()),
+        Some((Outcome::Failed | Outcome::Terminated, message)) => ("Failed".to_owned(), message.clone()),
+        None => (reason.to_owned(), message.to_owned()),
+    };
+    let succeeded = matches!(&end, Some((Outcome::Succeeded, _)));
+    let plain = |reason: &str, message: &str| (reason.to_owned(), message.to_owned());
+    let running = match phase {
+        "Running" => end_or("Running", "The job is running."),
+        "Paused" => end_or("Paused", "The job is paused."),
+        "Resuming" => end_or("Resuming", "The job is resuming: not all pods run yet."),
+        _ => end_or("Pending", "Not all pods have started yet."),
+    };
+    let broken = failing(job, memory, instances);
+    let initialized = if memory.started.is_some() {
+        plain(NONE, "The job has been initialized successfully.")
+    } else {
+        plain(NONE, "The job has not been initialized yet.")
+    };
+    let failure = match &broken {
+        Some(message) => plain("PodFailed", message),
+        None => plain(NONE, "All pods are running normally."),
+    };
+    let paused = if phase == "Paused" {
+        plain("Paused", "The job is paused.")
+    } else {
+        plain(NONE, "The job is not paused.")
+    };
+    let unfinished = || end_or(NONE, "The job has not finished.");
+    let table = [
+        ("Initialized", memory.started.is_some(), initialized),
+        ("Running", phase == "Running", running),
+        ("ReplicaFailure", broken.is_some(), failure),
+        ("Completed", succeeded, unfinished()),
+        ("Failed", end.is_some() && !succeeded, unfinished()),
+        ("Paused", phase == "Paused", paused),
+    ];
+    let condition = |(kind, holds, (reason, message)): (&str, bool, (String, String))| {
+        let status = if holds { "True" } else { "False" };
+        let since = since(previous, kind, status).unwrap_or_else(|| rfc3339(now).into());
+        json!({
+            "type": kind,
+            "status": status,
+            "reason": reason,
+            "message": message,
+            "lastTransitionTime": since,
+        })
+    };
+    table.into_iter().map(condition).collect()
+}
+
+/// Since when a condition has had that status, if it had it before.
+fn since(previous: Option<&Value>, kind: &str, status: &str) -> Option<Value> {
+    let listed = previous?.get("conditions")?.as_array()?;
+    let before = listed.iter().find(|condition| condition["type"] == kind)?;
+    (before["status"] == status).then(|| before["lastTransitionTime"].clone())
+}
+
+/// The first replica that has failed and not been made anew, in words.
+fn failing(job: &Job, memory: &Memory, instances: &Instances<'_>) -> Option<String> {
+    let failed = |task: &TaskId| {
+        let exit = instances.current(task).and_then(TaskSeen::exit);
+        memory.is_failed(task) || exit.is_some_and(|exit| Ending::of(Some(exit)).is_failure())
+    };
+    let mut tasks = job.tasks().filter(failed);
+    let first = tasks.next()?;
+    let others = tasks.count();
+    let exit = instances.current(&first).and_then(TaskSeen::exit);
+    let known = memory
+        .first_failure
+        .as_ref()
+        .filter(|failure| failure.task == first);
+    let exit = exit.or_else(|| known.map(|failure| &failure.exit));
+    let pod = task_name(job, &first);
+    let mut message = format!("{pod} has failed.");
+    if let Some(exit) = exit {
+        message = format!("{message} {}", exit.meaning());
+    }
+    if others > 0 {
+        message = format!("{message} So have {others} more.");
+    }
+    Some(message)
+}
+
+/// What ended the job, in words.
+fn ended(job: &Job, memory: &Memory, verdict: &Verdict) -> String {
+    if verdict.outcome == Outcome::Succeeded {
+        return "The job has finished successfully.".to_owned();
+    }
+    match &verdict.cause {
+        Cause::Rule { task: Some(task), .. } => {
+            let failure = memory.first_failure.as_ref();
+            let exit = failure
+                .filter(|failure| failure.task == *task)
+                .map(|failure| &failure.exit);
+            let meaning = exit
+                .map(|exit| format!(" {}", exit.meaning()))
+                .unwrap_or_default();
+            format!("The job is failed: {} has failed.{meaning}", task_name(job, task))
+        }
+        Cause::Rule { task: None, .. } => {
+            "The job is failed: every replica has ended, and the one that decides has not succeeded."
+                .to_owned()
+        }
+        Cause::Restarts { task } => {
+            let paid = memory.paid;
+            let who = task.as_ref().map(|task| format!(" for {}", task_name(job, task)));
+            format!(
+                "The job is failed: no restart is left{}, after {paid}.",
+                who.unwrap_or_default()
+            )
+        }
+        Cause::Deadline => "The job is failed: it ran longer than activeDeadlineSeconds.".to_owned(),
+        Cause::Order => "The job was ended on request.".to_owned(),
+    }
+}

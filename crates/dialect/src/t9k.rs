@@ -1,0 +1,128 @@
+//! T9k's `TensorFlowTrainingJob`, `batch.tensorstack.dev/v1beta1`.
+//!
+//! ```text
+//! object ─▶ spec (the roles of a TFJob as a list) ─┐
+//!        └▶ modes, scheduler, tensorboard ─────────┴▶ rules, gang, templates ─▶ Job ─▶ checks
+//! ```
+//!
+//! Its controller is closed: what is here follows from its documents. Where they are silent or disagree, the choice
+//! is in `docs/differences.md`.
+
+mod modes;
+mod rules;
+mod scheduler;
+mod spec;
+mod tensorboard;
+
+use trainyard_core::{Addresses, Clean, ClusterForm, InPlace, Job, Limits, Role, RoleKind, RoleName};
+
+use self::modes::Modes;
+use self::spec::Body;
+use crate::check;
+use crate::compile;
+use crate::manifest::{Dialect, Metadata, Object, ReadJob};
+use crate::tfjob::annotations::Wishes;
+use crate::tfjob::roles::{Replica, lower};
+use crate::tfjob::run_policy::RestartScope;
+use crate::tfjob::spec::Spec;
+use crate::tfjob::{PORT, after, places};
+
+/// Reads a `TensorFlowTrainingJob`.
+pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
+    let mut fields = object.root.fields()?;
+    fields.skip(&["apiVersion", "kind", "status"]);
+    let metadata = Metadata::read(&object.root, &mut fields);
+    let wishes = Wishes::read(&metadata);
+    check::name(&metadata);
+    let body = fields.require("spec").and_then(|field| field.fields());
+    fields.finish();
+    let body = spec::read(body?, &wishes)?;
+    let Body {
+        spec,
+        modes,
+        scheduler,
+        tensorboard,
+    } = body;
+    spec.check();
+    spec.check_tf_config();
+    let mut job = job(&metadata, &wishes, &spec, &modes);
+    job.gang = scheduler.map(|scheduler| scheduler.gang(&job.roles));
+    if spec.complete {
+        let mut places = places(&metadata, &spec);
+        places.clean_name = spec::CLEAN_UP;
+        places.clean_better = "Unfinished";
+        check::job(&job, &places);
+    }
+    let objects = tensorboard
+        .map(|board| board.object(&metadata))
+        .into_iter()
+        .collect();
+    Some(ReadJob {
+        objects,
+        ..object.read_as(Dialect::TensorFlowTrainingJob, &metadata, job)
+    })
+}
+
+fn job(metadata: &Metadata<'_>, wishes: &Wishes<'_>, spec: &Spec<'_>, modes: &Modes<'_>) -> Job {
+    let together = spec.run.scope != RestartScope::Replica;
+    Job {
+        name: metadata.name.clone(),
+        namespace: metadata.namespace.clone(),
+        uid: metadata.uid.clone(),
+        roles: spec
+            .replicas
+            .iter()
+            .map(|replica| role(replica, spec, modes))
+            .collect(),
+        rules: rules::compile(spec, &rules::retryable(metadata, wishes)),
+        limits: Limits {
+            restarts: spec.run.backoff_limit,
+            deadline: spec.run.deadline,
+            settle: if together {
+                compile::SETTLE_TOGETHER
+            } else {
+                compile::SETTLE
+            },
+            ..Limits::default()
+        },
+        clean: spec.run.clean.unwrap_or(Clean::None),
+        suspend: modes.paused,
+        gang: None,
+        addresses: wishes.addresses.unwrap_or(Addresses::PerJob),
+        cluster: cluster(spec, wishes),
+    }
+}
+
+fn role(replica: &Replica<'_>, spec: &Spec<'_>, modes: &Modes<'_>) -> Role {
+    let word = lower(replica.kind);
+    let template = modes.first(replica);
+    Role {
+        name: RoleName::new(word),
+        kind: replica.kind,
+        tf_type: word.into(),
+        replicas: replica.replicas,
+        resume_template: modes.resumed(replica, &template).as_ref().map(compile::template),
+        template: compile::template(&template),
+        // Pods are made anew, never restarted in place.
+        in_place: InPlace::Never,
+        port: PORT,
+        ask: compile::in_thousandths(&replica.template.requests),
+        after: after(replica.kind, spec),
+    }
+}
+
+/// What `TF_CONFIG` says: T9k's own scripts read it, so one task alone gets it too.
+fn cluster(spec: &Spec<'_>, wishes: &Wishes<'_>) -> ClusterForm {
+    let evaluator = wishes.evaluator_in_cluster.then_some(RoleKind::Evaluator);
+    let alphabet = [RoleKind::Chief]
+        .into_iter()
+        .chain(evaluator)
+        .chain([RoleKind::Ps, RoleKind::Worker]);
+    ClusterForm::Full {
+        roles: alphabet
+            .filter(|kind| spec.replica(*kind).is_some())
+            .map(|kind| RoleName::new(lower(kind)))
+            .collect(),
+        environment: false,
+    }
+}

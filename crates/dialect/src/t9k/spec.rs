@@ -1,0 +1,244 @@
+//! `spec`: the roles as a list, limits, and the fields that only T9k has.
+
+use std::sync::Arc;
+
+use trainyard_core::{Clean, RoleKind};
+
+use super::modes::{self, Modes};
+use super::scheduler::Scheduler;
+use super::tensorboard::TensorBoard;
+use crate::codes::Code;
+use crate::fields::{Field, Fields};
+use crate::pod_template::RestartPolicy;
+use crate::problem::Problem;
+use crate::tfjob::annotations::Wishes;
+use crate::tfjob::roles::{Replica, Restart, lower};
+use crate::tfjob::run_policy::RunPolicy;
+use crate::tfjob::spec::{Spec, Success, same_role_twice};
+
+/// What T9k calls its clean-up policy.
+pub(super) const CLEAN_UP: &str = "cleanUpPolicy";
+
+/// The roles, as T9k spells them. There is no master.
+pub(super) const TYPES: [(&str, RoleKind); 4] = [
+    ("chief", RoleKind::Chief),
+    ("worker", RoleKind::Worker),
+    ("ps", RoleKind::Ps),
+    ("evaluator", RoleKind::Evaluator),
+];
+
+const CLEAN: [(&str, Clean); 3] = [
+    ("None", Clean::None),
+    ("Unfinished", Clean::Unfinished),
+    ("All", Clean::All),
+];
+
+/// Fields of other kinds, and what does the same here.
+const BORROWED: &[(&str, &str)] = &[
+    (
+        "tfReplicaSpecs",
+        "here the roles are a list: `replicaSpecs`, each with its `type`",
+    ),
+    (
+        "successPolicy",
+        "here the chief decides, or worker 0 where there is none",
+    ),
+    (
+        "successRules",
+        "only a GenericJob has it; here the chief decides, or worker 0 where there is none",
+    ),
+    (
+        "failureRules",
+        "only a GenericJob has it; here the chief decides, or worker 0 where there is none",
+    ),
+    (
+        "service",
+        "only a GenericJob has it; here the tasks' addresses are made for them",
+    ),
+    ("elastic", "only other kinds of T9k's have it"),
+    ("schedulingPolicy", "use `spec.scheduler.t9kScheduler`"),
+];
+
+const BORROWED_LIMITS: &[(&str, &str)] = &[
+    (
+        "cleanPodPolicy",
+        "here it is called `cleanUpPolicy`: `None`, `Unfinished` or `All`",
+    ),
+    (
+        "ttlSecondsAfterFinished",
+        "this kind has none; delete the job by hand or by its owner",
+    ),
+    ("suspend", "use `spec.runMode.pause.enabled`"),
+    ("schedulingPolicy", "use `spec.scheduler.t9kScheduler`"),
+    ("managedBy", "this kind has no such field"),
+];
+
+/// What `spec` says.
+pub(super) struct Body<'a> {
+    pub spec: Spec<'a>,
+    pub modes: Modes<'a>,
+    pub scheduler: Option<Scheduler>,
+    pub tensorboard: Option<TensorBoard>,
+}
+
+/// Reads `spec`.
+pub(super) fn read<'a>(mut fields: Fields<'a>, wishes: &Wishes<'a>) -> Option<Body<'a>> {
+    let borrowed = refuse_borrowed(&mut fields, BORROWED);
+    let place = if borrowed.contains(&"tfReplicaSpecs") {
+        fields.get("replicaSpecs")
+    } else {
+        fields.require("replicaSpecs")
+    };
+    let run = run_policy(&mut fields, wishes);
+    let run_mode = fields.map("runMode");
+    let scheduler = Scheduler::read(&mut fields);
+    let tensorboard = TensorBoard::read(&mut fields);
+    fields.finish();
+    let found = place.as_ref().map(replicas);
+    let types: Vec<RoleKind> = found
+        .iter()
+        .flat_map(|(replicas, _)| replicas.iter().map(|replica| replica.kind))
+        .collect();
+    let complete = found.as_ref().is_some_and(|(_, complete)| *complete);
+    let modes = modes::read(run_mode, &types, complete);
+    let (replicas, complete) = found?;
+    Some(Body {
+        spec: Spec {
+            replicas,
+            complete,
+            restart_path: "spec.replicaSpecs[*].restartPolicy",
+            run,
+            success: Success::Default,
+            dynamic_workers: false,
+            place: place?,
+            spelt: lower,
+        },
+        modes,
+        scheduler,
+        tensorboard,
+    })
+}
+
+/// Reports fields that other kinds have; which they were.
+fn refuse_borrowed(fields: &mut Fields<'_>, table: &[(&'static str, &str)]) -> Vec<&'static str> {
+    let mut found = Vec::new();
+    for (name, instead) in table {
+        if !fields.has(name) {
+            continue;
+        }
+        found.push(*name);
+        if let Some(field) = fields.get(*name) {
+            let place = field.problems.place(Some(field.at), &field.path);
+            let message = format!("a TensorFlowTrainingJob has no field `{name}`");
+            let problem = Problem::new(Code::UnknownField, place, message).found(name);
+            field.problems.report(problem.hint(*instead));
+        }
+    }
+    found
+}
+
+fn run_policy<'a>(spec: &mut Fields<'a>, wishes: &Wishes<'a>) -> RunPolicy<'a> {
+    let mut out = RunPolicy::default();
+    let mut fields = spec.map("runPolicy");
+    if let Some(fields) = &mut fields {
+        refuse_borrowed(fields, BORROWED_LIMITS);
+        out.backoff_limit = fields.count("backoffLimit");
+        let deadline = fields.int("activeDeadlineSeconds", 1..=i64::MAX);
+        out.deadline = deadline.map(|seconds| u32::try_from(seconds).unwrap_or(u32::MAX));
+        out.clean_at = fields.get(CLEAN_UP);
+        // The guides write them with capitals, the old page of the API without.
+        out.clean = out
+            .clean_at
+            .as_ref()
+            .and_then(|field| field.choice_any_case(&CLEAN));
+    }
+    out.read_additions(fields.as_mut(), wishes);
+    if let Some(fields) = fields {
+        fields.finish();
+    }
+    out
+}
+
+/// The roles in the order of the list, and whether all of them could be read.
+fn replicas<'a>(place: &Field<'a>) -> (Vec<Replica<'a>>, bool) {
+    let items = place.items();
+    let mut complete = place.node.as_list().is_some() && !items.is_empty();
+    if items.is_empty() && place.node.as_list().is_some() {
+        let problem = place.problem(
+            Code::MissingField,
+            "`replicaSpecs` is empty: the job has no tasks",
+        );
+        place.problems.report(problem.hint("add one with `type: worker`"));
+    }
+    let mut found: Vec<Replica<'a>> = Vec::new();
+    for (position, item) in items.iter().enumerate() {
+        let Some(replica) = replica(item, position) else {
+            complete = false;
+            continue;
+        };
+        match found.iter().find(|earlier| earlier.kind == replica.kind) {
+            Some(first) => {
+                same_role_twice(lower(replica.kind), &first.field, item);
+                complete = false;
+            }
+            None => found.push(replica),
+        }
+    }
+    (found, complete)
+}
+
+fn replica<'a>(field: &Field<'a>, position: usize) -> Option<Replica<'a>> {
+    if field.node.is_null() {
+        let problem = field.problem(Code::MissingField, "this entry of `replicaSpecs` says nothing");
+        field
+            .problems
+            .report(problem.hint("remove it, or give it `type` and `template`"));
+        return None;
+    }
+    let mut fields = field.fields()?;
+    let kind = fields.require("type").and_then(|word| word.choice(&TYPES));
+    let from: Arc<str> = format!("spec.replicaSpecs[{position}].restartPolicy").into();
+    // A role that cannot be told is read as a worker, for its problems.
+    let replica = Replica::read(kind.unwrap_or(RoleKind::Worker), field, from, &mut fields);
+    let restart = fields
+        .get("restartPolicy")
+        .map(|word| word.choice(&Restart::WORDS));
+    fields.elsewhere("containers", "template.spec.containers");
+    fields.elsewhere("spec", "template.spec");
+    fields.finish();
+    let mut replica = replica?;
+    kind?;
+    replica.restart = match restart {
+        Some(None) => return None,
+        Some(Some(said)) => said,
+        None => Restart::Never,
+    };
+    check_template_policy(&replica);
+    Some(replica)
+}
+
+/// Pods are made anew and never restarted in place, whatever the template says.
+fn check_template_policy(replica: &Replica<'_>) {
+    let Some((written, span)) = replica.template.restart_policy else {
+        return;
+    };
+    if written == RestartPolicy::Never {
+        return;
+    }
+    let path = replica
+        .field
+        .path
+        .field("template")
+        .field("spec")
+        .field("restartPolicy");
+    let problems = replica.field.problems;
+    let message =
+        "pods of a TensorFlowTrainingJob always get `Never`; the role's `restartPolicy` makes them anew";
+    let place = problems.place(Some(span), &path);
+    let problem = Problem::new(Code::RestartPolicyOverwritten, place, message);
+    let hint = format!(
+        "write `restartPolicy` in `{}`, beside `template`",
+        replica.field.path
+    );
+    problems.report(problem.hint(hint));
+}

@@ -1,0 +1,93 @@
+//! `tensorboardSpec`: a TensorBoard beside the job, of the same name.
+
+use serde_json::{Value, json};
+
+use crate::codes::Code;
+use crate::fields::{Field, Fields};
+use crate::manifest::Metadata;
+use crate::problem::shown;
+
+/// What `tensorboardSpec` says, as written.
+pub(super) struct TensorBoard(Value);
+
+impl TensorBoard {
+    /// Reads `tensorboardSpec`.
+    pub fn read(spec: &mut Fields<'_>) -> Option<Self> {
+        let field = spec.get("tensorboardSpec")?;
+        let mut fields = field.fields()?;
+        if let Some(image) = fields.require("image") {
+            let _ = image.text();
+        }
+        for fileset in fields.list("trainingLogFilesets") {
+            check_fileset(&fileset);
+        }
+        if let Some(log_dir) = fields.map("logDir") {
+            check_log_dir(log_dir);
+        }
+        let _ = fields.bool("suspend");
+        fields.skip(&["runMode", "scheduler", "resources"]);
+        fields.finish();
+        Some(Self(field.node.to_json()))
+    }
+
+    /// The object that T9k makes of it.
+    pub fn object(self, metadata: &Metadata<'_>) -> Value {
+        json!({
+            "apiVersion": "tensorstack.dev/v1beta1",
+            "kind": "TensorBoard",
+            "metadata": {"name": *metadata.name, "namespace": *metadata.namespace},
+            "spec": self.0,
+        })
+    }
+}
+
+/// `t9k://pvc/<claim>/<path>` or `t9k://minio/<secret>/<bucket>/<path>`.
+fn check_fileset(field: &Field<'_>) {
+    let Some(text) = field.text() else { return };
+    let steps: Vec<&str> = text
+        .strip_prefix("t9k://")
+        .unwrap_or_default()
+        .split('/')
+        .collect();
+    let fits = match &steps[..] {
+        ["pvc", claim, ..] => !claim.is_empty(),
+        ["minio", secret, bucket, ..] => !secret.is_empty() && !bucket.is_empty(),
+        _ => false,
+    };
+    if !fits {
+        let message = format!("`{}` is not the address of a set of files", shown(text));
+        let problem = field.problem(Code::T9kFileset, message).found(text);
+        let allowed = "`t9k://pvc/<claim>/<path>` or `t9k://minio/<secret>/<bucket>/<path>`";
+        field.problems.report(problem.allowed(allowed));
+    }
+}
+
+fn check_log_dir(mut fields: Fields<'_>) {
+    for claim in fields.list("pvc") {
+        let Some(mut claim) = claim.fields() else { continue };
+        if let Some(name) = claim.require("name") {
+            let _ = name.text();
+        }
+        texts(&mut claim, "subPath");
+        claim.finish();
+    }
+    if let Some(mut bucket) = fields.map("s3") {
+        if let Some(mut secret) = bucket.map("secretRef") {
+            let _ = secret.text("name");
+            secret.finish();
+        }
+        texts(&mut bucket, "uri");
+        bucket.finish();
+    }
+    if let Some(mut web) = fields.map("http") {
+        texts(&mut web, "url");
+        web.finish();
+    }
+    fields.finish();
+}
+
+fn texts(fields: &mut Fields<'_>, name: &'static str) {
+    for item in fields.list(name) {
+        let _ = item.text();
+    }
+}
