@@ -95,3 +95,6 @@ pub fn parse(source: &Source) -> (Vec<Document>, Vec<Problem>) {
     }
     (documents, tidy(builder.problems))
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,7 @@ use self::alias::{Anchored, Weight};
 use self::map::{Clash, KeyState, MapFrame, merge_sources};
 use super::{Document, Entry, Kind, MOST_DOCUMENTS, MOST_LEVELS, MOST_NODES, Node, Source};
 use crate::codes::Code;
-use crate::problem::{Place, Problem, Span, shown};
+use crate::problem::{FieldPath, Place, Problem, Span, shown};
 
 /// The source cannot be read any further; the reason has been reported.
 pub(super) struct Stop;
@@ -175,15 +175,15 @@ impl<'s> Builder<'s> {
                 source: self.source.name.clone(),
                 document: self.document,
                 span: Some(span),
-                path: self.path(),
+                path: self.path().to_string(),
             };
             self.problems.push(complete(Problem::new(code, place, message)));
         }
     }
 
     /// Where the next node will stand.
-    fn path(&self) -> String {
-        let mut path = crate::problem::FieldPath::root();
+    fn path(&self) -> FieldPath {
+        let mut path = FieldPath::root();
         for frame in &self.frames {
             path = match &frame.shape {
                 Shape::List(items) => path.index(items.len()),
@@ -198,7 +198,7 @@ impl<'s> Builder<'s> {
                 Shape::Map(_) => path,
             };
         }
-        path.to_string()
+        path
     }
 
     pub(super) fn scalar(&mut self, found: Found, span: Span) -> Result<(), Stop> {
@@ -362,21 +362,19 @@ impl<'s> Builder<'s> {
         let second = entry.key_span;
         let clash = self.map().and_then(|map| map.own(entry));
         let Some(Clash { key, first }) = clash else { return };
+        let path = self.path().field(Arc::clone(&key)).to_string();
         let (key, lines) = (
             shown(&key),
             format!("on lines {} and {}", first.line, second.line),
         );
-        self.problem_with(
-            Code::DuplicateKey,
-            second,
-            format!("the key `{key}` is used twice, {lines}"),
-            |problem| {
-                problem
-                    .label("again here")
-                    .related(first, "first here")
-                    .hint("remove one of the two")
-            },
-        );
+        let message = format!("the key `{key}` is used twice, {lines}");
+        self.problem_with(Code::DuplicateKey, second, message, |mut problem| {
+            problem.place.path = path;
+            problem
+                .label("again here")
+                .related(first, "first here")
+                .hint("remove one of the two")
+        });
     }
 
     fn merge(&mut self, value: &Node, at: Span, written: Written) {

@@ -7,11 +7,7 @@ pub(super) fn words(kind: &ErrorKind) -> (String, Option<&'static str>) {
     use ErrorKind as E;
     let said = |message: &str, hint| (message.to_owned(), Some(hint));
     match kind {
-        E::TabNotAllowed
-        | E::TabInBlockIndentation
-        | E::TabInIndentation
-        | E::TabInPlainScalar
-        | E::TabAtBlockScalarStart => said("a tab cannot be used as indentation", "use spaces"),
+        kind if is_about_tabs(kind) => said("a tab cannot be used as indentation", "use spaces"),
         E::UnclosedQuotedScalar | E::DocumentIndicatorInQuotedScalar => said(
             "a quote is never closed",
             "close it, or write a quote inside the text as \\\" (or '' in single quotes)",
@@ -89,4 +85,16 @@ pub(super) fn words(kind: &ErrorKind) -> (String, Option<&'static str>) {
         ),
         other => (other.to_string(), None),
     }
+}
+
+/// Whether the parser stumbled over a tab.
+pub(super) fn is_about_tabs(kind: &ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::TabNotAllowed
+            | ErrorKind::TabInBlockIndentation
+            | ErrorKind::TabInIndentation
+            | ErrorKind::TabInPlainScalar
+            | ErrorKind::TabAtBlockScalarStart
+    )
 }

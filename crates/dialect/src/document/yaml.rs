@@ -239,13 +239,16 @@ impl Reader<'_, '_> {
         // The parser points at the beginning of the text that holds a character it does not take.
         let bad = match error.kind() {
             ErrorKind::UnexpectedCharacter { character } => Some(*character),
+            kind if super::syntax::is_about_tabs(kind) => Some('\t'),
             _ => next,
         };
-        if let Some(bad) = bad.filter(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{85}')) {
-            let before = rest.split(bad).next().unwrap_or_default();
+        let bad = bad.filter(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\u{85}'));
+        let there = bad.and_then(|bad| Some((bad, at + rest.find(bad)?)));
+        let span = there.map_or(span, |(bad, start)| {
+            span_at(text, span, start, start + bad.len_utf8())
+        });
+        if let Some((bad, _)) = there.filter(|(bad, _)| *bad != '\t') {
             let message = format!("the control character {} is not allowed", bad.escape_default());
-            let start = at + before.len();
-            let span = span_at(text, span, start, start + bad.len_utf8());
             return self.builder.problem(Code::ControlCharacter, span, message);
         }
         let (message, hint) = super::syntax::words(error.kind());
