@@ -127,6 +127,7 @@ pub fn step(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) 
     }
     // 1. What is known.
     let mut turn = Turn::begin(job, memory, observed, now);
+    elastic::let_go(&mut turn);
     remember::count_in_place(&mut turn);
     // 2. Decide: only memory changes, and killing means moving a stamp.
     if !observed.deleting {

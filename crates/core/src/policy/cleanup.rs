@@ -20,6 +20,7 @@ pub fn stops(turn: &mut Turn) {
     let outside: Vec<&TaskSeen> = turn.view.outside().collect();
     for seen in outside {
         if !matches!(seen.state, Seen::Gone(_))
+            && !turn.is_newer(seen)
             && (turn.memory.verdict.is_none() || goes_at_the_end(turn, seen))
         {
             stop_when_due(turn, seen, turn.now);

@@ -3,8 +3,26 @@
 
 use super::startup::Wanted;
 use super::{Turn, gang};
-use crate::observed::Seen;
+use crate::observed::{Seen, TaskSeen};
 use crate::step::Action;
+
+/// Moves the stamp of every instance whose task the job no longer has. Stopping it is our doing, so its end must never
+/// be judged, even if the task is wanted again before it is gone; and no two lives may carry one stamp.
+pub fn let_go(turn: &mut Turn) {
+    if turn.memory.verdict.is_some() || turn.observed.deleting {
+        return;
+    }
+    let outside: Vec<&TaskSeen> = turn.view.outside().collect();
+    for seen in outside {
+        if seen.stamp != turn.memory.stamp(&seen.id) {
+            continue;
+        }
+        turn.memory.in_place_gone = turn.memory.in_place_gone.saturating_add(seen.in_place);
+        let attempt = seen.stamp.attempt.saturating_add(1);
+        let memory = turn.memory.role(&seen.id.role);
+        memory.attempts.set(seen.id.index, attempt);
+    }
+}
 
 /// Creates every wanted task of which no instance is visible, except one that is gone.
 pub fn creates(turn: &mut Turn, wanted: Vec<Wanted>) {
@@ -33,7 +51,7 @@ pub fn creates(turn: &mut Turn, wanted: Vec<Wanted>) {
 #[cfg(test)]
 mod tests {
     use crate::policy::testing::{Bench, ended, running, worker};
-    use crate::{Action, Stamp};
+    use crate::{Action, How, Outcome, Seen, Stamp, Then};
 
     const FIRST: Stamp = Stamp { epoch: 0, attempt: 0 };
 
@@ -58,6 +76,53 @@ mod tests {
         let down = bench.step_with(Some(&up.memory), &seen, 20);
         assert_eq!(down.actions.len(), 2, "{:?}", down.actions);
         assert_eq!((down.memory.verdict, down.memory.paid), (None, 0));
+    }
+
+    #[test]
+    fn a_task_scaled_away_and_wanted_again_is_a_new_life_and_its_old_end_is_never_judged() {
+        let mut bench = Bench::workers(2).failing_then(How::Disrupted, Then::Finish(Outcome::Failed));
+        let both = [running(worker(0), FIRST), running(worker(1), FIRST)];
+        let memory = bench.step(&both, 5).memory;
+        bench.job.roles[0].replicas = 1;
+        let down = bench.step_with(Some(&memory), &both, 10);
+        assert!(matches!(&down.actions[..], [Action::Stop { task, .. }] if *task == worker(1)));
+        bench.job.roles[0].replicas = 2;
+        let mut stopped = ended(worker(1), FIRST, 143, 11);
+        if let Seen::Ended(exit) = &mut stopped.state {
+            exit.asked = true;
+        }
+        let up = bench.step_with(
+            Some(&down.memory),
+            &[running(worker(0), FIRST), stopped.clone()],
+            30,
+        );
+        assert_eq!(up.memory.verdict, None);
+        stopped.state = Seen::Gone(stopped.exit().cloned());
+        let gone = bench.step_with(Some(&up.memory), &[running(worker(0), FIRST), stopped], 31);
+        let stamp = Stamp { epoch: 0, attempt: 1 };
+        assert_eq!(
+            gone.actions,
+            [Action::Create {
+                task: worker(1),
+                stamp
+            }]
+        );
+    }
+
+    #[test]
+    fn restarts_in_place_of_a_task_scaled_away_stay_counted() {
+        let mut bench = Bench::workers(2);
+        let restarted = |index, times| {
+            let mut seen = running(worker(index), FIRST);
+            seen.in_place = times;
+            seen
+        };
+        let memory = bench.step(&[restarted(0, 0), restarted(1, 3)], 5).memory;
+        bench.job.roles[0].replicas = 1;
+        let seen = [restarted(0, 2), restarted(1, 3)];
+        let down = bench.step_with(Some(&memory), &seen, 10);
+        assert_eq!(down.memory.in_place_most, 5);
+        assert_eq!(bench.step_with(Some(&down.memory), &seen, 10).memory, down.memory);
     }
 
     #[test]

@@ -60,6 +60,12 @@ fn rebuild(job: &Job, observed: &Observed, now: Time) -> Memory {
 pub fn prune(turn: &mut Turn) {
     for role in &turn.job.roles {
         if let Some(memory) = turn.memory.roles.get_mut(&role.name) {
+            // If such a task is ever wanted again, that is another life.
+            let over: Vec<u32> = memory.done.iter().chain(memory.failed.iter()).collect();
+            for index in over.into_iter().filter(|index| *index >= role.replicas) {
+                let attempt = memory.attempts.get(index).saturating_add(1);
+                memory.attempts.set(index, attempt);
+            }
             memory.done.truncate(role.replicas);
             memory.failed.truncate(role.replicas);
             memory.born = memory.born.min(role.replicas);
@@ -183,6 +189,26 @@ mod tests {
         let step = bench.step_with(Some(&memory), &[], 10);
         assert!(step.events.contains(&Event::Odd(Oddity::ClockBehind(990))));
         assert_eq!(step.memory.started, Some(Time(1000)));
+    }
+
+    #[test]
+    fn a_task_that_ended_and_was_scaled_away_is_another_life_when_it_is_wanted_again() {
+        let mut bench = Bench::workers(2);
+        let mut memory = bench.memory();
+        memory.role(&worker(1).role).done.insert(1);
+        bench.job.roles[0].replicas = 1;
+        let down = bench.step_with(Some(&memory), &[], 5).memory;
+        assert_eq!(bench.step_with(Some(&down), &[], 5).memory, down);
+        bench.job.roles[0].replicas = 2;
+        let up = bench.step_with(Some(&down), &[running(worker(0), Stamp::default())], 9);
+        let stamp = Stamp { epoch: 0, attempt: 1 };
+        assert_eq!(
+            up.actions,
+            [crate::Action::Create {
+                task: worker(1),
+                stamp
+            }]
+        );
     }
 
     #[test]

@@ -59,9 +59,14 @@ pub enum Keep {
 /// Opens a new epoch: every instance there is belongs to an older life from now on.
 pub fn new_epoch(turn: &mut Turn, keep: Keep) {
     for role in 0..turn.job.roles.len() {
-        fold_role_in_place(turn, role);
+        for index in 0..turn.job.roles[role].replicas {
+            fold_in_place(turn, role, index);
+        }
     }
-    turn.memory.epoch = turn.memory.epoch.saturating_add(1);
+    // Past everything visible, also what memory knows nothing of: no instance may find itself current again.
+    let newest = turn.view.all().map(|seen| seen.stamp.epoch);
+    let newest = newest.fold(turn.memory.epoch, u32::max);
+    turn.memory.epoch = newest.saturating_add(1);
     for memory in turn.memory.roles.values_mut() {
         memory.attempts.clear();
         memory.born = 0;
@@ -78,17 +83,10 @@ fn restart_task(turn: &mut Turn, reason: &Reason) -> Time {
     let Some((role, index)) = reason.task else {
         return turn.now;
     };
-    let name = turn.job.roles[role].name.clone();
-    fold_in_place(turn, role, index);
     let corpse_stays = turn
         .current(role, index)
         .is_some_and(|seen| matches!(seen.state, crate::Seen::Ended(_)));
-    let memory = turn.memory.role(&name);
-    let attempt = memory.attempts.get(index).saturating_add(1);
-    memory.attempts.set(index, attempt);
-    memory.restarts = memory.restarts.saturating_add(1);
-    memory.done.remove(index);
-    memory.failed.remove(index);
+    let attempt = next_attempt(turn, role, index);
     let wait = backoff::wait_after(turn, reason.exit, attempt);
     if corpse_stays {
         // The dead instance stays until its wait is over: its logs can be read, and no memory is needed.
@@ -106,18 +104,34 @@ fn restart_roles(turn: &mut Turn, roles: &[RoleName], reason: &Reason) -> Time {
         .enumerate()
         .filter(|(_, role)| roles.contains(&role.name))
     {
-        fold_role_in_place(turn, position);
-        let memory = turn.memory.role(&role.name);
-        memory.attempts.add_one_below(role.replicas);
-        memory.restarts = memory.restarts.saturating_add(role.replicas);
-        memory.done.clear();
-        memory.failed.clear();
-        most = (0..role.replicas)
-            .map(|index| memory.attempts.get(index))
-            .fold(most, u32::max);
+        for index in 0..role.replicas {
+            most = most.max(next_attempt(turn, position, index));
+        }
+    }
+    if let Some((role, index)) = reason.task
+        && !roles.contains(&job.roles[role].name)
+    {
+        // The task that asked for it comes along, or its end would be answered for ever.
+        most = most.max(next_attempt(turn, role, index));
     }
     let wait = backoff::wait_after(turn, reason.exit, most);
     hold_until(turn, reason.exit, wait)
+}
+
+/// Moves the stamp of one task; its attempt from now on.
+fn next_attempt(turn: &mut Turn, role: usize, index: u32) -> u32 {
+    fold_in_place(turn, role, index);
+    let epoch = turn.memory.epoch;
+    let seen = turn.view.instances(role, index).iter();
+    let seen = seen.filter(|seen| seen.stamp.epoch == epoch);
+    let newest = seen.map(|seen| seen.stamp.attempt).max().unwrap_or(0);
+    let memory = turn.memory.role(&turn.job.roles[role].name);
+    let attempt = memory.attempts.get(index).max(newest).saturating_add(1);
+    memory.attempts.set(index, attempt);
+    memory.restarts = memory.restarts.saturating_add(1);
+    memory.done.remove(index);
+    memory.failed.remove(index);
+    attempt
 }
 
 /// Nothing is created before the wait is over, counted from the end that asked for it.
@@ -136,16 +150,10 @@ fn fold_in_place(turn: &mut Turn, role: usize, index: u32) {
     turn.memory.in_place_most = turn.memory.in_place_most.max(turn.memory.in_place_gone);
 }
 
-fn fold_role_in_place(turn: &mut Turn, role: usize) {
-    for index in 0..turn.job.roles[role].replicas {
-        fold_in_place(turn, role, index);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use crate::policy::testing::{Bench, ended, running, worker};
-    use crate::{Action, Event, How, Scope, Stamp, Then, Time};
+    use crate::policy::testing::{Bench, ended, ps, running, worker};
+    use crate::{Action, Event, How, RoleName, Scope, Stamp, Then, Time};
 
     const FIRST: Stamp = Stamp { epoch: 0, attempt: 0 };
 
@@ -217,6 +225,21 @@ mod tests {
             assert_eq!(step.memory.stamp(&worker(index)).attempt, 1);
         }
         assert!(!step.memory.is_done(&worker(2)));
+    }
+
+    #[test]
+    fn a_task_whose_end_restarts_other_roles_comes_along_and_its_peers_do_not() {
+        let scope = Scope::Roles(vec![RoleName::new("ps")]);
+        let bench =
+            Bench::ps_and_workers(1, 2).failing_then(How::Failed, Then::Restart { scope, paid: true });
+        let seen = [
+            running(ps(0), FIRST),
+            running(worker(0), FIRST),
+            ended(worker(1), FIRST, 1, 5),
+        ];
+        let step = bench.step(&seen, 100);
+        let attempts = [ps(0), worker(0), worker(1)].map(|task| step.memory.stamp(&task).attempt);
+        assert_eq!((attempts, step.memory.paid), ([1, 0, 1], 1));
     }
 
     #[test]
