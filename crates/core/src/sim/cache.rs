@@ -1,61 +1,171 @@
 //! What the operator sees of the world: for each instance one of the states it has been in, never an older one
-//! than before.
+//! than before, and always what its own writes have made.
 
+use super::script::News;
 use super::world::World;
 use crate::memory::Memory;
-use crate::observed::{Observed, Seen, TaskSeen};
+use crate::observed::{Fixture, GangSeen, Observed, Order, Seen, TaskSeen};
 
-/// How much of each instance has arrived.
+/// How much of the world has arrived.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cache {
     shown: Vec<Shown>,
+    gang: GangSeen,
+    orders: Vec<Order>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Shown {
+    /// Nothing of it has arrived.
+    Unseen,
     /// This state of its history.
     State(usize),
-    /// It is gone, and what it had to tell has been written down.
+    /// It was gone when everything was read anew; this is what had been known of it.
+    Missed(Box<TaskSeen>),
+    /// It is gone, and what it had to tell has been written down, or nobody saw it.
     Forgotten,
 }
 
 impl Cache {
-    /// Everything arrives.
-    pub fn catch_up(&mut self, world: &World) {
-        self.shown.resize(world.instances.len(), Shown::State(0));
+    /// The cache of somebody who has just begun: everything that exists, and nothing that does not.
+    pub fn fresh(world: &World) -> Self {
+        let mut cache = Self::default();
+        cache.deliver(world, false);
+        for (shown, instance) in cache.shown.iter_mut().zip(&world.instances) {
+            if !instance.exists() {
+                *shown = Shown::Forgotten;
+            }
+        }
+        cache
+    }
+
+    /// News arrive, all but those that are held up.
+    pub fn deliver(&mut self, world: &World, held_up: bool) {
+        self.grow(world);
         for (shown, instance) in self.shown.iter_mut().zip(&world.instances) {
-            if *shown != Shown::Forgotten {
+            let open = matches!(shown, Shown::Unseen | Shown::State(_));
+            let lags = || held_up && world.lags(|news| *news == News::Task(instance.task.clone()));
+            if open && !lags() {
                 *shown = Shown::State(instance.history.len().saturating_sub(1));
             }
         }
+        if !held_up || !world.lags(|news| *news == News::Gang) {
+            self.gang = world.gang_seen();
+        }
+        if !held_up || !world.lags(|news| *news == News::Orders) {
+            self.orders.clone_from(&world.orders);
+        }
+    }
+
+    /// Reads everything anew. What has gone unnoticed is not there: how it ended is known only if that had arrived.
+    /// Whether something has.
+    pub fn relist(&mut self, world: &World) -> bool {
+        self.grow(world);
+        let mut missed = false;
+        for (shown, instance) in self.shown.iter_mut().zip(&world.instances) {
+            if instance.exists() || !instance.ours {
+                continue;
+            }
+            let known = match shown {
+                Shown::State(state) => instance.history.get(*state).cloned(),
+                Shown::Missed(_) | Shown::Forgotten => continue,
+                Shown::Unseen => None,
+            };
+            let gone_already = known
+                .as_ref()
+                .is_some_and(|seen| matches!(seen.state, Seen::Gone(_)));
+            if gone_already {
+                continue;
+            }
+            missed = true;
+            *shown = known.map_or(Shown::Forgotten, |mut seen| {
+                seen.state = Seen::Gone(seen.exit().cloned());
+                seen.lingers = false;
+                Shown::Missed(Box::new(seen))
+            });
+        }
+        self.deliver(world, false);
+        missed
+    }
+
+    /// Our own creation has been acknowledged: the newest instance is visible at least as it was made.
+    pub fn acknowledge_create(&mut self, world: &World) {
+        self.grow(world);
+        if let Some(shown) = self.shown.last_mut()
+            && *shown == Shown::Unseen
+        {
+            *shown = Shown::State(0);
+        }
+    }
+
+    /// Our own stop has been acknowledged: that much is visible.
+    pub fn acknowledge_stop(&mut self, world: &World, name: &str, force: bool) {
+        self.grow(world);
+        for (shown, instance) in self.shown.iter_mut().zip(&world.instances) {
+            let Shown::State(state) = shown else { continue };
+            if &*instance.name == name {
+                let told = instance.history.iter().position(|seen| seen.stopping.is_some());
+                let last = instance.history.len().saturating_sub(1);
+                let least = if force { Some(last) } else { told };
+                *state = (*state).max(least.unwrap_or(0));
+            }
+        }
+    }
+
+    /// Our own write to something that is not an instance has been acknowledged.
+    pub fn acknowledge(&mut self, world: &World, fixture: Option<Fixture>) {
+        if fixture == Some(Fixture::Gang) {
+            self.gang = world.gang_seen();
+        }
+        self.orders
+            .retain(|order| world.orders.iter().any(|there| there.id == order.id));
     }
 
     /// The observation as it stands.
     pub fn observe(&self, world: &World) -> Observed {
         let seen = |(at, shown): (usize, &Shown)| match shown {
-            Shown::State(state) => world.instances[at].history.get(*state).cloned(),
-            Shown::Forgotten => None,
+            Shown::State(state) if world.instances[at].ours => {
+                world.instances[at].history.get(*state).cloned()
+            }
+            Shown::Missed(seen) => Some((**seen).clone()),
+            Shown::State(_) | Shown::Unseen | Shown::Forgotten => None,
         };
         let tasks: Vec<TaskSeen> = self.shown.iter().enumerate().filter_map(seen).collect();
         Observed {
             tasks,
-            gang: world.gang_seen(),
-            orders: world.orders.clone(),
+            gang: self.gang,
+            orders: self.orders.clone(),
             ready: world.fixtures.iter().copied().collect(),
-            deleting: world.deleted,
+            deleting: world.deleting.is_some() || world.deleted,
         }
     }
 
     /// Instances that are gone and that memory knows all about need not be shown any longer.
     pub fn forget(&mut self, world: &World, memory: &Memory) {
         for (shown, instance) in self.shown.iter_mut().zip(&world.instances) {
-            let Shown::State(state) = *shown else { continue };
-            let Some(seen) = instance.history.get(state) else {
-                continue;
+            let seen = match &*shown {
+                Shown::State(state) => instance.history.get(*state),
+                Shown::Missed(seen) => Some(&**seen),
+                Shown::Unseen | Shown::Forgotten => None,
             };
-            if matches!(seen.state, Seen::Gone(_)) && memory.has_absorbed(&world.job, seen) {
+            let absorbed = |seen: &TaskSeen| {
+                matches!(seen.state, Seen::Gone(_)) && memory.has_absorbed(&world.job, seen)
+            };
+            if seen.is_some_and(absorbed) {
                 *shown = Shown::Forgotten;
             }
         }
+    }
+
+    /// Whether something is gone that has not been shown as gone, or not yet been written down.
+    pub fn would_lose(&self, world: &World) -> bool {
+        world.instances.iter().enumerate().any(|(at, instance)| {
+            let forgotten = self.shown.get(at) == Some(&Shown::Forgotten);
+            instance.ours && !instance.exists() && !forgotten
+        })
+    }
+
+    fn grow(&mut self, world: &World) {
+        self.shown.resize(world.instances.len(), Shown::Unseen);
     }
 }

@@ -1,15 +1,18 @@
 //! Carries out what a script says, when its moment has come.
 
-use super::instance::{Node, State};
-use super::script::Fault;
+use super::instance::{Instance, Node, State};
+use super::script::{Fault, Trouble};
 use super::trace::{Happened, StopReason};
 use super::world::{Gang, World};
-use crate::job::TaskId;
+use crate::job::{RoleName, TaskId};
 use crate::observed::Order;
 use crate::time::Time;
 
+/// How long a job that is being deleted is still there.
+const DELETING: u32 = 3;
+
 /// The second in which a fault is due; none for those that wait for something in the world.
-pub(super) fn moment(fault: &Fault) -> Option<u32> {
+fn due(fault: &Fault) -> Option<u32> {
     match fault {
         Fault::EndsAt { at, .. }
         | Fault::Drained { at, .. }
@@ -20,7 +23,19 @@ pub(super) fn moment(fault: &Fault) -> Option<u32> {
         | Fault::Resume { at }
         | Fault::Replicas { at, .. }
         | Fault::Ordered { at, .. }
-        | Fault::GangBreaks { at } => Some(*at),
+        | Fault::GangBreaks { at }
+        | Fault::FixtureLost { at, .. }
+        | Fault::NameTaken { at, .. }
+        | Fault::Deleted { at } => Some(*at),
+        Fault::Operator(trouble) => match trouble {
+            Trouble::Lags { from: at, .. }
+            | Trouble::Busy { at, .. }
+            | Trouble::ClockSteps { at, .. }
+            | Trouble::LooksAgain { at }
+            | Trouble::Relists { at }
+            | Trouble::OldLeader { at, .. } => Some(*at),
+            Trouble::Crashes { .. } | Trouble::WriteRefused { .. } | Trouble::WriteTimesOut { .. } => None,
+        },
         Fault::Ends { .. }
         | Fault::StartsLate { .. }
         | Fault::IgnoresTerm { .. }
@@ -29,13 +44,22 @@ pub(super) fn moment(fault: &Fault) -> Option<u32> {
     }
 }
 
+/// The seconds in which a fault makes something happen.
+pub(super) fn moments(fault: &Fault) -> impl Iterator<Item = u32> {
+    let over = match fault {
+        Fault::Operator(Trouble::Lags { until, .. }) => Some(*until),
+        _ => None,
+    };
+    due(fault).into_iter().chain(over)
+}
+
 /// Carries out every fault whose moment has come and that finds what it needs; whether one did.
 pub(super) fn fire(world: &mut World) -> bool {
     let mut fired = false;
     for position in 0..world.faults.len() {
         let pending = &world.faults[position];
-        let due = moment(&pending.fault).is_some_and(|at| world.options.begin + at <= world.now);
-        if pending.used || !due {
+        let is_due = due(&pending.fault).is_some_and(|at| world.options.begin + at <= world.now);
+        if pending.used || !is_due {
             continue;
         }
         let fault = pending.fault.clone();
@@ -66,28 +90,28 @@ fn happen(world: &mut World, fault: &Fault, position: usize) -> bool {
         Fault::NodeLost { task, back_after, .. } => lose_node(world, task, *back_after),
         Fault::Suspend { .. } => suspend(world, true),
         Fault::Resume { .. } => suspend(world, false),
-        Fault::Replicas { role, count, .. } => {
-            let Some(changed) = world.job.roles.iter_mut().find(|one| one.name == *role) else {
-                return false;
-            };
-            let (role, from) = (role.clone(), changed.replicas);
-            changed.replicas = *count;
-            world.note(Happened::ReplicasSet {
-                role,
-                from,
-                to: *count,
-            });
-            true
-        }
+        Fault::Replicas { role, count, .. } => scale(world, role, *count),
         Fault::Ordered { what, .. } => {
-            world.orders.push(Order {
-                id: format!("order-{position}").into(),
-                what: *what,
-            });
+            let id = format!("order-{position}").into();
+            world.orders.push(Order { id, what: *what });
             world.note(Happened::Ordered(*what));
             true
         }
         Fault::GangBreaks { .. } => break_gang(world),
+        Fault::FixtureLost { fixture, .. } => {
+            world.take_away(*fixture);
+            true
+        }
+        Fault::NameTaken { task, seconds, .. } => take_name(world, task, *seconds),
+        Fault::Deleted { .. } => {
+            world.deleting = Some(world.now + DELETING);
+            world.note(Happened::Deleting);
+            true
+        }
+        Fault::Operator(trouble) => {
+            disturb(world, trouble);
+            true
+        }
         Fault::Ends { .. }
         | Fault::StartsLate { .. }
         | Fault::IgnoresTerm { .. }
@@ -99,7 +123,8 @@ fn happen(world: &mut World, fault: &Fault, position: usize) -> bool {
 fn running(world: &World, task: &TaskId) -> Option<usize> {
     let is_running = |&at: &usize| {
         let instance = &world.instances[at];
-        matches!(instance.state, State::Running { .. }) && instance.node == Node::Answers
+        let is_running = matches!(instance.state, State::Running { .. });
+        is_running && instance.ours && instance.node == Node::Answers
     };
     world.find(task).filter(is_running)
 }
@@ -108,7 +133,7 @@ fn running(world: &World, task: &TaskId) -> Option<usize> {
 fn untold(world: &World, task: &TaskId) -> Option<usize> {
     let is_untold = |&at: &usize| {
         let instance = &world.instances[at];
-        instance.alive() && instance.told.is_none() && instance.node == Node::Answers
+        instance.alive() && instance.ours && instance.told.is_none() && instance.node == Node::Answers
     };
     world.find(task).filter(is_untold)
 }
@@ -127,7 +152,7 @@ fn lose_node(world: &mut World, task: &TaskId, back_after: Option<u32>) -> bool 
     let Some(at) = untold(world, task) else {
         return false;
     };
-    let back: Option<Time> = back_after.map(|seconds| world.now + seconds);
+    let back: Option<Time> = back_after.map(|seconds| world.now + seconds.max(1));
     world.instances[at].node = Node::Lost { back };
     world.note(Happened::NodeLost { task: task.clone() });
     world.tell(at, 137, StopReason::Asked);
@@ -142,14 +167,59 @@ fn suspend(world: &mut World, suspend: bool) -> bool {
     true
 }
 
+fn scale(world: &mut World, role: &RoleName, to: u32) -> bool {
+    let Some(changed) = world.job.roles.iter_mut().find(|one| one.name == *role) else {
+        return false;
+    };
+    let from = changed.replicas;
+    changed.replicas = to;
+    let role = role.clone();
+    world.note(Happened::ReplicasSet { role, from, to });
+    true
+}
+
 /// The group of the newest epoch that has an instance loses part of it.
 fn break_gang(world: &mut World) -> bool {
-    let instances = world.instances.iter().filter(|instance| instance.alive());
-    let newest = instances.map(|instance| instance.stamp.epoch).max();
+    let newest = world.ours().filter(|instance| instance.alive());
+    let newest = newest.map(|instance| instance.stamp.epoch).max();
     let (Gang::Open, Some(epoch)) = (world.gang, newest) else {
         return false;
     };
     world.gang = Gang::Broken { epoch };
     world.note(Happened::GangBroken);
     true
+}
+
+/// An object of somebody else's stands where a task's instance should.
+fn take_name(world: &mut World, task: &TaskId, seconds: u32) -> bool {
+    if world.find(task).is_some() {
+        return false;
+    }
+    let until = world.now + seconds.max(1);
+    let foreign = Instance::foreign(task, world.now, until);
+    world.instances.push(foreign);
+    world.note(Happened::NameTaken {
+        task: task.clone(),
+        taken: true,
+    });
+    true
+}
+
+fn disturb(world: &mut World, trouble: &Trouble) {
+    world.note(Happened::Trouble(trouble.clone()));
+    match trouble {
+        Trouble::ClockSteps { by, .. } => world.operator.skew += i64::from(*by),
+        Trouble::Busy { seconds, .. } => {
+            let until = world.now + *seconds;
+            world.operator.away_until = world.operator.away_until.max(until);
+            world.operator.away += seconds;
+        }
+        Trouble::Relists { .. } => world.operator.relists = true,
+        Trouble::OldLeader { behind, .. } => world.operator.old_leaders.push(*behind),
+        Trouble::Lags { .. }
+        | Trouble::LooksAgain { .. }
+        | Trouble::Crashes { .. }
+        | Trouble::WriteRefused { .. }
+        | Trouble::WriteTimesOut { .. } => {}
+    }
 }

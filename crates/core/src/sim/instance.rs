@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::script::End;
+use super::trace::StopReason;
 use crate::job::{InPlace, TaskId};
 use crate::observed::{Exit, Seen, Stamp, TaskSeen, Why};
 use crate::time::Time;
@@ -13,6 +14,8 @@ pub(super) struct Instance {
     pub task: TaskId,
     pub stamp: Stamp,
     pub name: Arc<str>,
+    /// Whether it belongs to the job; somebody else's may have the same name.
+    pub ours: bool,
     pub created: Time,
     pub state: State,
     pub in_place: u32,
@@ -39,6 +42,7 @@ pub(super) struct Told {
     pub at: Time,
     /// The code its program will end with.
     pub code: i32,
+    pub why: StopReason,
 }
 
 #[derive(Clone, Debug)]
@@ -62,6 +66,38 @@ pub(super) enum State {
 }
 
 impl Instance {
+    /// A new one of the job's own.
+    pub fn new(task: &TaskId, stamp: Stamp, number: u32, now: Time, starts: Time) -> Self {
+        let mut instance = Self {
+            task: task.clone(),
+            stamp,
+            name: Arc::from(format!("{task}#{number}")),
+            ours: true,
+            created: now,
+            state: State::Waiting { starts },
+            in_place: 0,
+            last: None,
+            told: None,
+            node: Node::Answers,
+            history: Vec::new(),
+        };
+        instance.show(now);
+        instance
+    }
+
+    /// Somebody else's, there until then.
+    pub fn foreign(task: &TaskId, now: Time, until: Time) -> Self {
+        let mut instance = Self::new(task, Stamp::default(), 0, now, now);
+        instance.name = Arc::from(format!("{task} of another job"));
+        instance.ours = false;
+        instance.state = State::Running {
+            since: now,
+            ready: now,
+            ends: Some((until, End::Code(0))),
+        };
+        instance
+    }
+
     /// Whether it exists, alive or not: its name is taken.
     pub fn exists(&self) -> bool {
         !matches!(self.state, State::Gone(_))

@@ -2,13 +2,15 @@
 
 use super::driver::{Decide, Driver};
 use super::options::Options;
-use super::script::{Fault, Script};
+use super::properties::{Ledger, Violation, check_at_rest};
+use super::script::{Fault, Script, Trouble};
 use super::trace::Trace;
 use super::world::World;
 use crate::job::{Job, TaskId};
 use crate::memory::Memory;
 use crate::observed::{Fixture, Stamp};
 use crate::step::step;
+use crate::time::Time;
 
 /// More looks than this at one second, and the run is broken off: something goes round in circles.
 const MOST_LOOKS_A_SECOND: u32 = 1000;
@@ -74,27 +76,51 @@ pub enum Rest {
 /// Plays a job against a script, with the shipped [`step`].
 #[must_use]
 pub fn play(job: &Job, script: &Script, options: &Options) -> Outcome {
-    play_with(job, script, options, &mut step)
+    let (outcome, _) = run(job, script, options, &mut step, None);
+    outcome
 }
 
-/// The same with something wrapped around `step`.
+/// Plays a job and checks every property on the way. `decide` is [`step`], or something wrapped around it.
 #[must_use]
-pub fn play_with<'a>(job: &Job, script: &Script, options: &Options, decide: &'a mut Decide<'a>) -> Outcome {
-    let mut world = World::new(job, script, options);
-    let mut driver = Driver::new(decide);
-    let rest = run(&mut world, &mut driver);
-    outcome(world, rest, driver.steps)
+pub fn play_checked(
+    job: &Job,
+    script: &Script,
+    options: &Options,
+    decide: &mut Decide<'_>,
+) -> (Outcome, Vec<Violation>) {
+    run(job, script, options, decide, Some(Ledger::new(script)))
 }
 
-fn run(world: &mut World, driver: &mut Driver) -> Rest {
+fn run(
+    job: &Job,
+    script: &Script,
+    options: &Options,
+    decide: &mut Decide<'_>,
+    ledger: Option<Ledger>,
+) -> (Outcome, Vec<Violation>) {
+    let mut world = World::new(job, script, options);
+    let old_leader = |fault: &Fault| matches!(fault, Fault::Operator(Trouble::OldLeader { .. }));
+    let keep_versions = script.faults.iter().any(old_leader);
+    let mut driver = Driver::new(decide, ledger, keep_versions);
+    let rest = until_rest(&mut world, &mut driver);
+    if let Some(ledger) = &mut driver.ledger {
+        let found = check_at_rest(&world, rest, driver.decide);
+        ledger.rested(&world, found);
+    }
+    let violations = driver.ledger.map(|ledger| ledger.violations);
+    let steps = driver.steps;
+    (outcome(world, rest, steps), violations.unwrap_or_default())
+}
+
+fn until_rest(world: &mut World, driver: &mut Driver) -> Rest {
     let end = world.options.begin + world.options.run_for;
     let mut now = world.options.begin;
     loop {
-        world.pass(now);
+        pass(world, driver, now);
         let mut looks = 0;
         while !world.deleted && driver.look(world) {
             // What was just written may be followed by something in the same second.
-            world.pass(now);
+            pass(world, driver, now);
             looks += 1;
             if looks > MOST_LOOKS_A_SECOND {
                 return Rest::Circles;
@@ -103,8 +129,7 @@ fn run(world: &mut World, driver: &mut Driver) -> Rest {
         if world.deleted {
             return Rest::Deleted;
         }
-        let wake = driver.wake.filter(|wake| *wake > now);
-        match world.next().into_iter().chain(wake).min() {
+        match world.next().into_iter().chain(driver.next(world)).min() {
             None => return Rest::Settled,
             Some(next) if next > end => {
                 world.now = end;
@@ -112,6 +137,13 @@ fn run(world: &mut World, driver: &mut Driver) -> Rest {
             }
             Some(next) => now = next,
         }
+    }
+}
+
+fn pass(world: &mut World, driver: &mut Driver, now: Time) {
+    world.pass(now);
+    if let Some(ledger) = &mut driver.ledger {
+        ledger.watch(world);
     }
 }
 

@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use crate::job::{RoleName, TaskId};
-use crate::observed::Ordered;
+use crate::observed::{Fixture, Ordered};
 
 /// Everything that goes wrong, or is changed, in one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -71,12 +71,12 @@ pub enum Fault {
         /// From this second on.
         at: u32,
     },
-    /// One life of a task takes longer to start.
+    /// One instance of a task takes longer to start.
     StartsLate {
         /// Whose.
         task: TaskId,
-        /// Which of its programs, from 0.
-        life: u32,
+        /// Which of its instances, from 0.
+        instance: u32,
         /// By so many seconds.
         by: u32,
     },
@@ -137,6 +137,102 @@ pub enum Fault {
         /// In this second.
         at: u32,
     },
+    /// Somebody takes a shared object away.
+    FixtureLost {
+        /// Which.
+        fixture: Fixture,
+        /// In this second.
+        at: u32,
+    },
+    /// Something that is not ours has the name of a task, for a while.
+    NameTaken {
+        /// Whose.
+        task: TaskId,
+        /// From this second on.
+        at: u32,
+        /// For so many seconds.
+        seconds: u32,
+    },
+    /// Somebody deletes the job; it is gone a few seconds later.
+    Deleted {
+        /// In this second.
+        at: u32,
+    },
+    /// Something goes wrong with whoever looks after the job.
+    Operator(Trouble),
+}
+
+/// What may go wrong with whoever looks after a job. None of it may change what becomes of the job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub enum Trouble {
+    /// It dies right after a write, and begins again with nothing but what was written down.
+    Crashes {
+        /// After this one of all its writes, from 0.
+        after_write: u32,
+        /// For so many seconds.
+        down: u32,
+    },
+    /// A write is refused.
+    WriteRefused {
+        /// This one, from 0.
+        write: u32,
+    },
+    /// A write is carried out, and the answer is lost.
+    WriteTimesOut {
+        /// This one, from 0.
+        write: u32,
+    },
+    /// News arrive late: nothing of this kind is seen for a while, except what was written by itself.
+    Lags {
+        /// News of what.
+        what: News,
+        /// From this second on.
+        from: u32,
+        /// Until this one.
+        until: u32,
+    },
+    /// It does not look for a while.
+    Busy {
+        /// From this second on.
+        at: u32,
+        /// For so many seconds.
+        seconds: u32,
+    },
+    /// Its clock is set.
+    ClockSteps {
+        /// In this second.
+        at: u32,
+        /// By so many seconds.
+        by: i32,
+    },
+    /// It looks once more, though nothing has happened.
+    LooksAgain {
+        /// In this second.
+        at: u32,
+    },
+    /// It lost the thread of news and reads everything anew; what has gone meanwhile is simply not there.
+    Relists {
+        /// In this second.
+        at: u32,
+    },
+    /// Another one that took itself for the leader acts once, on what had been written down some writes ago.
+    OldLeader {
+        /// In this second.
+        at: u32,
+        /// So many memories ago.
+        behind: u32,
+    },
+}
+
+/// What news may be about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub enum News {
+    /// The instances of one task.
+    Task(TaskId),
+    /// The gang's group.
+    Gang,
+    /// Orders.
+    Orders,
 }
 
 /// How a program ends.

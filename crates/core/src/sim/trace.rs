@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::script::Trouble;
 use crate::job::{RoleName, TaskId};
 use crate::memory::Hold;
 use crate::observed::{Exit, Fixture, Ordered, Stamp};
@@ -114,6 +115,19 @@ pub enum Happened {
     Answered(Arc<str>),
     /// The job itself was deleted.
     JobDeleted,
+    /// Somebody else's object took the name of a task, or gave it back.
+    NameTaken {
+        /// Whose name.
+        task: TaskId,
+        /// It is taken from now on.
+        taken: bool,
+    },
+    /// Somebody wants the job deleted.
+    Deleting,
+    /// Something went wrong with whoever looks after the job.
+    Trouble(Trouble),
+    /// Whoever looks after the job is back after a crash.
+    Recovered,
     /// A decision, once it had been written down.
     Decided(Event),
 }
@@ -151,8 +165,50 @@ impl fmt::Display for Trace {
     /// One line an entry, plain; the command line draws its own.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         for Entry { at, what } in &self.entries {
-            writeln!(out, "{at:>6} s  {what:?}")?;
+            writeln!(out, "{at:>6} s  {what}")?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Happened {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Created { task, stamp } => write!(out, "{task} created as {}", Life(*stamp)),
+            Self::Started {
+                task,
+                stamp,
+                in_place,
+            } => write!(out, "{task} {} runs (in place: {in_place})", Life(*stamp)),
+            Self::Ended { task, stamp, exit } => {
+                let asked = if exit.asked { ", asked to" } else { "" };
+                write!(
+                    out,
+                    "{task} {} ended: {:?} {:?}{asked}, ran {} s",
+                    Life(*stamp),
+                    exit.code,
+                    exit.why,
+                    exit.ran
+                )
+            }
+            Self::RestartsInPlace { task, times, wait } => {
+                write!(out, "{task} restarts in place in {wait} s, time {times}")
+            }
+            Self::Stopped { task, stamp, why } => {
+                write!(out, "{task} {} told to stop: {why:?}", Life(*stamp))
+            }
+            Self::Gone { task, stamp } => write!(out, "{task} {} is gone", Life(*stamp)),
+            Self::Decided(event) => write!(out, "  decided: {event:?}"),
+            other => write!(out, "{other:?}"),
+        }
+    }
+}
+
+/// A stamp, short: `0.2` is the second restart in the first epoch.
+struct Life(Stamp);
+
+impl fmt::Display for Life {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}.{}", self.0.epoch, self.0.attempt)
     }
 }

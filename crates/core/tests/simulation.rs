@@ -1,0 +1,166 @@
+//! Thousands of random runs of random jobs, every property checked on every step; and the mutants that prove that
+//! the simulator would notice.
+//!
+//! `TRAINYARD_SEEDS=1000000 cargo test -p trainyard-core --features sim --test simulation` runs more of them, and
+//! `TRAINYARD_SEED_FROM` says where to begin. A failing seed says how it is replayed.
+
+#[path = "simulation/jobs.rs"]
+mod jobs;
+
+use std::num::ParseIntError;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use trainyard_core::sim::properties::Violation;
+use trainyard_core::sim::{Options, Random, Script, faults_for, play_checked, shrink};
+use trainyard_core::{InPlace, Job, RoleKind, Time, step};
+
+/// How many seeds the ordinary test plays.
+const SEEDS: u64 = 10_000;
+
+/// After so many failing seeds no more are played.
+const MOST_FAILURES: u64 = 3;
+
+/// Everything one seed stands for.
+struct Case {
+    job: Job,
+    script: Script,
+    options: Options,
+}
+
+impl Case {
+    fn of(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let job = jobs::random(&mut random);
+        let script = faults_for(&job, &mut random);
+        let always = job.roles.iter().any(|role| role.in_place == InPlace::Always);
+        let mut endless = vec![RoleKind::Ps, RoleKind::Evaluator];
+        if always {
+            // A program that is started again whenever it exits must not exit, or nothing ever comes to rest.
+            endless.extend([RoleKind::Worker, RoleKind::Chief]);
+        }
+        let options = Options {
+            begin: Time(100_000),
+            run_for: 20_000,
+            start: random.between(0, 3),
+            ready: random.between(0, 2),
+            run: random.between(1, 50),
+            endless,
+            term: random.between(0, 3),
+            grace: random.between(1, 30),
+            in_place_first: random.between(1, 10),
+            in_place_most: 40,
+            gang: random.between(0, 5),
+        };
+        Self { job, script, options }
+    }
+
+    /// What does not hold; a panic is a violation of L1.
+    fn violations(&self, script: &Script) -> Vec<Violation> {
+        let play = || play_checked(&self.job, script, &self.options, &mut step).1;
+        catch_unwind(AssertUnwindSafe(play)).unwrap_or_else(|_| {
+            vec![Violation {
+                property: "L1",
+                at: 0,
+                what: "it panicked; the message is above".into(),
+            }]
+        })
+    }
+
+    /// The whole story of a failing seed, with as few faults as it takes.
+    fn report(&self, seed: u64, violation: &Violation) -> String {
+        let same = |script: &Script| {
+            self.violations(script)
+                .iter()
+                .any(|other| other.property == violation.property)
+        };
+        let small = shrink(&self.script, same);
+        let found = self.violations(&small);
+        let trace = catch_unwind(AssertUnwindSafe(|| {
+            play_checked(&self.job, &small, &self.options, &mut step)
+                .0
+                .trace
+                .to_string()
+        }));
+        format!(
+            "seed {seed}\n{}\nrules:\n{}\nlimits: {:?} clean {:?} suspend {} gang {}\nroles: {:?}\n{:?}\nfaults:\n{}\n{}\nreplay: \
+             TRAINYARD_SEED_FROM={seed} TRAINYARD_SEEDS=1 cargo test -p trainyard-core --features sim --test simulation",
+            found
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join("\n"),
+            lines(&self.job.rules),
+            self.job.limits,
+            self.job.clean,
+            self.job.suspend,
+            self.job.gang.is_some(),
+            self.job
+                .roles
+                .iter()
+                .map(|role| (
+                    role.name.as_str(),
+                    role.replicas,
+                    role.in_place,
+                    role.after.is_some()
+                ))
+                .collect::<Vec<_>>(),
+            self.options,
+            lines(&small.faults),
+            trace.unwrap_or_default(),
+        )
+    }
+}
+
+fn lines(values: &[impl std::fmt::Debug]) -> String {
+    let lines: Vec<String> = values.iter().map(|value| format!("  {value:?}")).collect();
+    lines.join("\n")
+}
+
+/// A number from the environment.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "which seeds to play is told from outside"
+)]
+fn told(name: &str, otherwise: u64) -> Result<u64, ParseIntError> {
+    std::env::var(name).map_or(Ok(otherwise), |text| text.parse())
+}
+
+/// Plays seeds on all cores; what `check` says of them, in order of seeds, until three have said something.
+fn play_all<T: Send>(from: u64, count: u64, check: impl Fn(u64) -> Option<T> + Sync) -> Vec<T> {
+    let (next, found) = (AtomicU64::new(from), AtomicU64::new(0));
+    let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+    let worker = || {
+        let mut mine = Vec::new();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= from.saturating_add(count) || found.load(Ordering::Relaxed) >= MOST_FAILURES {
+                return mine;
+            }
+            if let Some(said) = check(seed) {
+                found.fetch_add(1, Ordering::Relaxed);
+                mine.push((seed, said));
+            }
+        }
+    };
+    let mut all: Vec<(u64, T)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        let joined = workers.into_iter().filter_map(|worker| worker.join().ok());
+        joined.flatten().collect()
+    });
+    all.sort_by_key(|(seed, _)| *seed);
+    all.into_iter().map(|(_, said)| said).collect()
+}
+
+#[test]
+fn every_property_holds_on_every_seed() {
+    let from = told("TRAINYARD_SEED_FROM", 0).unwrap();
+    let count = told("TRAINYARD_SEEDS", SEEDS).unwrap();
+    let check = |seed| {
+        let case = Case::of(seed);
+        let violations = case.violations(&case.script);
+        violations.first().map(|violation| case.report(seed, violation))
+    };
+    let failures = play_all(from, count, check);
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
