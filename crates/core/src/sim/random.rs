@@ -105,7 +105,7 @@ fn of_a_task(task: TaskId, random: &mut Random) -> Fault {
         9 => Fault::Collected { task, at },
         10 => Fault::StartsLate {
             task,
-            instance: random.between(0, 2),
+            life: random.between(0, 2),
             by: random.between(1, 40),
         },
         11 => Fault::IgnoresTerm {

@@ -75,8 +75,8 @@ pub enum Fault {
     StartsLate {
         /// Whose.
         task: TaskId,
-        /// Which of its instances, from 0.
-        instance: u32,
+        /// Which of its instances, from 0; what is restarted in place is the same instance.
+        life: u32,
         /// By so many seconds.
         by: u32,
     },

@@ -34,9 +34,9 @@ impl World {
     fn starts_late(&mut self, of: &TaskId) -> u32 {
         let before = self.ours().filter(|instance| instance.task == *of).count();
         for pending in &mut self.faults {
-            if let Fault::StartsLate { task, instance, by } = &pending.fault
+            if let Fault::StartsLate { task, life, by } = &pending.fault
                 && task == of
-                && *instance as usize == before
+                && *life as usize == before
             {
                 pending.used = true;
                 return *by;
