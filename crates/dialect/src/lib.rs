@@ -35,5 +35,5 @@ mod t9k;
 mod tfjob;
 mod volcano;
 
-pub use self::manifest::{Dialect, Item, OtherObject, ReadJob, Reading};
+pub use self::manifest::{Dialect, Item, OtherObject, ReadJob, Reading, TASK_INDEX_LABEL};
 pub use self::read::read;

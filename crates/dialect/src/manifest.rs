@@ -16,6 +16,10 @@ use crate::document::Node;
 use crate::fields::Field;
 use crate::problem::{Problem, has_errors};
 
+/// The label with a task's number within its role. Every world puts it on every task of every dialect, so that a
+/// template can refer to it (`metadata.labels['trainyard.dev/task-index']`) without knowing the world.
+pub const TASK_INDEX_LABEL: &str = "trainyard.dev/task-index";
+
 /// Everything a source holds, and everything that is wrong with it.
 #[derive(Clone, Debug)]
 pub struct Reading {

@@ -1,5 +1,11 @@
 //! T9k's dialect, from text to what `step` decides and what the status shows.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test may stop at the first surprise"
+)]
+
 #[path = "t9k/modes.rs"]
 mod modes;
 #[path = "t9k/rules.rs"]
@@ -9,7 +15,6 @@ mod runs;
 #[path = "t9k/status.rs"]
 mod status;
 
-#[expect(dead_code, reason = "other tests use the rest")]
 mod notation;
 #[expect(dead_code, reason = "other tests use the rest")]
 mod world;
@@ -30,9 +35,12 @@ spec:
         let [kind, replicas, restart] = words[..] else {
             panic!("{role}")
         };
-        text += &format!(
-            "    - {{type: {kind}, replicas: {replicas}, restartPolicy: {restart}, template: {{spec: {{containers: [{{name: tensorflow, image: i}}]}}}}}}\n"
-        );
+        let template = "{spec: {containers: [{name: tensorflow, image: i}]}}";
+        let fields = format!("type: {kind}, replicas: {replicas}, restartPolicy: {restart}");
+        text += "    - {";
+        text += &[&fields, "template: "].join(", ");
+        text += template;
+        text += "}\n";
     }
     text
 }

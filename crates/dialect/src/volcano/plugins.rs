@@ -6,7 +6,7 @@ use trainyard_core::RoleKind;
 
 use crate::codes::Code;
 use crate::fields::{Field, Fields};
-use crate::problem::{did_you_mean, shown};
+use crate::problem::{Problem, closest, did_you_mean, shown};
 
 /// The port of the tensorflow plugin, unless it is told another.
 pub(super) const PORT: u16 = 2222;
@@ -108,16 +108,13 @@ fn refuse(name: &str, field: &Field<'_>) {
         .map(|name| format!("`{name}`"))
         .collect::<Vec<_>>()
         .join(", ");
-    let problem = match REFUSED.iter().find(|(refused, _)| *refused == name) {
-        Some((_, why)) => {
-            let message = format!("the plugin `{name}` is not carried out: {why}");
-            crate::problem::Problem::new(Code::VolcanoCannot, place, message)
-        }
-        None => {
-            let message = format!("there is no plugin `{}`", shown(name));
-            crate::problem::Problem::new(Code::VolcanoUnknownPlugin, place, message)
-                .maybe_hint(did_you_mean(name, CARRIED_OUT.iter().copied()))
-        }
+    let problem = if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
+        let message = format!("the plugin `{name}` is not carried out: {why}");
+        Problem::new(Code::VolcanoCannot, place, message)
+    } else {
+        let message = format!("there is no plugin `{}`", shown(name));
+        Problem::new(Code::VolcanoUnknownPlugin, place, message)
+            .maybe_hint(did_you_mean(name, CARRIED_OUT.iter().copied()))
     };
     field.problems.report(problem.found(name).allowed(allowed));
 }
@@ -274,8 +271,7 @@ impl<'a> Arguments<'a> {
                 .problem(Code::VolcanoPluginArgument, message)
                 .found(&argument.name);
             let known = self.asked.iter().copied();
-            let hint = crate::problem::closest(&argument.name, known)
-                .map(|near| format!("did you mean `--{near}`?"));
+            let hint = closest(&argument.name, known).map(|near| format!("did you mean `--{near}`?"));
             place.problems.report(problem.maybe_hint(hint));
         }
     }

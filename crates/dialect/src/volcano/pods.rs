@@ -3,8 +3,8 @@
 //! Everything here is static text, so that no world needs to know Volcano: the template says all, and the objects it
 //! refers to are handed on with the job. Three things differ from pod to pod, and each has a neutral way:
 //!
-//! * *its number* (`VK_TASK_INDEX`, `VC_TASK_INDEX`) is read from the label [`INDEX_LABEL`], which every world puts
-//!   on every task of every dialect;
+//! * *its number* (`VK_TASK_INDEX`, `VC_TASK_INDEX`) is read from the label [`TASK_INDEX_LABEL`], which every world
+//!   puts on every task of every dialect;
 //! * *its name* in the network is what [`Addresses::PerJobShort`](trainyard_core::Addresses) says;
 //! * *`TF_CONFIG`* is what the job's cluster form says.
 
@@ -13,11 +13,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::spec::{Spec, Task};
-use crate::manifest::Metadata;
+use crate::manifest::{Metadata, TASK_INDEX_LABEL};
 use crate::pod_template::PodTemplate;
-
-/// The label with a task's number within its role, on every pod and process of every dialect.
-pub(super) const INDEX_LABEL: &str = "trainyard.dev/task-index";
 
 /// Annotations of the job that its pods carry too.
 const HANDED_DOWN: &[&str] = &[
@@ -50,7 +47,7 @@ pub(super) fn template(task: &Task<'_>, spec: &Spec<'_>, metadata: &Metadata<'_>
     pod.shift_remove("subdomain");
     mount_volumes(pod, spec, &metadata.name);
     if spec.plugins.env {
-        let number = json!({"fieldRef": {"fieldPath": format!("metadata.labels['{INDEX_LABEL}']")}});
+        let number = json!({"fieldRef": {"fieldPath": format!("metadata.labels['{TASK_INDEX_LABEL}']")}});
         for name in ["VK_TASK_INDEX", "VC_TASK_INDEX"] {
             set_variable(pod, name, &number);
         }

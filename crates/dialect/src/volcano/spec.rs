@@ -98,7 +98,7 @@ impl Spec<'_> {
 }
 
 /// Reads `spec`.
-pub(super) fn read<'a>(mut fields: Fields<'a>) -> Spec<'a> {
+pub(super) fn read(mut fields: Fields<'_>) -> Spec<'_> {
     let tasks = tasks(&mut fields);
     let names: Vec<Arc<str>> = tasks.iter().map(|task| task.name.clone()).collect();
     let min_available = fields.get("minAvailable");

@@ -107,7 +107,7 @@ pub fn read(text: &str) -> Reading {
 pub fn job(text: &str) -> ReadJob {
     let reading = read(text);
     assert!(!reading.has_errors(), "{:#?}", reading.problems);
-    reading.jobs().next().expect("a job").clone()
+    reading.jobs().next().unwrap().clone()
 }
 
 /// The codes of everything that is wrong with the text, each once, in order of their numbers.

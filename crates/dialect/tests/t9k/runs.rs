@@ -24,10 +24,12 @@ fn left(world: &World) -> Vec<String> {
     world.tasks.iter().map(|seen| seen.id.to_string()).collect()
 }
 
+/// Roles, who exits with what in which order, and how the job ends.
+type Row<'a> = (&'a [&'a str], &'a [(&'a str, i32)], Option<Outcome>);
+
 #[test]
 fn the_primary_decides_and_nobody_else() {
-    // Roles, who exits with what in which order, and how the job ends.
-    let table: &[(&[&str], &[(&str, i32)], Option<Outcome>)] = &[
+    let table: &[Row] = &[
         (&["worker 3 Never"], &[("worker-0", 0)], Some(Outcome::Succeeded)),
         (&["worker 3 Never"], &[("worker-1", 0), ("worker-2", 0)], None),
         (&["worker 3 Never"], &[("worker-0", 1)], Some(Outcome::Failed)),

@@ -4,22 +4,11 @@ use trainyard_core::{InPlace, Settled, Test, When};
 
 use crate::notation::{assert_complete, file, files, job, read, rules};
 
-/// A job of one ps and two workers with these policies on the job and on the worker.
+/// A job with these policies on the job and on the worker.
 fn text(job: &str, worker: &str) -> String {
-    format!(
-        "apiVersion: batch.volcano.sh/v1alpha1
-kind: Job
-metadata: {{name: j}}
-spec:
-  policies: [{job}]
-  tasks:
-    - {{name: ps, replicas: 1, template: {{spec: {{restartPolicy: Never, containers: [{{name: c, image: i}}]}}}}}}
-    - name: worker
-      replicas: 2
-      maxRetry: 5
-      policies: [{worker}]
-      template: {{spec: {{restartPolicy: OnFailure, containers: [{{name: c, image: i}}]}}}}
-"
+    crate::text(
+        &format!("policies: [{job}]"),
+        &format!("maxRetry: 5\n      policies: [{worker}]"),
     )
 }
 
@@ -344,4 +333,37 @@ fn every_good_manifest_answers_every_end_of_every_task() {
         }
     }
     assert!(count >= 16, "{count}");
+}
+
+#[test]
+fn jobs_that_can_never_succeed_are_warned_of() {
+    let warned = |text: &str| {
+        let problems = read(text).problems;
+        problems.iter().any(|problem| problem.code.to_string() == "TY054")
+    };
+    for name in ["any-event", "template-without-restart-policy"] {
+        assert!(
+            warned(&file(&format!("tests/fixtures/ok/volcano/{name}.yaml"))),
+            "{name}"
+        );
+    }
+    // Completing a task is answered with something else than success, before anything could count it.
+    let table = [
+        ("{event: TaskCompleted, action: TerminateJob}", "", true),
+        (
+            "{event: TaskCompleted, action: TerminateJob}",
+            "{event: TaskCompleted, action: CompleteJob}",
+            false,
+        ),
+        (
+            "{event: TaskCompleted, action: CompleteJob}",
+            "{event: TaskCompleted, action: AbortJob}",
+            false,
+        ),
+        ("", "{event: TaskCompleted, action: RestartTask}", true),
+        ("", "", false),
+    ];
+    for (job, worker, never) in table {
+        assert_eq!(warned(&text(job, worker)), never, "{job} | {worker}");
+    }
 }
