@@ -4,7 +4,7 @@
 
 mod kinds;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use self::kinds::{Guess, NearMiss};
@@ -53,7 +53,7 @@ struct Seen {
     /// Jobs by kind, namespace and name, each with where its name stands.
     jobs: BTreeMap<(Dialect, Arc<str>, Arc<str>), Span>,
     /// Kinds that a word has been said about.
-    kinds: Vec<(Arc<str>, Arc<str>)>,
+    kinds: BTreeSet<(Arc<str>, Arc<str>)>,
 }
 
 fn object(document: &Document, root: Field<'_>, seen: &mut Seen) -> Option<Item> {
@@ -137,7 +137,7 @@ fn nearly(root: &Field<'_>, miss: NearMiss) {
 /// Says once that a kind is not known.
 fn unknown(root: &Field<'_>, other: &OtherObject, seen: &mut Seen) {
     let kind = (other.api_version.clone(), other.kind.clone());
-    if seen.kinds.contains(&kind) {
+    if !seen.kinds.insert(kind) {
         return;
     }
     let message = format!(
@@ -149,7 +149,6 @@ fn unknown(root: &Field<'_>, other: &OtherObject, seen: &mut Seen) {
     let place = root.problems.place(Some(span), &root.path.field("kind"));
     root.problems
         .report(Problem::new(Code::UnknownKind, place, message).found(&other.kind));
-    seen.kinds.push(kind);
 }
 
 /// Two jobs of one kind, namespace and name: the second would replace the first.

@@ -189,7 +189,10 @@ fn check_main_container(template: &PodTemplate, field: &Field<'_>) {
         return;
     }
     let names = || template.containers.iter().map(|container| &*container.name);
-    let listed: Vec<String> = names().map(|name| format!("`{}`", shown(name))).collect();
+    let mut listed: Vec<String> = names().take(5).map(|name| format!("`{}`", shown(name))).collect();
+    if template.containers.len() > listed.len() {
+        listed.push("…".to_owned());
+    }
     let path = field.path.field("spec").field("containers");
     let hint = match (closest(MAIN_CONTAINER, names()), &template.containers[..]) {
         (Some(near), _) => format!("rename `{}` to `{MAIN_CONTAINER}`", shown(near)),

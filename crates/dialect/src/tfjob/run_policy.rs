@@ -158,7 +158,6 @@ impl<'a> RunPolicy<'a> {
         if let Some(field) = &order_at {
             let named = named_roles(field);
             self.start_order = named.iter().map(|(kind, _)| *kind).collect();
-            self.start_order.dedup();
             self.named.extend(named);
         }
         self.start_order_at = order_at;
@@ -182,7 +181,6 @@ impl<'a> RunPolicy<'a> {
         let named = named_roles(field);
         let mut scope: Vec<RoleKind> = named.iter().map(|(kind, _)| *kind).collect();
         scope.sort_unstable();
-        scope.dedup();
         self.named.extend(named);
         Some(RestartScope::Roles(scope))
     }
@@ -267,19 +265,26 @@ fn start_timeout(field: &Field<'_>) -> Option<u32> {
     parsed
 }
 
-/// Roles in a list, or in one text with commas between.
+/// Roles in a list, or in one text with commas between; each once.
 fn named_roles<'a>(field: &Field<'a>) -> Vec<(RoleKind, Field<'a>)> {
-    let named = |word: &str, at: Field<'a>| roles::find_or_report(word.trim(), &at).map(|kind| (kind, at));
+    let mut named: Vec<(RoleKind, Field<'a>)> = Vec::new();
+    let mut take = |word: &str, at: Field<'a>| {
+        if let Some(kind) = roles::find_or_report(word.trim(), &at)
+            && named.iter().all(|(known, _)| *known != kind)
+        {
+            named.push((kind, at));
+        }
+    };
     if let Kind::Text(text) = &field.node.kind {
-        return text
-            .split(',')
-            .filter_map(|word| named(word, field.clone()))
-            .collect();
+        text.split(',').for_each(|word| take(word, field.clone()));
+    } else {
+        for item in field.items() {
+            if let Some(word) = item.text() {
+                take(word, item.clone());
+            }
+        }
     }
-    let items = field.items().into_iter();
-    items
-        .filter_map(|item| named(item.text()?, item.clone()))
-        .collect()
+    named
 }
 
 fn unknown_scope(field: &Field<'_>, text: &str) {
