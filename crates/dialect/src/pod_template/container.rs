@@ -2,6 +2,7 @@
 //!
 //! Types and unknown fields have been reported by then, so what does not fit is passed over in silence here.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::resources::Amounts;
@@ -49,16 +50,19 @@ pub(super) fn text(field: &Field<'_>, name: &str) -> Option<Arc<str>> {
     inner(field, name).and_then(|value| value.node.as_text().map(Arc::from))
 }
 
+/// So many names are compared when one is looked for that was probably meant.
+const MOST_HINTS: usize = 100;
+
 /// Names that must differ, each with the place of its first use.
 #[derive(Default)]
-pub(super) struct Unique(Vec<(Arc<str>, Span)>);
+pub(super) struct Unique(BTreeMap<Arc<str>, Span>);
 
 impl Unique {
     /// Takes a name; one that was used before is reported.
     pub(super) fn take(&mut self, name: &Arc<str>, field: &Field<'_>, what: &str) {
-        match self.0.iter().find(|(used, _)| used == name) {
-            None => self.0.push((Arc::clone(name), field.span())),
-            Some((_, first)) => {
+        match self.0.get(name) {
+            None => _ = self.0.insert(Arc::clone(name), field.span()),
+            Some(first) => {
                 let message = format!(
                     "the {what} `{}` is used twice, on lines {} and {}",
                     shown(name),
@@ -73,9 +77,14 @@ impl Unique {
         }
     }
 
-    /// The names, in the order of the text.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(name, _)| &**name)
+    /// Whether the name has been used.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// The first of the names, for hints.
+    pub(super) fn some(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(|name| &**name).take(MOST_HINTS)
     }
 }
 
@@ -210,6 +219,7 @@ fn port_number(field: &Field<'_>) -> Option<u16> {
 
 fn variables(field: &Field<'_>) -> Vec<Variable> {
     let mut out: Vec<Variable> = Vec::new();
+    let mut first: BTreeMap<Arc<str>, Span> = BTreeMap::new();
     for variable in items(field, "env") {
         if variable.node.as_map().is_none() {
             continue;
@@ -227,16 +237,16 @@ fn variables(field: &Field<'_>) -> Vec<Variable> {
                 .report(name.problem(Code::BadEnv, message).found(&text));
         }
         sources(&variable);
-        if let Some(earlier) = out.iter().find(|other| other.name == text) {
+        if let Some(first) = first.get(&text) {
             let message = format!(
                 "the variable `{}` is set twice, on lines {} and {}; the last one counts",
                 shown(&text),
-                earlier.at.line,
+                first.line,
                 name.span().line
             );
             let problem = name.problem(Code::DuplicateVariable, message);
             name.problems
-                .report(problem.label("again here").related(earlier.at, "first here"));
+                .report(problem.label("again here").related(*first, "first here"));
         }
         let value = inner(&variable, "value").and_then(|value| value.node.as_text().map(Arc::from));
         let elsewhere = inner(&variable, "valueFrom").is_some();
@@ -245,6 +255,7 @@ fn variables(field: &Field<'_>) -> Vec<Variable> {
         } else {
             Some(value.unwrap_or_default())
         };
+        first.entry(text.clone()).or_insert_with(|| name.span());
         out.push(Variable {
             name: text,
             value,
@@ -304,10 +315,10 @@ fn mounts(field: &Field<'_>, volumes: &Unique) {
             continue;
         };
         let Some(text) = name.node.as_text() else { continue };
-        if !volumes.names().any(|volume| volume == text) {
+        if !volumes.has(text) {
             let message = format!("there is no volume `{}` in this template", shown(text));
             let problem = name.problem(Code::MountWithoutVolume, message).found(text);
-            let hint = did_you_mean(text, volumes.names());
+            let hint = did_you_mean(text, volumes.some());
             name.problems.report(
                 problem.maybe_hint(hint.or_else(|| Some("declare it under `spec.volumes`".to_owned()))),
             );

@@ -296,11 +296,12 @@ impl<'a> Spec<'a> {
     pub(crate) fn check_tf_config(&self) {
         for replica in &self.replicas {
             let main = replica.template.container(super::MAIN_CONTAINER);
-            if let Some(main) = main.filter(|main| main.env.iter().any(|entry| &*entry.name == "TF_CONFIG")) {
+            let set = main.and_then(|main| main.env.iter().find(|variable| &*variable.name == "TF_CONFIG"));
+            if let Some(set) = set {
                 let problems = replica.field.problems;
-                let path = replica.field.path.field("template");
-                let message = "the `TF_CONFIG` that this container sets is replaced";
-                let problem = Problem::new(Code::TfConfigSet, problems.place(Some(main.at), &path), message);
+                let path = replica.field.path.field("template").field("spec");
+                let message = "this `TF_CONFIG` is replaced by the one that is made for the task";
+                let problem = Problem::new(Code::TfConfigSet, problems.place(Some(set.at), &path), message);
                 problems.report(problem.hint("remove it from `env`"));
             }
         }
