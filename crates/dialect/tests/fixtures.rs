@@ -14,7 +14,8 @@ mod notation;
 use std::fmt::Write;
 use std::path::Path;
 
-use trainyard_core::{How, Job, Settled, Template, Test, Then, When, Who};
+use trainyard_core::{How, Job, RoleName, Settled, Template, Test, Then, When, Who};
+use trainyard_dialect::codes::Code;
 use trainyard_dialect::document::Source;
 use trainyard_dialect::problem::{Problem, Severity, has_errors};
 use trainyard_dialect::{Item, Reading, read};
@@ -54,6 +55,7 @@ fn good(name: &str, path: &Path) {
     assert!(!reading.has_errors(), "{}", report(&reading.problems));
     for read in reading.jobs() {
         check_rules(&read.job);
+        check_reach(&read.job, &reading.problems);
     }
     let mut text = String::new();
     for item in &reading.items {
@@ -225,6 +227,46 @@ fn check_rules(job: &Job) {
         (Who::any(), Settled::Ended, Test::All)
     );
     assert!(matches!(last.then, Then::Finish(_)), "{}: {last:?}", job.name);
+}
+
+/// A rule that no end can reach, with a restart left or without, has been warned of (C3).
+fn check_reach(job: &Job, problems: &[Problem]) {
+    let mut reached = vec![false; job.rules.len()];
+    let ends = |role: &RoleName, index: u32, budget: bool, end: How| {
+        job.rules.iter().position(|rule| match &rule.when {
+            When::Ended { who, how } => {
+                let paid = matches!(rule.then, Then::Restart { paid: true, .. });
+                (budget || !paid) && who.includes(role, index) && how.iter().any(|how| means(*how, end))
+            }
+            _ => false,
+        })
+    };
+    let codes = (1..256).map(|code| How::Codes(code, code));
+    let others = [How::Succeeded, How::NotStarted, How::Disrupted, How::Vanished];
+    for end in codes.chain(others) {
+        for role in &job.roles {
+            for index in 0..3 {
+                for budget in [true, false] {
+                    if let Some(rule) = ends(&role.name, index, budget, end) {
+                        reached[rule] = true;
+                    }
+                }
+            }
+        }
+    }
+    let lost = job.rules.iter().zip(reached).find(|(rule, reached)| {
+        let is_edge = matches!(rule.when, When::Ended { .. });
+        is_edge && !reached
+    });
+    if let Some((rule, _)) = lost {
+        let warned = problems.iter().any(|problem| problem.code == Code::ShadowedRule);
+        assert!(
+            warned || &*rule.from == "built in",
+            "{}: {}",
+            job.name,
+            notation::rule(rule)
+        );
+    }
 }
 
 fn means(rule: How, end: How) -> bool {
