@@ -245,11 +245,33 @@ Kubernetes takes a volume without a source for an empty directory that vanishes 
 indentation: the source belongs at the same depth as `name`. Write `emptyDir: {}` if an empty directory is meant."
 
 // ---- TY080–TY099: what a conversion cannot carry over -----------------------------------------------------------
-ConvertLosesField = 80 Warning "a field that the other kind does not have" "\
-The field is left out of the converted manifest, because nothing there means the same. The job may behave differently in \
-this respect."
-ConvertChangesMeaning = 81 Warning "a field that means something slightly different" "\
-The nearest field of the other kind is used, but it does not mean exactly the same. The message says what differs."
+LostJob = 80 Warning "the job has no form in the other dialect" "\
+The manifest that was written is refused by the dialect it is written in, so what it means cannot be compared. Run \
+`trainyard check` on it to see why, and mend it by hand."
+LostRole = 81 Warning "a role that the other dialect does not have" "\
+The other dialect knows only TensorFlow's own roles. The role and its tasks are left out of the converted manifest."
+LostName = 82 Warning "tasks get another name" "\
+The role is called otherwise in the other dialect, so its pods, addresses and logs are too. The meaning is the same."
+LostSuccess = 83 Warning "the job succeeds otherwise" "\
+Which tasks must succeed for the job to succeed cannot be said in the other dialect as it is here. The message says what \
+holds here and what will hold there."
+LostAnswer = 84 Warning "an end is answered otherwise" "\
+What happens when a task ends in this way is not the same in the converted manifest. `trainyard plan` shows the rules of \
+both, and `trainyard simulate` what follows from them."
+LostRule = 85 Warning "a rule is left out" "\
+A rule about more than one end, such as a time-out, cannot be said in the other dialect."
+LostLimit = 86 Warning "a limit or policy changes" "\
+A budget, a deadline, a time to live, the clean-up policy or the like has no counterpart in the other dialect, or another \
+value there."
+LostStartOrder = 87 Warning "the start order changes" "\
+Which tasks wait for which others before they start is not the same in the converted manifest."
+LostGang = 88 Warning "gang scheduling changes" "\
+How many tasks must be placed together, in which queue and with which priority, is not the same in the converted manifest."
+LostPort = 89 Warning "a port changes" "\
+TensorFlow listens on another port in the converted manifest. Name the port in the template as the other dialect wants it."
+LostField = 90 Warning "a field is left out" "\
+The field means something to the system it was written for, and nothing to any other. It is left out of the converted \
+manifest; what it did must be done in another way."
 
 // ---- TY100–TY119: TFJob -----------------------------------------------------------------------------------------
 UnknownRole = 100 Error "a role that does not exist" "\

@@ -16,11 +16,13 @@
 //! * [`read`](read::read) is the door: which dialect reads what; [`manifest`] is what comes out of it.
 //! * `compile` has the blocks that each dialect's rules are made of.
 //! * [`status`] goes the other way: what is remembered of a job becomes the status its dialect's users know.
+//! * [`convert`] writes a job in another dialect and says what was lost; [`yaml`] writes any value.
 //! * [`problem`] is what is wrong and where; [`codes`] is the table of everything that can be.
 
 mod check;
 pub mod codes;
 mod compile;
+pub mod convert;
 pub mod document;
 pub mod fields;
 pub mod manifest;
@@ -34,6 +36,7 @@ pub mod status;
 mod t9k;
 mod tfjob;
 mod volcano;
+pub mod yaml;
 
 pub use self::manifest::{Dialect, Item, OtherObject, ReadJob, Reading, TASK_INDEX_LABEL};
 pub use self::read::read;

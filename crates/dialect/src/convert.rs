@@ -1,0 +1,81 @@
+//! From one dialect to another, through the job.
+//!
+//! ```text
+//! ReadJob ─▶ Outline ─▶ a manifest in the other dialect ─▶ read again ─▶ compared with the first ─▶ losses
+//! ```
+//!
+//! The writers do what they can. What was lost is not for them to know: the new manifest is read and compiled like
+//! any other, and every difference in meaning is told with the field it came from. What is not told is the same.
+
+mod compare;
+mod outline;
+mod t9k;
+mod tfjob;
+mod unmodelled;
+mod volcano;
+
+use serde_json::Value;
+
+use self::outline::Outline;
+use crate::document::Source;
+use crate::manifest::{Dialect, ReadJob};
+use crate::problem::{Problem, Problems};
+use crate::{read, yaml};
+
+/// A manifest in another dialect, and what it could not take along.
+#[derive(Clone, Debug)]
+pub struct Converted {
+    /// The manifest.
+    pub manifest: Value,
+    /// The same as YAML.
+    pub text: String,
+    /// What was lost, with its place in the source.
+    pub losses: Vec<Problem>,
+}
+
+/// The same job in another dialect; `source` is where it was read from.
+#[must_use]
+pub fn convert(source: &Source, read: &ReadJob, to: Dialect) -> Converted {
+    let outline = Outline::of(read);
+    let manifest = match to {
+        Dialect::TfJob => tfjob::write(&outline),
+        Dialect::TensorFlowTrainingJob => t9k::write(&outline),
+        Dialect::Volcano => volcano::write(&outline),
+    };
+    let text = yaml::write(&manifest);
+    let problems = Problems::new(source, read.document);
+    match again(&text) {
+        Some(converted) => compare::tell(&outline, &converted, &problems),
+        None => compare::unreadable(&outline, to, &problems),
+    }
+    unmodelled::tell(&outline, to, &problems);
+    Converted {
+        manifest,
+        text,
+        losses: problems.into_vec(),
+    }
+}
+
+/// Puts the scheduler that places the gang into a template that names none.
+fn schedule(template: &mut Value, gang: Option<&trainyard_core::Gang>) {
+    use trainyard_core::GangScheduler;
+    let name = match gang.map(|gang| &gang.scheduler) {
+        Some(GangScheduler::Volcano) => "volcano",
+        Some(GangScheduler::KubeBatch) => "kube-batch",
+        Some(GangScheduler::SchedulerPlugins) => "scheduler-plugins-scheduler",
+        Some(GangScheduler::T9k) => "t9k-scheduler",
+        Some(GangScheduler::Default | GangScheduler::Named(_)) | None => return,
+    };
+    if let Some(Value::Object(spec)) = template.get_mut("spec")
+        && !spec.contains_key("schedulerName")
+    {
+        spec.insert("schedulerName".into(), name.into());
+    }
+}
+
+/// What the new manifest means.
+fn again(text: &str) -> Option<ReadJob> {
+    let source = Source::from_bytes("converted", text.as_bytes()).ok()?;
+    let reading = read::read(&source);
+    reading.jobs().next().cloned()
+}

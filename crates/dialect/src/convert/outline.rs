@@ -1,0 +1,237 @@
+//! What a manifest wants, in words that all dialects share: found by asking the job's own rules.
+
+use serde_json::{Map, Value, json};
+use trainyard_core::{
+    Count, Ending, InPlace, Job, Outcome, Role, RoleKind, Rule, Scope, Settled, Test, Then, When,
+};
+
+use crate::document::{Node, Step};
+use crate::manifest::{Dialect, OUR_PREFIX, ReadJob};
+
+/// One manifest, outlined.
+pub(super) struct Outline<'a> {
+    pub read: &'a ReadJob,
+    pub job: &'a Job,
+    pub roles: Vec<RoleOutline<'a>>,
+    pub success: Success,
+    /// What restarts with a task that failed.
+    pub scope: Option<&'a Scope>,
+    /// Seconds after which a task that does not start fails the job.
+    pub start_timeout: Option<u32>,
+}
+
+/// One role, outlined.
+pub(super) struct RoleOutline<'a> {
+    pub role: &'a Role,
+    /// The pod template as the manifest has it, without what a dialect adds.
+    pub template: Value,
+    pub restart: Restart,
+}
+
+/// When a task of a role is started again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Restart {
+    Never,
+    OnFailure,
+    Always,
+    ExitCode,
+}
+
+impl Restart {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Never => "Never",
+            Self::OnFailure => "OnFailure",
+            Self::Always => "Always",
+            Self::ExitCode => "ExitCode",
+        }
+    }
+}
+
+/// What the job needs to succeed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Success {
+    /// The chief, else worker 0.
+    Primary,
+    /// Every worker.
+    AllWorkers,
+    /// So many tasks, whichever.
+    AtLeast(u32),
+    /// Something else.
+    Other,
+}
+
+impl<'a> Outline<'a> {
+    pub fn of(read: &'a ReadJob) -> Self {
+        let job = &read.job;
+        let roles = job.roles.iter().enumerate().map(|(position, role)| RoleOutline {
+            role,
+            template: template(read, position, role),
+            restart: restart(job, role),
+        });
+        Self {
+            read,
+            job,
+            roles: roles.collect(),
+            success: success(job),
+            scope: scope(job),
+            start_timeout: job.rules.iter().find_map(start_timeout),
+        }
+    }
+
+    /// Name, namespace, labels and annotations, as far as every dialect understands them.
+    pub fn metadata(&self) -> Value {
+        let mut metadata = Map::new();
+        let written = self.read.node.get("metadata");
+        for key in ["name", "generateName", "namespace", "labels", "annotations"] {
+            if let Some(node) = written.and_then(|written| written.get(key)) {
+                metadata.insert(key.into(), node.to_json());
+            }
+        }
+        if let Some(Value::Object(annotations)) = metadata.get_mut("annotations") {
+            annotations.retain(|key, _| !key.starts_with(OUR_PREFIX));
+            if annotations.is_empty() {
+                metadata.shift_remove("annotations");
+            }
+        }
+        Value::Object(metadata)
+    }
+
+    /// Adds one of our own annotations to metadata.
+    pub fn annotate(metadata: &mut Value, key: &str, value: &str) {
+        if !metadata["annotations"].is_object() {
+            metadata["annotations"] = json!({});
+        }
+        metadata["annotations"][key] = value.into();
+    }
+
+    pub fn coordinator(&self) -> Option<&RoleOutline<'a>> {
+        self.roles.iter().find(|role| {
+            matches!(role.role.kind, RoleKind::Chief | RoleKind::Master) && role.role.replicas > 0
+        })
+    }
+}
+
+/// The first rule that answers an end of a task, with or without a restart left to pay for it.
+pub(super) fn answer<'a>(
+    job: &'a Job,
+    role: &Role,
+    index: u32,
+    ending: Ending,
+    can_pay: bool,
+) -> Option<&'a Rule> {
+    job.rules.iter().find(|rule| {
+        let When::Ended { who, how } = &rule.when else {
+            return false;
+        };
+        let meant = who.includes(&role.name, index) && how.iter().any(|how| ending.matches(*how));
+        meant && (can_pay || !matches!(rule.then, Then::Restart { paid: true, .. }))
+    })
+}
+
+/// The last task of a role stands for the others: the first may be the one that decides.
+fn restart(job: &Job, role: &Role) -> Restart {
+    let last = role.replicas.saturating_sub(1);
+    let again = |ending| {
+        let then = answer(job, role, last, ending, true).map(|rule| &rule.then);
+        matches!(then, Some(Then::Restart { .. }))
+    };
+    match role.in_place {
+        InPlace::Always => Restart::Always,
+        InPlace::OnFailure => Restart::OnFailure,
+        InPlace::Never if again(Ending::Succeeded) => Restart::Always,
+        InPlace::Never if again(Ending::Failed(Some(1))) && again(Ending::Failed(None)) => Restart::OnFailure,
+        InPlace::Never if again(Ending::Failed(Some(137))) => Restart::ExitCode,
+        InPlace::Never => Restart::Never,
+    }
+}
+
+fn success(job: &Job) -> Success {
+    let completes = |rule: &&Rule| rule.then == Then::Finish(Outcome::Succeeded);
+    let Some(When::Count(counts)) = job.rules.iter().find(completes).map(|rule| &rule.when) else {
+        return Success::Other;
+    };
+    let [
+        Count {
+            who,
+            what: Settled::Succeeded,
+            test,
+        },
+    ] = counts.as_slice()
+    else {
+        return Success::Other;
+    };
+    let kind = who
+        .role
+        .as_ref()
+        .and_then(|name| job.role(name))
+        .map(|(_, role)| role.kind);
+    let has_chief = job
+        .roles
+        .iter()
+        .any(|role| matches!(role.kind, RoleKind::Chief | RoleKind::Master) && role.replicas > 0);
+    match (kind, who.index, test) {
+        (Some(RoleKind::Chief | RoleKind::Master), None, Test::All) => Success::Primary,
+        (Some(RoleKind::Chief | RoleKind::Master), Some(0), Test::AtLeast(1)) => Success::Primary,
+        (Some(RoleKind::Worker), Some(0), Test::AtLeast(1)) if !has_chief => Success::Primary,
+        (Some(RoleKind::Worker), None, Test::All) if !has_chief => Success::AllWorkers,
+        (None, None, Test::AtLeast(least)) => Success::AtLeast(*least),
+        _ => Success::Other,
+    }
+}
+
+/// The widest scope that some end of a task restarts.
+fn scope(job: &Job) -> Option<&Scope> {
+    let scopes = job
+        .rules
+        .iter()
+        .filter_map(|rule| match (&rule.when, &rule.then) {
+            (When::Ended { .. }, Then::Restart { scope, .. }) => Some(scope),
+            _ => None,
+        });
+    scopes.max()
+}
+
+fn start_timeout(rule: &Rule) -> Option<u32> {
+    let fails = matches!(rule.when, When::Down { .. }) && rule.then == Then::Finish(Outcome::Failed);
+    fails.then_some(rule.held)
+}
+
+/// The template as it is written; what a dialect adds to it belongs to that dialect.
+fn template(read: &ReadJob, position: usize, role: &Role) -> Value {
+    let spec = read.node.get("spec");
+    let named = |list: &str, key: &str| {
+        let items = spec?.get(list)?.as_list()?;
+        let is_it = |item: &&Node| {
+            let name = item.get(key).and_then(Node::as_text);
+            name.is_some_and(|name| name.eq_ignore_ascii_case(role.name.as_str()))
+        };
+        items.iter().find(is_it).or_else(|| items.get(position))
+    };
+    let place = match read.dialect {
+        Dialect::TfJob if read.api_version.ends_with("/v1alpha1") => named("replicaSpecs", "tfReplicaType"),
+        Dialect::TfJob => spec
+            .and_then(|spec| spec.get("tfReplicaSpecs"))
+            .and_then(|replicas| {
+                let entries = replicas.as_map()?.entries();
+                let entry = entries
+                    .iter()
+                    .find(|entry| entry.key.eq_ignore_ascii_case(role.name.as_str()));
+                entry.map(|entry| &entry.value)
+            }),
+        Dialect::TensorFlowTrainingJob => named("replicaSpecs", "type"),
+        Dialect::Volcano => named("tasks", "name"),
+    };
+    let written = place.and_then(|place| place.get("template")).map(Node::to_json);
+    let mut template = written.unwrap_or_else(|| json!({}));
+    // Whose it is, is for the job to say: each dialect sets it anew.
+    if let Some(Value::Object(spec)) = template.get_mut("spec") {
+        spec.shift_remove("restartPolicy");
+    }
+    template
+}
+
+/// A value somewhere below `spec`, as it is written.
+pub(super) fn written<'a>(read: &'a ReadJob, path: &[Step<'_>]) -> Option<&'a Node> {
+    read.node.at(path).filter(|node| !node.is_null())
+}

@@ -1,0 +1,98 @@
+//! The job as a `TFJob`.
+
+use serde_json::{Map, Value, json};
+use trainyard_core::{Clean, ClusterForm, GangScheduler, RoleKind, Scope};
+
+use super::outline::{Outline, Success};
+use crate::tfjob::spelt;
+
+/// The manifest; what a `TFJob` cannot say is left out.
+pub(super) fn write(outline: &Outline<'_>) -> Value {
+    let mut spec = Map::new();
+    spec.insert("runPolicy".into(), run_policy(outline));
+    if outline.success == Success::AllWorkers {
+        spec.insert("successPolicy".into(), "AllWorkers".into());
+    }
+    if outline.job.cluster == ClusterForm::Sparse {
+        spec.insert("enableDynamicWorker".into(), true.into());
+    }
+    let mut replicas = Map::new();
+    for role in outline
+        .roles
+        .iter()
+        .filter(|role| role.role.kind != RoleKind::Other)
+    {
+        let mut template = role.template.clone();
+        super::schedule(&mut template, outline.job.gang.as_ref());
+        let entry = json!({
+            "replicas": role.role.replicas,
+            "restartPolicy": role.restart.word(),
+            "template": template,
+        });
+        replicas.insert(spelt(role.role.kind).into(), entry);
+    }
+    spec.insert("tfReplicaSpecs".into(), Value::Object(replicas));
+    json!({ "apiVersion": "kubeflow.org/v1", "kind": "TFJob", "metadata": outline.metadata(), "spec": spec })
+}
+
+fn run_policy(outline: &Outline<'_>) -> Value {
+    let (job, limits) = (outline.job, &outline.job.limits);
+    let clean = match job.clean {
+        Clean::None => "None",
+        Clean::Unfinished => "Running",
+        Clean::All => "All",
+    };
+    let mut policy = Map::new();
+    policy.insert("cleanPodPolicy".into(), clean.into());
+    let mut put = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            policy.insert(key.into(), value);
+        }
+    };
+    put("backoffLimit", limits.restarts.map(Value::from));
+    put("activeDeadlineSeconds", limits.deadline.map(Value::from));
+    put("ttlSecondsAfterFinished", limits.ttl.map(Value::from));
+    put("suspend", job.suspend.then(|| true.into()));
+    put(
+        "restartScope",
+        outline.scope.and_then(|scope| restart_scope(outline, scope)),
+    );
+    put("startTimeoutSeconds", outline.start_timeout.map(Value::from));
+    put("schedulingPolicy", scheduling(outline));
+    Value::Object(policy)
+}
+
+/// The scope as TFJob says it; restarting one task is what it does anyway.
+pub(super) fn restart_scope(outline: &Outline<'_>, scope: &Scope) -> Option<Value> {
+    match scope {
+        Scope::Task => None,
+        Scope::Job => Some("Job".into()),
+        Scope::Roles(names) => {
+            let kinds = names
+                .iter()
+                .filter_map(|name| outline.job.role(name))
+                .map(|(_, role)| spelt(role.kind));
+            Some(kinds.collect::<Vec<_>>().into())
+        }
+    }
+}
+
+fn scheduling(outline: &Outline<'_>) -> Option<Value> {
+    let gang = outline.job.gang.as_ref().filter(|gang| gang.existing.is_none())?;
+    let mut policy = Map::new();
+    policy.insert("minAvailable".into(), gang.members.into());
+    if let Some(queue) = &gang.queue {
+        policy.insert("queue".into(), (**queue).into());
+    }
+    let class = gang
+        .priority
+        .as_ref()
+        .filter(|_| gang.scheduler != GangScheduler::T9k);
+    if let Some(class) = class {
+        policy.insert("priorityClass".into(), (**class).into());
+    }
+    if let Some(timeout) = gang.timeout {
+        policy.insert("scheduleTimeoutSeconds".into(), timeout.into());
+    }
+    Some(Value::Object(policy))
+}

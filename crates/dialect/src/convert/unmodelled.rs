@@ -1,0 +1,68 @@
+//! Fields that mean something to their own system and nothing to the job: compared, they would not be missed.
+
+use super::outline::{Outline, written};
+use crate::codes::Code;
+use crate::document::Step;
+use crate::manifest::Dialect;
+use crate::problem::{FieldPath, Problem, Problems};
+
+/// A field, and what it does that nothing there does.
+type Row = (&'static [&'static str], &'static str);
+
+const TFJOB: &[Row] = &[
+    (&["runPolicy", "managedBy"], "who runs the job"),
+    (
+        &["runPolicy", "schedulingPolicy", "minResources"],
+        "what the group asks for, where it is not the sum of its tasks",
+    ),
+];
+
+const T9K: &[Row] = &[
+    (&["tensorboardSpec"], "a TensorBoard beside the job"),
+    (&["runMode", "debug"], "the debug mode"),
+    (&["runMode", "pause", "resumeSpecs"], "what runs after a pause"),
+];
+
+const VOLCANO: &[Row] = &[
+    (
+        &["plugins", "env"],
+        "`VC_TASK_INDEX` and `VK_TASK_INDEX` in every task",
+    ),
+    (
+        &["plugins", "svc"],
+        "the names of all tasks under `/etc/volcano` and in `VC_*_HOSTS`",
+    ),
+    (&["volumes"], "volumes for all tasks"),
+    (&["networkTopology"], "where in the network the tasks are placed"),
+    (&["runningEstimate"], "how long the job is expected to run"),
+];
+
+/// Tells what of the source has no counterpart.
+pub(super) fn tell(outline: &Outline<'_>, to: Dialect, problems: &Problems) {
+    let rows = match outline.read.dialect {
+        from if from == to => return,
+        Dialect::TfJob => TFJOB,
+        Dialect::TensorFlowTrainingJob => T9K,
+        Dialect::Volcano => VOLCANO,
+    };
+    for (names, what) in rows {
+        let steps: Vec<Step<'_>> = ["spec"]
+            .iter()
+            .chain(*names)
+            .map(|name| Step::Field(name))
+            .collect();
+        let Some(node) = written(outline.read, &steps) else {
+            continue;
+        };
+        let path = ["spec"]
+            .iter()
+            .chain(*names)
+            .fold(FieldPath::root(), |path, name| path.field(*name));
+        let message = format!("{what}: there is nothing like it there, and it is left out");
+        problems.report(Problem::new(
+            Code::LostField,
+            problems.place(Some(node.span), &path),
+            message,
+        ));
+    }
+}

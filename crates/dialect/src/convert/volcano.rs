@@ -1,0 +1,132 @@
+//! The job as Volcano's `Job`.
+
+use serde_json::{Map, Value, json};
+use trainyard_core::{ClusterForm, Ending, InPlace, Outcome, RoleKind, Scope, Then};
+
+use super::outline::{Outline, Restart, RoleOutline, Success, answer};
+
+/// Exit codes worth a policy of their own; Volcano takes one code a policy.
+const CODES: [i32; 8] = [42, 130, 134, 135, 137, 138, 139, 143];
+
+/// The manifest; what Volcano cannot say is left out.
+pub(super) fn write(outline: &Outline<'_>) -> Value {
+    let job = outline.job;
+    let mut spec = Map::new();
+    let members = job
+        .gang
+        .as_ref()
+        .map_or_else(|| job.size(), |gang| u64::from(gang.members));
+    spec.insert("minAvailable".into(), members.into());
+    spec.insert("schedulerName".into(), "volcano".into());
+    if let Some(queue) = job.gang.as_ref().and_then(|gang| gang.queue.as_ref()) {
+        spec.insert("queue".into(), (**queue).into());
+    }
+    if let Some(class) = job.gang.as_ref().and_then(|gang| gang.priority.as_ref()) {
+        spec.insert("priorityClassName".into(), (**class).into());
+    }
+    if let Some(limit) = job.limits.restarts {
+        // The n-th request ends the job there, so n - 1 restarts are allowed.
+        spec.insert("maxRetry".into(), limit.saturating_add(1).into());
+    }
+    if let Some(ttl) = job.limits.ttl {
+        spec.insert("ttlSecondsAfterFinished".into(), ttl.into());
+    }
+    if let Success::AtLeast(least) = outline.success {
+        spec.insert("minSuccess".into(), least.into());
+    }
+    if job.cluster != ClusterForm::None {
+        let port = job.roles.first().map_or(2222, |role| role.port);
+        spec.insert(
+            "plugins".into(),
+            json!({ "tensorflow": [format!("--port={port}")], "svc": [] }),
+        );
+    }
+    let tasks: Vec<Value> = outline.roles.iter().map(|role| task(outline, role)).collect();
+    spec.insert("tasks".into(), tasks.into());
+    json!({
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "metadata": outline.metadata(),
+        "spec": spec,
+    })
+}
+
+fn task(outline: &Outline<'_>, role: &RoleOutline<'_>) -> Value {
+    let mut template = role.template.clone();
+    if !template["spec"].is_object() {
+        template["spec"] = json!({});
+    }
+    let in_place = match role.role.in_place {
+        InPlace::Always => "Always",
+        InPlace::OnFailure => "OnFailure",
+        InPlace::Never => "Never",
+    };
+    template["spec"]["restartPolicy"] = in_place.into();
+    let mut task =
+        json!({ "name": role.role.name.as_str(), "replicas": role.role.replicas, "template": template });
+    let policies = policies(outline, role);
+    if !policies.is_empty() {
+        task["policies"] = policies.into();
+    }
+    if let Some(after) = &role.role.after {
+        let names: Vec<&str> = after.roles.iter().map(|(name, _)| name.as_str()).collect();
+        task["dependsOn"] = json!({ "name": names, "iteration": if after.any { "any" } else { "all" } });
+    }
+    task
+}
+
+/// What happens to ends of this role's tasks, and to the job when they have all succeeded.
+fn policies(outline: &Outline<'_>, role: &RoleOutline<'_>) -> Vec<Value> {
+    let mut policies = Vec::new();
+    if decides(outline, role) {
+        policies.push(json!({ "event": "TaskCompleted", "action": "CompleteJob" }));
+    }
+    let last = role.role.replicas.saturating_sub(1);
+    let action = |ending| {
+        let then = answer(outline.job, role.role, last, ending, true).map(|rule| &rule.then);
+        then.and_then(action_for)
+    };
+    if role.restart == Restart::ExitCode {
+        let restarted = CODES
+            .iter()
+            .filter_map(|code| Some((code, action(Ending::Failed(Some(*code)))?)));
+        policies.extend(restarted.map(|(code, action)| json!({ "exitCode": code, "action": action })));
+    }
+    // One event for both would be shorter, but a disruption and a failure are answered differently elsewhere.
+    let disrupted = action(Ending::Disrupted);
+    policies.extend(disrupted.map(|action| json!({ "event": "PodEvicted", "action": action })));
+    let failed = action(Ending::Failed(Some(1)));
+    policies.extend(failed.map(|action| json!({ "event": "PodFailed", "action": action })));
+    policies
+}
+
+fn action_for(then: &Then) -> Option<&'static str> {
+    match then {
+        Then::Keep => None,
+        Then::Restart {
+            scope: Scope::Task, ..
+        } => Some("RestartPod"),
+        Then::Restart {
+            scope: Scope::Roles(_),
+            ..
+        } => Some("RestartTask"),
+        Then::Restart {
+            scope: Scope::Job, ..
+        } => Some("RestartJob"),
+        Then::Abort => Some("AbortJob"),
+        Then::Finish(Outcome::Succeeded) => Some("CompleteJob"),
+        Then::Finish(Outcome::Failed | Outcome::Terminated) => Some("TerminateJob"),
+    }
+}
+
+/// Whether the success of all tasks of the role is the job's. Volcano has no word for worker 0 alone.
+fn decides(outline: &Outline<'_>, role: &RoleOutline<'_>) -> bool {
+    match outline.success {
+        Success::Primary => match outline.coordinator() {
+            Some(coordinator) => coordinator.role.name == role.role.name,
+            None => role.role.kind == RoleKind::Worker,
+        },
+        Success::AllWorkers => role.role.kind == RoleKind::Worker,
+        Success::AtLeast(_) | Success::Other => false,
+    }
+}
