@@ -12,6 +12,8 @@ Examples:
   trainyard check job.yaml                       what is wrong with it, and where
   trainyard plan job.yaml                        what it means: tasks, addresses, rules
   trainyard plan job.yaml --tf-config worker-0   what TF_CONFIG says there
+  trainyard simulate job.yaml --fail worker-1=137@30s   what happens if worker 1 is killed
+  trainyard convert job.yaml --to volcano        the same job in another dialect
   trainyard explain TY048                        what a problem code means
 
 Exit codes: 0 done, 1 the manifest has problems or the job failed, 2 wrong usage or a file that cannot be used.";
@@ -33,6 +35,18 @@ Examples:
   trainyard plan -o json job.yaml | jq '.jobs[].roles[].tasks[].address'
 
 Exit codes: 0 done, 1 the file has errors (what could be read is shown), 2 wrong usage or a file that cannot be used.";
+
+const CONVERT_EXAMPLES: &str = "\
+Examples:
+  trainyard convert volcano-job.yaml --to tfjob > tfjob.yaml
+  trainyard convert old-v1beta1-tfjob.yaml --to tfjob     the same dialect, in its newest version
+  trainyard convert job.yaml --to volcano | kubectl apply -f -
+
+The manifest is written to standard output, other objects of the file with it. What the other dialect cannot say is told
+on standard error, with the field it comes from.
+
+Exit codes: 0 done, with --strict only if nothing was lost; 1 the file has errors, or something was lost with --strict;
+2 wrong usage or a file that cannot be used.";
 
 const SIMULATE_EXAMPLES: &str = "\
 Examples:
@@ -91,6 +105,8 @@ pub enum Command {
     Check(Check),
     /// Show what a manifest means: tasks, addresses, what ends or restarts the job, in plain words
     Plan(Plan),
+    /// Write a job in another dialect, and say what it cannot take along
+    Convert(Convert),
     /// Play a job in a simulated world: what will happen if worker 1 is killed twice?
     Simulate(Simulate),
     /// Explain a problem code, or list them all
@@ -144,6 +160,34 @@ pub struct Plan {
     /// Draw with plain ASCII, as is done where the locale is not UTF-8
     #[arg(long)]
     pub ascii: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = CONVERT_EXAMPLES)]
+pub struct Convert {
+    /// The manifest, or `-` for standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The dialect to write
+    #[arg(long, value_enum, value_name = "DIALECT")]
+    pub to: Target,
+    /// Only the job of this name, and nothing beside it
+    #[arg(long, value_name = "NAME")]
+    pub job: Option<String>,
+    /// Let everything that is lost fail the command
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// The dialects that can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Target {
+    /// `kubeflow.org/v1` TFJob
+    Tfjob,
+    /// `batch.tensorstack.dev/v1beta1` TensorFlowTrainingJob
+    Tensorflowtrainingjob,
+    /// `batch.volcano.sh/v1alpha1` Job
+    Volcano,
 }
 
 #[derive(Debug, Args)]

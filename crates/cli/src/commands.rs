@@ -2,6 +2,7 @@
 
 mod check;
 mod completions;
+mod convert;
 mod explain;
 mod jobs;
 mod plan;
@@ -17,6 +18,7 @@ pub fn run(arguments: Arguments, printer: &mut Printer) -> Result<Exit, Failure>
     match arguments.command {
         Command::Check(typed) => check::run(&typed, printer),
         Command::Plan(typed) => plan::run(&typed, printer),
+        Command::Convert(typed) => convert::run(&typed, printer),
         Command::Simulate(typed) => simulate::run(&typed, printer),
         Command::Explain(typed) => explain::run(&typed, printer),
         Command::Completions(typed) => completions::run(&typed, printer),

@@ -20,7 +20,8 @@ use self::outline::Outline;
 use crate::document::Source;
 use crate::manifest::{Dialect, ReadJob};
 use crate::problem::{Problem, Problems};
-use crate::{read, yaml};
+use crate::read::read;
+use crate::yaml;
 
 /// A manifest in another dialect, and what it could not take along.
 #[derive(Clone, Debug)]
@@ -76,6 +77,6 @@ fn schedule(template: &mut Value, gang: Option<&trainyard_core::Gang>) {
 /// What the new manifest means.
 fn again(text: &str) -> Option<ReadJob> {
     let source = Source::from_bytes("converted", text.as_bytes()).ok()?;
-    let reading = read::read(&source);
+    let reading = read(&source);
     reading.jobs().next().cloned()
 }

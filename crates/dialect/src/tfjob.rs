@@ -32,7 +32,7 @@ pub(crate) const MAIN_CONTAINER: &str = "tensorflow";
 /// The port TensorFlow listens on, where the template does not say another.
 pub(crate) const PORT: u16 = 2222;
 /// The name of that port in the template.
-const PORT_NAME: &str = "tfjob-port";
+pub(crate) const PORT_NAME: &str = "tfjob-port";
 /// Jobs that name one of these in `managedBy` are ours to run.
 const OURSELVES: &[&str] = &["kubeflow.org/training-operator", "trainyard.dev/operator"];
 

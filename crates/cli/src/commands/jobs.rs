@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use trainyard_dialect::codes::Code;
+use trainyard_dialect::document::Source;
 use trainyard_dialect::problem::{closest, shown};
 use trainyard_dialect::{ReadJob, Reading};
 
@@ -16,6 +17,11 @@ use crate::report::render;
 
 /// Reads a file and says what is wrong with it; how to exit where it cannot be read at all.
 pub fn read(path: &Path, printer: &mut Printer) -> Result<Result<Reading, Exit>, Failure> {
+    Ok(read_source(path, printer)?.map(|(_, reading)| reading))
+}
+
+/// The same, with the text.
+pub fn read_source(path: &Path, printer: &mut Printer) -> Result<Result<(Source, Reading), Exit>, Failure> {
     let source = match inputs::read(&Input::Path(path.to_owned())) {
         Ok(source) => source,
         Err(problem) => {
@@ -28,7 +34,7 @@ pub fn read(path: &Path, printer: &mut Printer) -> Result<Result<Reading, Exit>,
     for problem in &reading.problems {
         printer.say(&render(problem, Some(&source.text), locale::columns()))?;
     }
-    Ok(Ok(reading))
+    Ok(Ok((source, reading)))
 }
 
 /// The jobs that were asked for.

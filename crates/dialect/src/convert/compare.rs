@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use trainyard_core::{Ending, Gang, Job, Outcome, Role, RoleKind, Rule, Scope, Test, Then, When};
+use trainyard_core::{
+    ClusterForm, Count, Ending, Gang, InPlace, Job, Outcome, Role, RoleKind, Rule, Scope, Settled, Test,
+    Then, When,
+};
 
 use super::outline::{Outline, answer};
 use crate::codes::Code;
 use crate::manifest::{Dialect, ReadJob};
-use crate::problem::{FieldPath, Problem, Problems};
+use crate::problem::Problems;
 
 /// Ends that stand for all others: whatever some dialect tells apart.
 const ENDINGS: [(Ending, &str); 13] = [
@@ -32,21 +35,21 @@ pub(super) fn unreadable(outline: &Outline<'_>, to: Dialect, problems: &Problems
         "this job has no form as a {}: what is written below needs mending by hand",
         to.kind()
     );
-    report(problems, Code::LostJob, "", message, &outline.job.name);
+    outline.report(problems, Code::LostJob, "", message);
 }
 
 /// Tells every difference in meaning.
 pub(super) fn tell(outline: &Outline<'_>, converted: &ReadJob, problems: &Problems) {
-    let (from, to) = (outline.job, &converted.job);
+    let to = &converted.job;
     let pairs = roles(outline, to, problems);
-    success(from, to, problems);
+    success(outline, to, problems);
+    answers(outline, &pairs, to, problems);
     for (ours, theirs) in pairs {
-        answers(outline, ours, to, theirs, problems);
-        of_role(ours, theirs, problems);
+        of_role(outline, ours, theirs, problems);
     }
-    levels(from, to, problems);
+    levels(outline, to, problems);
     limits(outline, to, problems);
-    gang(from, to, problems);
+    gang(outline, to, problems);
 }
 
 /// Roles by what they are for; a master may have become a chief.
@@ -66,26 +69,14 @@ fn roles<'a>(outline: &Outline<'a>, to: &'a Job, problems: &Problems) -> Vec<(&'
             Some(role) => {
                 if role.name != ours.name {
                     let message = format!("the tasks of `{}` are called `{}` there", ours.name, role.name);
-                    report(
-                        problems,
-                        Code::LostName,
-                        &role_path(outline, ours),
-                        message,
-                        &ours.name.to_string(),
-                    );
+                    outline.report(problems, Code::LostName, &role_path(outline, ours), message);
                 }
                 pairs.push((ours, role));
             }
             None if ours.replicas == 0 => {}
             None => {
                 let message = format!("the role `{}` has no place there and is left out", ours.name);
-                report(
-                    problems,
-                    Code::LostRole,
-                    &role_path(outline, ours),
-                    message,
-                    &ours.name.to_string(),
-                );
+                outline.report(problems, Code::LostRole, &role_path(outline, ours), message);
             }
         }
     }
@@ -110,7 +101,8 @@ fn position(outline: &Outline<'_>, role: &Role) -> usize {
         .unwrap_or(0)
 }
 
-fn success(from: &Job, to: &Job, problems: &Problems) {
+fn success(outline: &Outline<'_>, to: &Job, problems: &Problems) {
+    let from = outline.job;
     let (ours, theirs) = (completing(from), completing(to));
     if ours != theirs {
         let path = from
@@ -123,7 +115,7 @@ fn success(from: &Job, to: &Job, problems: &Problems) {
             words(&ours),
             words(&theirs)
         );
-        report(problems, Code::LostSuccess, path.unwrap_or(""), message, "");
+        outline.report(problems, Code::LostSuccess, path.unwrap_or(""), message);
     }
 }
 
@@ -139,13 +131,25 @@ fn completing(job: &Job) -> Vec<Vec<(String, u64)>> {
             _ => None,
         })
         .collect();
+    for way in &mut ways {
+        way.sort();
+        way.dedup();
+    }
     ways.sort();
     ways.dedup();
+    // All tasks of the job: whoever needs fewer has succeeded by then.
+    let everybody = vec![("task".to_owned(), job.size())];
+    if ways.len() > 1 {
+        ways.retain(|way| *way != everybody);
+    }
     ways
 }
 
 /// So many of these tasks, with a master and a chief as the same.
-fn needed(job: &Job, count: &trainyard_core::Count) -> Option<(String, u64)> {
+fn needed(job: &Job, count: &Count) -> Option<(String, u64)> {
+    if count.what == Settled::Ended {
+        return None;
+    }
     let role = count
         .who
         .role
@@ -193,40 +197,59 @@ fn words(ways: &[Vec<(String, u64)>]) -> String {
     format!("with {}", all.join(", or "))
 }
 
-/// What is done about each end of a role's tasks, with and without a restart left.
-fn answers(outline: &Outline<'_>, ours: &Role, to: &Job, theirs: &Role, problems: &Problems) {
-    let from = outline.job;
-    let mut told: Vec<(String, String, String)> = Vec::new();
-    for (ending, words) in ENDINGS {
-        // Ends of every worker but the first, which may be the one that decides.
-        let index = ours.replicas.saturating_sub(1);
-        for can_pay in [true, false] {
-            if !can_pay && from.limits.restarts.is_none() && to.limits.restarts.is_none() {
-                continue;
+/// A change: the field it comes from, what was done, what is done.
+type Change = (String, String, String);
+
+/// What is done about each end of the tasks, with and without a restart left. The same change for several roles and
+/// several ends is told once, with the first end.
+fn answers(outline: &Outline<'_>, pairs: &[(&Role, &Role)], to: &Job, problems: &Problems) {
+    let mut changes: Vec<(Change, &str, bool, Vec<String>)> = Vec::new();
+    for (ours, theirs) in pairs {
+        for (ending, words) in ENDINGS {
+            for can_pay in [true, false] {
+                let Some(change) = changed(outline.job, ours, to, theirs, ending, can_pay) else {
+                    continue;
+                };
+                let name = ours.name.to_string();
+                match changes.iter_mut().find(|(known, ..)| *known == change) {
+                    Some((_, _, _, names)) if names.contains(&name) => {}
+                    Some((_, _, _, names)) => names.push(name),
+                    None => changes.push((change, words, can_pay, vec![name])),
+                }
             }
-            let one = acts(from, ours, index, ending, can_pay);
-            let other = acts(to, theirs, index, ending, can_pay);
-            if one.0 == other.0 {
-                continue;
-            }
-            let spent = if can_pay { "" } else { ", once no restart is left," };
-            let text = format!("a task {words}{spent} {} here; there {}", one.0, other.0);
-            told.push((one.1, format!("{} {}", one.0, other.0), text));
         }
     }
-    // The same change for several ends is told once, with the first of them.
-    let mut seen = std::collections::BTreeSet::new();
-    for (path, change, text) in told {
-        if seen.insert((path.clone(), change)) {
-            let message = format!("{}: {text}", ours.name);
-            report(problems, Code::LostAnswer, &path, message, "");
-        }
+    for ((path, ours, theirs), words, can_pay, names) in changes {
+        let spent = if can_pay { "" } else { ", once no restart is left," };
+        let message = format!(
+            "{}: a task {words}{spent} {ours} here; there it {theirs}",
+            names.join(", ")
+        );
+        outline.report(problems, Code::LostAnswer, &path, message);
     }
+}
+
+/// The change in what is done about one end, if there is one. The last task of a role stands for the others: the
+/// first may be the one that decides.
+fn changed(
+    from: &Job,
+    ours: &Role,
+    to: &Job,
+    theirs: &Role,
+    ending: Ending,
+    can_pay: bool,
+) -> Option<Change> {
+    if !can_pay && from.limits.restarts.is_none() && to.limits.restarts.is_none() {
+        return None;
+    }
+    let index = ours.replicas.saturating_sub(1);
+    let (one, path) = acts(from, ours, index, ending, can_pay);
+    let (other, _) = acts(to, theirs, index, ending, can_pay);
+    (one != other).then_some((path, one, other))
 }
 
 /// What is done about an end, in words that are equal when the meaning is; and the field that says so.
 fn acts(job: &Job, role: &Role, index: u32, ending: Ending, can_pay: bool) -> (String, String) {
-    use trainyard_core::InPlace;
     let in_place = match (role.in_place, ending) {
         (InPlace::Always, Ending::Succeeded | Ending::Failed(_))
         | (InPlace::OnFailure, Ending::Failed(_)) => true,
@@ -266,35 +289,35 @@ fn restarts(job: &Job, scope: &Scope, paid: bool) -> String {
     )
 }
 
-fn of_role(ours: &Role, theirs: &Role, problems: &Problems) {
+fn of_role(outline: &Outline<'_>, ours: &Role, theirs: &Role, problems: &Problems) {
     if ours.port != theirs.port {
         let message = format!(
             "{} listens on port {} here and {} there",
             ours.name, ours.port, theirs.port
         );
-        report(problems, Code::LostPort, "", message, "");
+        outline.report(problems, Code::LostPort, "", message);
     }
     if ours.after.is_some() != theirs.after.is_some() {
         let message = format!(
             "{} waits for others before it starts, here or there but not in both",
             ours.name
         );
-        report(problems, Code::LostStartOrder, "", message, "");
+        outline.report(problems, Code::LostStartOrder, "", message);
     }
     if ours.resume_template != theirs.resume_template {
         let message = format!("what {} runs after a pause is not carried over", ours.name);
-        report(
+        outline.report(
             problems,
             Code::LostField,
             "spec.runMode.pause.resumeSpecs",
             message,
-            "",
         );
     }
 }
 
 /// Rules about more than one end: time-outs, restarts in place, a broken gang, restarts by counts.
-fn levels(from: &Job, to: &Job, problems: &Problems) {
+fn levels(outline: &Outline<'_>, to: &Job, problems: &Problems) {
+    let from = outline.job;
     let is_level = |rule: &&Rule| match &rule.when {
         When::Ended { .. } => false,
         When::Count(_) => matches!(
@@ -308,7 +331,7 @@ fn levels(from: &Job, to: &Job, problems: &Problems) {
     for rule in from.rules.iter().filter(is_level) {
         if !to.rules.iter().any(|other| same(rule, other)) && &*rule.from != crate::compile::BUILT_IN {
             let message = "this rule cannot be said there and is left out".to_owned();
-            report(problems, Code::LostRule, &rule.from, message, "");
+            outline.report(problems, Code::LostRule, &rule.from, message);
         }
     }
 }
@@ -317,10 +340,10 @@ fn limits(outline: &Outline<'_>, to: &Job, problems: &Problems) {
     let from = outline.job;
     let paths = paths(outline.read.dialect);
     let number = |value: Option<u32>| value.map_or_else(|| "none".into(), |value| value.to_string());
-    let mut tell = |path: &str, what: &str, ours: String, theirs: String| {
+    let tell = |path: &str, what: &str, ours: String, theirs: String| {
         if ours != theirs {
             let message = format!("{what} is {ours} here and {theirs} there");
-            report(problems, Code::LostLimit, path, message, &ours);
+            outline.report(problems, Code::LostLimit, path, message);
         }
     };
     let (a, b) = (&from.limits, &to.limits);
@@ -354,14 +377,14 @@ fn limits(outline: &Outline<'_>, to: &Job, problems: &Problems) {
         from.suspend.to_string(),
         to.suspend.to_string(),
     );
-    let dynamic = |job: &Job| (job.cluster == trainyard_core::ClusterForm::Sparse).to_string();
+    let dynamic = |job: &Job| (job.cluster == ClusterForm::Sparse).to_string();
     tell(
         "spec.enableDynamicWorker",
         "letting workers come and go",
         dynamic(from),
         dynamic(to),
     );
-    let config = |job: &Job| (job.cluster != trainyard_core::ClusterForm::None).to_string();
+    let config = |job: &Job| (job.cluster != ClusterForm::None).to_string();
     tell("spec.plugins", "writing TF_CONFIG", config(from), config(to));
 }
 
@@ -400,7 +423,8 @@ fn paths(dialect: Dialect) -> Paths {
     }
 }
 
-fn gang(from: &Job, to: &Job, problems: &Problems) {
+fn gang(outline: &Outline<'_>, to: &Job, problems: &Problems) {
+    let from = outline.job;
     let shown = |gang: &Option<Gang>| match gang {
         None => "no gang".to_owned(),
         Some(gang) => {
@@ -415,19 +439,6 @@ fn gang(from: &Job, to: &Job, problems: &Problems) {
     let (ours, theirs) = (shown(&from.gang), shown(&to.gang));
     if ours != theirs {
         let message = format!("the scheduler sees {ours} here and {theirs} there");
-        report(problems, Code::LostGang, "spec", message, "");
+        outline.report(problems, Code::LostGang, "spec", message);
     }
-}
-
-fn report(problems: &Problems, code: Code, path: &str, message: String, found: &str) {
-    let path = path
-        .split('.')
-        .filter(|part| !part.is_empty())
-        .fold(FieldPath::root(), |path, part| path.field(part));
-    let problem = Problem::new(code, problems.place(None, &path), message);
-    problems.report(if found.is_empty() {
-        problem
-    } else {
-        problem.found(found)
-    });
 }

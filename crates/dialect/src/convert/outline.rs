@@ -5,8 +5,11 @@ use trainyard_core::{
     Count, Ending, InPlace, Job, Outcome, Role, RoleKind, Rule, Scope, Settled, Test, Then, When,
 };
 
+use crate::codes::Code;
+use crate::compile::BUILT_IN;
 use crate::document::{Node, Step};
 use crate::manifest::{Dialect, OUR_PREFIX, ReadJob};
+use crate::problem::{FieldPath, Place, Problem, Problems, Span};
 
 /// One manifest, outlined.
 pub(super) struct Outline<'a> {
@@ -79,8 +82,8 @@ impl<'a> Outline<'a> {
         }
     }
 
-    /// Name, namespace, labels and annotations, as far as every dialect understands them.
-    pub fn metadata(&self) -> Value {
+    /// Name, namespace, labels and annotations. Our own annotations mean something in their own dialect only.
+    pub fn metadata(&self, to: Dialect) -> Value {
         let mut metadata = Map::new();
         let written = self.read.node.get("metadata");
         for key in ["name", "generateName", "namespace", "labels", "annotations"] {
@@ -89,7 +92,7 @@ impl<'a> Outline<'a> {
             }
         }
         if let Some(Value::Object(annotations)) = metadata.get_mut("annotations") {
-            annotations.retain(|key, _| !key.starts_with(OUR_PREFIX));
+            annotations.retain(|key, _| to == self.read.dialect || !key.starts_with(OUR_PREFIX));
             if annotations.is_empty() {
                 metadata.shift_remove("annotations");
             }
@@ -97,12 +100,45 @@ impl<'a> Outline<'a> {
         Value::Object(metadata)
     }
 
-    /// Adds one of our own annotations to metadata.
-    pub fn annotate(metadata: &mut Value, key: &str, value: &str) {
-        if !metadata["annotations"].is_object() {
-            metadata["annotations"] = json!({});
+    /// The roles that others wait for, where every other role waits for the same ones.
+    pub fn first_to_start(&self) -> Vec<RoleKind> {
+        let mut first: Vec<RoleKind> = Vec::new();
+        for (name, _) in self
+            .job
+            .roles
+            .iter()
+            .filter_map(|role| role.after.as_ref())
+            .flat_map(|after| &after.roles)
+        {
+            let kind = self.job.role(name).map(|(_, role)| role.kind);
+            first.extend(kind.filter(|kind| !first.contains(kind)));
         }
-        metadata["annotations"][key] = value.into();
+        first
+    }
+
+    /// Tells a loss at a field of the source; a path that names no field is told without a place.
+    pub fn report(&self, problems: &Problems, code: Code, path: &str, message: String) {
+        let path = if path == BUILT_IN { "" } else { path };
+        let place = Place {
+            path: path.to_owned(),
+            ..problems.place(self.span(path), &FieldPath::root())
+        };
+        problems.report(Problem::new(code, place, message));
+    }
+
+    /// Where a field is written, or the nearest one around it.
+    fn span(&self, path: &str) -> Option<Span> {
+        let mut node = &self.read.node;
+        let mut found = None;
+        for name in path.split(['.', '[']).filter(|part| !part.is_empty()) {
+            let next = match name.strip_suffix(']').map(str::parse::<usize>) {
+                Some(Ok(index)) => node.as_list().and_then(|list| list.get(index)),
+                _ => node.get(name),
+            };
+            let Some(next) = next else { break };
+            (node, found) = (next, Some(next.span));
+        }
+        found.filter(|_| path != "spec")
     }
 
     pub fn coordinator(&self) -> Option<&RoleOutline<'a>> {

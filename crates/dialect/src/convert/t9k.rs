@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use trainyard_core::{Clean, RoleKind};
 
 use super::outline::Outline;
+use crate::manifest::Dialect;
 
 /// The manifest; what this kind cannot say is left out.
 pub(super) fn write(outline: &Outline<'_>) -> Value {
@@ -49,7 +50,7 @@ pub(super) fn write(outline: &Outline<'_>) -> Value {
     json!({
         "apiVersion": "batch.tensorstack.dev/v1beta1",
         "kind": "TensorFlowTrainingJob",
-        "metadata": outline.metadata(),
+        "metadata": outline.metadata(Dialect::TensorFlowTrainingJob),
         "spec": spec,
     })
 }

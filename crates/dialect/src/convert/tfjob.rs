@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 use trainyard_core::{Clean, ClusterForm, GangScheduler, RoleKind, Scope};
 
 use super::outline::{Outline, Success};
-use crate::tfjob::spelt;
+use crate::manifest::Dialect;
+use crate::tfjob::{MAIN_CONTAINER, PORT, PORT_NAME, spelt};
 
 /// The manifest; what a `TFJob` cannot say is left out.
 pub(super) fn write(outline: &Outline<'_>) -> Value {
@@ -24,6 +25,7 @@ pub(super) fn write(outline: &Outline<'_>) -> Value {
     {
         let mut template = role.template.clone();
         super::schedule(&mut template, outline.job.gang.as_ref());
+        name_port(&mut template, role.role.port);
         let entry = json!({
             "replicas": role.role.replicas,
             "restartPolicy": role.restart.word(),
@@ -32,7 +34,26 @@ pub(super) fn write(outline: &Outline<'_>) -> Value {
         replicas.insert(spelt(role.role.kind).into(), entry);
     }
     spec.insert("tfReplicaSpecs".into(), Value::Object(replicas));
-    json!({ "apiVersion": "kubeflow.org/v1", "kind": "TFJob", "metadata": outline.metadata(), "spec": spec })
+    json!({ "apiVersion": "kubeflow.org/v1", "kind": "TFJob", "metadata": outline.metadata(Dialect::TfJob), "spec": spec })
+}
+
+/// Names the port in the template, where it is not the usual one.
+fn name_port(template: &mut Value, port: u16) {
+    let containers = template
+        .pointer_mut("/spec/containers")
+        .and_then(Value::as_array_mut);
+    let main = containers.and_then(|list| {
+        list.iter_mut()
+            .find(|container| container["name"] == MAIN_CONTAINER)
+    });
+    let Some(Value::Object(main)) = main.filter(|_| port != PORT) else {
+        return;
+    };
+    let ports = main.entry("ports").or_insert_with(|| json!([]));
+    if let Value::Array(ports) = ports {
+        ports.retain(|entry| entry["containerPort"] != port && entry["name"] != PORT_NAME);
+        ports.push(json!({ "name": PORT_NAME, "containerPort": port }));
+    }
 }
 
 fn run_policy(outline: &Outline<'_>) -> Value {
@@ -58,6 +79,8 @@ fn run_policy(outline: &Outline<'_>) -> Value {
         outline.scope.and_then(|scope| restart_scope(outline, scope)),
     );
     put("startTimeoutSeconds", outline.start_timeout.map(Value::from));
+    let first: Vec<&str> = outline.first_to_start().into_iter().map(spelt).collect();
+    put("startOrder", (!first.is_empty()).then(|| first.into()));
     put("schedulingPolicy", scheduling(outline));
     Value::Object(policy)
 }

@@ -20,7 +20,6 @@ const TFJOB: &[Row] = &[
 const T9K: &[Row] = &[
     (&["tensorboardSpec"], "a TensorBoard beside the job"),
     (&["runMode", "debug"], "the debug mode"),
-    (&["runMode", "pause", "resumeSpecs"], "what runs after a pause"),
 ];
 
 const VOLCANO: &[Row] = &[

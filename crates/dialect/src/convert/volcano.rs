@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use trainyard_core::{ClusterForm, Ending, InPlace, Outcome, RoleKind, Scope, Then};
 
 use super::outline::{Outline, Restart, RoleOutline, Success, answer};
+use crate::manifest::Dialect;
 
 /// Exit codes worth a policy of their own; Volcano takes one code a policy.
 const CODES: [i32; 8] = [42, 130, 134, 135, 137, 138, 139, 143];
@@ -46,7 +47,7 @@ pub(super) fn write(outline: &Outline<'_>) -> Value {
     json!({
         "apiVersion": "batch.volcano.sh/v1alpha1",
         "kind": "Job",
-        "metadata": outline.metadata(),
+        "metadata": outline.metadata(Dialect::Volcano),
         "spec": spec,
     })
 }

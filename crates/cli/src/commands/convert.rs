@@ -1,0 +1,62 @@
+//! `trainyard convert FILE --to DIALECT`: the same job, written for another system.
+
+use trainyard_dialect::convert::convert;
+use trainyard_dialect::document::Source;
+use trainyard_dialect::{Dialect, Item, Reading, yaml};
+
+use super::jobs;
+use crate::args::{Convert, Target};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::locale;
+use crate::printer::Printer;
+use crate::report::render;
+
+/// Writes every object of the file, jobs in the other dialect, and says what was lost.
+pub fn run(typed: &Convert, printer: &mut Printer) -> Result<Exit, Failure> {
+    let (source, reading) = match jobs::read_source(&typed.file, printer)? {
+        Ok(read) => read,
+        Err(exit) => return Ok(exit),
+    };
+    jobs::chosen(typed.job.as_deref(), &reading)?;
+    let (documents, losses) = documents(typed, &source, &reading, printer)?;
+    printer.data(&documents.join("---\n"))?;
+    let lost = typed.strict && losses > 0;
+    let none = reading.jobs().next().is_none();
+    Ok(if reading.has_errors() || lost || none {
+        Exit::No
+    } else {
+        Exit::Success
+    })
+}
+
+/// The documents to write, and how many losses were told.
+fn documents(
+    typed: &Convert,
+    source: &Source,
+    reading: &Reading,
+    printer: &mut Printer,
+) -> Result<(Vec<String>, usize), Failure> {
+    let to = match typed.to {
+        Target::Tfjob => Dialect::TfJob,
+        Target::Tensorflowtrainingjob => Dialect::TensorFlowTrainingJob,
+        Target::Volcano => Dialect::Volcano,
+    };
+    let mut documents = Vec::new();
+    let mut losses = 0;
+    for item in &reading.items {
+        match item {
+            Item::Job(read) if typed.job.as_ref().is_none_or(|name| **name == *read.job.name) => {
+                let converted = convert(source, read, to);
+                for loss in &converted.losses {
+                    printer.say(&render(loss, Some(&source.text), locale::columns()))?;
+                }
+                losses += converted.losses.len();
+                documents.push(converted.text);
+            }
+            Item::Other(other) if typed.job.is_none() => documents.push(yaml::write(&other.node.to_json())),
+            Item::Job(_) | Item::Other(_) => {}
+        }
+    }
+    Ok((documents, losses))
+}
