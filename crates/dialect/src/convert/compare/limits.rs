@@ -1,0 +1,117 @@
+//! Budgets, time limits, policies and the gang, here and there.
+
+use trainyard_core::{ClusterForm, Gang, Job};
+
+use crate::codes::Code;
+use crate::convert::outline::Outline;
+use crate::manifest::Dialect;
+use crate::problem::Problems;
+
+/// Tells every limit and policy that changes.
+pub(super) fn limits(outline: &Outline<'_>, to: &Job, problems: &Problems) {
+    let from = outline.job;
+    let paths = paths(outline.read.dialect);
+    let number = |value: Option<u32>| value.map_or_else(|| "none".into(), |value| value.to_string());
+    let tell = |path: &str, what: &str, ours: String, theirs: String| {
+        if ours != theirs {
+            let message = format!("{what} is {ours} here and {theirs} there");
+            outline.report(problems, Code::LostLimit, path, message);
+        }
+    };
+    let (a, b) = (&from.limits, &to.limits);
+    tell(
+        paths.restarts,
+        "the number of restarts allowed",
+        number(a.restarts),
+        number(b.restarts),
+    );
+    tell(
+        paths.deadline,
+        "the deadline in seconds",
+        number(a.deadline),
+        number(b.deadline),
+    );
+    tell(
+        paths.ttl,
+        "the time to live after the end",
+        number(a.ttl),
+        number(b.ttl),
+    );
+    tell(
+        paths.clean,
+        "the clean-up at the end",
+        format!("{:?}", from.clean),
+        format!("{:?}", to.clean),
+    );
+    tell(
+        paths.suspend,
+        "being suspended",
+        from.suspend.to_string(),
+        to.suspend.to_string(),
+    );
+    let dynamic = |job: &Job| (job.cluster == ClusterForm::Sparse).to_string();
+    tell(
+        "spec.enableDynamicWorker",
+        "letting workers come and go",
+        dynamic(from),
+        dynamic(to),
+    );
+    let config = |job: &Job| (job.cluster != ClusterForm::None).to_string();
+    tell("spec.plugins", "writing TF_CONFIG", config(from), config(to));
+}
+
+/// How a dialect calls its limits.
+struct Paths {
+    restarts: &'static str,
+    deadline: &'static str,
+    ttl: &'static str,
+    clean: &'static str,
+    suspend: &'static str,
+}
+
+fn paths(dialect: Dialect) -> Paths {
+    match dialect {
+        Dialect::TfJob => Paths {
+            restarts: "spec.runPolicy.backoffLimit",
+            deadline: "spec.runPolicy.activeDeadlineSeconds",
+            ttl: "spec.runPolicy.ttlSecondsAfterFinished",
+            clean: "spec.runPolicy.cleanPodPolicy",
+            suspend: "spec.runPolicy.suspend",
+        },
+        Dialect::TensorFlowTrainingJob => Paths {
+            restarts: "spec.runPolicy.backoffLimit",
+            deadline: "spec.runPolicy.activeDeadlineSeconds",
+            ttl: "spec.runPolicy",
+            clean: "spec.runPolicy.cleanUpPolicy",
+            suspend: "spec.runMode.pause.enabled",
+        },
+        Dialect::Volcano => Paths {
+            restarts: "spec.maxRetry",
+            deadline: "spec",
+            ttl: "spec.ttlSecondsAfterFinished",
+            clean: "spec",
+            suspend: "spec",
+        },
+    }
+}
+
+/// Tells whether the scheduler sees another gang.
+pub(super) fn gang(outline: &Outline<'_>, to: &Job, problems: &Problems) {
+    let from = outline.job;
+    let shown = |gang: &Option<Gang>| match gang {
+        None => "no gang".to_owned(),
+        Some(gang) => {
+            let queue = gang.queue.as_deref().unwrap_or("default");
+            let priority = gang.priority.as_deref().unwrap_or("none");
+            format!(
+                "a gang of {} in queue {queue} with priority {priority}",
+                gang.members
+            )
+        }
+    };
+    let (ours, theirs) = (shown(&from.gang), shown(&to.gang));
+    if ours != theirs {
+        let message = format!("the scheduler sees {ours} here and {theirs} there");
+        outline.report(problems, Code::LostGang, "spec", message);
+    }
+}

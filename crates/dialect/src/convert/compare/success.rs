@@ -1,0 +1,95 @@
+//! What a job needs to succeed, here and there.
+
+use trainyard_core::{Count, Job, Outcome, Settled, Test, Then, When};
+
+use super::kind_name;
+use crate::codes::Code;
+use crate::convert::outline::Outline;
+use crate::problem::Problems;
+
+/// Tells whether the job succeeds otherwise.
+pub(super) fn success(outline: &Outline<'_>, to: &Job, problems: &Problems) {
+    let from = outline.job;
+    let (ours, theirs) = (completing(from), completing(to));
+    if ours != theirs {
+        let path = from
+            .rules
+            .iter()
+            .find(|rule| rule.then == Then::Finish(Outcome::Succeeded))
+            .map(|rule| &*rule.from);
+        let message = format!(
+            "the job succeeds {} here, and {} there",
+            words(&ours),
+            words(&theirs)
+        );
+        outline.report(problems, Code::LostSuccess, path.unwrap_or(""), message);
+    }
+}
+
+/// Every way to succeed: which tasks, and how many of them.
+fn completing(job: &Job) -> Vec<Vec<(String, u64)>> {
+    let rules = job
+        .rules
+        .iter()
+        .filter(|rule| rule.then == Then::Finish(Outcome::Succeeded));
+    let mut ways: Vec<Vec<(String, u64)>> = rules
+        .filter_map(|rule| match &rule.when {
+            When::Count(counts) => Some(counts.iter().filter_map(|count| needed(job, count)).collect()),
+            _ => None,
+        })
+        .collect();
+    for way in &mut ways {
+        way.sort();
+        way.dedup();
+    }
+    ways.sort();
+    ways.dedup();
+    // All tasks of the job: whoever needs fewer has succeeded by then.
+    let everybody = vec![("task".to_owned(), job.size())];
+    if ways.len() > 1 {
+        ways.retain(|way| *way != everybody);
+    }
+    ways
+}
+
+/// So many of these tasks, with a master and a chief as the same.
+fn needed(job: &Job, count: &Count) -> Option<(String, u64)> {
+    if count.what == Settled::Ended {
+        return None;
+    }
+    let role = count
+        .who
+        .role
+        .as_ref()
+        .and_then(|name| job.role(name))
+        .map(|(_, role)| role);
+    let name = match (role, count.who.index) {
+        (None, _) => "task".to_owned(),
+        (Some(role), Some(index)) if role.replicas > 1 => format!("{} {index}", kind_name(role)),
+        (Some(role), _) => kind_name(role),
+    };
+    let all = role.map_or_else(|| job.size(), |role| u64::from(role.replicas));
+    let number = match (count.test, count.who.index) {
+        (Test::All, None) => all,
+        (Test::All, Some(_)) => 1,
+        (Test::AtLeast(least), _) => u64::from(least),
+        // Conditions on what has not succeeded come with others that say the same in the positive.
+        (Test::Below(_), _) => return None,
+    };
+    Some((name, number))
+}
+
+fn words(ways: &[Vec<(String, u64)>]) -> String {
+    if ways.is_empty() {
+        return "never".into();
+    }
+    let way = |way: &Vec<(String, u64)>| {
+        let parts: Vec<String> = way
+            .iter()
+            .map(|(who, number)| format!("{number} × {who}"))
+            .collect();
+        parts.join(" and ")
+    };
+    let all: Vec<String> = ways.iter().map(way).collect();
+    format!("with {}", all.join(", or "))
+}
