@@ -52,7 +52,7 @@ impl Guard {
 pub(crate) fn stand(run: &OsString) -> io::Result<()> {
     // A guard that cannot leave its session still guards.
     let _ = setsid();
-    let _signals = Signals::block()?;
+    let _caught = Signals::catch()?;
     io::stdout().write_all(b"r")?;
     io::stdout().flush()?;
     let mut byte = [0];

@@ -13,14 +13,13 @@ use rustix::process::{
     Pid, Resource, Rlimit, Signal, getrlimit, set_child_subreaper, set_parent_process_death_signal, setrlimit,
 };
 use rustix::stdio::stdin;
-use rustix::thread::clear_ambient_capability_set;
+use rustix::thread::{CapabilitySet, capabilities, clear_ambient_capability_set, set_capabilities};
 
 use crate::guard::Guard;
 use crate::namespace::{Wall, WallError, Walls, step};
 use crate::signals::{Notice, Signals};
 use crate::stage::text;
 use crate::strays;
-use crate::wait::wait_for;
 
 /// With fewer descriptors than this a run of a few hundred tasks would fail.
 const DESCRIPTORS: u64 = 16_384;
@@ -57,7 +56,7 @@ pub enum InnerError {
     Walls(#[from] WallError),
 }
 
-/// A supervisor that is ready to start tasks.
+/// A supervisor that is ready to start tasks. The run is guarded from [`Inner::listen`] on.
 #[derive(Debug)]
 pub struct Inner {
     /// The walls it stands behind.
@@ -65,14 +64,14 @@ pub struct Inner {
     /// The run's id.
     pub run: String,
     signals: Signals,
-    _guard: Option<Guard>,
+    guard: Option<Guard>,
 }
 
 /// Makes this process a supervisor. It must have one thread only.
 ///
 /// The calling thread must not start programs by itself, now or later: its children are taken for strays.
 pub fn prepare(entry: &Entry) -> Result<Inner, InnerError> {
-    let signals = Signals::block().map_err(step("block signals"))?;
+    let signals = Signals::catch().map_err(step("catch signals"))?;
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(step("bind our life to the outer process"))?;
     if !outer_lives() {
@@ -82,8 +81,7 @@ pub fn prepare(entry: &Entry) -> Result<Inner, InnerError> {
         mount_proc()?;
     }
     if entry.walls.has(Wall::Users) {
-        // The rights stay with us; what we start does not get them.
-        clear_ambient_capability_set().map_err(step("keep the namespace's rights to ourselves"))?;
+        keep_rights()?;
     }
     let guard = if entry.walls.has(Wall::Processes) {
         None
@@ -98,32 +96,30 @@ pub fn prepare(entry: &Entry) -> Result<Inner, InnerError> {
         walls: entry.walls,
         run: entry.run.clone(),
         signals,
-        _guard: guard,
+        guard,
     })
 }
 
 impl Inner {
     /// Calls `tell` for every signal that concerns the run, from a thread of its own.
-    pub fn listen(&self, tell: impl Fn(Notice) + Send + 'static) -> io::Result<()> {
-        let signals = self.signals.clone();
-        thread::Builder::new()
-            .name("signals".into())
-            .stack_size(256 * 1024)
-            .spawn(move || {
-                loop {
-                    let waited = wait_for(&mut [PollFd::new(&signals, PollFlags::IN)], None);
-                    if waited.is_err() {
-                        return;
-                    }
-                    while let Ok(Some(notice)) = signals.next() {
-                        match notice {
-                            Notice::Child => strays::reap(),
-                            notice => tell(notice),
-                        }
+    pub fn listen(self, tell: impl Fn(Notice) + Send + 'static) -> io::Result<()> {
+        let Self {
+            mut signals, guard, ..
+        } = self;
+        let run = move || {
+            // The guard acts when this is dropped: it lives as long as the thread, and that as long as we do.
+            let _guard = guard;
+            loop {
+                for notice in signals.wait() {
+                    match notice {
+                        Notice::Child => strays::reap(),
+                        notice => tell(notice),
                     }
                 }
-            })?;
-        Ok(())
+            }
+        };
+        let builder = thread::Builder::new().name("signals".into());
+        builder.stack_size(256 * 1024).spawn(run).map(drop)
     }
 }
 
@@ -134,6 +130,15 @@ fn outer_lives() -> bool {
         Ok(_) => descriptors[0].revents().is_empty(),
         Err(_) => false,
     }
+}
+
+/// The namespace's rights stay with us; what we start does not get them.
+fn keep_rights() -> Result<(), WallError> {
+    let refused = "keep the namespace's rights to ourselves";
+    clear_ambient_capability_set().map_err(step(refused))?;
+    let mut sets = capabilities(None).map_err(step(refused))?;
+    sets.inheritable = CapabilitySet::empty();
+    set_capabilities(None, sets).map_err(step(refused))
 }
 
 /// Shows the processes of this pid namespace, and no others, under `/proc`.

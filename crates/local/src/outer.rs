@@ -6,19 +6,17 @@
 
 use std::ffi::OsString;
 use std::io::{self, Read as _};
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus};
 
-use rustix::event::{PollFd, PollFlags};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::guard;
 use crate::namespace::{Wall, WallError, Walls, put_up};
 use crate::signals::{Notice, Signals};
 use crate::stage::{SUPERVISE, ourselves};
-use crate::wait::wait_for;
 
 /// The supervisor that is to be started.
 #[derive(Clone, Debug)]
@@ -68,11 +66,11 @@ fn system<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> OuterErro
 ///
 /// The process must have one thread only, and is behind the walls itself afterwards.
 pub fn run(supervisor: &Supervisor) -> Result<SupervisorEnd, OuterError> {
-    let signals = Signals::block().map_err(system("block signals"))?;
+    let mut signals = Signals::catch().map_err(system("catch signals"))?;
     put_up(supervisor.walls)?;
     let (ours, theirs) = UnixStream::pair().map_err(system("make a pair of sockets"))?;
     let mut child = start(supervisor, theirs).map_err(system("start the supervisor"))?;
-    let status = attend(&mut child, ours, &signals).map_err(system("wait for the supervisor"))?;
+    let status = attend(&mut child, ours, &mut signals).map_err(system("wait for the supervisor"))?;
     if !supervisor.walls.has(Wall::Processes) {
         // The guard does it too; but it may have been killed.
         guard::sweep(&supervisor.run);
@@ -97,37 +95,21 @@ fn start(supervisor: &Supervisor, socket: UnixStream) -> io::Result<Child> {
 }
 
 /// Waits for the supervisor's end; passes signals on as soon as it can take them.
-fn attend(child: &mut Child, socket: UnixStream, signals: &Signals) -> io::Result<ExitStatus> {
+fn attend(child: &mut Child, mut socket: UnixStream, signals: &mut Signals) -> io::Result<ExitStatus> {
     let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let number = number.ok_or_else(|| io::Error::other("the supervisor has no process number"))?;
-    let process = pidfd_open(number, PidfdFlags::empty())?;
-    let ended = |descriptors: &[PollFd<'_>]| !descriptors[0].revents().is_empty();
-
-    // Until it says that it is ready, a signal would be lost on it: the signals wait where they are.
-    let mut descriptors = [
-        PollFd::new(&process, PollFlags::IN),
-        PollFd::new(&socket, PollFlags::IN),
-    ];
-    wait_for(&mut descriptors, None)?;
-    let mut over = ended(&descriptors) || (&socket).read(&mut [0])? == 0;
-
-    while !over {
-        let mut descriptors = [
-            PollFd::new(&process, PollFlags::IN),
-            PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN),
-        ];
-        wait_for(&mut descriptors, None)?;
-        over = ended(&descriptors);
-        while let Some(notice) = signals.next()? {
-            if let Some(signal) = passed_on(notice) {
-                // It may have ended meanwhile.
-                let _ = pidfd_send_signal(&process, signal);
-            }
+    let process = number.ok_or_else(|| io::Error::other("the supervisor has no process number"))?;
+    // Until it says that it is ready, a signal would be lost on it: the signals wait where they are. If it dies before,
+    // the socket tells that as well.
+    let _ = socket.read(&mut [0]);
+    loop {
+        // Its end is a signal too.
+        for signal in signals.wait().filter_map(passed_on) {
+            let _ = kill_process(process, signal);
+        }
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
         }
     }
-    let status = child.wait();
-    drop(socket);
-    status
 }
 
 fn passed_on(notice: Notice) -> Option<Signal> {

@@ -178,7 +178,7 @@ impl Part<'_> {
         if walled {
             command.spawn()
         } else {
-            start::spawn(&mut command)
+            start::spawn(file, &mut command)
         }
     }
 

@@ -1,15 +1,14 @@
-//! Signals as something to wait for, together with everything else.
+//! Signals as something to wait for.
 //!
-//! They are blocked, so that none of them ends us or is lost, and read from a descriptor. Both processes of a run do
-//! it: the outer one passes them on, the inner one obeys them. A pid namespace's first process never sees a signal
-//! that it does not block or handle. What we start gets an empty mask from the standard library.
+//! Both processes of a run catch them: the outer one passes them on, the inner one obeys them. They are caught and not
+//! blocked, since a program inherits what its parent blocks but not what it catches; and the first process of a pid
+//! namespace gets no signal that it does not catch.
 
+use std::fs;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
 
-use nix::sys::signal::{SigSet, Signal};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH};
+use signal_hook::iterator::Signals as Caught;
 
 /// A signal that concerns a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,77 +27,56 @@ pub enum Notice {
     Child,
 }
 
-const ALL: [Notice; 6] = [
-    Notice::Interrupt,
-    Notice::Terminate,
-    Notice::Hangup,
-    Notice::Quit,
-    Notice::Resize,
-    Notice::Child,
+const ALL: [(Notice, i32); 6] = [
+    (Notice::Interrupt, SIGINT),
+    (Notice::Terminate, SIGTERM),
+    (Notice::Hangup, SIGHUP),
+    (Notice::Quit, SIGQUIT),
+    (Notice::Resize, SIGWINCH),
+    (Notice::Child, SIGCHLD),
 ];
 
 impl Notice {
     /// The signal's number.
     #[must_use]
     pub fn number(self) -> i32 {
-        self.signal() as i32
-    }
-
-    fn signal(self) -> Signal {
-        match self {
-            Self::Interrupt => Signal::SIGINT,
-            Self::Terminate => Signal::SIGTERM,
-            Self::Hangup => Signal::SIGHUP,
-            Self::Quit => Signal::SIGQUIT,
-            Self::Resize => Signal::SIGWINCH,
-            Self::Child => Signal::SIGCHLD,
-        }
-    }
-
-    fn from_number(number: u32) -> Option<Self> {
         ALL.into_iter()
-            .find(|notice| u32::try_from(notice.number()) == Ok(number))
+            .find_map(|(notice, number)| (notice == self).then_some(number))
+            .unwrap_or_default()
+    }
+
+    fn from_number(number: i32) -> Option<Self> {
+        ALL.into_iter()
+            .find_map(|(notice, known)| (known == number).then_some(notice))
     }
 }
 
-/// Signals that are blocked for this thread and those it starts, and wait to be read.
-#[derive(Clone, Debug)]
-pub struct Signals(Arc<SignalFd>);
+/// Signals that are caught and wait to be read.
+#[derive(Debug)]
+pub struct Signals(Caught);
 
 impl Signals {
-    /// Blocks all of them; to be called before the first thread is started.
-    pub fn block() -> io::Result<Self> {
-        let mut watched = SigSet::empty();
-        for notice in ALL {
-            watched.add(notice.signal());
-        }
-        let mut blocked = watched;
-        // A supervisor in the background of a terminal may still write to it.
-        blocked.add(Signal::SIGTTOU);
-        blocked.thread_block()?;
-        let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
-        Ok(Self(Arc::new(SignalFd::with_flags(&watched, flags)?)))
+    /// Catches all of them, but for those that whoever started us had ignored: `nohup` means what it says.
+    pub fn catch() -> io::Result<Self> {
+        let ignored = ignored(&fs::read_to_string("/proc/self/status").unwrap_or_default());
+        let wanted = ALL
+            .into_iter()
+            .map(|(_, number)| number)
+            .filter(|number| *number == SIGCHLD || ignored & (1 << (number - 1)) == 0);
+        Ok(Self(Caught::new(wanted)?))
     }
 
-    /// The next signal, if one waits.
-    pub fn next(&self) -> io::Result<Option<Notice>> {
-        loop {
-            match self.0.read_signal()? {
-                None => return Ok(None),
-                Some(signal) => {
-                    if let Some(notice) = Notice::from_number(signal.ssi_signo) {
-                        return Ok(Some(notice));
-                    }
-                }
-            }
-        }
+    /// Waits for the next ones.
+    pub fn wait(&mut self) -> impl Iterator<Item = Notice> + use<'_> {
+        self.0.wait().filter_map(Notice::from_number)
     }
 }
 
-impl AsFd for Signals {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
+/// The set of ignored signals, as `/proc/self/status` shows it.
+fn ignored(status: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    line.and_then(|set| u64::from_str_radix(set.trim(), 16).ok())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -107,9 +85,15 @@ mod tests {
 
     #[test]
     fn a_notice_reads_back_from_its_number() {
-        for notice in ALL {
-            assert_eq!(Notice::from_number(notice.number().unsigned_abs()), Some(notice));
+        for (notice, _) in ALL {
+            assert_eq!(Notice::from_number(notice.number()), Some(notice));
         }
         assert_eq!(Notice::from_number(64), None);
+    }
+
+    #[test]
+    fn ignored_signals_are_read_from_the_status() {
+        assert_eq!(ignored("Name:\tsh\nSigIgn:\t0000000000001001\n"), 0x1001);
+        assert_eq!(ignored(""), 0);
     }
 }

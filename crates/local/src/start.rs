@@ -4,6 +4,7 @@
 //! then becomes the task's program. Its standard input is a socket on which it tells why it could not.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -30,7 +31,11 @@ pub(crate) fn bound_to_us(program: &Path, argv: &[OsString]) -> Command {
 }
 
 /// Spawns such a command and waits until it has become its program, or could not.
-pub(crate) fn spawn(command: &mut Command) -> io::Result<Child> {
+pub(crate) fn spawn(program: &Path, command: &mut Command) -> io::Result<Child> {
+    if is_nameless_script(program) {
+        // The exec that follows would hand it to a shell, which nothing else does.
+        return Err(Errno::NOEXEC.into());
+    }
     let (mut ours, theirs) = UnixStream::pair()?;
     let mut child = command.stdin(OwnedFd::from(theirs)).spawn()?;
     // The command keeps the other end until its input is replaced.
@@ -42,6 +47,13 @@ pub(crate) fn spawn(command: &mut Command) -> io::Result<Child> {
     }
     child.wait()?;
     Err(io::Error::from_raw_os_error(i32::from_ne_bytes(number)))
+}
+
+/// Whether a file is text without a first line that names its interpreter.
+fn is_nameless_script(program: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = File::open(program).and_then(|file| file.take(256).read_to_end(&mut start));
+    read.is_ok() && !start.starts_with(b"#!") && !start.contains(&0)
 }
 
 /// The stage itself: does not come back if all goes well.

@@ -1,0 +1,116 @@
+//! Nothing outlives a run, whichever part of it is killed.
+
+use std::fs;
+
+use rustix::process::Signal;
+
+use crate::bench::{Bench, Held, Run, Who, everybody, hold, signal};
+
+/// Two tasks that do not want to die: the program, a child, and a daemon in its own session, all deaf.
+fn stubborn(who: Who, walls: Option<&str>) -> (Bench, Run, Held) {
+    let bench = Bench::new(who);
+    let tag = &bench.tag;
+    let deaf = format!("tag,{tag},ignore-term,say,up,hang");
+    let words = format!("child {deaf} daemon {deaf} ignore-term say up hang");
+    let mut bench = bench.task("worker-0", &words).task("worker-1", &words);
+    if let Some(walls) = walls {
+        bench = bench.set("walls", walls);
+    }
+    let mut run = bench.start();
+    for _ in 0..6 {
+        run.until("| up");
+    }
+    let held = hold(bench.processes());
+    assert_eq!(held.len(), 6);
+    (bench, run, held)
+}
+
+/// Who is killed; everybody else must follow.
+type Victims = fn(&Run) -> Vec<i32>;
+
+const VICTIMS: [(&str, Victims); 3] = [
+    ("outer", |run| vec![run.outer()]),
+    ("inner", |run| vec![run.inner()]),
+    ("both", |run| vec![run.inner(), run.outer()]),
+];
+
+fn nothing_survives(walls: Option<&str>) {
+    for (who, (name, victims)) in everybody()
+        .into_iter()
+        .flat_map(|who| VICTIMS.map(|victim| (who, victim)))
+    {
+        let (bench, run, held) = stubborn(who, walls);
+        let parts = hold([run.outer(), run.inner()]);
+        for victim in victims(&run) {
+            signal(victim, Signal::KILL);
+        }
+        held.wait();
+        let (said, _) = run.finish();
+        parts.wait();
+        bench.assert_nothing_left();
+        let told = said.iter().any(|line| line == "supervisor killed by 9");
+        assert_eq!(told, name == "inner", "{who:?} {name}: {said:?}");
+    }
+}
+
+#[test]
+fn behind_walls_nothing_survives_a_kill() {
+    let (bench, run, _) = stubborn(Who::Us, None);
+    assert!(
+        run.said[0].starts_with("walls ") && run.said[0].contains("processes"),
+        "{:?}",
+        run.said
+    );
+    signal(run.outer(), Signal::KILL);
+    run.finish();
+    drop(bench);
+    nothing_survives(None);
+}
+
+#[test]
+fn without_walls_the_guard_sees_to_it() {
+    nothing_survives(Some("none"));
+}
+
+#[test]
+fn with_a_mount_namespace_alone_the_guard_sees_to_it() {
+    let walls = |who| if who == Who::Us { "mounts" } else { "users+mounts" };
+    for who in everybody() {
+        let (bench, run, held) = stubborn(who, Some(walls(who)));
+        signal(run.outer(), Signal::KILL);
+        held.wait();
+        run.finish();
+        bench.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_killed_guard_is_replaced_by_the_outer_process() {
+    let (bench, run, held) = stubborn(Who::Us, Some("none"));
+    let inner = run.inner();
+    let children = fs::read_to_string(format!("/proc/{inner}/task/{inner}/children")).unwrap();
+    let guard = children
+        .split_whitespace()
+        .map(|child| child.parse::<i32>().unwrap())
+        .find(|child| {
+            let words = fs::read(format!("/proc/{child}/cmdline")).unwrap();
+            words.starts_with(b"trainyard\0__guard\0")
+        })
+        .unwrap();
+    signal(guard, Signal::KILL);
+    signal(inner, Signal::KILL);
+    held.wait();
+    run.finish();
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn a_supervisor_that_nobody_started_refuses() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_fake-run"))
+        .args(["__supervise", "none", "a-run", "/no/such/plan"])
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("started by `trainyard run` only"), "{said}");
+}
