@@ -201,6 +201,7 @@ fn context(plan: &Plan, entry: &Entry, sender: mpsc::Sender<Happened>) -> Anyhow
             MissingMounts::Refuse
         },
         tree: Tree::new(root, vec![plan.directory.clone(), std::env::temp_dir()]),
+        switch: None,
         sink: Arc::new(Sink(merged.map(|file| Mutex::new((file, Vec::new()))))),
         tell: Box::new(move |event| drop(sender.send(Happened::Task(event)))),
     })
