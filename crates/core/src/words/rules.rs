@@ -41,7 +41,7 @@ pub fn rules(job: &Job) -> Vec<RuleWords> {
             from: rule.from.clone(),
             never: (!often && !seldom).then(|| why_never(job, position)),
             rarely: (!often && seldom)
-                .then_some("only if the whole pod fails; the node restarts the program"),
+                .then_some("only if the pod itself fails"),
         }
     };
     job.rules.iter().enumerate().map(words).collect()
