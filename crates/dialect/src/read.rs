@@ -12,7 +12,7 @@ use crate::codes::Code;
 use crate::document::{Document, Node, Source, parse};
 use crate::fields::Field;
 use crate::manifest::{Dialect, Item, Object, OtherObject, ReadJob, Reading};
-use crate::problem::{FieldPath, Problem, Problems, Span, tidy};
+use crate::problem::{FieldPath, Problem, Problems, Severity, Span, tidy};
 use crate::{t9k, tfjob, volcano};
 
 /// Reads one object of a dialect; what is wrong with it goes to the object's problems.
@@ -31,12 +31,18 @@ pub fn read(source: &Source) -> Reading {
     let (documents, mut problems) = parse(source);
     let mut seen = Seen::default();
     let mut items = Vec::new();
+    // Where the text itself is wrong, nobody knows what was meant: `replicas` twice is no number of replicas.
+    let unclear: BTreeSet<usize> = problems
+        .iter()
+        .filter(|problem| problem.severity == Severity::Error)
+        .map(|problem| problem.place.document)
+        .collect();
     for document in &documents {
         for (path, node) in document.objects() {
             let reports = Problems::new(source, document.index);
             let root = Field::root(node, path, &reports);
             let item = object(document, root, &mut seen);
-            let failed = reports.has_errors();
+            let failed = unclear.contains(&document.index) || reports.has_errors();
             problems.extend(reports.into_vec());
             items.extend(item.filter(|item| !failed || matches!(item, Item::Other(_))));
         }

@@ -40,6 +40,11 @@ pub fn read_source(path: &Path, printer: &mut Printer) -> Result<Result<(Source,
 /// The jobs that were asked for.
 pub fn chosen<'a>(name: Option<&str>, reading: &'a Reading) -> Result<Vec<&'a ReadJob>, Failure> {
     let all: Vec<&ReadJob> = reading.jobs().collect();
+    if all.is_empty() && !reading.has_errors() {
+        let kinds = "jobs are `TFJob` (kubeflow.org), `TensorFlowTrainingJob` (batch.tensorstack.dev) and `Job` \
+                     (batch.volcano.sh)";
+        return Err(Failure::usage("there is no job in this file", Some(kinds.into())));
+    }
     let Some(name) = name else { return Ok(all) };
     let named: Vec<&ReadJob> = all
         .iter()

@@ -25,7 +25,9 @@ impl From<Output> for Ran {
 impl Ran {
     /// Everything, for a snapshot.
     pub fn shown(&self) -> String {
-        let code = self.code.map_or_else(|| "none".to_owned(), |code| code.to_string());
+        let code = self
+            .code
+            .map_or_else(|| "none".to_owned(), |code| code.to_string());
         format!(
             "exit {code}\n---- standard output\n{}---- standard error\n{}",
             self.out, self.err

@@ -40,8 +40,7 @@ pub fn rules(job: &Job) -> Vec<RuleWords> {
             then: then_words(job, &rule.then),
             from: rule.from.clone(),
             never: (!often && !seldom).then(|| why_never(job, position)),
-            rarely: (!often && seldom)
-                .then_some("only if the pod itself fails"),
+            rarely: (!often && seldom).then_some("only if the pod itself fails"),
         }
     };
     job.rules.iter().enumerate().map(words).collect()
