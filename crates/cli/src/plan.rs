@@ -122,7 +122,10 @@ impl<'a> JobPlan<'a> {
 fn notes(read: &ReadJob, said: Vec<String>) -> Vec<String> {
     let mut notes = Vec::new();
     if read.generate_name {
-        notes.push("the server adds five characters to its name, and to every address".to_owned());
+        notes.push(
+            "the server puts five characters in the place of `xxxxx`, in its name and in every address"
+                .to_owned(),
+        );
     }
     if let Some(manager) = &read.managed_by {
         notes.push(format!(

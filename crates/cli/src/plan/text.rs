@@ -80,8 +80,7 @@ impl Page {
 
     fn head(&mut self, plan: &JobPlan<'_>) {
         let (job, read) = (plan.job(), plan.read);
-        let more = if read.generate_name { "…" } else { "" };
-        let name = self.presentable(&format!("{}{more}", job.name));
+        let name = self.presentable(&job.name);
         let kind = self.presentable(&format!("{} {}", plan.kind(), read.api_version));
         self.line(format_args!("{STRONG}{name}{STRONG:#}  {QUIET}{kind}{QUIET:#}"));
         let tasks = match job.size() {

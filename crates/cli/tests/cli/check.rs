@@ -53,7 +53,7 @@ fn every_example_and_every_fixture_is_judged_as_its_folder_says() {
             if good {
                 let bad = problems.iter().find(|problem| problem["severity"] == "error");
                 assert_eq!(bad, None, "{name}");
-            } else if !name.as_str().expect("a name").contains("/t9k/") {
+            } else {
                 assert!(!problems.is_empty(), "{name}");
             }
         }

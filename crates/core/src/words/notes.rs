@@ -4,7 +4,7 @@ use super::Vocabulary;
 use super::answers::{Act, Answers};
 use super::conditions::needs;
 use super::story::success_rules;
-use crate::job::{InPlace, Job, RoleKind};
+use crate::job::{ClusterForm, InPlace, Job, RoleKind};
 use crate::rule::{Count, Rule, Scope, Settled, Then, When};
 
 /// Warnings, one line each without a full stop.
@@ -142,5 +142,6 @@ fn restarts_alone(job: &Job, answers: &Answers) -> bool {
                     }
             )
     });
-    several && alone && !whole
+    // Dynamic workers do not know each other.
+    several && alone && !whole && job.cluster != ClusterForm::Sparse
 }

@@ -178,8 +178,11 @@ impl Told<'_> {
                 words.push(one_of(self.job, &Who::role(&role.name)));
                 continue;
             }
+            let left = role
+                .replicas
+                .saturating_sub(u32::try_from(all.len() - 1).unwrap_or(u32::MAX));
             for kin in here.into_iter().map(|kin| &self.answers.kins[kin]) {
-                if kin.rest {
+                if kin.rest && left > 1 {
                     let noun = with_article(&nouns(self.job, role).0);
                     words.push(format!("{noun} other than {}", self.singled_out(position)));
                 } else {
@@ -342,6 +345,7 @@ impl Told<'_> {
             _ => format!(", after them {then}"),
         };
         match (told, shared, limit) {
+            (_, _, 0) => format!(", and the first time {then}"),
             (true, _, 1) => format!(", from the same restart; without it {then}"),
             (true, ..) => format!(", from the same {limit} restarts; without one left {then}"),
             (false, true, 1) => format!("; 1 such restart is shared by {}{next}", whole_job(self.job)),

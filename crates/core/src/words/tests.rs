@@ -222,6 +222,8 @@ fn a_t9k_job_with_a_limit_says_who_decides_after_it() {
         ]
     );
     assert!(rules(&job).iter().all(|rule| rule.never.is_none()));
+    job.roles[0].replicas = 2;
+    assert!(story(&job, &TFJOB)[3].starts_with("If worker-1 fails, it is started again"));
 }
 
 #[test]
@@ -391,6 +393,13 @@ fn a_budget_of_nothing_is_no_promise_of_restarts() {
     );
     assert_eq!(rules(&job)[3].never, Some("no restart is allowed"));
     assert_eq!(limits(&job)[0], "No restart is allowed.");
+    for role in &mut job.roles {
+        role.in_place = InPlace::OnFailure;
+    }
+    assert_eq!(
+        story(&job, &TFJOB)[2..],
+        ["A failing task is started again in place, and the first time the job fails."]
+    );
 }
 
 #[test]
