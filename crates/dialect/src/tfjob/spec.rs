@@ -104,11 +104,14 @@ fn replicas<'a>(place: &Field<'a>) -> Option<(Vec<Replica<'a>>, bool)> {
     for (key, field) in entries {
         let Some(kind) = roles::find_or_report(key, &field) else {
             complete = false;
+            // It is read all the same, for its problems.
+            replica(RoleKind::Other, key, &field);
             continue;
         };
         match found.iter().find(|(earlier, ..)| *earlier == kind) {
             Some((_, _, first)) => {
                 same_role_twice(spelt(kind), first, &field);
+                replica(kind, key, &field);
                 complete = false;
             }
             None => found.push((kind, key, field)),
