@@ -394,6 +394,11 @@ fn issue_889_counts_stay_when_the_pods_are_gone() {
     play.wait(60);
     assert_eq!(play.left(), Vec::<String>::new());
     assert_eq!(play.counts("Worker"), (0, 3, 0));
+    let mut failed = Play::running(&[("Worker", 3, "Never")], "runPolicy: {cleanPodPolicy: All}");
+    failed.exits("worker-1", 1);
+    failed.wait(60);
+    assert_eq!(failed.left(), Vec::<String>::new());
+    assert_eq!(failed.counts("Worker"), (2, 0, 1), "as they were when it failed");
 }
 
 #[test]
@@ -683,8 +688,7 @@ fn issue_2000_a_drained_worker_restarts_the_mirrored_job_for_free() {
     play.now += 300;
     play.told_to_stop("worker-1");
     play.exits("worker-0", 1);
-    play.step();
-    play.now += 2;
+    play.wait(4);
     play.drained("worker-1", 143);
     play.wait(30);
     let memory = play.memory.as_ref().unwrap();

@@ -644,6 +644,8 @@ fn suspending_and_resuming_gives_the_exact_lists() {
     assert_eq!(play.conditions().join(" "), "Created Running");
     play.now += 100;
     play.job.suspend = true;
+    play.step();
+    assert_eq!(play.counts("Worker"), (0, 0, 0), "at once");
     play.settle();
     assert_eq!(play.conditions().join(" "), "Created !Running Suspended");
     assert_eq!(
