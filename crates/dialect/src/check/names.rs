@@ -8,8 +8,18 @@ use crate::manifest::Metadata;
 use crate::names::{LABEL_LENGTH, mended_label, wrong_label};
 use crate::problem::shown;
 
-/// Checks the job's name alone. Its Service has the same name.
+/// Checks the names of the job, which is also its Service's, and of its namespace.
 pub(crate) fn name(metadata: &Metadata<'_>) {
+    if let (Some(field), Some(wrong)) = (&metadata.namespace_at, wrong_label(&metadata.namespace)) {
+        let namespace = &*metadata.namespace;
+        let message = format!(
+            "`{}` cannot be the name of a namespace: {wrong}",
+            shown(namespace)
+        );
+        let problem = field.problem(Code::BadName, message).found(namespace);
+        let hint = mended_label(namespace).map(|name| format!("for example `{name}`"));
+        field.problems.report(problem.maybe_hint(hint));
+    }
     let (field, name) = (&metadata.place, &*metadata.name);
     let Some(wrong) = not_dns_1035(name).filter(|_| !name.is_empty()) else {
         return;

@@ -41,6 +41,8 @@ pub(crate) struct Metadata<'a> {
     pub labels: BTreeMap<Arc<str>, Arc<str>>,
     /// Where problems with the name belong: the name itself, or the object.
     pub place: Field<'a>,
+    /// Where the namespace is written, if it is.
+    pub namespace_at: Option<Field<'a>>,
     annotations: Vec<(&'a Arc<str>, Field<'a>)>,
 }
 
@@ -54,13 +56,16 @@ impl<'a> Metadata<'a> {
             uid: "".into(),
             labels: BTreeMap::new(),
             place: root.clone(),
+            namespace_at: None,
             annotations: Vec::new(),
         };
         let Some(mut metadata) = fields.require("metadata").and_then(|field| field.fields()) else {
             return out;
         };
         out.read_name(&mut metadata);
-        if let Some(namespace) = metadata.text("namespace").filter(|text| !text.is_empty()) {
+        out.namespace_at = metadata.get("namespace");
+        let namespace = out.namespace_at.as_ref().and_then(Field::text);
+        if let Some(namespace) = namespace.filter(|text| !text.is_empty()) {
             out.namespace = namespace.clone();
         }
         if let Some(uid) = metadata.text("uid") {

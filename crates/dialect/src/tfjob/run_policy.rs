@@ -182,6 +182,10 @@ impl<'a> RunPolicy<'a> {
         let mut scope: Vec<RoleKind> = named.iter().map(|(kind, _)| *kind).collect();
         scope.sort_unstable();
         self.named.extend(named);
+        if scope.is_empty() && field.node.as_list().is_some_and(<[_]>::is_empty) {
+            let problem = field.problem(Code::UnknownValue, "the list names no role");
+            field.problems.report(problem.hint("write `Replica` for none"));
+        }
         Some(RestartScope::Roles(scope))
     }
 }
