@@ -87,7 +87,8 @@ pub struct Role {
     pub template: Template,
     /// The template used once the job has been paused and resumed, where the manifest gives one.
     pub resume_template: Option<Template>,
-    /// What the world restarts by itself, unasked. Never, whenever a rule restarts more than one task.
+    /// What the world restarts by itself, unasked. Never, where a failure of the task restarts others with it; a
+    /// dialect whose rules only see ends that the world does not restart (Volcano) keeps the template's own.
     pub in_place: InPlace,
     /// The port TensorFlow listens on.
     pub port: u16,

@@ -224,6 +224,9 @@ fn phase(previous: Option<&Value>, job: &Job, memory: &Memory, aggregate: &Aggre
     }
 }
 
+/// A reason and a message.
+type Why = (String, String);
+
 /// The six conditions, each with whether it holds and why.
 fn conditions(
     previous: Option<&Value>,
@@ -233,48 +236,36 @@ fn conditions(
     phase: &str,
     now: Time,
 ) -> Vec<Value> {
-    let end = memory
-        .verdict
-        .as_ref()
-        .map(|verdict| (verdict.outcome, ended(job, memory, verdict)));
-    let end_or = |reason: &str, message: &str| match &end {
-        Some((Outcome::Succeeded, message)) => ("Succeeded".to_owned(), message.clone()),
-        Some((Outcome::Failed | Outcome::Terminated, message)) => ("Failed".to_owned(), message.clone()),
-        None => (reason.to_owned(), message.to_owned()),
+    let end = memory.verdict.as_ref().map(|verdict| {
+        let reason = match verdict.outcome {
+            Outcome::Succeeded => "Succeeded",
+            Outcome::Failed | Outcome::Terminated => "Failed",
+        };
+        (reason.to_owned(), ended(job, memory, verdict))
+    });
+    let succeeded = phase == "Succeeded";
+    let failing = failing(job, memory, instances);
+    let unfinished = || {
+        end.clone()
+            .unwrap_or_else(|| why(NONE, "The job has not finished."))
     };
-    let succeeded = matches!(&end, Some((Outcome::Succeeded, _)));
-    let plain = |reason: &str, message: &str| (reason.to_owned(), message.to_owned());
-    let running = match phase {
-        "Running" => end_or("Running", "The job is running."),
-        "Paused" => end_or("Paused", "The job is paused."),
-        "Resuming" => end_or("Resuming", "The job is resuming: not all pods run yet."),
-        _ => end_or("Pending", "Not all pods have started yet."),
-    };
-    let broken = failing(job, memory, instances);
-    let initialized = if memory.started.is_some() {
-        plain(NONE, "The job has been initialized successfully.")
-    } else {
-        plain(NONE, "The job has not been initialized yet.")
-    };
-    let failure = match &broken {
-        Some(message) => plain("PodFailed", message),
-        None => plain(NONE, "All pods are running normally."),
-    };
-    let paused = if phase == "Paused" {
-        plain("Paused", "The job is paused.")
-    } else {
-        plain(NONE, "The job is not paused.")
-    };
-    let unfinished = || end_or(NONE, "The job has not finished.");
     let table = [
-        ("Initialized", memory.started.is_some(), initialized),
-        ("Running", phase == "Running", running),
-        ("ReplicaFailure", broken.is_some(), failure),
+        ("Initialized", memory.started.is_some(), initialized(memory)),
+        (
+            "Running",
+            phase == "Running",
+            end.clone().unwrap_or_else(|| running(phase)),
+        ),
+        (
+            "ReplicaFailure",
+            failing.is_some(),
+            replica_failure(failing.as_deref()),
+        ),
         ("Completed", succeeded, unfinished()),
         ("Failed", end.is_some() && !succeeded, unfinished()),
-        ("Paused", phase == "Paused", paused),
+        ("Paused", phase == "Paused", paused(phase)),
     ];
-    let condition = |(kind, holds, (reason, message)): (&str, bool, (String, String))| {
+    let condition = |(kind, holds, (reason, message)): (&str, bool, Why)| {
         let status = if holds { "True" } else { "False" };
         let since = since(previous, kind, status).unwrap_or_else(|| rfc3339(now).into());
         json!({
@@ -286,6 +277,42 @@ fn conditions(
         })
     };
     table.into_iter().map(condition).collect()
+}
+
+fn why(reason: &str, message: &str) -> Why {
+    (reason.to_owned(), message.to_owned())
+}
+
+fn initialized(memory: &Memory) -> Why {
+    if memory.started.is_some() {
+        why(NONE, "The job has been initialized successfully.")
+    } else {
+        why(NONE, "The job has not been initialized yet.")
+    }
+}
+
+fn running(phase: &str) -> Why {
+    match phase {
+        "Running" => why("Running", "The job is running."),
+        "Paused" => why("Paused", "The job is paused."),
+        "Resuming" => why("Resuming", "The job is resuming: not all pods run yet."),
+        _ => why("Pending", "Not all pods have started yet."),
+    }
+}
+
+fn replica_failure(failing: Option<&str>) -> Why {
+    match failing {
+        Some(message) => why("PodFailed", message),
+        None => why(NONE, "All pods are running normally."),
+    }
+}
+
+fn paused(phase: &str) -> Why {
+    if phase == "Paused" {
+        why("Paused", "The job is paused.")
+    } else {
+        why(NONE, "The job is not paused.")
+    }
 }
 
 /// Since when a condition has had that status, if it had it before.

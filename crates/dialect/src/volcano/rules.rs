@@ -4,7 +4,7 @@
 //!
 //! | event | rule |
 //! |---|---|
-//! | `PodFailed` | an end: failed or disrupted. There it is one end that turns `Failed` and is deleted later; here it is one end only |
+//! | `PodFailed` | an end: failed; and disrupted, where no policy waits for `PodEvicted` |
 //! | `PodEvicted` | an end: disrupted or vanished |
 //! | `exitCode` | an end of the program's own with that code |
 //! | `TaskCompleted` | all tasks of the role have succeeded |
@@ -36,41 +36,91 @@ pub(super) fn compile(spec: &Spec<'_>) -> Vec<Rule> {
         // Before the policies: successes that complete the job are not undone by a failure seen in the same moment.
         rules.push(completes(Who::any(), Test::AtLeast(least), from::MIN_SUCCESS));
     }
-    for task in &spec.tasks {
-        for policy in &task.policies {
-            of_policy(&mut rules, policy, std::slice::from_ref(task), Some(task));
-        }
-    }
-    for policy in &spec.policies {
-        of_policy(&mut rules, policy, &spec.tasks, None);
+    for about in policies(spec) {
+        of_policy(&mut rules, &about, spec);
     }
     without_policy(&mut rules, spec);
     at_the_end(&mut rules, spec);
     rules
 }
 
-/// The rules of one policy, over the tasks it is about; `owner` is set where it is one task's own.
-fn of_policy(rules: &mut Vec<Rule>, policy: &Policy<'_>, tasks: &[Task<'_>], owner: Option<&Task<'_>>) {
-    let roles: Vec<RoleName> = tasks.iter().map(|task| RoleName::new(&task.name)).collect();
-    // A restart of the task whose pod it was needs a rule for each task.
-    let targets: Vec<(Who, &[RoleName])> = match (owner, policy.action) {
-        (None, Action::RestartTask) => roles
-            .iter()
-            .map(|role| (Who::role(role), std::slice::from_ref(role)))
-            .collect(),
-        (None, _) => vec![(Who::any(), &roles[..])],
-        (Some(_), _) => roles
-            .iter()
-            .map(|role| (Who::role(role), std::slice::from_ref(role)))
-            .collect(),
+/// A policy, and the tasks it is about.
+struct About<'s, 'a> {
+    policy: &'s Policy<'a>,
+    tasks: &'s [Task<'a>],
+    of_job: bool,
+}
+
+/// All policies in the order in which Volcano asks them.
+fn policies<'s, 'a>(spec: &'s Spec<'a>) -> impl Iterator<Item = About<'s, 'a>> {
+    let own = spec.tasks.iter().flat_map(|task| {
+        task.policies.iter().map(move |policy| About {
+            policy,
+            tasks: std::slice::from_ref(task),
+            of_job: false,
+        })
+    });
+    let of_job = spec.policies.iter().map(|policy| About {
+        policy,
+        tasks: &spec.tasks,
+        of_job: true,
+    });
+    own.chain(of_job)
+}
+
+impl About<'_, '_> {
+    fn roles(&self) -> Vec<RoleName> {
+        self.tasks.iter().map(|task| RoleName::new(&task.name)).collect()
+    }
+
+    /// Whom its rules are about, with the roles that a restart of the task takes: each task has a rule of its own
+    /// where the action is about the task whose pod it was.
+    fn targets(&self) -> Vec<(Who, Vec<RoleName>)> {
+        let roles = self.roles();
+        if self.of_job && self.policy.action != Action::RestartTask {
+            return vec![(Who::any(), roles)];
+        }
+        roles
+            .into_iter()
+            .map(|role| (Who::role(&role), vec![role]))
+            .collect()
+    }
+}
+
+/// Whether a policy that is asked after this one, about the same tasks, waits for evictions.
+///
+/// A pod that others stopped is evicted for Volcano when it is deleted, and failed when it is not. Which of the two it
+/// was cannot be told, so it is an eviction wherever some policy waits for one.
+fn eviction_comes_later(about: &About<'_, '_>, spec: &Spec<'_>) -> bool {
+    let list = match about.tasks {
+        [own] if !about.of_job => &own.policies,
+        _ => &spec.policies,
     };
-    for (who, roles) in targets {
-        ends(rules, policy, &who, roles);
+    let position = list.iter().position(|policy| policy.from == about.policy.from);
+    let after = &list[position.map_or(0, |position| position + 1)..];
+    let of_job: &[Policy<'_>] = if about.of_job { &[] } else { &spec.policies };
+    after
+        .iter()
+        .chain(of_job)
+        .any(|policy| policy.waits_for(Event::PodEvicted))
+}
+
+/// The rules of one policy.
+fn of_policy(rules: &mut Vec<Rule>, about: &About<'_, '_>, spec: &Spec<'_>) {
+    let About {
+        policy,
+        tasks,
+        of_job,
+    } = about;
+    let roles = about.roles();
+    let evicted_later = eviction_comes_later(about, spec);
+    for (who, roles) in about.targets() {
+        ends(rules, policy, &who, &roles, evicted_later);
     }
     for (task, role) in tasks.iter().zip(&roles) {
         task_events(rules, policy, task, role);
     }
-    if owner.is_none() && policy.waits_for(Event::Unknown) {
+    if *of_job && policy.waits_for(Event::Unknown) {
         // No pod and no task is named by it: a restart of one would be of none, so it is the job's.
         let action = match policy.action {
             Action::RestartTask | Action::RestartPod => Action::RestartJob,
@@ -82,7 +132,7 @@ fn of_policy(rules: &mut Vec<Rule>, policy: &Policy<'_>, tasks: &[Task<'_>], own
 }
 
 /// What ends of single pods, and their being down, lead to.
-fn ends(rules: &mut Vec<Rule>, policy: &Policy<'_>, who: &Who, roles: &[RoleName]) {
+fn ends(rules: &mut Vec<Rule>, policy: &Policy<'_>, who: &Who, roles: &[RoleName], evicted_later: bool) {
     let from = || policy.from.clone();
     let on = |how: &[How], then: Then| ended(who.clone(), how, then, from());
     if let Some(code) = policy.exit_code() {
@@ -98,7 +148,7 @@ fn ends(rules: &mut Vec<Rule>, policy: &Policy<'_>, who: &Who, roles: &[RoleName
         None if failed || evicted => {
             let mut how = Vec::new();
             how.extend(failed.then_some(How::Failed));
-            how.push(How::Disrupted);
+            how.extend((evicted || !evicted_later).then_some(How::Disrupted));
             how.extend(evicted.then_some(How::Vanished));
             answer(rules, on(&how, Then::Keep), policy.action, roles);
         }

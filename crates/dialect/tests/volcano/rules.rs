@@ -189,6 +189,51 @@ fn a_task_comes_before_its_job_and_lists_keep_their_order() {
 }
 
 #[test]
+fn an_eviction_is_answered_by_its_own_policies_before_those_for_failures() {
+    let evicted = "{event: PodEvicted, action: RestartJob}";
+    let failed = "{event: PodFailed, action: AbortJob}";
+    assert_eq!(
+        of_policies(evicted, failed),
+        [
+            "worker failed → abort  spec.tasks[1].policies[0]",
+            "any disrupted|vanished → restart job $  spec.policies[0]",
+            "any disrupted|vanished → fail  spec.maxRetry",
+            "any failed → keep  built in",
+        ]
+    );
+    assert_eq!(
+        of_policies(failed, "{event: PodEvicted, action: RestartPod}"),
+        [
+            "worker disrupted|vanished → restart task $  spec.tasks[1].policies[0]",
+            "worker disrupted|vanished → fail  spec.maxRetry",
+            "any failed|disrupted → abort  spec.policies[0]",
+            "any disrupted|vanished → restart task  built in",
+        ],
+        "the ps has no policy for evictions: there a failure's is asked"
+    );
+}
+
+#[test]
+fn policies_for_failures_leave_evictions_to_those_that_wait_for_them() {
+    let worker = "{event: PodFailed, action: AbortJob}, {event: PodEvicted, action: RestartPod, timeout: 1m}";
+    assert_eq!(
+        of_policies("", worker)[..3],
+        [
+            "worker failed → abort  spec.tasks[1].policies[0]",
+            "worker disrupted|vanished → restart task  spec.tasks[1].policies[1]",
+            "worker down again @60s → restart task $  spec.tasks[1].policies[1]",
+        ]
+    );
+    let job = "{event: PodFailed, action: AbortJob}, {event: PodEvicted, action: RestartTask}";
+    let found = of_policies(job, "");
+    assert_eq!(found[0], "any failed → abort  spec.policies[0]");
+    assert!(
+        !found.iter().any(|rule| rule.starts_with("any disrupted → abort")),
+        "{found:#?}"
+    );
+}
+
+#[test]
 fn a_time_out_leaves_the_end_as_it_is_and_then_looks_whether_the_pod_is_still_down() {
     let table: &[(&str, &[&str])] = &[
         (
