@@ -6,22 +6,31 @@
 
 #[path = "simulation/jobs.rs"]
 mod jobs;
+#[path = "simulation/mutants.rs"]
+mod mutants;
 
 use std::num::ParseIntError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use mutants::{MUTANTS, Mutant};
 use trainyard_core::sim::properties::Violation;
-use trainyard_core::sim::{Options, Random, Script, faults_for, play_checked, shrink};
+use trainyard_core::sim::{Fault, Options, Random, Script, Trouble, faults_for, play, play_checked, shrink};
 use trainyard_core::{InPlace, Job, RoleKind, Time, step};
 
 /// How many seeds the ordinary test plays.
 const SEEDS: u64 = 10_000;
 
+/// How many seeds are played twice, with and without what befalls the operator.
+const TWINS: u64 = 2_000;
+
+/// How many seeds may pass until a mutant has been noticed.
+const MUTANT_SEEDS: u64 = 3_000;
+
 /// After so many failing seeds no more are played.
 const MOST_FAILURES: u64 = 3;
 
-/// Everything one seed stands for.
+/// Everything that one seed stands for.
 struct Case {
     job: Job,
     script: Script,
@@ -55,9 +64,38 @@ impl Case {
         Self { job, script, options }
     }
 
+    /// The same job and the same ends of lives twice: once with what befalls the operator, once without.
+    fn twins(seed: u64) -> (Self, Self) {
+        let mut random = Random::new(seed);
+        let job = jobs::steady(&mut random);
+        let ends = jobs::ends(&job, &mut random);
+        let troubles = faults_for(&job, &mut random).faults.into_iter().filter(|fault| {
+            // With two leaders, or with nothing seen of an end at all, less is claimed.
+            matches!(fault, Fault::Operator(trouble) if !matches!(trouble, Trouble::OldLeader { .. }))
+        });
+        let options = Options {
+            begin: Time(100_000),
+            run: random.between(1, 50),
+            endless: vec![RoleKind::Ps, RoleKind::Evaluator],
+            ..Options::default()
+        };
+        let with = |faults: Vec<Fault>| Self {
+            job: job.clone(),
+            script: Script { faults },
+            options: options.clone(),
+        };
+        let disturbed = with(ends.iter().cloned().chain(troubles).collect());
+        (disturbed, with(ends))
+    }
+
     /// What does not hold; a panic is a violation of L1.
     fn violations(&self, script: &Script) -> Vec<Violation> {
-        let play = || play_checked(&self.job, script, &self.options, &mut step).1;
+        self.violations_of(step, script)
+    }
+
+    /// The same of something in the place of `step`.
+    fn violations_of(&self, mut decide: Mutant, script: &Script) -> Vec<Violation> {
+        let play = || play_checked(&self.job, script, &self.options, &mut decide).1;
         catch_unwind(AssertUnwindSafe(play)).unwrap_or_else(|_| {
             vec![Violation {
                 property: "L1",
@@ -163,4 +201,47 @@ fn every_property_holds_on_every_seed() {
     };
     let failures = play_all(from, count, check);
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+/// T4: what is paid for is the same without crashes and delays, if the same lives end in the same way; and so is what
+/// becomes of the job.
+#[test]
+fn what_befalls_the_operator_changes_nothing() {
+    let failures = play_all(0, TWINS, |seed| {
+        let (disturbed, calm) = Case::twins(seed);
+        let [ours, theirs] = [&disturbed, &calm].map(|case| {
+            let played = play(&case.job, &case.script, &case.options);
+            let memory = played.memory.clone();
+            let result = memory.map(|memory| {
+                let verdict = memory.verdict.map(|verdict| verdict.outcome);
+                (memory.epoch, memory.paid, verdict)
+            });
+            (result, played.trace)
+        });
+        (ours.0 != theirs.0).then(|| {
+            format!(
+                "seed {seed}: epoch, paid, verdict {:?}, calm {:?}\n{}\n{}\ncalm:\n{}",
+                ours.0,
+                theirs.0,
+                lines(&disturbed.script.faults),
+                ours.1,
+                theirs.1
+            )
+        })
+    });
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+#[test]
+fn each_safeguard_taken_out_of_step_is_noticed() {
+    for (name, mutant, property) in MUTANTS {
+        let noticed = play_all(0, MUTANT_SEEDS, |seed| {
+            let case = Case::of(seed);
+            let violations = case.violations_of(mutant, &case.script);
+            violations
+                .into_iter()
+                .find(|violation| violation.property == property)
+        });
+        assert!(!noticed.is_empty(), "{name}: {property} still holds");
+    }
 }

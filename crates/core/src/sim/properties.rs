@@ -14,6 +14,7 @@ use std::fmt;
 pub(super) use at_rest::check as check_at_rest;
 pub use each_step::{Look, check_step};
 pub(super) use over_runs::Ledger;
+pub use verdicts::check_verdict;
 
 /// Every property, in one sentence each.
 pub const PROPERTIES: [(&str, &str); 22] = [
@@ -54,7 +55,7 @@ pub const PROPERTIES: [(&str, &str); 22] = [
     ),
     (
         "T4",
-        "`paid` is the number of paid restarts that were written down, the same without crashes and delays; past the limit a job that may run has a verdict.",
+        "`paid` is the number of paid restarts that were written down, the same without crashes and delays, once for each broken gang; past the limit a job that may run has a verdict.",
     ),
     (
         "T5",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trainyard_core::sim::Random;
+use trainyard_core::sim::{End, Fault, Random};
 use trainyard_core::{
     Addresses, After, Clean, ClusterForm, Count, Down, Gang, GangScheduler, How, InPlace, Job, Limits,
     Outcome, Role, RoleKind, RoleName, Rule, Scope, Settled, Template, Test, Then, Wait, When, Who,
@@ -120,6 +120,57 @@ fn start_timeout(random: &mut Random) -> Rule {
         then: random.pick(&then).clone(),
         from: "start".into(),
     }
+}
+
+/// A job in which it does not matter what is seen first: either every task restarts alone and all must succeed, or
+/// one task decides alone and takes all others with it.
+pub fn steady(random: &mut Random) -> Job {
+    let whole = random.chance(40);
+    let (roles, scope) = if whole {
+        let helpers = role("ps", RoleKind::Ps, random.between(0, 3));
+        (vec![role("chief", RoleKind::Chief, 1), helpers], Scope::Job)
+    } else {
+        let workers = role("worker", RoleKind::Worker, random.between(1, 4));
+        (vec![workers], Scope::Task)
+    };
+    let decides = Who::role(&roles[0].name);
+    let rules = vec![
+        succeeded(decides, Test::All, COMPLETE),
+        ended(Who::any(), &GONE, again(scope.clone(), false)),
+        ended(Who::any(), &[How::Failed], again(scope, true)),
+        ended(Who::any(), &[How::Failed], FAIL),
+        ended(Who::any(), &[How::Succeeded], Then::Keep),
+        all_ended(FAIL),
+    ];
+    let mut job = job(roles, rules);
+    job.limits.restarts = random.chance(80).then(|| random.between(0, 5));
+    job.limits.settle = *random.pick(&[0, 1, 5]);
+    job.limits.wait.first = random.between(1, 10);
+    job.limits.wait.most = random.between(10, 60);
+    job
+}
+
+/// How the first lives of those tasks end that decide such a job.
+pub fn ends(job: &Job, random: &mut Random) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for task in job.roles[0].tasks() {
+        for life in 0..random.between(0, 4) {
+            let ends = [
+                End::Code(1),
+                End::Code(137),
+                End::OutOfMemory,
+                End::NotStarted,
+                End::Evicted,
+            ];
+            faults.push(Fault::Ends {
+                task: task.clone(),
+                life,
+                after: random.between(0, 60),
+                end: *random.pick(&ends),
+            });
+        }
+    }
+    faults
 }
 
 /// Chief or not, parameter servers, workers, an evaluator; every restart policy and scope.

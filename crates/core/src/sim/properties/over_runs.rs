@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::driver::Decide;
 use super::super::instance::{Instance, State};
 use super::super::script::{Fault, Script, Trouble};
-use super::super::trace::StopReason;
+use super::super::trace::{Entry, Happened, StopReason};
 use super::super::world::World;
 use super::each_step::{Look, check_step};
-use super::{Violation, verdicts};
+use super::{Violation, check_verdict};
 use crate::exit::Ending;
 use crate::job::{Job, TaskId};
 use crate::memory::Memory;
@@ -32,6 +32,8 @@ pub(in super::super) struct Ledger {
     /// Lives whose end has been answered.
     answered: BTreeSet<(TaskId, Stamp)>,
     paid: u32,
+    /// Restarts because the gang was broken.
+    breaks_answered: usize,
     /// Tasks that were written down as done, and in which epoch.
     done: BTreeMap<TaskId, u32>,
     /// Tasks that have truly exited 0 unasked, and in which epoch; none of it is claimed once sight was lost.
@@ -60,6 +62,7 @@ impl Ledger {
             slack,
             answered: BTreeSet::new(),
             paid: 0,
+            breaks_answered: 0,
             done: BTreeMap::new(),
             succeeded: one_leader.then(BTreeMap::new),
             clusters: BTreeMap::new(),
@@ -118,11 +121,8 @@ impl Ledger {
 
     /// L2 to L8 and T6, on every call.
     pub fn stepped(&mut self, look: &Look, decide: &mut Decide<'_>, at: u32) {
-        for violation in check_step(look, decide) {
+        for violation in check_step(look, decide).into_iter().chain(check_verdict(look)) {
             self.check(violation.property, at, false, || violation.what);
-        }
-        if let Err(what) = verdicts::check(look) {
-            self.check("T6", at, false, || what);
         }
         let memory = &look.step.memory;
         let may_run = memory.verdict.is_none() && memory.held.is_none() && !look.observed.deleting;
@@ -165,6 +165,7 @@ impl Ledger {
             }
         }
         self.counts_payments(world, observed, step);
+        self.charges_breaks_once(world, step);
         self.note_done(&world.job, step);
         for instance in world.ours().filter(|instance| instance.exists()) {
             let persisted = step.memory.stamp(&instance.task);
@@ -224,6 +225,25 @@ impl Ledger {
                 "paid rose from {was} to {}, with {restarts} paid restarts",
                 step.memory.paid
             )
+        });
+    }
+
+    /// T4: a gang that broke is answered once, however long it looks broken.
+    fn charges_breaks_once(&mut self, world: &World, step: &Step) {
+        let by_gang = |rule: u16| {
+            let rule = world.job.rules.get(usize::from(rule));
+            rule.is_some_and(|rule| rule.when == When::GangBroken)
+        };
+        let answers = step
+            .events
+            .iter()
+            .filter(|event| matches!(event, Event::Restarting { rule: Some(rule), .. } if by_gang(*rule)));
+        self.breaks_answered += answers.count();
+        let broke = |entry: &&Entry| entry.what == Happened::GangBroken;
+        let breaks = world.trace.entries.iter().filter(broke).count();
+        let answered = self.breaks_answered;
+        self.check("T4", world.elapsed(), answered <= breaks, || {
+            format!("the gang broke {breaks} times, and that was answered {answered} times")
         });
     }
 

@@ -3,19 +3,29 @@
 //! This shares no code with `policy::judge`. It does not repeat its rounds; it asks of the result whether the rule
 //! that is said to have given the verdict holds, and whether an earlier one that ends the job does.
 
+use super::Violation;
 use super::each_step::Look;
 use crate::exit::Ending;
 use crate::job::{Job, TaskId};
-use crate::memory::{Cause, Memory, Outcome, Verdict};
+use crate::memory::{Cause, FORMAT, Memory, Outcome, Verdict};
 use crate::observed::{GangSeen, Ordered, Seen, TaskSeen};
 use crate::rule::{Count, Down, How, Rule, Settled, Test, Then, When, Who};
 use crate::time::Time;
 
 /// T6: a verdict follows from memory, observation and rules, and from the first rule that gives one.
-pub(super) fn check(look: &Look) -> Result<(), String> {
+pub fn check_verdict(look: &Look) -> Option<Violation> {
+    check(look).err().map(|what| Violation {
+        property: "T6",
+        at: 0,
+        what,
+    })
+}
+
+fn check(look: &Look) -> Result<(), String> {
     let before = look.believed();
     let had_one = before.is_some_and(|memory| memory.verdict.is_some());
-    let (false, Some(verdict)) = (had_one, &look.step.memory.verdict) else {
+    let hands_off = look.memory.is_some_and(|memory| memory.format > FORMAT);
+    let (false, Some(verdict)) = (had_one || hands_off, &look.step.memory.verdict) else {
         return Ok(());
     };
     let judge = Naive {
