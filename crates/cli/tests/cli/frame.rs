@@ -11,10 +11,12 @@ const BAD: &str = "tests/fixtures/bad/tfjob/misspelt-fields.yaml";
 
 #[test]
 fn help_teaches_by_example() {
-    let pages: [&[&str]; 6] = [
+    let pages: [&[&str]; 8] = [
         &["--help"],
         &["check", "--help"],
         &["plan", "--help"],
+        &["simulate", "--help"],
+        &["convert", "--help"],
         &["explain", "--help"],
         &["completions", "--help"],
         &["-h"],
