@@ -38,7 +38,7 @@ use trainyard_core::{AddressBook, Cluster, Job, Stamp, Task, TaskId};
 use trainyard_dialect::problem::did_you_mean;
 
 pub use self::downward::INDEX_LABEL;
-pub(crate) use self::downward::quantity;
+pub(crate) use self::downward::{hash, quantity};
 pub use self::machine::Machine;
 pub use self::make::{CannotMake, Expected, Make, forget, make};
 pub use self::network::{MOST_ADDRESSES, Network, needs_addresses};

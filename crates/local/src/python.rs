@@ -1,1 +1,0 @@
-//! Python environments in the cache.

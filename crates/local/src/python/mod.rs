@@ -1,0 +1,457 @@
+//! Python environments in the cache: made on first use, shared by all runs, found again at once.
+//!
+//! ```text
+//! Wanted ─▶ a request file? ─▶ its environment, complete? ─▶ Environment
+//!             │ no                  │ no
+//!             ▼                     ▼
+//!           choose versions ─▶ make it, under a lock ─▶ write the marker, then the request
+//! ```
+//!
+//! An environment without its marker is never used: the marker is written last, under the lock that whoever makes the
+//! environment holds, and what is found without one is removed and made again. It is made where it stays, because its
+//! scripts hold its path.
+
+mod choice;
+mod tools;
+mod version;
+
+use std::env;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use self::choice::{Chosen, choose};
+pub use self::choice::{Packages, Release, Wanted};
+pub use self::tools::{Interpreter, Tools};
+pub use self::version::{BadVersion, Version, nearest};
+use crate::template::hash;
+
+/// The form in which requests and markers are written; others are made anew.
+const FORMAT: u32 = 1;
+/// The file that says that an environment is complete.
+const MARKER: &str = "trainyard.json";
+
+/// The cache of Python environments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cache {
+    root: PathBuf,
+}
+
+/// A Python environment that is complete.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Where it is.
+    pub root: PathBuf,
+    /// What people must know about it: it is another version than they asked for.
+    pub note: Option<String>,
+}
+
+impl Environment {
+    /// The directory with its programs.
+    #[must_use]
+    pub fn bin(&self) -> PathBuf {
+        self.root.join("bin")
+    }
+
+    /// Its interpreter.
+    #[must_use]
+    pub fn python(&self) -> PathBuf {
+        self.bin().join("python")
+    }
+}
+
+/// What goes on while an environment is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Another run is making it.
+    Waiting,
+    /// The index is asked for this.
+    Choosing(String),
+    /// It is being made.
+    Making {
+        /// What is in it.
+        packages: Vec<String>,
+        /// The version of Python.
+        python: String,
+    },
+    /// A line of whoever installs it.
+    Line(String),
+    /// It is complete.
+    Made {
+        /// What it is called.
+        name: String,
+        /// How long it took.
+        took: Duration,
+    },
+}
+
+/// Gets what goes on.
+pub type Tell<'a> = dyn FnMut(Progress) + 'a;
+
+/// Why there is no environment.
+#[derive(Debug, thiserror::Error)]
+pub enum PythonError {
+    /// No interpreter.
+    #[error(
+        "there is no Python {0} here; install it, or let tasks use the programs of this machine: `--python own`"
+    )]
+    NoPython(String),
+    /// No such package.
+    #[error("there is no TensorFlow to be had: {0}")]
+    NoVersion(String),
+    /// The index did not answer.
+    #[error("cannot find out which versions of `{package}` there are:\n{said}")]
+    Index {
+        /// Of what.
+        package: String,
+        /// What pip said.
+        said: String,
+    },
+    /// A program could not be started.
+    #[error("cannot start `{program}`")]
+    Start {
+        /// Which.
+        program: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A program failed.
+    #[error("`{command}` failed:\n{said}")]
+    Failed {
+        /// Which.
+        command: String,
+        /// Its last lines.
+        said: String,
+    },
+    /// The cache cannot be used.
+    #[error("cannot use the cache at `{path}`")]
+    Cache {
+        /// Which part of it.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl PythonError {
+    /// What to do about it, where that is known.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        let said = match self {
+            Self::Index { said, .. } | Self::Failed { said, .. } => said,
+            _ => return None,
+        };
+        let table = [
+            (
+                "ensurepip is not",
+                "install Python's venv: `apt install python3-venv`, or install uv",
+            ),
+            (
+                "No module named venv",
+                "install Python's venv: `apt install python3-venv`, or install uv",
+            ),
+            ("No module named pip", "install pip or uv"),
+            (
+                "No space left",
+                "the disk is full; `XDG_CACHE_HOME` puts the cache elsewhere",
+            ),
+            (
+                "Name or service not known",
+                "the package index cannot be reached: is there a network, a proxy, an index of your own (`PIP_INDEX_URL`)?",
+            ),
+            (
+                "Temporary failure in name resolution",
+                "the package index cannot be reached: is there a network, a proxy, an index of your own (`PIP_INDEX_URL`)?",
+            ),
+            (
+                "Illegal instruction",
+                "this processor lacks what the package was built for (AVX)",
+            ),
+        ];
+        table
+            .into_iter()
+            .find(|(sign, _)| said.contains(sign))
+            .map(|(_, hint)| hint)
+    }
+}
+
+/// What a request was answered with.
+#[derive(Debug, Serialize, Deserialize)]
+struct Request {
+    format: u32,
+    environment: String,
+    note: Option<String>,
+}
+
+/// What says that an environment is complete.
+#[derive(Debug, Serialize, Deserialize)]
+struct Marker {
+    format: u32,
+    requirements: Vec<String>,
+    python: String,
+}
+
+impl Cache {
+    /// The cache at that place.
+    #[must_use]
+    pub fn at(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    /// The user's: `$XDG_CACHE_HOME/trainyard/python`, else `~/.cache/trainyard/python`.
+    #[must_use]
+    pub fn of_user() -> Option<Self> {
+        let given = env::var_os("XDG_CACHE_HOME")
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute());
+        let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+        let cache = given.or_else(home)?;
+        Some(Self::at(cache.join("trainyard/python")))
+    }
+
+    /// The environment for this, if it has been made before. Costs two small files.
+    #[must_use]
+    pub fn find(&self, wanted: &Wanted) -> Option<Environment> {
+        let request: Request = read(&self.request(wanted))?;
+        let root = self.environments().join(&request.environment);
+        (request.format == FORMAT && is_complete(&root)).then_some(Environment {
+            root,
+            note: request.note,
+        })
+    }
+
+    /// The environment for this, made now if there is none. Two runs at once make one.
+    pub fn ensure(
+        &self,
+        wanted: &Wanted,
+        tools: &Tools,
+        tell: &mut Tell<'_>,
+    ) -> Result<Environment, PythonError> {
+        if let Some(found) = self.find(wanted) {
+            return Ok(found);
+        }
+        let _one_at_a_time = self.lock(&key(wanted), tell)?;
+        if let Some(found) = self.find(wanted) {
+            return Ok(found);
+        }
+        let chosen = choose(wanted, tools, tell)?;
+        let name = self.make(&chosen, tools, tell)?;
+        let request = Request {
+            format: FORMAT,
+            environment: name.clone(),
+            note: chosen.note.clone(),
+        };
+        self.write(&self.request(wanted), &request)?;
+        Ok(Environment {
+            root: self.environments().join(name),
+            note: chosen.note,
+        })
+    }
+
+    /// Makes what was chosen, unless it is there for another request already.
+    fn make(&self, chosen: &Chosen, tools: &Tools, tell: &mut Tell<'_>) -> Result<String, PythonError> {
+        let python = chosen.interpreter.version.to_string();
+        let text = format!("{:?} {python} {}", chosen.requirements, chosen.early);
+        let name = format!(
+            "{}-py{}-{:08x}",
+            plain(&chosen.name),
+            chosen.interpreter.minor(),
+            hash(&text, 0) >> 32
+        );
+        let root = self.environments().join(&name);
+        let _one_at_a_time = self.lock(&name, tell)?;
+        if is_complete(&root) {
+            return Ok(name);
+        }
+        let begun = Instant::now();
+        tell(Progress::Making {
+            packages: chosen.requirements.clone(),
+            python: python.clone(),
+        });
+        self.clear(&root)?;
+        if let Err(error) = build(&root, chosen, tools, tell) {
+            // What is half made is of no use to anybody; that it cannot be removed is not what went wrong.
+            let _ = self.clear(&root);
+            return Err(error);
+        }
+        let marker = Marker {
+            format: FORMAT,
+            requirements: chosen.requirements.clone(),
+            python,
+        };
+        self.write(&root.join(MARKER), &marker)?;
+        tell(Progress::Made {
+            name: name.clone(),
+            took: begun.elapsed(),
+        });
+        Ok(name)
+    }
+
+    fn environments(&self) -> PathBuf {
+        self.root.join("environments")
+    }
+
+    fn request(&self, wanted: &Wanted) -> PathBuf {
+        self.root.join("requests").join(format!("{}.json", key(wanted)))
+    }
+
+    /// Waits until nobody else makes this; the lock goes with the file, however the process ends.
+    fn lock(&self, name: &str, tell: &mut Tell<'_>) -> Result<File, PythonError> {
+        let path = self.root.join("locks").join(name);
+        let lock = || -> io::Result<(File, bool)> {
+            if let Some(above) = path.parent() {
+                fs::create_dir_all(above)?;
+            }
+            let file = File::create(&path)?;
+            let free = match file.try_lock() {
+                Ok(()) => true,
+                Err(fs::TryLockError::WouldBlock) => false,
+                Err(fs::TryLockError::Error(error)) => return Err(error),
+            };
+            Ok((file, free))
+        };
+        let failed = |source| self.failed(&path, source);
+        let (file, free) = lock().map_err(failed)?;
+        if !free {
+            tell(Progress::Waiting);
+            file.lock().map_err(failed)?;
+        }
+        Ok(file)
+    }
+
+    fn clear(&self, root: &Path) -> Result<(), PythonError> {
+        match fs::remove_dir_all(root) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.failed(root, error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes a file whole or not at all.
+    fn write(&self, path: &Path, value: &impl Serialize) -> Result<(), PythonError> {
+        let write = || -> io::Result<()> {
+            let text = serde_json::to_string_pretty(value)?;
+            if let Some(above) = path.parent() {
+                fs::create_dir_all(above)?;
+            }
+            let new = path.with_extension("new");
+            let mut file = File::create(&new)?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            fs::rename(new, path)
+        };
+        write().map_err(|source| self.failed(path, source))
+    }
+
+    #[expect(clippy::unused_self, reason = "it reads as what it is: the cache failed")]
+    fn failed(&self, path: &Path, source: io::Error) -> PythonError {
+        PythonError::Cache {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
+/// Whether an environment was finished and its interpreter is still there.
+fn is_complete(root: &Path) -> bool {
+    let marker: Option<Marker> = read(&root.join(MARKER));
+    marker.is_some_and(|marker| marker.format == FORMAT) && root.join("bin/python").exists()
+}
+
+fn read<T: for<'de> Deserialize<'de>>(path: &Path) -> Option<T> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+/// A name for a request: what people recognise, and what tells it from all others.
+fn key(wanted: &Wanted) -> String {
+    let words = match &wanted.packages {
+        Packages::TensorFlow { release, gpu } => {
+            let release = match release {
+                Release::Newest => "newest",
+                Release::Nightly => "nightly",
+                Release::Version(version) => version,
+            };
+            format!("tensorflow-{release}-{}", if *gpu { "gpu" } else { "cpu" })
+        }
+        Packages::TensorBoard => "tensorboard".to_owned(),
+        Packages::Requirements(_) => "requirements".to_owned(),
+    };
+    format!("{}-{:016x}", plain(&words), hash(&format!("{wanted:?}"), 0))
+}
+
+fn plain(text: &str) -> String {
+    let keep = |c: char| {
+        if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') {
+            c
+        } else {
+            '-'
+        }
+    };
+    text.chars().map(keep).take(60).collect()
+}
+
+fn build(root: &Path, chosen: &Chosen, tools: &Tools, tell: &mut Tell<'_>) -> Result<(), PythonError> {
+    let by_uv = match &tools.uv {
+        Some(uv) => with_uv(uv, root, chosen, tools, tell).is_ok(),
+        None => false,
+    };
+    // uv does not read pip's configuration: where only that knows the way to an index, pip gets there.
+    if !by_uv {
+        with_pip(root, chosen, tools, tell)?;
+    }
+    let Some(module) = chosen.proof else { return Ok(()) };
+    let mut command = tools.command(&root.join("bin/python"));
+    command.args(["-c", &format!("import {module}")]);
+    tools.run(command, tell)
+}
+
+fn with_uv(
+    uv: &Path,
+    root: &Path,
+    chosen: &Chosen,
+    tools: &Tools,
+    tell: &mut Tell<'_>,
+) -> Result<(), PythonError> {
+    let mut venv = tools.command(uv);
+    venv.args(["venv", "--quiet", "--seed", "--python"])
+        .arg(&chosen.interpreter.path)
+        .arg(root);
+    tools.run(venv, tell)?;
+    let mut install = tools.command(uv);
+    install
+        .args(["pip", "install", "--compile-bytecode", "--python"])
+        .arg(root.join("bin/python"));
+    if chosen.early {
+        install.args(["--prerelease", "allow"]);
+    }
+    install.args(&chosen.requirements);
+    tools.run(install, tell)
+}
+
+fn with_pip(root: &Path, chosen: &Chosen, tools: &Tools, tell: &mut Tell<'_>) -> Result<(), PythonError> {
+    let mut venv = tools.command(&chosen.interpreter.path);
+    venv.args(["-m", "venv", "--clear"]).arg(root);
+    tools.run(venv, tell)?;
+    let python = root.join("bin/python");
+    let pip = |arguments: &[&str]| {
+        let mut command = tools.command(&python);
+        command.args(["-m", "pip", "install", "--no-input", "--progress-bar", "off"]);
+        command.arg("--disable-pip-version-check").args(arguments);
+        command
+    };
+    // The pip that came with them knows nothing of today's wheels.
+    if chosen.interpreter.version.minor() < (3, 8) {
+        tools.run(pip(&["--upgrade", "pip"]), tell)?;
+    }
+    let mut install = pip(&[]);
+    if chosen.early {
+        install.arg("--pre");
+    }
+    install.args(&chosen.requirements);
+    tools.run(install, tell)
+}
+
+#[cfg(test)]
+mod tests;

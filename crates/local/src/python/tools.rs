@@ -1,0 +1,388 @@
+//! The tools at hand for making Python environments: interpreters, uv, pip, and what an index offers.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::version::Version;
+use super::{PythonError, Tell};
+use crate::python::Progress;
+
+/// The oldest minor version of Python 3 that has `venv` and a pip that still works.
+const OLDEST: u32 = 6;
+/// The newest one that is looked for by name.
+const NEWEST: u32 = 30;
+/// Variables that make an interpreter look at other packages than its own, or pip install elsewhere.
+const MISLEADING: &[&str] = &[
+    "PYTHONHOME",
+    "PYTHONPATH",
+    "PIP_USER",
+    "PIP_TARGET",
+    "PIP_PREFIX",
+    "PIP_REQUIRE_VIRTUALENV",
+    "VIRTUAL_ENV",
+    "__PYVENV_LAUNCHER__",
+];
+/// How many of the last lines of a failed command are shown.
+const LAST_LINES: usize = 15;
+
+/// What is used to make environments.
+#[derive(Clone, Debug, Default)]
+pub struct Tools {
+    /// uv, if it is there.
+    pub uv: Option<PathBuf>,
+    /// Directories in which interpreters are looked for, first ones first.
+    pub path: Vec<PathBuf>,
+    /// Variables set for every command, on top of ours.
+    pub environment: BTreeMap<OsString, OsString>,
+}
+
+/// A Python interpreter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interpreter {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its version: 3.11.7.
+    pub version: Version,
+}
+
+impl Interpreter {
+    /// `3.11`.
+    pub(super) fn minor(&self) -> String {
+        let (major, minor) = self.version.minor();
+        format!("{major}.{minor}")
+    }
+}
+
+impl Tools {
+    /// Looks on our own path, and where pyenv keeps what it has installed.
+    #[must_use]
+    pub fn look() -> Self {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let mut path: Vec<PathBuf> = env::split_paths(&path).collect();
+        let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".pyenv"));
+        let pyenv = env::var_os("PYENV_ROOT").map(PathBuf::from).or_else(home);
+        let uv = path
+            .iter()
+            .map(|directory| directory.join("uv"))
+            .find(|file| is_program(file));
+        if let Some(versions) = pyenv.and_then(|root| fs::read_dir(root.join("versions")).ok()) {
+            let mut versions: Vec<PathBuf> =
+                versions.flatten().map(|entry| entry.path().join("bin")).collect();
+            versions.sort();
+            path.extend(versions);
+        }
+        Self {
+            uv,
+            path,
+            environment: BTreeMap::new(),
+        }
+    }
+
+    /// The interpreter people mean by `python3`, or the one of that version (`3.11`) or at that path.
+    pub(super) fn interpreter(&self, asked: Option<&str>) -> Result<Interpreter, PythonError> {
+        let names: Vec<String> = match asked {
+            None => vec!["python3".to_owned(), "python".to_owned()],
+            Some(asked) if asked.contains('/') => {
+                let path = PathBuf::from(asked);
+                return self
+                    .examine(&path)
+                    .ok_or_else(|| PythonError::NoPython(asked.to_owned()));
+            }
+            Some(asked) => {
+                let minor: Vec<&str> = asked.split('.').take(2).collect();
+                vec![format!("python{}", minor.join(".")), "python3".to_owned()]
+            }
+        };
+        let wanted = asked.and_then(|asked| asked.parse::<Version>().ok());
+        let fits = |found: &Interpreter| {
+            wanted
+                .as_ref()
+                .is_none_or(|wanted| found.version.is_within(wanted))
+        };
+        let files = names
+            .iter()
+            .flat_map(|name| self.path.iter().map(move |place| place.join(name)));
+        let found = files
+            .filter(|file| is_program(file))
+            .filter_map(|file| self.examine(&file));
+        let found = found.into_iter().find(|found| fits(found));
+        found.ok_or_else(|| PythonError::NoPython(asked.unwrap_or("3").to_owned()))
+    }
+
+    /// Every other interpreter at hand, one of each minor version, newest first.
+    pub(super) fn others(&self, than: &Interpreter) -> Vec<Interpreter> {
+        let mut found: BTreeMap<(u32, u32), Interpreter> = BTreeMap::new();
+        for minor in OLDEST..=NEWEST {
+            let name = format!("python3.{minor}");
+            let files = self.path.iter().map(|directory| directory.join(&name));
+            let one = files
+                .filter(|file| is_program(file))
+                .find_map(|file| self.examine(&file));
+            if let Some(one) = one.filter(|one| one.version.minor() != than.version.minor()) {
+                found.insert(one.version.minor(), one);
+            }
+        }
+        found.into_values().rev().collect()
+    }
+
+    /// What an interpreter says of itself; none if it does not run, as a pyenv shim may not.
+    fn examine(&self, path: &Path) -> Option<Interpreter> {
+        let program = "import sys; print('%d.%d.%d' % sys.version_info[:3])";
+        let output = self
+            .command(path)
+            .args(["-c", program])
+            .stderr(Stdio::null())
+            .output()
+            .ok()?;
+        let version: Version = String::from_utf8_lossy(&output.stdout).trim().parse().ok()?;
+        let (major, minor) = version.minor();
+        let usable = output.status.success() && major == 3 && minor >= OLDEST;
+        usable.then(|| Interpreter {
+            path: path.to_owned(),
+            version,
+        })
+    }
+
+    /// The versions of a package that the index has for an interpreter of that minor version.
+    ///
+    /// A version that does not exist is asked for, and pip's error lists those that do: all versions of pip say it, in
+    /// the same words, and obey the user's own indexes.
+    pub(super) fn offered(
+        &self,
+        pip: &Path,
+        package: &str,
+        minor: &str,
+    ) -> Result<Vec<Version>, PythonError> {
+        let mut command = self.command(pip);
+        let nowhere = env::temp_dir();
+        command
+            .args([
+                "-m",
+                "pip",
+                "download",
+                "--no-input",
+                "--disable-pip-version-check",
+                "--no-deps",
+            ])
+            .args([
+                "--only-binary=:all:",
+                "--implementation",
+                "cp",
+                "--python-version",
+                minor,
+            ])
+            .args(["--quiet", "--dest"])
+            .arg(nowhere)
+            .arg(format!("{package}==0"));
+        let output = command.output().map_err(|source| PythonError::Start {
+            program: pip.display().to_string(),
+            source,
+        })?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let Some(list) = said
+            .split_once("(from versions: ")
+            .and_then(|(_, rest)| rest.split_once(')'))
+        else {
+            return Err(PythonError::Index {
+                package: package.to_owned(),
+                said: last_lines(&said),
+            });
+        };
+        Ok(list.0.split(", ").filter_map(|text| text.parse().ok()).collect())
+    }
+
+    /// Whether an interpreter has pip.
+    pub(super) fn has_pip(&self, interpreter: &Path) -> bool {
+        let mut command = self.command(interpreter);
+        command
+            .args(["-m", "pip", "--version"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    }
+
+    /// A command without the variables that would lead it astray.
+    pub(super) fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.stdin(Stdio::null());
+        for name in MISLEADING {
+            command.env_remove(name);
+        }
+        command.envs(&self.environment);
+        command
+    }
+
+    /// Runs a command to its end and tells what it says, line by line.
+    pub(super) fn run(&self, mut command: Command, tell: &mut Tell<'_>) -> Result<(), PythonError> {
+        let name = shown(&command);
+        let start = |source| PythonError::Start {
+            program: name.clone(),
+            source,
+        };
+        let (reader, writer) = io::pipe().map_err(start)?;
+        command.stdout(writer.try_clone().map_err(start)?).stderr(writer);
+        let mut child = command.spawn().map_err(start)?;
+        // The command holds the pipe's other end; while it lives, the output has no end.
+        drop(command);
+        let mut said = String::new();
+        for line in BufReader::new(reader).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line).trim_end().to_owned();
+            if is_news(&line) {
+                tell(Progress::Line(line.trim_start().to_owned()));
+            }
+            said.push_str(&line);
+            said.push('\n');
+        }
+        let status = child.wait().map_err(start)?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(PythonError::Failed {
+            command: name,
+            said: last_lines(&said),
+        })
+    }
+}
+
+/// Lines that show people that something goes on.
+fn is_news(line: &str) -> bool {
+    let beginnings = [
+        "Collecting ",
+        "Downloading ",
+        "Installing collected",
+        "Resolved ",
+        "Prepared ",
+        "Installed ",
+        "WARNING: Retrying",
+    ];
+    let line = line.trim_start();
+    beginnings.iter().any(|beginning| line.starts_with(beginning))
+}
+
+fn last_lines(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
+}
+
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<String> = words
+        .map(|word| OsStr::to_string_lossy(word).into_owned())
+        .collect();
+    words.join(" ")
+}
+
+fn is_program(file: &Path) -> bool {
+    fs::metadata(file).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::template::testing::Scratch;
+
+    fn fake(scratch: &Scratch, name: &str, version: &str) -> PathBuf {
+        scratch.script(name, &format!("echo {version}"))
+    }
+
+    fn tools(scratch: &Scratch) -> Tools {
+        Tools {
+            uv: None,
+            path: vec![scratch.path().to_owned()],
+            environment: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn interpreters_are_found_by_name_version_and_path() {
+        let scratch = Scratch::new();
+        fake(&scratch, "python3", "3.11.7");
+        let old = fake(&scratch, "python3.9", "3.9.1");
+        scratch.script(
+            "python3.10",
+            "echo 'pyenv: python3.10: command not found' >&2; exit 127",
+        );
+        fake(&scratch, "python3.12", "3.12.0");
+        fake(&scratch, "python2", "2.7.18");
+        let tools = tools(&scratch);
+        let version = |asked: Option<&str>| {
+            tools
+                .interpreter(asked)
+                .map(|found| found.version.to_string())
+                .ok()
+        };
+        assert_eq!(version(None).as_deref(), Some("3.11.7"));
+        assert_eq!(version(Some("3")).as_deref(), Some("3.11.7"));
+        assert_eq!(version(Some("3.11")).as_deref(), Some("3.11.7"));
+        assert_eq!(version(Some("3.9")).as_deref(), Some("3.9.1"));
+        assert_eq!(version(Some("3.9.1")).as_deref(), Some("3.9.1"));
+        assert_eq!(
+            version(Some(&old.display().to_string())).as_deref(),
+            Some("3.9.1")
+        );
+        for missing in ["3.10", "3.9.2", "2.7", "/nowhere/python"] {
+            assert_eq!(version(Some(missing)), None, "{missing}");
+        }
+        let own = tools.interpreter(None).unwrap();
+        let others: Vec<String> = tools.others(&own).iter().map(Interpreter::minor).collect();
+        assert_eq!(others, ["3.12", "3.9"]);
+    }
+
+    #[test]
+    fn what_an_index_offers_is_read_from_pips_complaint() {
+        let scratch = Scratch::new();
+        let tools = tools(&scratch);
+        let complaint = "ERROR: Could not find a version that satisfies the requirement x==0 (from versions: 1.0, 1.1rc0, 2.0)";
+        let pip = scratch.script("p1", &format!("echo '{complaint}' >&2; exit 1"));
+        let offered = tools.offered(&pip, "x", "3.11").unwrap();
+        let offered: Vec<String> = offered.iter().map(ToString::to_string).collect();
+        assert_eq!(offered, ["1.0", "1.1rc0", "2.0"]);
+        let pip = scratch.script("p2", "echo 'ERROR: x==0 (from versions: none)' >&2; exit 1");
+        assert_eq!(tools.offered(&pip, "x", "3.11").unwrap(), []);
+        let pip = scratch.script("p3", "echo 'Name or service not known' >&2; exit 1");
+        let error = tools.offered(&pip, "x", "3.11").unwrap_err().to_string();
+        assert!(error.contains("Name or service not known"), "{error}");
+    }
+
+    #[test]
+    fn a_command_that_fails_shows_its_last_lines_and_what_went_on() {
+        let scratch = Scratch::new();
+        let tools = tools(&scratch);
+        let noisy = scratch.script(
+            "n",
+            "echo 'Collecting six'; seq 100; echo '  Downloading six.whl (11 kB)' >&2; exit 3",
+        );
+        let mut heard = Vec::new();
+        let mut tell = |progress| {
+            if let Progress::Line(line) = progress {
+                heard.push(line);
+            }
+        };
+        let error = tools.run(tools.command(&noisy), &mut tell).unwrap_err();
+        assert_eq!(heard, ["Collecting six", "Downloading six.whl (11 kB)"]);
+        let PythonError::Failed { said, .. } = error else {
+            panic!("{error}");
+        };
+        assert!(
+            said.starts_with("87\n88\n") && said.ends_with("(11 kB)"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn variables_that_mislead_are_kept_from_commands() {
+        let scratch = Scratch::new();
+        let mut tools = tools(&scratch);
+        tools.environment.insert("EXTRA".into(), "1".into());
+        let command = tools.command(Path::new("true"));
+        let set: BTreeMap<_, _> = command.get_envs().collect();
+        assert_eq!(set.get(OsStr::new("PYTHONPATH")), Some(&None));
+        assert_eq!(set.get(OsStr::new("EXTRA")), Some(&Some(OsStr::new("1"))));
+    }
+}
