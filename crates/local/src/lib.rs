@@ -52,6 +52,7 @@ pub mod images;
 pub mod overrides;
 pub mod python;
 pub mod template;
+pub mod yaml;
 
 // The job itself: state, decisions, orders.
 pub mod control;

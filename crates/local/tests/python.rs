@@ -1,5 +1,13 @@
 //! Real Python environments from a real package index, in the user's own cache: `cargo test -- --ignored`.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test may stop at the first surprise, and shows what it waits for"
+)]
+
 use std::process::Command;
 use std::time::{Duration, Instant};
 

@@ -230,7 +230,7 @@ fn companions(minor: (u32, u32)) -> impl Iterator<Item = &'static str> {
     let table = [
         (minor < (2, 9), "protobuf<3.21"),
         (minor < (2, 12), "numpy<1.24"),
-        (minor >= (2, 12) && minor < (2, 18), "numpy<2"),
+        (((2, 12)..(2, 18)).contains(&minor), "numpy<2"),
         (minor >= (2, 20), "tensorboard"),
         (true, "setuptools<81"),
     ];
@@ -279,12 +279,14 @@ esac"#
         Release::Version(text.to_owned())
     }
 
+    /// What is asked for, and of which interpreter; the interpreter, the first requirement, part of the note.
+    type Case<'a> = (Release, Option<&'a str>, &'a str, &'a str, Option<&'a str>);
+
     #[test]
     fn each_tag_gets_its_version_or_the_nearest_and_says_so() {
         let scratch = Scratch::new();
         let tools = tools(&scratch);
-        // What is asked for; the interpreter; the first requirement; part of the note.
-        let table: [(Release, Option<&str>, &str, &str, Option<&str>); 9] = [
+        let table: [Case<'_>; 9] = [
             (Release::Newest, None, "3.11", "tensorflow-cpu==2.21.0", None),
             (version("2.15.0"), None, "3.11", "tensorflow-cpu==2.15.0", None),
             (version("2.12"), None, "3.11", "tensorflow-cpu==2.12.1", None),

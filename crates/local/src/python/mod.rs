@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use self::choice::{Chosen, choose};
 pub use self::choice::{Packages, Release, Wanted};
+use self::tools::run;
 pub use self::tools::{Interpreter, Tools};
 pub use self::version::{BadVersion, Version, nearest};
 use crate::template::hash;
@@ -140,9 +141,8 @@ impl PythonError {
     /// What to do about it, where that is known.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
-        let said = match self {
-            Self::Index { said, .. } | Self::Failed { said, .. } => said,
-            _ => return None,
+        let (Self::Index { said, .. } | Self::Failed { said, .. }) = self else {
+            return None;
         };
         let table = [
             (
@@ -404,7 +404,7 @@ fn build(root: &Path, chosen: &Chosen, tools: &Tools, tell: &mut Tell<'_>) -> Re
     let Some(module) = chosen.proof else { return Ok(()) };
     let mut command = tools.command(&root.join("bin/python"));
     command.args(["-c", &format!("import {module}")]);
-    tools.run(command, tell)
+    run(command, tell)
 }
 
 fn with_uv(
@@ -418,7 +418,7 @@ fn with_uv(
     venv.args(["venv", "--quiet", "--seed", "--python"])
         .arg(&chosen.interpreter.path)
         .arg(root);
-    tools.run(venv, tell)?;
+    run(venv, tell)?;
     let mut install = tools.command(uv);
     install
         .args(["pip", "install", "--compile-bytecode", "--python"])
@@ -427,13 +427,13 @@ fn with_uv(
         install.args(["--prerelease", "allow"]);
     }
     install.args(&chosen.requirements);
-    tools.run(install, tell)
+    run(install, tell)
 }
 
 fn with_pip(root: &Path, chosen: &Chosen, tools: &Tools, tell: &mut Tell<'_>) -> Result<(), PythonError> {
     let mut venv = tools.command(&chosen.interpreter.path);
     venv.args(["-m", "venv", "--clear"]).arg(root);
-    tools.run(venv, tell)?;
+    run(venv, tell)?;
     let python = root.join("bin/python");
     let pip = |arguments: &[&str]| {
         let mut command = tools.command(&python);
@@ -443,14 +443,14 @@ fn with_pip(root: &Path, chosen: &Chosen, tools: &Tools, tell: &mut Tell<'_>) ->
     };
     // The pip that came with them knows nothing of today's wheels.
     if chosen.interpreter.version.minor() < (3, 8) {
-        tools.run(pip(&["--upgrade", "pip"]), tell)?;
+        run(pip(&["--upgrade", "pip"]), tell)?;
     }
     let mut install = pip(&[]);
     if chosen.early {
         install.arg("--pre");
     }
     install.args(&chosen.requirements);
-    tools.run(install, tell)
+    run(install, tell)
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ fn an_environment_is_made_once_even_by_two_at_a_time_and_found_again() {
     let make = || {
         cache
             .ensure(&wanted, &tools, &mut |progress| {
-                heard.lock().unwrap().push(progress)
+                heard.lock().unwrap().push(progress);
             })
             .unwrap()
     };

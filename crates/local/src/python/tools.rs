@@ -159,12 +159,10 @@ impl Tools {
         package: &str,
         minor: &str,
     ) -> Result<Vec<Version>, PythonError> {
-        let mut command = self.command(pip);
+        let mut command = self.pip(pip);
         let nowhere = env::temp_dir();
         command
             .args([
-                "-m",
-                "pip",
                 "download",
                 "--no-input",
                 "--disable-pip-version-check",
@@ -197,6 +195,21 @@ impl Tools {
         Ok(list.0.split(", ").filter_map(|text| text.parse().ok()).collect())
     }
 
+    /// pip of an interpreter; one that has none can borrow it through uv.
+    fn pip(&self, interpreter: &Path) -> Command {
+        let mut command = match self.uv.as_ref().filter(|_| !self.has_pip(interpreter)) {
+            None => self.command(interpreter),
+            Some(uv) => {
+                let mut command = self.command(uv);
+                command.args(["run", "--quiet", "--no-project", "--with", "pip", "--python"]);
+                command.arg(interpreter).args(["--", "python"]);
+                command
+            }
+        };
+        command.args(["-m", "pip"]);
+        command
+    }
+
     /// Whether an interpreter has pip.
     pub(super) fn has_pip(&self, interpreter: &Path) -> bool {
         let mut command = self.command(interpreter);
@@ -217,37 +230,37 @@ impl Tools {
         command.envs(&self.environment);
         command
     }
+}
 
-    /// Runs a command to its end and tells what it says, line by line.
-    pub(super) fn run(&self, mut command: Command, tell: &mut Tell<'_>) -> Result<(), PythonError> {
-        let name = shown(&command);
-        let start = |source| PythonError::Start {
-            program: name.clone(),
-            source,
-        };
-        let (reader, writer) = io::pipe().map_err(start)?;
-        command.stdout(writer.try_clone().map_err(start)?).stderr(writer);
-        let mut child = command.spawn().map_err(start)?;
-        // The command holds the pipe's other end; while it lives, the output has no end.
-        drop(command);
-        let mut said = String::new();
-        for line in BufReader::new(reader).split(b'\n').map_while(Result::ok) {
-            let line = String::from_utf8_lossy(&line).trim_end().to_owned();
-            if is_news(&line) {
-                tell(Progress::Line(line.trim_start().to_owned()));
-            }
-            said.push_str(&line);
-            said.push('\n');
+/// Runs a command to its end and tells what it says, line by line.
+pub(super) fn run(mut command: Command, tell: &mut Tell<'_>) -> Result<(), PythonError> {
+    let name = shown(&command);
+    let start = |source| PythonError::Start {
+        program: name.clone(),
+        source,
+    };
+    let (reader, writer) = io::pipe().map_err(start)?;
+    command.stdout(writer.try_clone().map_err(start)?).stderr(writer);
+    let mut child = command.spawn().map_err(start)?;
+    // The command holds the pipe's other end; while it lives, the output has no end.
+    drop(command);
+    let mut said = String::new();
+    for line in BufReader::new(reader).split(b'\n').map_while(Result::ok) {
+        let line = String::from_utf8_lossy(&line).trim_end().to_owned();
+        if is_news(&line) {
+            tell(Progress::Line(line.trim_start().to_owned()));
         }
-        let status = child.wait().map_err(start)?;
-        if status.success() {
-            return Ok(());
-        }
-        Err(PythonError::Failed {
-            command: name,
-            said: last_lines(&said),
-        })
+        said.push_str(&line);
+        said.push('\n');
     }
+    let status = child.wait().map_err(start)?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(PythonError::Failed {
+        command: name,
+        said: last_lines(&said),
+    })
 }
 
 /// Lines that show people that something goes on.
@@ -364,7 +377,7 @@ mod tests {
                 heard.push(line);
             }
         };
-        let error = tools.run(tools.command(&noisy), &mut tell).unwrap_err();
+        let error = run(tools.command(&noisy), &mut tell).unwrap_err();
         assert_eq!(heard, ["Collecting six", "Downloading six.whl (11 kB)"]);
         let PythonError::Failed { said, .. } = error else {
             panic!("{error}");

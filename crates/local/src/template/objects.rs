@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use trainyard_dialect::scalar::base64;
+use trainyard_dialect::{Item, ReadJob, Reading};
 
 /// What one ConfigMap or Secret holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,6 +59,25 @@ pub struct BadObject {
 }
 
 impl Objects {
+    /// Everything that stands beside a job: in its own file, in those given with it, and what its dialect brings.
+    pub fn beside<'r>(
+        job: &ReadJob,
+        readings: impl IntoIterator<Item = &'r Reading>,
+    ) -> Result<Self, Vec<BadObject>> {
+        let mut objects = Self::default();
+        let mut bad = Vec::new();
+        let namespace = &*job.job.namespace;
+        for item in readings.into_iter().flat_map(|reading| &reading.items) {
+            if let Item::Other(other) = item {
+                bad.extend(objects.add(&other.node.to_json(), namespace).err());
+            }
+        }
+        for object in &job.objects {
+            bad.extend(objects.add(object, namespace).err());
+        }
+        if bad.is_empty() { Ok(objects) } else { Err(bad) }
+    }
+
     /// Takes an object in, if it is one that templates refer to; a later one of the same name takes the place of an
     /// earlier one, as applying them in order would. `namespace` is for objects that say none.
     pub fn add(&mut self, object: &Value, namespace: &str) -> Result<(), BadObject> {

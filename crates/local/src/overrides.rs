@@ -1,1 +1,0 @@
-//! What the command line changes in a manifest before it is read.

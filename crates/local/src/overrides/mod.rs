@@ -1,0 +1,388 @@
+//! What the command line changes in a manifest before it is read.
+//!
+//! ```text
+//! file ─▶ objects as JSON ─▶ Overrides::apply ─▶ YAML again ─▶ the dialect's reader
+//! flags, no file ─▶ Quick ─────────────────────▶ YAML ───────▶ the dialect's reader
+//! ```
+//!
+//! So whatever a flag says is checked like everything else in the manifest, and the effective manifest can be kept,
+//! printed and applied to a cluster.
+
+mod path;
+mod quick;
+mod words;
+
+use std::collections::BTreeSet;
+use std::str::FromStr;
+
+use serde_json::{Value, json};
+use trainyard_dialect::Dialect;
+use trainyard_dialect::document::{Source, parse};
+use trainyard_dialect::problem::{did_you_mean, has_errors};
+
+use self::path::{Step, assignment, put};
+pub use self::quick::{BadQuick, Quick};
+pub use self::words::{BadWords, words};
+use crate::yaml::to_yaml;
+
+/// Changes to a job's manifest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `--set PATH=VALUE`.
+    pub set: Vec<Assignment>,
+    /// `--replicas ROLE=N`.
+    pub replicas: Vec<Replicas>,
+    /// `--env NAME=VALUE`, in every container.
+    pub env: Vec<Variable>,
+    /// `--command`, in the main container of every role; its arguments go.
+    pub command: Option<Vec<String>>,
+    /// `--workdir`, in the main container of every role.
+    pub workdir: Option<String>,
+}
+
+/// `PATH=VALUE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    text: String,
+    path: Vec<Step>,
+    value: Value,
+}
+
+/// `ROLE=N`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replicas {
+    /// The role's name, in any case.
+    pub role: String,
+    /// How many; with 0 the role goes.
+    pub count: u32,
+}
+
+/// `NAME=VALUE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// The name.
+    pub name: String,
+    /// The value, taken as it is but for `$(NAME)`.
+    pub value: String,
+}
+
+/// Text that is not what an option takes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadOption(String);
+
+impl FromStr for Assignment {
+    type Err = BadOption;
+
+    fn from_str(text: &str) -> Result<Self, BadOption> {
+        let usage = "as in `spec.tfReplicaSpecs.Worker.replicas=2`";
+        let (path, value) = assignment(text).map_err(|what| BadOption(format!("{what}, {usage}")))?;
+        let bad = |what: &str| BadOption(format!("`{value}` is not a value: {what}"));
+        let source =
+            Source::from_bytes("--set", value.as_bytes()).map_err(|problem| bad(&problem.message))?;
+        let (documents, problems) = parse(&source);
+        if let Some(problem) = problems
+            .iter()
+            .find(|problem| has_errors(std::slice::from_ref(problem)))
+        {
+            return Err(bad(&problem.message));
+        }
+        let value = match documents.as_slice() {
+            [] if value.trim() == "null" || value.trim() == "~" => Value::Null,
+            [] => Value::String(value.to_owned()),
+            [one] => one.root.to_json(),
+            _ => return Err(bad("it is more than one document")),
+        };
+        Ok(Self {
+            text: text.to_owned(),
+            path,
+            value,
+        })
+    }
+}
+
+impl FromStr for Replicas {
+    type Err = BadOption;
+
+    fn from_str(text: &str) -> Result<Self, BadOption> {
+        let bad = || BadOption(format!("`{text}` is not a role and a number, as in `worker=2`"));
+        let (role, count) = text.split_once('=').ok_or_else(bad)?;
+        let count = count.trim().parse().map_err(|_| bad())?;
+        let role = role.trim().to_owned();
+        if role.is_empty() {
+            Err(bad())
+        } else {
+            Ok(Self { role, count })
+        }
+    }
+}
+
+impl FromStr for Variable {
+    type Err = BadOption;
+
+    fn from_str(text: &str) -> Result<Self, BadOption> {
+        match text.split_once('=') {
+            Some((name, value)) if !name.is_empty() => Ok(Self {
+                name: name.to_owned(),
+                value: value.to_owned(),
+            }),
+            _ => Err(BadOption(format!(
+                "`{text}` is not a variable, as in `NAME=value`"
+            ))),
+        }
+    }
+}
+
+/// A change that cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadOverride {
+    /// The option, as it was given.
+    pub option: String,
+    /// What is wrong.
+    pub message: String,
+    /// What was probably meant.
+    pub hint: Option<String>,
+}
+
+impl Overrides {
+    /// Whether they change nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// A source with the changes made to its jobs, or to the one named. Objects that are no jobs stay as they are. A
+    /// source that cannot be read is returned as it is: reading it says what is wrong.
+    pub fn rewrite(&self, source: &Source, job: Option<&str>) -> Result<Source, Vec<BadOverride>> {
+        let (documents, problems) = parse(source);
+        if self.is_empty() || has_errors(&problems) {
+            return Ok(source.clone());
+        }
+        let mut bad = Vec::new();
+        let mut texts = Vec::new();
+        for (_, node) in documents
+            .iter()
+            .flat_map(trainyard_dialect::document::Document::objects)
+        {
+            let mut object = node.to_json();
+            let named = job.is_none_or(|job| object["metadata"]["name"] == job);
+            if let Some(shape) = Shape::of(&object).filter(|_| named) {
+                bad.extend(self.apply(&mut object, shape));
+            }
+            texts.push(to_yaml(&object));
+        }
+        if !bad.is_empty() {
+            return Err(bad);
+        }
+        Ok(Source {
+            name: source.name.clone(),
+            text: texts.join("---\n").into(),
+        })
+    }
+
+    fn apply(&self, object: &mut Value, shape: Shape) -> Vec<BadOverride> {
+        let mut bad = Vec::new();
+        for assignment in &self.set {
+            if let Err(astray) = put(object, &assignment.path, assignment.value.clone()) {
+                bad.push(BadOverride {
+                    option: format!("--set {}", assignment.text),
+                    message: astray.message,
+                    hint: astray.hint,
+                });
+            }
+        }
+        for Replicas { role, count } in &self.replicas {
+            if let Err(hint) = shape.set_replicas(object, role, *count) {
+                bad.push(BadOverride {
+                    option: format!("--replicas {role}={count}"),
+                    message: format!("the job has no role `{role}`"),
+                    hint,
+                });
+            }
+        }
+        if !self.replicas.is_empty() {
+            shape.lower_minimums(object);
+        }
+        for template in shape.templates(object) {
+            self.change_template(template);
+        }
+        bad
+    }
+
+    fn change_template(&self, template: &mut Value) {
+        for list in ["containers", "initContainers"] {
+            for container in template["spec"][list].as_array_mut().into_iter().flatten() {
+                for variable in &self.env {
+                    set_variable(container, variable);
+                }
+            }
+        }
+        let containers = template["spec"]["containers"].as_array_mut();
+        let Some(containers) = containers.filter(|list| !list.is_empty()) else {
+            return;
+        };
+        let main = containers
+            .iter()
+            .position(|one| one["name"] == "tensorflow")
+            .unwrap_or(0);
+        let Some(main) = containers.get_mut(main).and_then(Value::as_object_mut) else {
+            return;
+        };
+        if let Some(command) = &self.command {
+            main.insert("command".into(), json!(command));
+            main.shift_remove("args");
+        }
+        if let Some(workdir) = &self.workdir {
+            main.insert("workingDir".into(), json!(workdir));
+        }
+    }
+}
+
+fn set_variable(container: &mut Value, variable: &Variable) {
+    let Some(container) = container.as_object_mut() else {
+        return;
+    };
+    let list = container.entry("env").or_insert_with(|| json!([]));
+    if list.is_null() {
+        *list = json!([]);
+    }
+    let Some(list) = list.as_array_mut() else { return };
+    list.retain(|item| item["name"] != variable.name.as_str());
+    list.push(json!({"name": variable.name, "value": variable.value}));
+}
+
+/// How a kind of manifest says which roles there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    /// `spec.tfReplicaSpecs`, a map.
+    Map,
+    /// `spec.replicaSpecs`, a list with this field as name.
+    Replicas(&'static str),
+    /// `spec.tasks`.
+    Tasks,
+}
+
+impl Shape {
+    /// Of an object that is a job.
+    fn of(object: &Value) -> Option<Self> {
+        let group = object["apiVersion"].as_str()?.rsplit_once('/')?.0;
+        let kind = object["kind"].as_str()?;
+        let is = |dialect: Dialect| dialect.group() == group && dialect.kind() == kind;
+        if is(Dialect::TfJob) {
+            let first = object["spec"]["replicaSpecs"].is_array();
+            return Some(if first {
+                Self::Replicas("tfReplicaType")
+            } else {
+                Self::Map
+            });
+        }
+        if is(Dialect::TensorFlowTrainingJob) {
+            return Some(Self::Replicas("type"));
+        }
+        is(Dialect::Volcano).then_some(Self::Tasks)
+    }
+
+    /// The roles: each with its name, and what is said of it.
+    fn roles(self, object: &mut Value) -> Vec<(String, &mut Value)> {
+        let spec = &mut object["spec"];
+        let (list, name) = match self {
+            Self::Map => {
+                let map = spec["tfReplicaSpecs"].as_object_mut();
+                return map
+                    .into_iter()
+                    .flatten()
+                    .map(|(name, role)| (name.clone(), role))
+                    .collect();
+            }
+            Self::Replicas(name) => (&mut spec["replicaSpecs"], name),
+            Self::Tasks => (&mut spec["tasks"], "name"),
+        };
+        let list = list.as_array_mut().into_iter().flatten();
+        list.map(|role| (role[name].as_str().unwrap_or_default().to_owned(), role))
+            .collect()
+    }
+
+    fn templates(self, object: &mut Value) -> Vec<&mut Value> {
+        let roles = self.roles(object).into_iter();
+        roles.filter_map(|(_, role)| role.get_mut("template")).collect()
+    }
+
+    /// Sets how many tasks a role has; the error is a hint at the roles there are.
+    fn set_replicas(self, object: &mut Value, asked: &str, count: u32) -> Result<(), Option<String>> {
+        let mut names = BTreeSet::new();
+        let mut found = false;
+        for (name, role) in self.roles(object) {
+            if name.eq_ignore_ascii_case(asked) {
+                found = true;
+                role["replicas"] = count.into();
+            }
+            names.insert(name);
+        }
+        if !found {
+            let near = did_you_mean(asked, names.iter().map(String::as_str));
+            let shown: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            return Err(near.or_else(|| (!shown.is_empty()).then(|| format!("it has {}", shown.join(", ")))));
+        }
+        if count == 0 {
+            self.remove(object, asked);
+        }
+        Ok(())
+    }
+
+    fn remove(self, object: &mut Value, asked: &str) {
+        let spec = &mut object["spec"];
+        let (list, name) = match self {
+            Self::Map => {
+                if let Some(map) = spec["tfReplicaSpecs"].as_object_mut() {
+                    map.retain(|name, _| !name.eq_ignore_ascii_case(asked));
+                }
+                return;
+            }
+            Self::Replicas(name) => (&mut spec["replicaSpecs"], name),
+            Self::Tasks => (&mut spec["tasks"], "name"),
+        };
+        let other = |role: &Value| {
+            !role[name]
+                .as_str()
+                .unwrap_or_default()
+                .eq_ignore_ascii_case(asked)
+        };
+        if let Some(list) = list.as_array_mut() {
+            list.retain(other);
+        }
+    }
+
+    /// A job with fewer tasks cannot wait for as many as before.
+    fn lower_minimums(self, object: &mut Value) {
+        let mut total: u64 = 0;
+        for (_, role) in self.roles(object) {
+            let replicas = role["replicas"].as_u64().unwrap_or(1);
+            total += replicas;
+            lower(&mut *role, "minAvailable", replicas);
+        }
+        let spec = &mut object["spec"];
+        match self {
+            Self::Tasks => {
+                lower(spec, "minAvailable", total);
+                lower(spec, "minSuccess", total);
+            }
+            Self::Map => {
+                if let Some(policy) = spec.pointer_mut("/runPolicy/schedulingPolicy") {
+                    lower(policy, "minAvailable", total);
+                }
+            }
+            Self::Replicas(_) => {}
+        }
+    }
+}
+
+fn lower(value: &mut Value, field: &str, most: u64) {
+    if let Some(found) = value.get_mut(field)
+        && found.as_u64().is_some_and(|found| found > most)
+    {
+        *found = most.into();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,198 @@
+//! A job without a manifest: `trainyard run --workers 2 --ps 1 -- python train.py` as the TFJob it stands for.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::Variable;
+use crate::yaml::to_yaml;
+
+/// The image where none was named: what a cluster needs to run the job.
+const IMAGE: &str = "tensorflow/tensorflow:latest";
+/// The longest name that is made from a program's.
+const MOST_CHARACTERS: usize = 40;
+/// Restarts where a scope was named and no count.
+const RESTARTS: u32 = 3;
+
+/// What the flags say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Quick {
+    /// `--name`; none is made from the program's.
+    pub name: Option<String>,
+    /// `--workers`.
+    pub workers: u32,
+    /// `--ps`.
+    pub ps: u32,
+    /// `--chief`.
+    pub chief: bool,
+    /// `--evaluator`.
+    pub evaluator: bool,
+    /// `--gpus`: for each worker and the chief.
+    pub gpus: u32,
+    /// `--restart-scope`: `job`, `replica`, or roles with commas.
+    pub restart_scope: Option<String>,
+    /// `--restarts`.
+    pub restarts: Option<u32>,
+    /// `--image`.
+    pub image: Option<String>,
+    /// `--env`.
+    pub env: Vec<Variable>,
+    /// `--workdir`.
+    pub workdir: Option<String>,
+    /// What stands behind `--`.
+    pub command: Vec<String>,
+}
+
+/// Flags that make no job.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadQuick {
+    /// There is nothing to run.
+    #[error("no command: put it behind `--`, as in `trainyard run --workers 2 -- python train.py`")]
+    NoCommand,
+    /// There is nobody to run it.
+    #[error("no task: say at least `--workers 1` or `--chief`")]
+    NoTask,
+    /// A role that is none.
+    #[error("`{0}` is no scope of restarts: `job`, `replica`, or roles such as `chief,ps`")]
+    Scope(String),
+}
+
+impl Quick {
+    /// The TFJob, ready for a cluster.
+    pub fn to_yaml(&self) -> Result<String, BadQuick> {
+        self.to_json().map(|job| to_yaml(&job))
+    }
+
+    /// The TFJob.
+    pub fn to_json(&self) -> Result<Value, BadQuick> {
+        if self.command.is_empty() {
+            return Err(BadQuick::NoCommand);
+        }
+        let roles = [
+            ("Chief", u32::from(self.chief), true),
+            ("PS", self.ps, false),
+            ("Worker", self.workers, true),
+            ("Evaluator", u32::from(self.evaluator), false),
+        ];
+        if roles
+            .iter()
+            .all(|(name, count, _)| *count == 0 || !matches!(*name, "Chief" | "Worker"))
+        {
+            return Err(BadQuick::NoTask);
+        }
+        let mut specs = Map::new();
+        for (name, count, trains) in roles {
+            if count > 0 {
+                specs.insert(name.to_owned(), self.role(count, trains));
+            }
+        }
+        Ok(json!({
+            "apiVersion": "kubeflow.org/v1",
+            "kind": "TFJob",
+            "metadata": {"name": self.name()},
+            "spec": {"runPolicy": self.run_policy()?, "tfReplicaSpecs": specs},
+        }))
+    }
+
+    fn restarts(&self) -> Option<u32> {
+        let by_scope = self.restart_scope.as_ref().map(|_| RESTARTS);
+        self.restarts.or(by_scope)
+    }
+
+    fn run_policy(&self) -> Result<Value, BadQuick> {
+        // On a cluster, workers and parameter servers that are still there when the job has ended cost money.
+        let mut policy = json!({"cleanPodPolicy": "Running"});
+        if let Some(count) = self.restarts() {
+            policy["backoffLimit"] = count.into();
+        }
+        if let Some(scope) = &self.restart_scope {
+            policy["restartScope"] = restart_scope(scope)?;
+        }
+        Ok(policy)
+    }
+
+    fn role(&self, count: u32, trains: bool) -> Value {
+        let mut container = json!({
+            "name": "tensorflow",
+            "image": self.image.as_deref().unwrap_or(IMAGE),
+            "command": self.command,
+        });
+        if let Some(workdir) = &self.workdir {
+            container["workingDir"] = json!(workdir);
+        }
+        if !self.env.is_empty() {
+            let variable = |one: &Variable| json!({"name": one.name, "value": one.value});
+            container["env"] = self.env.iter().map(variable).collect();
+        }
+        if trains && self.gpus > 0 {
+            container["resources"] = json!({"limits": {"nvidia.com/gpu": self.gpus}});
+        }
+        let restarts = self.restarts().is_some_and(|count| count > 0);
+        json!({
+            "replicas": count,
+            "restartPolicy": if restarts { "OnFailure" } else { "Never" },
+            "template": {"spec": {"containers": [container]}},
+        })
+    }
+
+    /// `--name`, else the script's: `train` of `python path/train.py`.
+    fn name(&self) -> String {
+        if let Some(name) = &self.name {
+            return name.clone();
+        }
+        let is_script = |word: &&String| {
+            let extension = Path::new(word).extension();
+            extension.is_some_and(|extension| extension == "py" || extension == "sh")
+        };
+        let word = self
+            .command
+            .iter()
+            .find(is_script)
+            .or_else(|| self.command.first());
+        let stem = word.and_then(|word| Path::new(word).file_stem()?.to_str());
+        let keep = |c: char| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_lowercase()
+            } else {
+                '-'
+            }
+        };
+        let name: String = stem
+            .unwrap_or_default()
+            .chars()
+            .map(keep)
+            .take(MOST_CHARACTERS)
+            .collect();
+        let name = name.trim_matches('-');
+        match name.chars().next() {
+            None => "job".to_owned(),
+            // Names of services begin with a letter.
+            Some(first) if first.is_ascii_digit() => format!("job-{name}"),
+            Some(_) => name.to_owned(),
+        }
+    }
+}
+
+/// `Job`, `Replica`, or a list of roles, as the manifest spells them.
+fn restart_scope(text: &str) -> Result<Value, BadQuick> {
+    let spelt = |word: &str| {
+        let known = ["Job", "Replica", "Chief", "PS", "Worker", "Evaluator"];
+        let found = known.iter().find(|known| known.eq_ignore_ascii_case(word.trim()));
+        found.copied().ok_or_else(|| BadQuick::Scope(text.to_owned()))
+    };
+    let words: Vec<&str> = text.split(',').collect();
+    if let [one] = words.as_slice() {
+        let one = spelt(one)?;
+        return Ok(if matches!(one, "Job" | "Replica") {
+            json!(one)
+        } else {
+            json!([one])
+        });
+    }
+    let roles: Result<Vec<&str>, BadQuick> = words.into_iter().map(spelt).collect();
+    let roles = roles?;
+    if roles.iter().any(|role| matches!(*role, "Job" | "Replica")) {
+        return Err(BadQuick::Scope(text.to_owned()));
+    }
+    Ok(json!(roles))
+}
