@@ -55,7 +55,8 @@ impl<'a> Card<'a> {
         let rows = pixels(drawn.div_ceil(grid.columns.max(1)));
         let inside = grid.margin + columns * grid.pitch.0 - (grid.pitch.0 - grid.size.0);
         let heading = [title(role), asks(role)].map(|text| text_width(&text, 15, true) + 70);
-        let wanted = heading.into_iter().fold(inside, i32::max);
+        let starts = starts(role).map_or(0, |text| text_width(&text, 12, false));
+        let wanted = heading.into_iter().fold(inside.max(starts), i32::max);
         let width = (wanted + 2 * PADDING).clamp(NARROWEST.min(room), room);
         let foot = if drawn < role.tasks.len() { 20 } else { 0 };
         let extra = if role.after.is_some() { 18 } else { 0 };
@@ -94,13 +95,8 @@ impl<'a> Card<'a> {
         let soft = Font::new(12, palette::SOFT_INK);
         svg.text(x, y + 45, soft, &shorten(&asks(self.role), 12, false, inside));
         let mut top = y + HEAD;
-        if let Some(after) = &self.role.after {
-            svg.text(
-                x,
-                y + 63,
-                soft,
-                &shorten(&format!("starts {after}"), 12, false, inside),
-            );
+        if let Some(starts) = starts(self.role) {
+            svg.text(x, y + 63, soft, &shorten(&starts, 12, false, inside));
             top += 18;
         }
         self.tasks(svg, top, shades);
@@ -228,6 +224,11 @@ fn title(role: &RolePlan<'_>) -> String {
         1 => role.name.to_string(),
         replicas => format!("{} × {replicas}", role.name),
     }
+}
+
+/// Whom its tasks wait for.
+fn starts(role: &RolePlan<'_>) -> Option<String> {
+    role.after.as_ref().map(|after| format!("starts {after}"))
 }
 
 fn asks(role: &RolePlan<'_>) -> String {
