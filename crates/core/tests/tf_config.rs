@@ -55,7 +55,8 @@ fn full(names: &[&str]) -> ClusterForm {
 }
 
 fn config(job: &Job, domain: Option<&str>, task: &str) -> Option<String> {
-    Cluster::of(job, &addresses(job, domain)).tf_config(&task.parse::<TaskId>().unwrap())
+    let task = task.parse::<TaskId>().ok()?;
+    Cluster::of(job, &addresses(job, domain)).tf_config(&task)
 }
 
 #[test]

@@ -1,5 +1,10 @@
 //! Converting keeps the meaning, or says what is lost.
+#![expect(
+    clippy::expect_used,
+    reason = "a test that cannot read its manifests has failed"
+)]
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -196,13 +201,13 @@ fn tfjob(choice: &Choice) -> String {
     roles.push_str(&role("Worker", *workers));
     let mut policy = format!("    cleanPodPolicy: {clean}\n");
     if let Some(limit) = limit {
-        policy.push_str(&format!("    backoffLimit: {limit}\n"));
+        let _ = write!(policy, "    backoffLimit: {limit}\n");
     }
     if let Some(deadline) = deadline {
-        policy.push_str(&format!("    activeDeadlineSeconds: {deadline}\n"));
+        let _ = write!(policy, "    activeDeadlineSeconds: {deadline}\n");
     }
     if let Some(scope) = scope {
-        policy.push_str(&format!("    restartScope: {scope}\n"));
+        let _ = write!(policy, "    restartScope: {scope}\n");
     }
     let success = if *success {
         "  successPolicy: AllWorkers\n"

@@ -142,6 +142,9 @@ fn script(typed: &Simulate, job: &Job) -> Result<Script, Failure> {
             faults.extend(lives(&task, runs.seconds));
         }
     }
+    if let Some(seed) = typed.seed {
+        faults.extend(sim::faults_for(job, &mut sim::Random::new(seed)).faults);
+    }
     Ok(Script { faults })
 }
 

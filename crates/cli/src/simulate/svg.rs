@@ -93,7 +93,7 @@ fn grid(svg: &mut Svg, length: u32, top: i32, height: i32) {
     let step = STEPS
         .into_iter()
         .find(|step| length / step <= 10)
-        .unwrap_or((length / 8).max(1));
+        .unwrap_or_else(|| (length / 8).max(1));
     let mut at = 0;
     while at <= length {
         let x = x_of(at, length);

@@ -75,7 +75,11 @@ fn scale(length: u32, width: usize) -> String {
 
 /// One lane: for each column the most telling thing that happened in it.
 fn draw(lane: &Lane, length: u32, width: usize) -> String {
-    let column = |at: u32| (u64::from(at) * (width as u64 - 1) / u64::from(length.max(1))) as usize;
+    let last = width.saturating_sub(1);
+    let column = |at: u32| {
+        let at = u64::from(at) * last as u64 / u64::from(length.max(1));
+        usize::try_from(at).unwrap_or(last).min(last)
+    };
     let mut cells: Vec<(char, Style)> = vec![(' ', Style::new()); width];
     for span in &lane.spans {
         let cell = match span.what {

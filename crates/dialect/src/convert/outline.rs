@@ -207,8 +207,8 @@ fn success(job: &Job) -> Success {
         .iter()
         .any(|role| matches!(role.kind, RoleKind::Chief | RoleKind::Master) && role.replicas > 0);
     match (kind, who.index, test) {
-        (Some(RoleKind::Chief | RoleKind::Master), None, Test::All) => Success::Primary,
-        (Some(RoleKind::Chief | RoleKind::Master), Some(0), Test::AtLeast(1)) => Success::Primary,
+        (Some(RoleKind::Chief | RoleKind::Master), None, Test::All)
+        | (Some(RoleKind::Chief | RoleKind::Master), Some(0), Test::AtLeast(1)) => Success::Primary,
         (Some(RoleKind::Worker), Some(0), Test::AtLeast(1)) if !has_chief => Success::Primary,
         (Some(RoleKind::Worker), None, Test::All) if !has_chief => Success::AllWorkers,
         (None, None, Test::AtLeast(least)) => Success::AtLeast(*least),

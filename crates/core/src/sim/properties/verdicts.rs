@@ -13,6 +13,7 @@ use crate::rule::{Count, Down, How, Rule, Settled, Test, Then, When, Who};
 use crate::time::Time;
 
 /// T6: a verdict follows from memory, observation and rules, and from the first rule that gives one.
+#[must_use]
 pub fn check_verdict(look: &Look) -> Option<Violation> {
     check(look).err().map(|what| Violation {
         property: "T6",

@@ -77,11 +77,10 @@ fn changed(
 
 /// What is done about an end, in words that are equal when the meaning is; and the field that says so.
 fn acts(job: &Job, role: &Role, index: u32, ending: Ending, can_pay: bool) -> (String, String) {
-    let in_place = match (role.in_place, ending) {
-        (InPlace::Always, Ending::Succeeded | Ending::Failed(_))
-        | (InPlace::OnFailure, Ending::Failed(_)) => true,
-        _ => false,
-    };
+    let in_place = matches!(
+        (role.in_place, ending),
+        (InPlace::Always, Ending::Succeeded | Ending::Failed(_)) | (InPlace::OnFailure, Ending::Failed(_))
+    );
     let rule = answer(job, role, index, ending, can_pay);
     let from = rule.map_or_else(String::new, |rule| rule.from.to_string());
     let act = match rule.map(|rule| &rule.then) {
