@@ -201,13 +201,13 @@ fn tfjob(choice: &Choice) -> String {
     roles.push_str(&role("Worker", *workers));
     let mut policy = format!("    cleanPodPolicy: {clean}\n");
     if let Some(limit) = limit {
-        let _ = write!(policy, "    backoffLimit: {limit}\n");
+        let _ = writeln!(policy, "    backoffLimit: {limit}");
     }
     if let Some(deadline) = deadline {
-        let _ = write!(policy, "    activeDeadlineSeconds: {deadline}\n");
+        let _ = writeln!(policy, "    activeDeadlineSeconds: {deadline}");
     }
     if let Some(scope) = scope {
-        let _ = write!(policy, "    restartScope: {scope}\n");
+        let _ = writeln!(policy, "    restartScope: {scope}");
     }
     let success = if *success {
         "  successPolicy: AllWorkers\n"
