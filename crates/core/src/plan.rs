@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::job::{Addresses, Job, TaskId, Template};
+use crate::job::{Addresses, Job, Role, TaskId, Template};
 use crate::observed::Stamp;
 use crate::tf_config::Cluster;
 
@@ -59,12 +59,14 @@ pub fn addresses(job: &Job, domain: Option<&str>) -> AddressBook {
         Addresses::PerReplica => format!(".{}.svc{domain}", job.namespace),
         Addresses::Given => return AddressBook::default(),
     };
-    let mut book = BTreeMap::new();
-    for role in &job.roles {
-        for task in role.tasks() {
-            let address = format!("{}-{}-{}{suffix}:{}", job.name, role.name, task.index, role.port);
-            book.insert(task, address.into());
-        }
-    }
-    AddressBook(book)
+    let address = |role: &Role, task: TaskId| {
+        let address = format!("{}-{}-{}{suffix}:{}", job.name, role.name, task.index, role.port);
+        (task, Arc::from(address))
+    };
+    // Collected, not inserted one by one: the tasks of a role come in order already.
+    let all = job
+        .roles
+        .iter()
+        .flat_map(|role| role.tasks().map(|task| address(role, task)));
+    AddressBook(all.collect())
 }
