@@ -42,24 +42,29 @@ Examples:
   trainyard convert old-v1beta1-tfjob.yaml --to tfjob     the same dialect, in its newest version
   trainyard convert job.yaml --to volcano | kubectl apply -f -
 
-The manifest is written to standard output, other objects of the file with it. What the other dialect cannot say is told
-on standard error, with the field it comes from.
+The manifest is written to standard output, other objects of the file with it.
+What the other dialect cannot say is told on standard error, with the field it
+comes from.
 
-Exit codes: 0 done, with --strict only if nothing was lost; 1 the file has errors, or something was lost with --strict;
-2 wrong usage or a file that cannot be used.";
+Exit codes: 0 done, with --strict only if nothing was lost; 1 the file has
+errors, a job has no form there, or something was lost with --strict; 2 wrong
+usage or a file that cannot be used.";
 
 const SIMULATE_EXAMPLES: &str = "\
 Examples:
-  trainyard simulate job.yaml                                        nothing goes wrong
-  trainyard simulate job.yaml --fail worker-1=137@30s --fail worker-1=137@2m
-                                                                     worker 1 is killed twice
-  trainyard simulate job.yaml --evict chief-0=0@1m                   the chief is drained, saves and exits 0
+  trainyard simulate job.yaml
+  trainyard simulate job.yaml --runs-for 5m --fail worker-1=137@30s --fail worker-1=137@2m
+  trainyard simulate job.yaml --evict chief-0=0@20s
   trainyard simulate job.yaml --suspend 30s..5m --runs worker=10m
-  trainyard simulate job.yaml --seed 7 --svg run.svg                 whatever may go wrong, as a picture
+  trainyard simulate job.yaml --seed 7 --svg run.svg
 
-TIME is seconds, or like 90s, 2m, 1h30m, from the start of the run. A fault whose task does not run at that moment
-waits until it does. Programs that nothing happens to run for a minute and exit 0; parameter servers and evaluators
-run until they are stopped.
+Nothing goes wrong; worker 1 is killed twice; the chief is drained, saves and
+exits 0; the job is suspended for a while; whatever may go wrong, as a picture.
+
+TIME is seconds, or like 90s, 2m, 1h30m, from the start of the run. A fault
+whose task does not run at that moment waits until it does. Programs that
+nothing happens to run for a minute and exit 0; parameter servers and
+evaluators run until they are stopped.
 
 Exit codes: 0 every job succeeds, 1 one does not, or the file has errors, 2 wrong usage or a file that cannot be used.";
 

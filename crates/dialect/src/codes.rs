@@ -245,7 +245,7 @@ Kubernetes takes a volume without a source for an empty directory that vanishes 
 indentation: the source belongs at the same depth as `name`. Write `emptyDir: {}` if an empty directory is meant."
 
 // ---- TY080–TY099: what a conversion cannot carry over -----------------------------------------------------------
-LostJob = 80 Warning "the job has no form in the other dialect" "\
+LostJob = 80 Error "the job has no form in the other dialect" "\
 The manifest that was written is refused by the dialect it is written in, so what it means cannot be compared. Run \
 `trainyard check` on it to see why, and mend it by hand."
 LostRole = 81 Warning "a role that the other dialect does not have" "\

@@ -37,6 +37,16 @@ pub struct Converted {
 /// The same job in another dialect; `source` is where it was read from.
 #[must_use]
 pub fn convert(source: &Source, read: &ReadJob, to: Dialect) -> Converted {
+    if read.dialect == to && to.versions().len() == 1 {
+        // There is only one way to write it, and it is written.
+        let manifest = read.node.to_json();
+        let text = yaml::write(&manifest);
+        return Converted {
+            manifest,
+            text,
+            losses: Vec::new(),
+        };
+    }
     let outline = Outline::of(read);
     let manifest = match to {
         Dialect::TfJob => tfjob::write(&outline),

@@ -2,6 +2,7 @@
 
 use trainyard_dialect::convert::convert;
 use trainyard_dialect::document::Source;
+use trainyard_dialect::problem::has_errors;
 use trainyard_dialect::{Dialect, Item, Reading, yaml};
 
 use super::jobs;
@@ -21,7 +22,7 @@ pub fn run(typed: &Convert, printer: &mut Printer) -> Result<Exit, Failure> {
     jobs::chosen(typed.job.as_deref(), &reading)?;
     let (documents, losses) = documents(typed, &source, &reading, printer)?;
     printer.data(&documents.join("---\n"))?;
-    let lost = typed.strict && losses > 0;
+    let lost = losses.unusable || typed.strict && losses.count > 0;
     let none = reading.jobs().next().is_none();
     Ok(if reading.has_errors() || lost || none {
         Exit::No
@@ -30,20 +31,30 @@ pub fn run(typed: &Convert, printer: &mut Printer) -> Result<Exit, Failure> {
     })
 }
 
-/// The documents to write, and how many losses were told.
+/// What was told.
+struct Losses {
+    count: usize,
+    /// Some job has no form in the other dialect.
+    unusable: bool,
+}
+
+/// The documents to write, and the losses told.
 fn documents(
     typed: &Convert,
     source: &Source,
     reading: &Reading,
     printer: &mut Printer,
-) -> Result<(Vec<String>, usize), Failure> {
+) -> Result<(Vec<String>, Losses), Failure> {
     let to = match typed.to {
         Target::Tfjob => Dialect::TfJob,
         Target::Tensorflowtrainingjob => Dialect::TensorFlowTrainingJob,
         Target::Volcano => Dialect::Volcano,
     };
     let mut documents = Vec::new();
-    let mut losses = 0;
+    let mut losses = Losses {
+        count: 0,
+        unusable: false,
+    };
     for item in &reading.items {
         match item {
             Item::Job(read) if typed.job.as_ref().is_none_or(|name| **name == *read.job.name) => {
@@ -51,7 +62,8 @@ fn documents(
                 for loss in &converted.losses {
                     printer.say(&render(loss, Some(&source.text), locale::columns()))?;
                 }
-                losses += converted.losses.len();
+                losses.count += converted.losses.len();
+                losses.unusable |= has_errors(&converted.losses);
                 documents.push(converted.text);
             }
             Item::Other(other) if typed.job.is_none() => documents.push(yaml::write(&other.node.to_json())),

@@ -30,7 +30,11 @@ pub fn run(typed: &Plan, printer: &mut Printer) -> Result<Exit, Failure> {
         }
         printer.data(&tf_config(task, &jobs)?)?;
         printer.data("\n")?;
-        return Ok(Exit::Success);
+        return Ok(if reading.has_errors() {
+            Exit::No
+        } else {
+            Exit::Success
+        });
     }
     let plans: Vec<JobPlan<'_>> = jobs.iter().copied().map(JobPlan::of).collect();
     if let Some(path) = typed.svg.as_ref().filter(|_| !plans.is_empty()) {

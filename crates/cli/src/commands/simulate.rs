@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 use trainyard_core::sim::{self, Fault, Options, Rest, Script};
-use trainyard_core::{Job, Outcome, TaskId, Verdict};
+use trainyard_core::{Hold, Job, Outcome, TaskId, Verdict};
 use trainyard_dialect::ReadJob;
 use trainyard_dialect::problem::shown;
 
@@ -68,6 +68,14 @@ impl Run<'_> {
         self.verdict().map(|verdict| verdict.outcome)
     }
 
+    /// Seconds until the verdict; where there is none, seconds that were played.
+    fn after(&self) -> u32 {
+        let verdict = self
+            .verdict()
+            .and_then(|verdict| u32::try_from(verdict.at.0).ok());
+        verdict.unwrap_or(self.played.played)
+    }
+
     fn alive(&self) -> Vec<TaskId> {
         self.played
             .left
@@ -93,7 +101,12 @@ fn play<'a>(typed: &Simulate, read: &'a ReadJob) -> Result<Run<'a>, Failure> {
         ..Options::default()
     };
     let played = sim::play(job, &script, &options);
-    let (lanes, length) = timeline::lanes(job, &played.trace);
+    let ended = played
+        .memory
+        .as_ref()
+        .is_some_and(|memory| memory.verdict.is_some());
+    // A run without an end is drawn as long as it was played.
+    let (lanes, length) = timeline::lanes(job, &played.trace, if ended { 0 } else { played.played });
     let story = story::tell(job, &played.trace);
     Ok(Run {
         job,
@@ -189,7 +202,7 @@ fn show(typed: &Simulate, runs: &[Run<'_>], printer: &mut Printer) -> Result<(),
 fn ending(run: &Run<'_>) -> String {
     let mut page = String::new();
     let verdict = run.verdict();
-    let time = text::seconds(verdict.map_or_else(|| u64::from(run.played.played), |verdict| verdict.at.0));
+    let time = text::seconds(u64::from(run.after()));
     let (style, word) = match run.outcome() {
         Some(Outcome::Succeeded) => (GOOD, "Succeeded"),
         Some(Outcome::Failed) => (BAD, "Failed"),
@@ -214,6 +227,13 @@ fn ending(run: &Run<'_>) -> String {
     let alive = run.alive();
     if !alive.is_empty() {
         let _ = writeln!(page, "Still running at the end: {}.", text::names(&alive));
+    }
+    match run.played.memory.as_ref().and_then(|memory| memory.held) {
+        Some(Hold::Suspended) => page.push_str("It is suspended: nothing runs until it is resumed.\n"),
+        Some(Hold::Aborted) => {
+            page.push_str("It is aborted: nothing runs until somebody orders it to resume.\n");
+        }
+        None => {}
     }
     if verdict.is_none() && run.played.rest == Rest::BrokenOff {
         let _ = writeln!(page, "Broken off after {time}; see `--run-for`.");
@@ -273,7 +293,7 @@ fn json<'a>(run: &'a Run<'_>) -> JsonRun<'a> {
     JsonRun {
         job: &run.job.name,
         outcome: run.outcome().map(|outcome| format!("{outcome:?}")),
-        seconds: run.played.played,
+        seconds: run.after(),
         creates: run.played.creates,
         alive: run.alive().iter().map(ToString::to_string).collect(),
         memory: run.played.memory.as_ref(),

@@ -138,12 +138,20 @@ pub struct Scale {
     pub at: u32,
 }
 
+/// More tasks of one role are not played.
+const MOST_REPLICAS: u32 = 10_000;
+
 /// Reads one `--scale`.
 pub fn scale(text: &str) -> Result<Scale, String> {
     let shape = || format!("`{text}`: expected ROLE=NUMBER@TIME, as in `worker=4@2m`");
     let (role, rest) = text.split_once('=').ok_or_else(shape)?;
     let (count, at) = rest.split_once('@').ok_or_else(shape)?;
-    let count = count.parse().map_err(|_| shape())?;
+    let count: u32 = count.parse().map_err(|_| shape())?;
+    if count > MOST_REPLICAS {
+        return Err(format!(
+            "{count} replicas are too many to play: expected at most {MOST_REPLICAS}"
+        ));
+    }
     Ok(Scale {
         role: RoleName::new(role),
         count,

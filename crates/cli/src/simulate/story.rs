@@ -3,7 +3,9 @@
 
 use serde::Serialize;
 use trainyard_core::sim::{Entry, Happened, StopReason, Trace};
-use trainyard_core::{Ending, Event, Exit, Fixture, Hold, Job, Ordered, Outcome, Scope, TaskId, Verdict};
+use trainyard_core::{
+    Ending, Event, Exit, Fixture, Hold, How, Job, Ordered, Outcome, Scope, TaskId, Verdict,
+};
 
 use super::text::names;
 
@@ -178,6 +180,11 @@ fn decided(job: &Job, event: &Event, at: u32) -> Option<(Tone, String)> {
                 format!("→ {what} starts again {wait}; {cost}{}", by_rule(job, *rule)),
             )
         }
+        Event::TaskEnded {
+            task,
+            how: How::Vanished,
+            ..
+        } => (Tone::Bad, format!("{task} is gone, and nobody saw how")),
         Event::Unpaid { task, .. } => (Tone::Bad, format!("→ no restart is left for {task}")),
         Event::Held(Hold::Aborted) => (
             Tone::Careful,

@@ -55,9 +55,9 @@ pub enum End {
     Failed(Option<i32>),
 }
 
-/// The lanes of a run, in the job's order, and how long it was.
-pub fn lanes(job: &Job, trace: &Trace) -> (Vec<Lane>, u32) {
-    let length = trace.entries.last().map_or(0, |entry| entry.at);
+/// The lanes of a run, in the job's order, and how long it was: at least so many seconds.
+pub fn lanes(job: &Job, trace: &Trace, at_least: u32) -> (Vec<Lane>, u32) {
+    let length = trace.entries.last().map_or(0, |entry| entry.at).max(at_least);
     let mut lanes: BTreeMap<TaskId, Open> = BTreeMap::new();
     let mut order: Vec<TaskId> = job.tasks().collect();
     for entry in &trace.entries {

@@ -3,11 +3,13 @@
 use serde_json::{Map, Value, json};
 use trainyard_core::{ClusterForm, Ending, InPlace, Outcome, RoleKind, Scope, Then};
 
-use super::outline::{Outline, Restart, RoleOutline, Success, answer};
+use super::outline::{Outline, RoleOutline, Success, answer};
 use crate::manifest::Dialect;
 
-/// Exit codes worth a policy of their own; Volcano takes one code a policy.
+/// Exit codes worth a policy of their own, where too many are answered otherwise; Volcano takes one code a policy.
 const CODES: [i32; 8] = [42, 130, 134, 135, 137, 138, 139, 143];
+/// More policies than this nobody wants to read.
+const MOST_POLICIES: usize = 32;
 
 /// The manifest; what Volcano cannot say is left out.
 pub(super) fn write(outline: &Outline<'_>) -> Value {
@@ -87,17 +89,23 @@ fn policies(outline: &Outline<'_>, role: &RoleOutline<'_>) -> Vec<Value> {
         let then = answer(outline.job, role.role, last, ending, true).map(|rule| &rule.then);
         then.and_then(action_for)
     };
-    if role.restart == Restart::ExitCode {
-        let restarted = CODES
-            .iter()
-            .filter_map(|code| Some((code, action(Ending::Failed(Some(*code)))?)));
-        policies.extend(restarted.map(|(code, action)| json!({ "exitCode": code, "action": action })));
+    let usual = action(Ending::Failed(None));
+    let mut special: Vec<(i32, &str)> = (1..=255)
+        .filter_map(|code| Some((code, action(Ending::Failed(Some(code)))?)))
+        .filter(|(_, action)| usual != Some(*action))
+        .collect();
+    if special.len() > MOST_POLICIES {
+        special.retain(|(code, _)| CODES.contains(code));
     }
+    policies.extend(
+        special
+            .into_iter()
+            .map(|(code, action)| json!({ "exitCode": code, "action": action })),
+    );
     // One event for both would be shorter, but a disruption and a failure are answered differently elsewhere.
     let disrupted = action(Ending::Disrupted);
     policies.extend(disrupted.map(|action| json!({ "event": "PodEvicted", "action": action })));
-    let failed = action(Ending::Failed(Some(1)));
-    policies.extend(failed.map(|action| json!({ "event": "PodFailed", "action": action })));
+    policies.extend(usual.map(|action| json!({ "event": "PodFailed", "action": action })));
     policies
 }
 

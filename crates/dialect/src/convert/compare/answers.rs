@@ -1,59 +1,104 @@
 //! What is done about each end of a task, here and there.
 
-use trainyard_core::{Ending, InPlace, Job, Outcome, Role, Scope, Then};
+use trainyard_core::{Ending, InPlace, Job, Outcome, Ranges, Role, Scope, Then};
 
 use super::kind_name;
 use crate::codes::Code;
 use crate::convert::outline::{Outline, answer};
 use crate::problem::Problems;
 
-/// Ends that stand for all others: whatever some dialect tells apart.
-const ENDINGS: [(Ending, &str); 13] = [
-    (Ending::Succeeded, "that exits 0"),
-    (Ending::Failed(Some(1)), "that exits with code 1"),
-    (Ending::Failed(Some(42)), "that exits with code 42"),
-    (Ending::Failed(Some(127)), "that exits with code 127"),
-    (Ending::Failed(Some(130)), "that exits with code 130"),
-    (Ending::Failed(Some(137)), "that is killed (exit code 137)"),
-    (Ending::Failed(Some(138)), "that exits with code 138"),
-    (Ending::Failed(Some(139)), "that crashes (exit code 139)"),
-    (Ending::Failed(Some(143)), "that is terminated (exit code 143)"),
-    (Ending::Failed(Some(200)), "that exits with code 200"),
-    (Ending::NotStarted, "that cannot be started"),
-    (Ending::Disrupted, "that is evicted, drained or preempted"),
-    (Ending::Vanished, "that is deleted unseen"),
-];
+/// Every end that some dialect may tell apart: all exit codes, and the ends that have none.
+fn endings() -> impl Iterator<Item = Ending> {
+    let codes = (1..=255).map(|code| Ending::Failed(Some(code)));
+    let others = [
+        Ending::Succeeded,
+        Ending::NotStarted,
+        Ending::Disrupted,
+        Ending::Vanished,
+    ];
+    codes.chain(others)
+}
 
-/// A change: the field it comes from, what was done, what is done.
-type Change = (String, String, String);
+/// A change, and everything it happens to.
+struct Change {
+    path: String,
+    ours: String,
+    theirs: String,
+    can_pay: bool,
+    roles: Vec<String>,
+    codes: Ranges,
+    others: Vec<&'static str>,
+}
 
 /// What is done about each end of the tasks, with and without a restart left. The same change for several roles and
-/// several ends is told once, with the first end.
+/// several ends is told once.
 pub(super) fn answers(outline: &Outline<'_>, pairs: &[(&Role, &Role)], to: &Job, problems: &Problems) {
-    let mut changes: Vec<(Change, &str, bool, Vec<String>)> = Vec::new();
+    let mut changes: Vec<Change> = Vec::new();
     for (ours, theirs) in pairs {
-        for (ending, words) in ENDINGS {
+        for ending in endings() {
             for can_pay in [true, false] {
-                let Some(change) = changed(outline.job, ours, to, theirs, ending, can_pay) else {
-                    continue;
-                };
-                let name = ours.name.to_string();
-                match changes.iter_mut().find(|(known, ..)| *known == change) {
-                    Some((_, _, _, names)) if names.contains(&name) => {}
-                    Some((_, _, _, names)) => names.push(name),
-                    None => changes.push((change, words, can_pay, vec![name])),
+                if let Some(change) = changed(outline.job, ours, to, theirs, ending, can_pay) {
+                    add(&mut changes, change, &ours.name.to_string(), ending);
                 }
             }
         }
     }
-    for ((path, ours, theirs), words, can_pay, names) in changes {
-        let spent = if can_pay { "" } else { ", once no restart is left," };
+    for change in changes {
+        let spent = if change.can_pay {
+            ""
+        } else {
+            ", once no restart is left,"
+        };
+        let Change {
+            path, ours, theirs, ..
+        } = &change;
         let message = format!(
-            "{}: a task {words}{spent} {ours} here; there it {theirs}",
-            names.join(", ")
+            "{}: a task {}{spent} {ours} now; converted, it {theirs}",
+            change.roles.join(", "),
+            ends(&change)
         );
-        outline.report(problems, Code::LostAnswer, &path, message);
+        outline.report(problems, Code::LostAnswer, path, message);
     }
+}
+
+/// Notes a change, with those that are the same.
+fn add(changes: &mut Vec<Change>, change: Change, role: &str, ending: Ending) {
+    let same = |known: &Change| {
+        (&known.path, &known.ours, &known.theirs, known.can_pay)
+            == (&change.path, &change.ours, &change.theirs, change.can_pay)
+    };
+    let at = changes.iter().position(same).unwrap_or(changes.len());
+    if at == changes.len() {
+        changes.push(change);
+    }
+    let known = &mut changes[at];
+    if !known.roles.iter().any(|name| name == role) {
+        known.roles.push(role.to_owned());
+    }
+    let other = match ending {
+        Ending::Failed(Some(code)) => {
+            known.codes.insert(u32::try_from(code).unwrap_or(0));
+            return;
+        }
+        Ending::Failed(None) => "that fails",
+        Ending::Succeeded => "that exits 0",
+        Ending::NotStarted => "that cannot be started",
+        Ending::Disrupted => "that is evicted, drained or preempted",
+        Ending::Vanished => "that is deleted unseen",
+    };
+    if !known.others.contains(&other) {
+        known.others.push(other);
+    }
+}
+
+/// The ends in words: `that exits with code 1-41,43-127 or that is evicted`.
+fn ends(change: &Change) -> String {
+    let mut parts = Vec::new();
+    if !change.codes.is_empty() {
+        parts.push(format!("that exits with code {}", change.codes));
+    }
+    parts.extend(change.others.iter().map(|other| (*other).to_owned()));
+    parts.join(" or ")
 }
 
 /// The change in what is done about one end, if there is one. The last task of a role stands for the others: the
@@ -72,7 +117,15 @@ fn changed(
     let index = ours.replicas.saturating_sub(1);
     let (one, path) = acts(from, ours, index, ending, can_pay);
     let (other, _) = acts(to, theirs, index, ending, can_pay);
-    (one != other).then_some((path, one, other))
+    (one != other).then(|| Change {
+        path,
+        ours: one,
+        theirs: other,
+        can_pay,
+        roles: Vec::new(),
+        codes: Ranges::default(),
+        others: Vec::new(),
+    })
 }
 
 /// What is done about an end, in words that are equal when the meaning is; and the field that says so.

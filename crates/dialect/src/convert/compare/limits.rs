@@ -57,7 +57,16 @@ pub(super) fn limits(outline: &Outline<'_>, to: &Job, problems: &Problems) {
         dynamic(to),
     );
     let config = |job: &Job| (job.cluster != ClusterForm::None).to_string();
-    tell("spec.plugins", "writing TF_CONFIG", config(from), config(to));
+    tell(
+        if outline.read.dialect == Dialect::Volcano {
+            "spec.plugins"
+        } else {
+            "spec"
+        },
+        "writing TF_CONFIG",
+        config(from),
+        config(to),
+    );
 }
 
 /// How a dialect calls its limits.
