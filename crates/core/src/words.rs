@@ -1,6 +1,6 @@
 //! Rules and policies in plain words: what `plan` prints and what reports explain.
 //!
-//! Stands behind the dialects: a [`Job`] goes in, sentences come out. Nothing is decided here and nothing is printed.
+//! Stands behind the dialects: a [`Job`](crate::Job) goes in, sentences come out. Nothing is decided here and nothing is printed.
 //! The sentences about ends are not paraphrases of rules: every kind of end of every task is put to the rules in the
 //! way `step` does, and the answers are then told ([`story`]). So a rule that never matches is never claimed to.
 

@@ -2,7 +2,7 @@
 //!
 //! Every task has one thread, which plays the task's life: its init programs one after the other, then the main program
 //! with those beside it. When the main program has ended, so has the task, and what ran beside it is stopped. What
-//! happens is told as [`TaskEvent`]s; what one program does is in [`program`](crate::program).
+//! happens is told as [`TaskEvent`]s; what one program does is in `program`.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
