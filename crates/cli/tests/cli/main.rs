@@ -3,6 +3,8 @@
 #![expect(clippy::expect_used, reason = "a test that cannot go on says why and stops")]
 
 mod check;
+mod convert;
 mod frame;
 mod plan;
 mod run;
+mod simulate;
