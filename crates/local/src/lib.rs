@@ -53,10 +53,3 @@ pub mod overrides;
 pub mod python;
 pub mod template;
 pub mod yaml;
-
-// The job itself: state, decisions, orders.
-pub mod control;
-pub mod hints;
-pub mod runner;
-pub mod state;
-pub mod world;

@@ -1,1 +1,0 @@
-//! The socket over which other commands speak to a run.

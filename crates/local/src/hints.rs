@@ -1,1 +1,0 @@
-//! Why a job may hang in silence.

@@ -1,1 +1,0 @@
-//! The run directory: what is kept of a run.

@@ -1,1 +1,0 @@
-//! Tasks as processes, shown to `step` as instances.
