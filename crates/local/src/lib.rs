@@ -51,5 +51,6 @@ pub mod gpus;
 pub mod images;
 pub mod overrides;
 pub mod python;
+pub mod run;
 pub mod template;
 pub mod yaml;

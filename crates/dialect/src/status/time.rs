@@ -7,7 +7,8 @@ const DAY: u64 = 86_400;
 const LAST: u64 = 253_402_300_799;
 
 /// `2026-11-15T22:58:36Z`.
-pub(super) fn rfc3339(time: Time) -> String {
+#[must_use]
+pub fn rfc3339(time: Time) -> String {
     let seconds = time.0.min(LAST);
     let (days, rest) = (seconds / DAY, seconds % DAY);
     let (year, month, day) = civil(days);
@@ -29,7 +30,7 @@ fn civil(days: u64) -> (u64, u64, u64) {
 }
 
 /// A moment from text as Kubernetes writes it; a fraction of a second is dropped, other zones are counted back.
-pub(super) fn read_rfc3339(text: &str) -> Option<Time> {
+pub fn read_rfc3339(text: &str) -> Option<Time> {
     let number = |range: std::ops::Range<usize>| -> Option<u64> {
         let digits = text.get(range)?;
         digits

@@ -1,0 +1,131 @@
+//! The socket on which a run takes orders: the side of the run, and the side of whoever orders.
+//!
+//! One connection, one order, one answer. The socket is a file in the run's directory, for its owner alone.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use super::directory::RunDirectory;
+use super::order::{Answer, Order};
+
+/// An order is short; whoever sends more is not one of us.
+const LONGEST: u64 = 64 * 1024;
+
+/// How long an answer may take: a run decides within milliseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// An order that did not reach a run.
+#[derive(Debug, thiserror::Error)]
+pub enum NotReached {
+    /// Nobody listens: the run has ended.
+    #[error("the run does not answer: it has ended, or is just about to")]
+    NobodyListens,
+    /// Something else was wrong.
+    #[error("cannot talk to the run: {0}")]
+    Socket(#[from] io::Error),
+}
+
+/// Takes orders from now on; `obey` answers each, on a thread of this module's.
+pub fn listen(run: &RunDirectory, obey: impl Fn(Order) -> Answer + Send + 'static) -> io::Result<()> {
+    let path = run.socket();
+    // A socket that a killed run has left behind.
+    let _ = fs::remove_file(&path);
+    let listener = reachable(&path, |path| UnixListener::bind(path))?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
+    let serve = move || {
+        for connection in listener.incoming().flatten() {
+            // Whoever does not speak must not keep the others waiting.
+            let _ = connection.set_read_timeout(Some(PATIENCE));
+            let _ = answer(&connection, &obey);
+        }
+    };
+    let builder = thread::Builder::new().name("orders".into());
+    builder.stack_size(256 * 1024).spawn(serve).map(drop)
+}
+
+fn answer(mut connection: &UnixStream, obey: &impl Fn(Order) -> Answer) -> io::Result<()> {
+    let mut line = Vec::new();
+    BufReader::new(connection.take(LONGEST)).read_until(b'\n', &mut line)?;
+    let answer = match serde_json::from_slice(&line) {
+        Ok(order) => obey(order),
+        Err(error) => Answer::Refused(format!("this is no order that this version knows: {error}")),
+    };
+    let mut bytes = serde_json::to_vec(&answer)?;
+    bytes.push(b'\n');
+    connection.write_all(&bytes)
+}
+
+/// Gives a run an order and waits for its answer.
+pub fn send(run: &RunDirectory, order: &Order) -> Result<Answer, NotReached> {
+    let mut connection = match reachable(&run.socket(), |path| UnixStream::connect(path)) {
+        Ok(connection) => connection,
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
+            ) =>
+        {
+            return Err(NotReached::NobodyListens);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    connection.set_read_timeout(Some(PATIENCE))?;
+    let mut bytes = serde_json::to_vec(order).map_err(io::Error::from)?;
+    bytes.push(b'\n');
+    connection.write_all(&bytes)?;
+    let mut line = String::new();
+    BufReader::new(&connection).read_line(&mut line)?;
+    if line.is_empty() {
+        return Err(NotReached::NobodyListens);
+    }
+    Ok(serde_json::from_str(&line).map_err(io::Error::from)?)
+}
+
+/// The path of a socket may have 107 bytes and no more; through its directory's descriptor it is short.
+fn reachable<T>(path: &Path, use_it: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
+    let directory = File::open(path.parent().unwrap_or_else(|| Path::new("/")))?;
+    let name = path.file_name().unwrap_or_default();
+    let short: PathBuf = [
+        Path::new("/proc/self/fd"),
+        Path::new(&directory.as_raw_fd().to_string()),
+        Path::new(name),
+    ]
+    .iter()
+    .collect();
+    use_it(&short)
+}
+
+#[cfg(test)]
+mod tests {
+    use trainyard_core::TaskId;
+
+    use super::*;
+    use crate::run::directory::Home;
+
+    #[test]
+    fn an_order_gets_its_answer_however_long_the_path_is() {
+        let scratch = tempfile::tempdir().unwrap();
+        let deep = scratch.path().join("d".repeat(150));
+        let run = Home::at(deep).job("mnist").begin().unwrap();
+        let kill = Order::Kill {
+            task: TaskId::new("worker", 1),
+        };
+        assert!(matches!(send(&run, &kill), Err(NotReached::NobodyListens)));
+        listen(&run, |order| match order {
+            Order::Kill { .. } => Answer::Done,
+            other => Answer::Refused(format!("{other:?}")),
+        })
+        .unwrap();
+        assert_eq!(send(&run, &kill).unwrap(), Answer::Done);
+        assert_eq!(
+            send(&run, &Order::Suspend).unwrap(),
+            Answer::Refused("Suspend".into())
+        );
+    }
+}

@@ -1,0 +1,227 @@
+//! What happens in a run, for those who watch: told to a reporter, kept in `events.jsonl`, printed by `-o json`.
+//!
+//! Its form is stable: docs/json.md. The runner makes these, after the memory they follow from was written down.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use trainyard_core::{Outcome, Stamp, TaskId};
+
+use super::moment::Moment;
+use super::status::TaskStatus;
+use crate::launch::Ended;
+use crate::logs::LogSink;
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunEvent {
+    /// When.
+    pub time: Moment,
+    /// To which job.
+    pub job: Arc<str>,
+    /// What.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// Which life of which task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Life {
+    /// The task.
+    pub task: TaskId,
+    /// Which start of the whole job, from 0.
+    pub epoch: u32,
+    /// Which start of the task within that, from 0.
+    pub attempt: u32,
+    /// Which restart in place within that, from 0.
+    pub in_place: u32,
+}
+
+impl Life {
+    /// The life of a task with that stamp.
+    #[must_use]
+    pub fn new(task: &TaskId, stamp: Stamp, in_place: u32) -> Self {
+        Self {
+            task: task.clone(),
+            epoch: stamp.epoch,
+            attempt: stamp.attempt,
+            in_place,
+        }
+    }
+}
+
+/// What may happen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum What {
+    /// The run has begun.
+    RunStarted {
+        /// Its id.
+        run: String,
+        /// Where everything about it is kept.
+        directory: PathBuf,
+        /// How many tasks it has.
+        tasks: u32,
+    },
+    /// A program of a task runs: its main one, or before that an init container's.
+    TaskStarted {
+        /// Which life.
+        #[serde(flatten)]
+        life: Life,
+        /// The init container; none for the main one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        init: Option<Arc<str>>,
+        /// Its process, as this machine numbers processes behind the run's walls.
+        pid: u32,
+        /// The port it is told to listen on, if it is told one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        port: Option<u16>,
+    },
+    /// A task has ended.
+    TaskEnded {
+        /// Which life.
+        #[serde(flatten)]
+        life: Life,
+        /// How.
+        #[serde(flatten)]
+        end: End,
+        /// We stopped it: then its code is no success and no failure.
+        stopped: bool,
+    },
+    /// The world starts a task's program again, as a kubelet does, after so many seconds.
+    RestartsInPlace {
+        /// The life to come.
+        #[serde(flatten)]
+        life: Life,
+        /// Seconds until then.
+        seconds: u32,
+    },
+    /// Tasks are started again by a rule or an order.
+    Restarting {
+        /// Which, in words: `worker-1`, `the whole job`.
+        what: String,
+        /// Because of this one, if it was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// The field of the manifest that says so, if it was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rule: Option<Arc<str>>,
+        /// Whether it counts against the limit of restarts.
+        paid: bool,
+        /// Seconds until then.
+        seconds: u32,
+    },
+    /// Nothing may run for now.
+    Held {
+        /// The manifest says so, or `trainyard suspend`; otherwise a rule or an order.
+        suspended: bool,
+    },
+    /// It goes on.
+    Resumed,
+    /// What people should know, in a sentence.
+    Note {
+        /// The sentence.
+        text: String,
+    },
+    /// What may be wrong, in a sentence or two.
+    Hint {
+        /// With this task, if it is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// The sentences.
+        text: String,
+    },
+    /// `TensorBoard` answers.
+    TensorBoard {
+        /// There.
+        url: String,
+    },
+    /// The job has ended, and nothing of it is left.
+    RunEnded(Box<RunEnd>),
+}
+
+/// How a program ended, as these files write it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct End {
+    /// Its exit code; 128 and the signal's number for a signal; none if it never ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<i32>,
+    /// The signal that killed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// Why it could not be started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_started: Option<String>,
+    /// The container, if it was not the main one: an init container that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<Arc<str>>,
+}
+
+impl From<&Ended> for End {
+    fn from(ended: &Ended) -> Self {
+        let (signal, not_started) = match ended {
+            Ended::Code(_) => (None, None),
+            Ended::Signal(signal) => (Some(*signal), None),
+            Ended::NotStarted(why) => (None, Some(why.clone())),
+        };
+        Self {
+            code: ended.code(),
+            signal,
+            not_started,
+            container: None,
+        }
+    }
+}
+
+/// How a run ended: what the summary shows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunEnd {
+    /// Well or badly; none if it was ended before the job had a verdict.
+    pub outcome: Option<Outcome>,
+    /// By what, in a sentence: which rule, the deadline, somebody's order.
+    pub cause: String,
+    /// It ran into its deadline.
+    pub deadline: bool,
+    /// The signal by which somebody ended it: 2 for Ctrl-C.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// How long it took.
+    pub seconds: f64,
+    /// The first failure: the root cause, as a rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_failure: Option<FirstFailure>,
+    /// How each task ended.
+    pub tasks: Vec<TaskStatus>,
+}
+
+/// The first task that failed by its own doing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FirstFailure {
+    /// Which life of which task.
+    #[serde(flatten)]
+    pub life: Life,
+    /// How.
+    #[serde(flatten)]
+    pub end: End,
+    /// What that means, in a sentence.
+    pub meaning: String,
+    /// Its log.
+    pub log: PathBuf,
+    /// The log's last lines.
+    pub last_lines: Vec<String>,
+}
+
+/// Somebody who watches a run of one job. Called from many threads; it must not call back.
+pub trait Reporter: LogSink {
+    /// Something happened.
+    fn event(&self, event: &RunEvent);
+
+    /// This is how all tasks stand now; called when something about them has changed.
+    fn tasks(&self, tasks: &[TaskStatus]);
+}

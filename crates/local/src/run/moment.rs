@@ -1,0 +1,100 @@
+//! A point in time as the files of a run write it: `2026-11-16T01:45:12.345Z`.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use trainyard_core::Time;
+use trainyard_dialect::status::{read_rfc3339, rfc3339};
+
+/// Milliseconds since 1970, in UTC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Moment(pub u64);
+
+impl Moment {
+    /// Now, by the wall clock: for people. Nothing is decided by it.
+    #[must_use]
+    pub fn now() -> Self {
+        SystemTime::now().into()
+    }
+
+    /// How long after `earlier` this is; nothing if it is before.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl From<SystemTime> for Moment {
+    fn from(time: SystemTime) -> Self {
+        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whole = rfc3339(Time(self.0 / 1000));
+        write!(out, "{}.{:03}Z", whole.trim_end_matches('Z'), self.0 % 1000)
+    }
+}
+
+/// Text that is no point in time.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is no point in time; expected one like 2026-11-16T01:45:12.345Z")]
+pub struct BadMoment(String);
+
+impl FromStr for Moment {
+    type Err = BadMoment;
+
+    fn from_str(text: &str) -> Result<Self, BadMoment> {
+        let bad = || BadMoment(text.into());
+        let whole = read_rfc3339(text).ok_or_else(bad)?;
+        let fraction = text.get(19..).and_then(|rest| rest.strip_prefix('.'));
+        let digits = fraction.map_or("", |rest| {
+            let end = rest.bytes().position(|byte| !byte.is_ascii_digit());
+            &rest[..end.unwrap_or(rest.len())]
+        });
+        let millis = format!("{digits:0<3}")[..3].parse().unwrap_or(0);
+        Ok(Self(whole.0.saturating_mul(1000).saturating_add(millis)))
+    }
+}
+
+impl Serialize for Moment {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_reads_back_as_it_was_written() {
+        for (millis, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (1_794_793_512_345, "2026-11-16T01:45:12.345Z"),
+        ] {
+            assert_eq!(Moment(millis).to_string(), text);
+            assert_eq!(text.parse::<Moment>().unwrap(), Moment(millis));
+        }
+        assert_eq!(
+            "2026-11-16T01:45:12Z".parse::<Moment>().unwrap(),
+            Moment(1_794_793_512_000)
+        );
+        assert_eq!(
+            "2026-11-16T01:45:12.5Z".parse::<Moment>().unwrap(),
+            Moment(1_794_793_512_500)
+        );
+        assert!("yesterday".parse::<Moment>().is_err());
+    }
+}
