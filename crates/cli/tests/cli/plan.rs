@@ -21,7 +21,7 @@ fn from_root(path: &Path) -> String {
 
 #[test]
 fn every_example_is_planned() {
-    insta::glob!("../../../../examples", "*/*.yaml", |path| {
+    insta::glob!("../../../../examples", "**/*.yaml", |path| {
         insta::assert_snapshot!(run(&["plan", &from_root(path)]).shown());
     });
 }
