@@ -106,7 +106,7 @@ fn token(port: u16) -> io::Result<Option<UnixListener>> {
 
 /// Whether a task could listen on it now, on every interface as TensorFlow does. A machine without IPv6 has no
 /// listener there either.
-fn is_free(port: u16) -> bool {
+pub(crate) fn is_free(port: u16) -> bool {
     let listens = |address: InternetAddress| match TcpListener::bind(address) {
         Ok(_) => true,
         Err(error) => {

@@ -91,6 +91,12 @@ impl Running {
         self.stopping.terminate(self.grace);
     }
 
+    /// The launch's grace.
+    #[must_use]
+    pub fn grace(&self) -> Duration {
+        self.grace
+    }
+
     /// The same with another grace; the earlier end counts.
     pub fn terminate_within(&self, grace: Duration) {
         self.stopping.terminate(grace);

@@ -195,6 +195,9 @@ pub struct RunEnd {
     /// The first failure: the root cause, as a rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_failure: Option<FirstFailure>,
+    /// Tasks that the job's clean-up policy leaves running; the end of the run stopped them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_alive: Vec<TaskId>,
     /// How each task ended.
     pub tasks: Vec<TaskStatus>,
 }

@@ -66,8 +66,8 @@ pub struct RunFile {
 pub struct TensorBoard {
     /// The program.
     pub program: PathBuf,
-    /// The directory it shows.
-    pub directory: PathBuf,
+    /// The directories it shows.
+    pub directories: Vec<PathBuf>,
     /// How many seconds it stays after the job has ended; none is until somebody stops it.
     pub keep: Option<u64>,
 }

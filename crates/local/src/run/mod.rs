@@ -18,12 +18,26 @@
 //! | [`status`] | `status.json`: how a run and each of its tasks stands |
 //! | [`event`] | what happens, for those who watch |
 //! | [`order`] | what may be asked of a run while it goes on |
+//! | [`supervise`] | the supervisor's work: a loop for each job (`runner`), its processes (`world`, `instance`), its ports
+//! (`addresses`), what is told (`telling`, `hints`, `board`, `ending`), what is ordered (`orders`) |
 //! | [`moment`] | a point in time as these files write it |
 
+mod addresses;
+mod board;
+mod clock;
 pub mod control;
 pub mod directory;
+mod ending;
 pub mod event;
 pub mod file;
+mod hints;
+mod instance;
 pub mod moment;
 pub mod order;
+mod orders;
+mod runner;
 pub mod status;
+pub mod supervise;
+mod telling;
+mod tensorboard;
+mod world;

@@ -1,0 +1,88 @@
+//! Where the tasks of a run are reached: a port of its own for each, or a network of its own.
+//!
+//! Ports are chosen once and kept across restarts: the other tasks have been told. Only where nothing runs, before a
+//! whole job starts anew, is a port changed that somebody else has taken meanwhile.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use trainyard_core::{AddressBook, Job, TaskId};
+
+use crate::ports::{PortError, Ports, is_free};
+use crate::template::Network;
+
+/// The addresses of a run.
+#[derive(Debug)]
+pub(super) struct Addresses {
+    ports: Ports,
+    taken: BTreeMap<TaskId, u16>,
+    per_task: bool,
+}
+
+/// A port that was given up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Moved {
+    pub task: TaskId,
+    pub from: u16,
+    pub to: u16,
+}
+
+impl Addresses {
+    /// Takes a port for every task, unless each has an address of its own.
+    pub fn choose(job: &Job, run: &str, per_task: bool) -> Result<Self, PortError> {
+        let mut addresses = Self {
+            ports: Ports::new(run),
+            taken: BTreeMap::new(),
+            per_task,
+        };
+        addresses.extend(job)?;
+        Ok(addresses)
+    }
+
+    /// Takes ports for tasks that have none yet.
+    pub fn extend(&mut self, job: &Job) -> Result<(), PortError> {
+        if self.per_task {
+            return Ok(());
+        }
+        for task in job.tasks() {
+            if !self.taken.contains_key(&task) {
+                let port = self.ports.take()?;
+                self.taken.insert(task, port);
+            }
+        }
+        Ok(())
+    }
+
+    /// A port beside those of the tasks.
+    pub fn another(&mut self) -> Result<u16, PortError> {
+        self.ports.take()
+    }
+
+    /// Changes the ports that somebody else listens on. To be called while no task runs.
+    pub fn refresh(&mut self) -> Result<Vec<Moved>, PortError> {
+        let lost = self.taken.iter().filter(|(_, port)| !is_free(**port));
+        let lost: Vec<(TaskId, u16)> = lost.map(|(task, port)| (task.clone(), *port)).collect();
+        let mut moved = Vec::new();
+        for (task, from) in lost {
+            let to = self.ports.take()?;
+            self.ports.give_back(from);
+            self.taken.insert(task.clone(), to);
+            moved.push(Moved { task, from, to });
+        }
+        Ok(moved)
+    }
+
+    /// Where each task is reached, as `TF_CONFIG` says it.
+    pub fn book(&self, job: &Job) -> AddressBook {
+        if self.per_task {
+            return Network::book(job);
+        }
+        let address = |(task, port): (&TaskId, &u16)| (task.clone(), Arc::from(format!("127.0.0.1:{port}")));
+        AddressBook(self.taken.iter().map(address).collect())
+    }
+
+    /// The port of a task, if it has one of its own on this machine.
+    pub fn port(&self, task: &TaskId) -> Option<u16> {
+        self.taken.get(task).copied()
+    }
+}

@@ -1,0 +1,131 @@
+//! How every task stands, for people: what `ps`, the footer and the summary show.
+//!
+//! It is written by the world as things happen and read by nobody who decides.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use trainyard_core::{Ending, Exit, Job, TaskId};
+
+use super::event::{End, Life};
+use super::moment::Moment;
+use super::status::{TaskState, TaskStatus};
+
+/// Every task, in the order of the job.
+#[derive(Debug)]
+pub(super) struct Board {
+    tasks: Vec<TaskStatus>,
+    places: BTreeMap<TaskId, usize>,
+    /// Something has changed since it was last shown.
+    changed: bool,
+}
+
+impl Board {
+    pub fn new(job: &Job, port: impl Fn(&TaskId) -> Option<u16>) -> Self {
+        let mut board = Self {
+            tasks: Vec::new(),
+            places: BTreeMap::new(),
+            changed: true,
+        };
+        board.extend(job, port);
+        board
+    }
+
+    /// Takes in tasks that are new, and ports that have changed.
+    pub fn extend(&mut self, job: &Job, port: impl Fn(&TaskId) -> Option<u16>) {
+        let now = Moment::now();
+        for task in job.tasks() {
+            let port = port(&task);
+            if let Some(place) = self.places.get(&task) {
+                self.tasks[*place].port = port;
+                continue;
+            }
+            self.places.insert(task.clone(), self.tasks.len());
+            self.tasks.push(TaskStatus {
+                task,
+                state: TaskState::Waiting,
+                since: now,
+                epoch: 0,
+                attempt: 0,
+                restarts: 0,
+                port,
+                end: None,
+                log: None,
+            });
+        }
+        self.changed = true;
+    }
+
+    pub fn tasks(&self) -> &[TaskStatus] {
+        &self.tasks
+    }
+
+    pub fn get(&self, task: &TaskId) -> Option<&TaskStatus> {
+        self.places.get(task).map(|place| &self.tasks[*place])
+    }
+
+    /// Whether something has changed since it was last shown.
+    pub fn changed(&self) -> bool {
+        self.changed
+    }
+
+    /// The same; from now on it has been shown.
+    pub fn take_changed(&mut self) -> bool {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// A new life begins.
+    pub fn begins(&mut self, life: &Life, logs: &Path) {
+        let log: PathBuf = logs.join(log_name(life));
+        self.change(&life.task, TaskState::Starting, |status| {
+            // It has had a life before.
+            if status.log.is_some() {
+                status.restarts += 1;
+            }
+            status.epoch = life.epoch;
+            status.attempt = life.attempt;
+            status.end = None;
+            status.log = Some(log);
+        });
+    }
+
+    /// It goes over to another state.
+    pub fn is(&mut self, task: &TaskId, state: TaskState) {
+        self.change(task, state, |_| {});
+    }
+
+    /// Its newest life has ended.
+    pub fn ended(&mut self, task: &TaskId, exit: &Exit, end: End) {
+        let state = match Ending::of(Some(exit)) {
+            Ending::Succeeded => TaskState::Succeeded,
+            Ending::Failed(_) | Ending::NotStarted => TaskState::Failed,
+            Ending::Disrupted | Ending::Vanished => TaskState::Stopped,
+        };
+        self.change(task, state, |status| status.end = Some(end));
+    }
+
+    fn change(&mut self, task: &TaskId, state: TaskState, change: impl FnOnce(&mut TaskStatus)) {
+        let Some(place) = self.places.get(task) else {
+            return;
+        };
+        let status = &mut self.tasks[*place];
+        if status.state != state {
+            status.state = state;
+            status.since = Moment::now();
+        }
+        change(status);
+        self.changed = true;
+    }
+}
+
+/// The log file of a life's main program.
+pub(super) fn log_name(life: &Life) -> String {
+    let stamp = trainyard_core::Stamp {
+        epoch: life.epoch,
+        attempt: life.attempt,
+    };
+    format!(
+        "{}.log",
+        crate::launch::life_name(&life.task, stamp, life.in_place)
+    )
+}

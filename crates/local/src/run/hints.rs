@@ -1,0 +1,222 @@
+//! A silent hang, explained: TensorFlow waits for its peers without a word, for up to an hour.
+//!
+//! A task that should listen and does not after half a minute, or a job that says nothing at its start, gets a hint
+//! that names the usual causes, those first for which there is a sign. The causes are those that were seen to hang.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use trainyard_core::{ClusterForm, Job, RoleKind, Stamp, TaskId, Time};
+
+use super::event::What;
+use super::status::{TaskState, TaskStatus};
+use super::world::World;
+
+/// A task should have opened its port by then.
+const PORT_AFTER: u32 = 30;
+
+/// Something should have been said by then.
+const WORD_AFTER: u32 = 60;
+
+/// Whether the tasks of a job have said anything; set by whoever sees their output.
+#[derive(Debug, Default)]
+pub(super) struct Spoken(AtomicBool);
+
+impl Spoken {
+    pub fn note(&self) {
+        // Reading first keeps the line shared between the threads that write logs.
+        if !self.0.load(Ordering::Relaxed) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn anything(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What has been hinted at already.
+#[derive(Debug, Default)]
+pub(super) struct Hints {
+    ports: BTreeSet<(TaskId, Stamp)>,
+    silence: bool,
+}
+
+impl Hints {
+    /// When to look next; none if there is nothing to look for.
+    pub fn due(&self, world: &World, spoken: &Spoken) -> Option<Time> {
+        let open = world
+            .running()
+            .filter(|(task, stamp, ..)| self.is_open(world.job(), task, *stamp));
+        let ports = open.map(|(_, _, since, _)| since + PORT_AFTER);
+        let words = (!self.silence && !spoken.anything()).then(|| {
+            let started = world.running().map(|(_, _, since, _)| since).min();
+            started.map(|since| since + WORD_AFTER)
+        });
+        ports.chain(words.flatten()).min()
+    }
+
+    fn is_open(&self, job: &Job, task: &TaskId, stamp: Stamp) -> bool {
+        should_listen(job, task) && !self.ports.contains(&(task.clone(), stamp))
+    }
+
+    /// Looks at what is due.
+    pub fn look(&mut self, world: &World, spoken: &Spoken, now: Time) -> Vec<What> {
+        let mut hints = Vec::new();
+        let due: Vec<(TaskId, Stamp, Option<u16>)> = world
+            .running()
+            .filter(|(task, stamp, since, _)| {
+                now.since(*since) >= u64::from(PORT_AFTER) && self.is_open(world.job(), task, *stamp)
+            })
+            .map(|(task, stamp, _, port)| (task.clone(), stamp, port))
+            .collect();
+        if !due.is_empty() && world.shares_network() {
+            let listening = listening();
+            let silent = due.iter().filter_map(|(task, _, port)| {
+                port.filter(|port| !listening.contains(port))
+                    .map(|port| (task, port))
+            });
+            let silent: Vec<(&TaskId, u16)> = silent.collect();
+            hints.extend(not_listening(world, &silent));
+        }
+        self.ports
+            .extend(due.into_iter().map(|(task, stamp, _)| (task, stamp)));
+        let started = world.running().map(|(_, _, since, _)| since).min();
+        let quiet = started.is_some_and(|since| now.since(since) >= u64::from(WORD_AFTER));
+        if quiet && !self.silence && !spoken.anything() {
+            self.silence = true;
+            let causes = causes(world.job(), world.board.tasks());
+            hints.push(What::Hint {
+                task: None,
+                text: format!("No task has written anything for a minute. Usual causes: {causes}"),
+            });
+        }
+        hints
+    }
+}
+
+/// Whether a task of this role starts a TensorFlow server on its port.
+fn should_listen(job: &Job, task: &TaskId) -> bool {
+    let listed = job.cluster != ClusterForm::None && job.size() > 1;
+    let kind = job.role(&task.role).map(|(_, role)| role.kind);
+    listed && kind.is_some_and(|kind| kind != RoleKind::Evaluator)
+}
+
+fn not_listening(world: &World, silent: &[(&TaskId, u16)]) -> Option<What> {
+    let (first, port) = silent.first()?;
+    let who = match silent.len() {
+        1 => format!("{first} has not opened its port {port}"),
+        count => format!(
+            "{first} has not opened its port {port}, nor have {} other tasks opened theirs,",
+            count - 1
+        ),
+    };
+    let causes = causes(world.job(), world.board.tasks());
+    Some(What::Hint {
+        task: Some((*first).clone()),
+        text: format!("{who} {PORT_AFTER} s after its start. Usual causes: {causes}"),
+    })
+}
+
+/// The usual causes, those with a sign first.
+fn causes(job: &Job, tasks: &[TaskStatus]) -> String {
+    let mut causes = Vec::new();
+    let down: Vec<String> = tasks
+        .iter()
+        .filter(|status| {
+            !matches!(
+                status.state,
+                TaskState::Running | TaskState::Succeeded | TaskState::Stopping
+            )
+        })
+        .map(|status| status.task.to_string())
+        .collect();
+    if let Some(first) = down.first() {
+        let others = down.len() - 1;
+        let more = if others > 0 {
+            format!(" and {others} more")
+        } else {
+            String::new()
+        };
+        causes.push(format!("it waits for {first}{more}, which does not run"));
+    }
+    let has = |kind| {
+        job.roles
+            .iter()
+            .any(|role| role.kind == kind && role.replicas > 0)
+    };
+    if has(RoleKind::Ps) {
+        causes.push(
+            "the script uses MultiWorkerMirroredStrategy, whose workers wait for ever where the job has a ps"
+                .to_owned(),
+        );
+    }
+    if std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() == 1) {
+        causes.push(
+            "one processor: a parameter server's worker needs TF_NUM_INTEROP_THREADS=2 or more".to_owned(),
+        );
+    }
+    if let Some(proxy) = ["grpc_proxy", "https_proxy", "http_proxy"]
+        .into_iter()
+        .find(|name| std::env::var_os(name).is_some())
+    {
+        causes.push(format!(
+            "{proxy} is set, and the script or its environment overrides no_grpc_proxy"
+        ));
+    }
+    causes.push("it is still importing TensorFlow on a busy machine".to_owned());
+    causes.push("the script starts no server for this role, or reads no TF_CONFIG".to_owned());
+    causes.push("the script builds a cluster with other addresses than TF_CONFIG's".to_owned());
+    let numbered: Vec<String> = causes
+        .iter()
+        .enumerate()
+        .map(|(at, cause)| format!("({}) {cause}", at + 1))
+        .collect();
+    format!("{}.", numbered.join("; "))
+}
+
+/// The TCP ports on which somebody listens, in the network of the calling thread.
+fn listening() -> BTreeSet<u16> {
+    let tables = ["/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"];
+    let texts = tables.map(|table| fs::read_to_string(table).unwrap_or_default());
+    texts
+        .iter()
+        .flat_map(|text| text.lines().filter_map(listener))
+        .collect()
+}
+
+/// The port of a line of `/proc/net/tcp`, if it listens (state 0A).
+fn listener(line: &str) -> Option<u16> {
+    let mut words = line.split_ascii_whitespace().skip(1);
+    let local = words.next()?;
+    let state = words.nth(1)?;
+    let (_, port) = local.rsplit_once(':')?;
+    (state == "0A").then(|| u16::from_str_radix(port, 16).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_table_tells_who_listens() {
+        let table = [
+            (
+                "   0: 0100007F:4E20 00000000:0000 0A 00000000:00000000 00:00000000",
+                Some(20_000),
+            ),
+            (
+                "   1: 0100007F:4E20 0100007F:1234 01 00000000:00000000 00:00000000",
+                None,
+            ),
+            ("  sl  local_address rem_address   st tx_queue rx_queue", None),
+            ("", None),
+        ];
+        for (line, port) in table {
+            assert_eq!(listener(line), port, "{line}");
+        }
+        let held = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        assert!(listening().contains(&held.local_addr().unwrap().port()));
+    }
+}

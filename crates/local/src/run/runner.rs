@@ -1,0 +1,346 @@
+//! The loop of a run: look, decide, write down, act, tell; then wait for news.
+//!
+//! Nothing is decided here: `step` decides. The runner adds what a program on one machine needs and a cluster does not:
+//! signals end it, and when the job has its verdict nothing is left running.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::time::{Duration, Instant};
+
+use trainyard_core::{Memory, step};
+
+use super::clock::Clock;
+use super::directory::{DirectoryError, Durable, RunDirectory};
+use super::ending::{Ending, run_end};
+use super::event::{Reporter, RunEvent, What};
+use super::file::RunFile;
+use super::hints::{Hints, Spoken};
+use super::moment::Moment;
+use super::order::{Answer, Order};
+use super::status::{FORMAT, Status, TaskState};
+use super::telling;
+use super::tensorboard::Board as TensorBoard;
+use super::world::World;
+use crate::launch::TaskEvent;
+use crate::signals::Notice;
+
+/// Something the loop wakes up for.
+#[derive(Debug)]
+pub(super) enum News {
+    Task(TaskEvent),
+    Signal(Notice),
+    Order(Order, SyncSender<Answer>),
+    /// `TensorBoard` answers, or why not.
+    TensorBoard(Result<String, String>),
+}
+
+/// A way to wake a run up from outside its loop.
+#[derive(Clone, Debug)]
+pub struct Bell(pub(super) Sender<News>);
+
+impl Bell {
+    /// A signal that concerns the run.
+    pub fn signal(&self, notice: Notice) {
+        // A run that has ended needs none.
+        let _ = self.0.send(News::Signal(notice));
+    }
+
+    /// An order, and what became of it.
+    #[must_use]
+    pub fn order(&self, order: Order) -> Answer {
+        let (answer, answered) = sync_channel(1);
+        let ended = || Answer::Refused("the run is just ending".to_owned());
+        match self.0.send(News::Order(order, answer)) {
+            Ok(()) => answered.recv().unwrap_or_else(|_| ended()),
+            Err(_) => ended(),
+        }
+    }
+}
+
+/// The bell of a run to be, and what it rings.
+pub(super) fn bell() -> (Bell, Receiver<News>) {
+    let (sender, news) = channel();
+    (Bell(sender), news)
+}
+
+/// One run of one job.
+pub(super) struct Runner {
+    pub directory: RunDirectory,
+    pub file: RunFile,
+    pub world: World,
+    pub clock: Clock,
+    pub news: Receiver<News>,
+    pub reporter: Arc<dyn Reporter>,
+    pub spoken: Arc<Spoken>,
+    pub tensorboard: Option<TensorBoard>,
+    pub memory: Option<Memory>,
+    pub hints: Hints,
+    pub pid: u32,
+    /// Somebody ends the run.
+    pub ending: Option<Ending>,
+    pub events: Option<File>,
+    /// Where `TensorBoard` answers.
+    pub tensorboard_url: Option<String>,
+}
+
+impl Runner {
+    /// Runs the job to its end.
+    pub fn run(mut self) -> super::event::RunEnd {
+        let tasks = u32::try_from(self.world.job().size()).unwrap_or(u32::MAX);
+        self.tell(What::RunStarted {
+            run: self.directory.id(),
+            directory: self.directory.path.clone(),
+            tasks,
+        });
+        let left_alive = self.until_verdict();
+        self.stop_what_is_left();
+        let end = run_end(&self, left_alive);
+        self.stay_for_tensorboard();
+        self.write(Some(&end), Durable::Yes);
+        self.tell(What::RunEnded(Box::new(end.clone())));
+        self.world.clean_up();
+        end
+    }
+
+    /// Goes on until the job has its verdict and everything asked to stop has, or somebody ends the run. Gives the tasks
+    /// that the job's own clean-up policy would leave running.
+    fn until_verdict(&mut self) -> Vec<trainyard_core::TaskId> {
+        loop {
+            if self.ending.is_some() {
+                return Vec::new();
+            }
+            let (acted, wake) = self.look();
+            let has_verdict = self
+                .memory
+                .as_ref()
+                .is_some_and(|memory| memory.verdict.is_some());
+            if has_verdict && !acted && !self.world.is_stopping() {
+                return self.world.alive();
+            }
+            if !acted {
+                self.wait(wake);
+            }
+        }
+    }
+
+    /// One look at the job; whether something was done, so that another look is due at once, and when to look again.
+    fn look(&mut self) -> (bool, Option<Instant>) {
+        let now = self.clock.now();
+        let resumed = self.memory.as_ref().is_some_and(|memory| memory.resumed);
+        self.world.start_rested(resumed);
+        let observed = self.world.observe();
+        let decided = step(self.world.job(), self.memory.as_ref(), &observed, now);
+        let changed = self.memory.as_ref() != Some(&decided.memory);
+        let resumed = decided.memory.resumed;
+        self.memory = Some(decided.memory);
+        if changed || self.world.board.changed() {
+            self.write(None, Durable::No);
+        }
+        self.world.absorbed();
+        for action in &decided.actions {
+            self.world.act(action, resumed);
+        }
+        for event in &decided.events {
+            if let trainyard_core::Event::Restarting { task: Some(task), .. } = event
+                && self
+                    .world
+                    .board
+                    .get(task)
+                    .is_some_and(|status| status.state == TaskState::Failed)
+            {
+                self.world.board.is(task, TaskState::Restarting);
+            }
+            let told = telling::told(self.world.job(), event, now);
+            told.into_iter().for_each(|what| self.tell(what));
+        }
+        self.pass_on();
+        let acted = changed || !decided.actions.is_empty();
+        (acted, decided.wake.map(|wake| self.clock.instant(wake)))
+    }
+
+    /// Tells what the world has to tell.
+    fn pass_on(&mut self) {
+        for what in self.world.take_told() {
+            self.tell(what);
+        }
+        if self.world.board.take_changed() {
+            self.reporter.tasks(self.world.board.tasks());
+        }
+    }
+
+    /// Waits for news, or until something is due.
+    fn wait(&mut self, wake: Option<Instant>) {
+        let hint = self
+            .hints
+            .due(&self.world, &self.spoken)
+            .map(|at| self.clock.instant(at));
+        let due = [wake, hint, self.world.due()].into_iter().flatten().min();
+        let news = match due {
+            Some(due) => self
+                .news
+                .recv_timeout(due.saturating_duration_since(Instant::now())),
+            None => self.news.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        if let Ok(news) = news {
+            self.take(news);
+        }
+        // What has come meanwhile belongs to the same look.
+        while let Ok(news) = self.news.try_recv() {
+            self.take(news);
+        }
+        let now = self.clock.now();
+        for hint in self.hints.look(&self.world, &self.spoken, now) {
+            self.tell(hint);
+        }
+    }
+
+    fn take(&mut self, news: News) {
+        match news {
+            News::Task(event) => self.world.happened(event),
+            News::Signal(notice) => self.signal(notice),
+            News::Order(order, answer) => {
+                let answered = self.obey(&order);
+                // Whoever asked may have gone.
+                let _ = answer.send(answered);
+            }
+            News::TensorBoard(Ok(url)) => {
+                self.tensorboard_url = Some(url.clone());
+                self.tell(What::TensorBoard { url });
+            }
+            News::TensorBoard(Err(why)) => self.tell(What::Note { text: why }),
+        }
+    }
+
+    fn signal(&mut self, notice: Notice) {
+        let now = match (notice, &self.ending) {
+            (Notice::Child | Notice::Resize, _) => return,
+            (Notice::Quit, _) | (_, Some(_)) => true,
+            (_, None) => false,
+        };
+        self.end(Some(notice.number()), now);
+    }
+
+    /// Ends the run: once asks the tasks to stop, twice kills them.
+    pub(super) fn end(&mut self, signal: Option<i32>, now: bool) {
+        self.ending.get_or_insert(Ending { signal });
+        self.world.stop_all(now);
+        self.pass_on();
+    }
+
+    /// The job is over: whatever still runs is stopped, since nothing outlives a run.
+    fn stop_what_is_left(&mut self) {
+        self.world.stop_all(false);
+        self.pass_on();
+        self.write(None, Durable::No);
+        while !self.world.is_empty() {
+            let Ok(news) = self.news.recv() else { break };
+            match news {
+                News::Order(order, answer) => {
+                    let answered = match order {
+                        Order::Stop { now } => {
+                            self.world.stop_all(now);
+                            Answer::Done
+                        }
+                        _ => Answer::Refused("the run is ending".to_owned()),
+                    };
+                    let _ = answer.send(answered);
+                }
+                News::Signal(Notice::Child | Notice::Resize) => {}
+                News::Signal(_) => self.world.stop_all(true),
+                news => self.take(news),
+            }
+            self.pass_on();
+        }
+    }
+
+    fn stay_for_tensorboard(&mut self) {
+        let Some(board) = self.tensorboard.take() else {
+            return;
+        };
+        if self.ending.is_none() && self.tensorboard_url.is_some() {
+            let keep = self.file.tensorboard.as_ref().and_then(|board| board.keep);
+            let until = keep.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+            if keep != Some(0) {
+                let how_long = keep.map_or("until Ctrl-C".to_owned(), |seconds| format!("for {seconds} s"));
+                let text = format!("the job has ended; TensorBoard stays {how_long}");
+                self.tell(What::Note { text });
+            }
+            self.wait_until(until);
+        }
+        board.stop();
+    }
+
+    /// Waits until then, or until somebody ends the run.
+    fn wait_until(&mut self, until: Option<Instant>) {
+        loop {
+            let left = until.map_or(Duration::from_secs(3600), |until| {
+                until.saturating_duration_since(Instant::now())
+            });
+            if left.is_zero() {
+                return;
+            }
+            match self.news.recv_timeout(left) {
+                Ok(News::Signal(Notice::Child | Notice::Resize)) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(News::Order(Order::Stop { .. }, answer)) => {
+                    let _ = answer.send(Answer::Done);
+                    return;
+                }
+                Ok(News::Order(_, answer)) => {
+                    let _ = answer.send(Answer::Refused("the job has ended".to_owned()));
+                }
+                Ok(News::Task(_) | News::TensorBoard(_)) => {}
+                Ok(News::Signal(_)) | Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    /// Tells everybody who watches, and the file.
+    pub(super) fn tell(&mut self, what: What) {
+        let event = RunEvent {
+            time: Moment::now(),
+            job: self.file.job.clone(),
+            what,
+        };
+        if let Some(file) = &mut self.events {
+            let line = serde_json::to_vec(&event).map(|mut line| {
+                line.push(b'\n');
+                line
+            });
+            let written = line
+                .map_err(std::io::Error::from)
+                .and_then(|line| file.write_all(&line));
+            if written.is_err() {
+                // A full disk must not end a training; the reporter still hears everything.
+                self.events = None;
+            }
+        }
+        self.reporter.event(&event);
+    }
+
+    /// Writes down how the run stands. A disk that is full is told once, and the run goes on: nothing would be decided
+    /// from the file but what `ps` shows.
+    fn write(&mut self, end: Option<&super::event::RunEnd>, durable: Durable) {
+        let status = Status {
+            format: FORMAT,
+            job: self.file.job.clone(),
+            pid: self.pid,
+            started: self.file.started,
+            ended: end.map(|_| Moment::now()),
+            end: end.cloned(),
+            tensorboard: self.tensorboard_url.clone(),
+            tasks: self.world.board.tasks().to_vec(),
+            memory: self.memory.clone(),
+        };
+        let written: Result<(), DirectoryError> = self.directory.write_status(&status, durable);
+        if let Err(error) = written
+            && self.events.is_some()
+        {
+            self.events = None;
+            self.tell(What::Note {
+                text: format!("{error}; the run goes on, and `trainyard ps` shows an older state"),
+            });
+        }
+    }
+}

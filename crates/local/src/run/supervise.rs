@@ -1,0 +1,296 @@
+//! The supervisor's work: from the directories of runs to how each of them ended.
+//!
+//! Every job has a thread of its own for its loop; the calling thread waits for them. What a run was told is read again
+//! here, behind the walls: nothing but paths comes over from the outer process.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs::{self, File};
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+
+use trainyard_core::Job;
+use trainyard_dialect::document::Source;
+use trainyard_dialect::{ReadJob, Reading, read};
+
+use super::addresses::Addresses;
+use super::clock::Clock;
+use super::control;
+use super::directory::{DirectoryError, RunDirectory};
+use super::event::{Reporter, RunEnd, RunEvent};
+use super::file::RunFile;
+use super::hints::{Hints, Spoken};
+use super::runner::{Bell, News, Runner, bell};
+use super::status::TaskStatus;
+use super::tensorboard::Board;
+use super::world::World;
+use crate::environment;
+use crate::inner::Inner;
+use crate::logs::{LogBlock, LogSink, LogSource, LogTrouble};
+use crate::mounts::Tree;
+use crate::namespace::Walls;
+use crate::ports::PortError;
+use crate::process::{MissingMounts, SpawnContext};
+use crate::switch::{Switch, SwitchError};
+use crate::template::{Machine, Network, Objects, Setting};
+
+/// Seconds of a run that pass in one of ours: for tests of what takes hours.
+const SPEED: &str = "TRAINYARD_TEST_SPEED";
+
+/// Why a run did not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum CannotRun {
+    /// Its directory is not as it should be.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
+    /// Its manifest is not what it was.
+    #[error("the run's manifest `{}` does not hold the job `{job}` any more", path.display())]
+    Manifest {
+        /// Which file.
+        path: PathBuf,
+        /// Which job.
+        job: Arc<str>,
+    },
+    /// There are no ports.
+    #[error(transparent)]
+    Ports(#[from] PortError),
+    /// The tasks cannot have a network each.
+    #[error("the tasks cannot have a network each, which this manifest needs: {0}: {source}", source = .0.source)]
+    Switch(#[from] SwitchError),
+    /// Something else was refused.
+    #[error("cannot {what}: {source}")]
+    System {
+        /// What was being done.
+        what: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+fn system(what: &'static str) -> impl FnOnce(io::Error) -> CannotRun {
+    move |source| CannotRun::System { what, source }
+}
+
+/// Runs every job to its end; gives the ends in the same order. `watch` makes a reporter for each.
+pub fn supervise(
+    inner: Inner,
+    pid: u32,
+    directories: Vec<RunDirectory>,
+    watch: &dyn Fn(&RunFile, &Job) -> Arc<dyn Reporter>,
+) -> Result<Vec<RunEnd>, CannotRun> {
+    let (walls, run) = (inner.walls, inner.run.clone());
+    let mut runners = Vec::new();
+    let mut bells = Vec::new();
+    for directory in directories {
+        let (bell, runner) = ready(directory, pid, walls, &run, watch)?;
+        bells.push(bell);
+        runners.push(runner);
+    }
+    inner
+        .listen(move |notice| bells.iter().for_each(|bell| bell.signal(notice)))
+        .map_err(system("listen for signals"))?;
+    let threads: Vec<_> = runners
+        .into_iter()
+        .map(|runner| {
+            thread::Builder::new()
+                .name("run".into())
+                .spawn(move || runner.run())
+        })
+        .collect::<io::Result<_>>()
+        .map_err(system("start a thread"))?;
+    let ends = threads.into_iter().map(|thread| {
+        thread.join().map_err(|_| CannotRun::System {
+            what: "go on, which is a mistake in trainyard: please report it",
+            source: io::Error::other("the run's thread failed"),
+        })
+    });
+    ends.collect()
+}
+
+/// Makes one job ready to run.
+fn ready(
+    directory: RunDirectory,
+    pid: u32,
+    walls: Walls,
+    run: &str,
+    watch: &dyn Fn(&RunFile, &Job) -> Arc<dyn Reporter>,
+) -> Result<(Bell, Runner), CannotRun> {
+    let file = directory.read_run()?;
+    let (job, objects) = job(&directory, &file)?;
+    let reporter = watch(&file, &job);
+    let spoken = Arc::new(Spoken::default());
+    let (bell, news) = bell();
+    let mut addresses = Addresses::choose(&job, &format!("{run}/{}", file.job), file.per_task_network)?;
+    let (network, switch) = network(&job, file.per_task_network)?;
+    let tensorboard = match &file.tensorboard {
+        None => None,
+        Some(told) => {
+            let log = directory.logs().join("tensorboard.log");
+            let board = Board::start(told.clone(), addresses.another()?, &log, bell.0.clone());
+            Some(board.map_err(system("start TensorBoard"))?)
+        }
+    };
+    let listener = Listener {
+        reporter: Arc::clone(&reporter),
+        spoken: Arc::clone(&spoken),
+    };
+    let context = context(&directory, &file, &job, run, walls, switch, listener, &bell)?;
+    let setting = Setting {
+        book: addresses.book(&job),
+        job: Arc::new(job),
+        network,
+        objects,
+        images: file.images.clone(),
+        gpus: file.gpus.clone(),
+        machine: Machine::look(),
+        volumes: file.volumes.clone(),
+        lives: directory.lives(),
+        kept: file.kept.clone(),
+    };
+    let clock = Clock::start(speed());
+    let world = World::new(setting, addresses, Arc::new(context), clock, file.debug.clone());
+    let orders = bell.clone();
+    control::listen(&directory, move |order| orders.order(order)).map_err(system("take orders"))?;
+    let events = File::options().create(true).append(true).open(directory.events());
+    let runner = Runner {
+        events: events.ok(),
+        directory,
+        file,
+        world,
+        clock,
+        news,
+        reporter,
+        spoken,
+        tensorboard,
+        memory: None,
+        hints: Hints::default(),
+        pid,
+        ending: None,
+        tensorboard_url: None,
+    };
+    Ok((bell, runner))
+}
+
+fn speed() -> u32 {
+    let speed = env::var(SPEED).ok().and_then(|speed| speed.parse().ok());
+    speed.unwrap_or(1)
+}
+
+/// The job of a run, and the objects beside it.
+fn job(directory: &RunDirectory, file: &RunFile) -> Result<(Job, Objects), CannotRun> {
+    let path = directory.manifest();
+    let changed = || CannotRun::Manifest {
+        path: path.clone(),
+        job: file.job.clone(),
+    };
+    let bytes = fs::read(&path).map_err(system("read the run's manifest"))?;
+    let source = Source::from_bytes("manifest.yaml", &bytes).map_err(|_| changed())?;
+    let reading = read(&source);
+    let found = |read: &&ReadJob| read.document == file.document && read.job.name == file.job;
+    let read_job = reading.jobs().find(found).ok_or_else(changed)?;
+    let with: Vec<Reading> = file
+        .with
+        .iter()
+        .filter_map(|text| Source::from_bytes("with.yaml", text.as_bytes()).ok())
+        .map(|source| read(&source))
+        .collect();
+    let objects = Objects::beside(read_job, std::iter::once(&reading).chain(&with)).map_err(|_| changed())?;
+    let mut job = read_job.job.clone();
+    job.uid = directory.id().into();
+    Ok((job, objects))
+}
+
+fn network(job: &Job, per_task: bool) -> Result<(Network, Option<Switch>), CannotRun> {
+    if !per_task {
+        return Ok((Network::Shared, None));
+    }
+    let network = Network::per_task(job);
+    let switch = match &network {
+        Network::PerTask(addresses) => Some(Switch::make(addresses)?),
+        Network::Shared => None,
+    };
+    Ok((network, switch))
+}
+
+#[expect(
+    clippy::too_many_arguments,
+    reason = "each is one thing that all tasks share, and this is the one caller"
+)]
+fn context(
+    directory: &RunDirectory,
+    file: &RunFile,
+    job: &Job,
+    run: &str,
+    walls: Walls,
+    switch: Option<Switch>,
+    listener: Listener,
+    bell: &Bell,
+) -> Result<SpawnContext, CannotRun> {
+    let root = directory.path.join("root");
+    fs::create_dir_all(&root).map_err(system("make the run's root directory"))?;
+    let home = env::var_os("HOME").map(PathBuf::from);
+    let own = [
+        Some(file.directory.clone()),
+        home,
+        Some(env::temp_dir()),
+        Some(directory.path.clone()),
+    ];
+    let sender = bell.0.clone();
+    Ok(SpawnContext {
+        run: run.to_owned(),
+        walls,
+        workdir: file.directory.clone(),
+        environment: passed(),
+        logs: directory.logs(),
+        programs: usize::try_from(job.size()).unwrap_or(usize::MAX),
+        missing_mounts: if file.allow_missing_mounts {
+            MissingMounts::GoOn
+        } else {
+            MissingMounts::Refuse
+        },
+        tree: Tree::new(root, own.into_iter().flatten().collect()),
+        switch,
+        sink: Arc::new(listener),
+        // A run that has ended needs no news.
+        tell: Box::new(move |event| drop(sender.send(News::Task(event)))),
+    })
+}
+
+fn passed() -> BTreeMap<std::ffi::OsString, std::ffi::OsString> {
+    environment::passed(env::vars_os())
+}
+
+/// Hands output on to the reporter, and notes that there was some.
+struct Listener {
+    reporter: Arc<dyn Reporter>,
+    spoken: Arc<Spoken>,
+}
+
+impl LogSink for Listener {
+    fn lines(&self, source: &LogSource, block: LogBlock<'_>) {
+        self.spoken.note();
+        self.reporter.lines(source, block);
+    }
+
+    fn trouble(&self, source: &LogSource, trouble: &LogTrouble) {
+        self.reporter.trouble(source, trouble);
+    }
+}
+
+/// A reporter that hears nothing: for runs that nobody watches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwatched;
+
+impl LogSink for Unwatched {
+    fn lines(&self, _: &LogSource, _: LogBlock<'_>) {}
+
+    fn trouble(&self, _: &LogSource, _: &LogTrouble) {}
+}
+
+impl Reporter for Unwatched {
+    fn event(&self, _: &RunEvent) {}
+
+    fn tasks(&self, _: &[TaskStatus]) {}
+}

@@ -1,0 +1,505 @@
+//! The processes of a run as a world: instances in, [`Observed`] out, actions carried out.
+//!
+//! It keeps the worlds' contract (docs/architecture.md, W1 to W7): one instance a task at a time, nothing goes back in
+//! time, and an instance that is gone stays visible until a memory that knows of it was written down. What a cluster
+//! leaves to others is played here: programs are restarted in place, and gangs and addresses are always there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Instant;
+
+use trainyard_core::{
+    Action, Cluster, Ending, Fixture, GangSeen, InPlace, Job, Observed, Order, Ordered, Stamp, Task, TaskId,
+    TaskSeen, Time,
+};
+
+use super::addresses::Addresses;
+use super::board::Board;
+use super::clock::Clock;
+use super::event::{End, Life, What};
+use super::instance::{Instance, Phase};
+use super::moment::Moment;
+use super::status::TaskState;
+use crate::launch::{Ended, TaskChange, TaskEvent};
+use crate::ports::PortError;
+use crate::process::{SpawnContext, spawn};
+use crate::template::{self, Network, Setting};
+
+/// The processes of a run.
+pub(super) struct World {
+    pub setting: Setting,
+    pub addresses: Addresses,
+    pub board: Board,
+    context: Arc<SpawnContext>,
+    cluster: Cluster,
+    clock: Clock,
+    instances: BTreeMap<TaskId, Instance>,
+    gone: Vec<TaskSeen>,
+    fixtures: BTreeSet<Fixture>,
+    /// The task that somebody starts by hand.
+    by_hand: Option<TaskId>,
+    /// The start of the whole job for which ports were last looked at.
+    epoch: u32,
+    /// What happened, until somebody takes it.
+    told: Vec<What>,
+    /// What somebody has ordered and `step` has not answered.
+    orders: Vec<Order>,
+    /// The first task that failed by its own doing, and how.
+    first_failure: Option<(Life, End)>,
+}
+
+impl World {
+    pub fn new(
+        setting: Setting,
+        addresses: Addresses,
+        context: Arc<SpawnContext>,
+        clock: Clock,
+        by_hand: Option<TaskId>,
+    ) -> Self {
+        Self {
+            cluster: Cluster::of(&setting.job, &setting.book),
+            board: Board::new(&setting.job, |task| addresses.port(task)),
+            setting,
+            addresses,
+            context,
+            clock,
+            instances: BTreeMap::new(),
+            gone: Vec::new(),
+            fixtures: BTreeSet::new(),
+            by_hand,
+            epoch: 0,
+            told: Vec::new(),
+            orders: Vec::new(),
+            first_failure: None,
+        }
+    }
+
+    /// The job as it is now: suspending and scaling change it.
+    pub fn job(&self) -> &Job {
+        &self.setting.job
+    }
+
+    /// Changes the job as an edited manifest would.
+    pub fn edit(&mut self, change: impl FnOnce(&mut Job)) -> Result<(), PortError> {
+        change(Arc::make_mut(&mut self.setting.job));
+        self.addresses.extend(&self.setting.job)?;
+        self.readdress();
+        Ok(())
+    }
+
+    fn readdress(&mut self) {
+        self.setting.book = self.addresses.book(&self.setting.job);
+        self.cluster = Cluster::of(&self.setting.job, &self.setting.book);
+        let addresses = &self.addresses;
+        self.board.extend(&self.setting.job, |task| addresses.port(task));
+    }
+
+    /// Everything there is to see.
+    pub fn observe(&self) -> Observed {
+        let here = self.instances.values().map(Instance::seen);
+        Observed {
+            tasks: here.chain(self.gone.iter().cloned()).collect(),
+            gang: match &self.setting.job.gang {
+                None => GangSeen::NotNeeded,
+                Some(_) => GangSeen::Open,
+            },
+            orders: self.orders.clone(),
+            ready: self.fixtures.iter().copied().collect(),
+            deleting: false,
+        }
+    }
+
+    /// The memory that knows of everything observed was written down.
+    pub fn absorbed(&mut self) {
+        self.gone.clear();
+    }
+
+    /// Gives `step` an order.
+    pub fn order(&mut self, what: Ordered) {
+        let id = format!("order-{}", Moment::now().0).into();
+        self.orders.push(Order { id, what });
+    }
+
+    /// The first task that failed by its own doing, and how.
+    pub fn first_failure(&self) -> Option<&(Life, End)> {
+        self.first_failure.as_ref()
+    }
+
+    /// What happened since this was last asked.
+    pub fn take_told(&mut self) -> Vec<What> {
+        std::mem::take(&mut self.told)
+    }
+
+    /// Carries out one action. `resumed` is whether the job has been paused after it had started.
+    pub fn act(&mut self, action: &Action, resumed: bool) {
+        match action {
+            Action::Ensure(fixture) => drop(self.fixtures.insert(*fixture)),
+            Action::Remove(fixture) => drop(self.fixtures.remove(fixture)),
+            Action::Create { task, stamp } => self.create(task, *stamp, resumed),
+            Action::Stop {
+                task,
+                instance,
+                force,
+            } => {
+                let named = self
+                    .instances
+                    .get(task)
+                    .is_some_and(|held| held.name == *instance);
+                if named {
+                    self.stop(task, *force);
+                }
+            }
+            Action::Answered(id) => self.orders.retain(|order| order.id != *id),
+            // A job ends with its run.
+            Action::DeleteJob => {}
+        }
+    }
+
+    fn create(&mut self, task: &TaskId, stamp: Stamp, resumed: bool) {
+        if self.instances.contains_key(task) {
+            return;
+        }
+        if stamp.epoch != self.epoch && self.instances.is_empty() {
+            self.refresh_ports();
+        }
+        self.epoch = stamp.epoch;
+        let instance = Instance::new(task, stamp, self.clock.now());
+        self.instances.insert(task.clone(), instance);
+        self.start(task, resumed);
+    }
+
+    /// Before the whole job starts anew: somebody else may listen on a port of ours by now.
+    fn refresh_ports(&mut self) {
+        match self.addresses.refresh() {
+            Ok(moved) if moved.is_empty() => {}
+            Ok(moved) => {
+                for moved in moved {
+                    let text = format!(
+                        "another program listens on port {}: {} is given port {}",
+                        moved.from, moved.task, moved.to
+                    );
+                    self.told.push(What::Note { text });
+                }
+                self.readdress();
+            }
+            Err(error) => self.told.push(What::Note {
+                text: format!("ports that are taken cannot be changed: {error}"),
+            }),
+        }
+    }
+
+    /// Starts the programs of an instance, the first time or again in place.
+    fn start(&mut self, id: &TaskId, resumed: bool) {
+        let Some(instance) = self.instances.get_mut(id) else {
+            return;
+        };
+        let (stamp, in_place) = (instance.stamp, instance.in_place);
+        instance.phase = Phase::Starting;
+        let life = Life::new(id, stamp, in_place);
+        self.board.begins(&life, &self.context.logs);
+        if self.by_hand.as_ref() == Some(id) {
+            instance.phase = Phase::Running {
+                since: self.clock.now(),
+            };
+            self.board.is(id, TaskState::Running);
+            return;
+        }
+        let started = match Task::of(&self.setting.job, &self.cluster, id, stamp, resumed) {
+            Some(task) => launch(&self.setting, &task, in_place, &self.context),
+            None => Err("the job has no such task any more".to_owned()),
+        };
+        match started {
+            Ok(running) => instance.running = Some(running),
+            Err(why) => self.ended(id, &Ended::NotStarted(why), None, false),
+        }
+    }
+
+    /// What must be done to start a task by hand; none if it cannot be prepared.
+    pub fn by_hand(&self) -> Option<template::Prepared> {
+        let id = self.by_hand.as_ref()?;
+        let task = Task::of(&self.setting.job, &self.cluster, id, Stamp::default(), false)?;
+        template::prepare(&self.setting, &task, 0).ok()
+    }
+
+    /// Asks an instance to stop; what has ended is taken away.
+    pub fn stop(&mut self, task: &TaskId, force: bool) {
+        let now = self.clock.now();
+        let Some(instance) = self.instances.get_mut(task) else {
+            return;
+        };
+        instance.stopping.get_or_insert(now);
+        match &instance.running {
+            Some(running) => {
+                if force {
+                    running.kill();
+                } else {
+                    running.terminate_within(self.clock.shortened(running.grace()));
+                }
+                if !matches!(instance.phase, Phase::Ended { .. }) {
+                    self.board.is(task, TaskState::Stopping);
+                }
+            }
+            None => {
+                if !matches!(instance.phase, Phase::Ended { .. }) {
+                    self.board.is(task, TaskState::Stopped);
+                }
+                self.remove(task);
+            }
+        }
+    }
+
+    /// Asks everything to stop, or kills it.
+    pub fn stop_all(&mut self, force: bool) {
+        let tasks: Vec<TaskId> = self.instances.keys().cloned().collect();
+        for task in tasks {
+            self.stop(&task, force);
+        }
+    }
+
+    /// Kills a task's processes as a crash would; false if it has none.
+    pub fn crash(&mut self, task: &TaskId) -> bool {
+        let running = self
+            .instances
+            .get(task)
+            .and_then(|instance| instance.running.as_ref());
+        running.inspect(|running| running.kill()).is_some()
+    }
+
+    /// Takes a task away as a drained node would; false if there is nothing to take away.
+    pub fn drain(&mut self, task: &TaskId) -> bool {
+        let alive = self
+            .instances
+            .get(task)
+            .is_some_and(|instance| !matches!(instance.phase, Phase::Ended { .. }));
+        if alive {
+            self.stop(task, false);
+        }
+        alive
+    }
+
+    fn remove(&mut self, task: &TaskId) {
+        if let Some(instance) = self.instances.remove(task) {
+            let _ = template::forget(&self.setting.life(task, instance.stamp));
+            self.gone.push(instance.gone());
+        }
+    }
+
+    /// Takes note of what happened to a task.
+    pub fn happened(&mut self, event: TaskEvent) {
+        let Some(instance) = self.instances.get_mut(&event.task) else {
+            return;
+        };
+        if instance.stamp != event.stamp || instance.in_place < event.in_place {
+            return;
+        }
+        let life = Life::new(&event.task, event.stamp, event.in_place);
+        match event.change {
+            TaskChange::MountMissing {
+                container,
+                mount,
+                why,
+            } => self.told.push(What::Note {
+                text: format!(
+                    "{}: container `{container}` runs without `{}`: {why}",
+                    event.task,
+                    mount.target.display()
+                ),
+            }),
+            TaskChange::Initialising { container, pid } => self.told.push(What::TaskStarted {
+                life,
+                init: Some(container),
+                pid,
+                port: None,
+            }),
+            TaskChange::Started { pid } => {
+                instance.phase = Phase::Running {
+                    since: self.clock.now(),
+                };
+                let port = self.addresses.port(&event.task);
+                self.board.is(&event.task, TaskState::Running);
+                if instance.stopping.is_some() {
+                    self.board.is(&event.task, TaskState::Stopping);
+                }
+                self.told.push(What::TaskStarted {
+                    life,
+                    init: None,
+                    pid,
+                    port,
+                });
+            }
+            TaskChange::BesideEnded { container, ended } => self.told.push(What::Note {
+                text: format!("{}: container `{container}` has ended: {ended}", event.task),
+            }),
+            TaskChange::Ended {
+                container,
+                ended,
+                lingers,
+            } => {
+                self.ended(&event.task, &ended, Some(container), lingers);
+            }
+            TaskChange::Gone => self.left(&event.task),
+        }
+    }
+
+    /// The task's main program, or an init program, has ended.
+    fn ended(&mut self, task: &TaskId, ended: &Ended, container: Option<Arc<str>>, lingers: bool) {
+        let now = self.clock.now();
+        let policy = self.setting.job.role(&task.role);
+        let policy = policy.map_or(InPlace::Never, |(_, role)| role.in_place);
+        let Some(instance) = self.instances.get_mut(task) else {
+            return;
+        };
+        let exit = instance.exit(ended, now);
+        let life = Life::new(task, instance.stamp, instance.in_place);
+        let main = matches!(instance.phase, Phase::Running { .. }) || container.is_none();
+        let end = End {
+            container: container.filter(|_| !main),
+            ..End::from(ended)
+        };
+        if Ending::of(Some(&exit)).is_failure() && self.first_failure.is_none() {
+            self.first_failure = Some((life.clone(), end.clone()));
+        }
+        self.told.push(What::TaskEnded {
+            life: life.clone(),
+            end: end.clone(),
+            stopped: Ending::of(Some(&exit)) == Ending::Disrupted,
+        });
+        self.board.ended(task, &exit, end);
+        if let Some(seconds) = instance.comes_back(policy, &exit) {
+            instance.phase = Phase::Resting {
+                until: self.clock.after(seconds),
+            };
+            self.board.is(task, TaskState::Restarting);
+            let in_place = instance.in_place;
+            self.told.push(What::RestartsInPlace {
+                life: Life { in_place, ..life },
+                seconds,
+            });
+        } else {
+            instance.phase = Phase::Ended { exit, lingers };
+        }
+    }
+
+    /// Nothing of the task's programs is left.
+    fn left(&mut self, task: &TaskId) {
+        let Some(instance) = self.instances.get_mut(task) else {
+            return;
+        };
+        if let Some(running) = instance.running.take() {
+            running.wait();
+        }
+        if let Phase::Ended { lingers, .. } = &mut instance.phase {
+            *lingers = false;
+        }
+        if instance.stopping.is_some() {
+            self.remove(task);
+        }
+    }
+
+    /// When something is to be done here by itself.
+    pub fn due(&self) -> Option<Instant> {
+        let resting = self
+            .instances
+            .values()
+            .filter_map(|instance| match instance.phase {
+                Phase::Resting { until } if instance.running.is_none() => Some(until),
+                _ => None,
+            });
+        resting.min()
+    }
+
+    /// Starts what has rested long enough.
+    pub fn start_rested(&mut self, resumed: bool) {
+        let now = Instant::now();
+        let rested = self.instances.values().filter(|instance| {
+            let over = matches!(instance.phase, Phase::Resting { until } if until <= now);
+            over && instance.running.is_none() && instance.stopping.is_none()
+        });
+        let rested: Vec<TaskId> = rested.map(|instance| instance.task.clone()).collect();
+        for task in rested {
+            self.start(&task, resumed);
+        }
+    }
+
+    /// Tasks of which something runs, or may start to.
+    pub fn alive(&self) -> Vec<TaskId> {
+        let alive = self.instances.values().filter(|instance| instance.seen().alive());
+        alive.map(|instance| instance.task.clone()).collect()
+    }
+
+    /// Whether something that was told to stop has not yet.
+    pub fn is_stopping(&self) -> bool {
+        self.instances
+            .values()
+            .any(|instance| instance.stopping.is_some())
+    }
+
+    /// Whether any process is left.
+    pub fn is_empty(&self) -> bool {
+        self.instances.values().all(|instance| instance.running.is_none())
+    }
+
+    /// Removes what the tasks found at their mounts. To be called when nothing runs any more.
+    pub fn clean_up(&mut self) {
+        let tasks: Vec<TaskId> = self.instances.keys().cloned().collect();
+        for task in tasks {
+            self.remove(&task);
+        }
+        self.context.tree.remove_mount_points();
+        // What is left of these is empty, or not ours to remove.
+        let _ = std::fs::remove_dir(&self.setting.lives);
+    }
+
+    /// Tasks whose main programs have run since, with the port each should listen on.
+    pub fn running(&self) -> impl Iterator<Item = (&TaskId, Stamp, Time, Option<u16>)> {
+        self.instances
+            .values()
+            .filter_map(|instance| match instance.phase {
+                Phase::Running { since } => Some((
+                    &instance.task,
+                    instance.stamp,
+                    since,
+                    self.addresses.port(&instance.task),
+                )),
+                _ => None,
+            })
+    }
+
+    /// Whether all tasks share this machine's network.
+    pub fn shares_network(&self) -> bool {
+        self.setting.network == Network::Shared
+    }
+}
+
+fn launch(
+    setting: &Setting,
+    task: &Task,
+    in_place: u32,
+    context: &Arc<SpawnContext>,
+) -> Result<crate::process::Running, String> {
+    let refused = |refusals: Vec<template::Refusal>| {
+        let lines: Vec<String> = refusals
+            .into_iter()
+            .map(|refusal| format!("{}: {}", refusal.path, refusal.message))
+            .collect();
+        lines.join("; ")
+    };
+    let prepared = template::prepare(setting, task, in_place).map_err(refused)?;
+    template::make(&prepared.make).map_err(|error| chain(&error))?;
+    spawn(prepared.launch, context)
+        .map_err(|error| format!("there is no thread left for it ({error}): raise `ulimit -u`"))
+}
+
+/// An error with everything that led to it.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.ends_with(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}
