@@ -3,13 +3,15 @@
 /// Units that stay on the line of their number.
 const UNITS: [&str; 4] = ["s", "min", "h", "d"];
 
-/// The words of a text in lines of at most `width` characters; a longer word has a line of its own.
+/// The words of a text in lines of at most `width` characters, styles not counted; a longer word has a line of its own.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     let mut length = 0;
     for word in words(text) {
-        let size = word.chars().count();
+        let size = anstream::adapter::strip_str(&word)
+            .map(|piece| piece.chars().count())
+            .sum::<usize>();
         if length > 0 && length + 1 + size > width {
             lines.push(std::mem::take(&mut line));
             length = 0;
@@ -55,5 +57,6 @@ mod tests {
         assert_eq!(wrap("– … ×", 5), ["– … ×"], "characters are counted, not bytes");
         assert_eq!(wrap("after 10 s, then", 8), ["after", "10 s,", "then"]);
         assert!(wrap("  ", 5).is_empty());
+        assert_eq!(wrap("\x1b[1mone\x1b[0m two", 7), ["\x1b[1mone\x1b[0m two"]);
     }
 }

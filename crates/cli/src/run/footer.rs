@@ -1,0 +1,248 @@
+//! The footer of a run on a terminal: every task's state, as far as there is room; else how many of a role are how.
+
+use anstyle::Style;
+use trainyard_core::TaskId;
+use trainyard_local::run::moment::Moment;
+use trainyard_local::run::status::{TaskState, TaskStatus};
+
+use crate::printer::{BAD, CAREFUL, GOOD, QUIET, STRONG};
+use crate::report::count;
+use crate::simulate::text;
+
+/// Between two tasks in one row.
+const GAP: usize = 3;
+
+/// However high the terminal is, so many rows are enough.
+const MOST_ROWS: usize = 16;
+
+/// A job as the footer shows it.
+#[derive(Clone, Debug)]
+pub struct JobRows {
+    name: String,
+    /// When its run began.
+    pub began: Option<Moment>,
+    /// Its tasks.
+    pub rows: Vec<Row>,
+    /// It has ended and is not shown any more.
+    pub ended: bool,
+}
+
+impl JobRows {
+    /// A job of which nothing is known yet.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            began: None,
+            rows: Vec::new(),
+            ended: false,
+        }
+    }
+}
+
+/// A task as the footer shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    task: TaskId,
+    state: TaskState,
+    since: Moment,
+    restarts: u32,
+    port: Option<u16>,
+}
+
+impl From<&TaskStatus> for Row {
+    fn from(status: &TaskStatus) -> Self {
+        Self {
+            task: status.task.clone(),
+            state: status.state,
+            since: status.since,
+            restarts: status.restarts,
+            port: status.port,
+        }
+    }
+}
+
+/// A line of the footer: text and how it is stressed.
+#[derive(Clone, Debug, Default)]
+pub struct Line(Vec<(String, Style)>);
+
+impl Line {
+    fn push(&mut self, text: impl Into<String>, style: Style) {
+        self.0.push((text.into(), style));
+    }
+
+    /// Fills up with spaces.
+    fn pad(&mut self, width: usize) {
+        let missing = width.saturating_sub(self.width());
+        self.push(" ".repeat(missing), Style::new());
+    }
+
+    /// How many columns it takes. What we write is one column a character.
+    pub fn width(&self) -> usize {
+        self.0.iter().map(|(text, _)| text.chars().count()).sum()
+    }
+
+    /// Cuts what has no room.
+    fn cut(mut self, width: usize) -> Self {
+        let mut room = width;
+        for (text, _) in &mut self.0 {
+            *text = text.chars().take(room).collect();
+            room -= text.chars().count();
+        }
+        self
+    }
+
+    /// With its styles.
+    pub fn styled(&self) -> String {
+        let piece = |(text, style): &(String, Style)| format!("{style}{text}{style:#}");
+        self.0.iter().map(piece).collect()
+    }
+}
+
+/// How much is told of a job.
+type Form = fn(&JobRows, Moment, usize) -> Vec<Line>;
+
+/// The footer for a terminal of this size; nothing if there is nothing to show.
+pub fn lines(jobs: &[JobRows], now: Moment, columns: usize, rows: usize) -> Vec<Line> {
+    let shown: Vec<&JobRows> = jobs
+        .iter()
+        .filter(|job| !job.ended && !job.rows.is_empty())
+        .collect();
+    // The last column stays free: some terminals break a line that reaches it.
+    let width = columns.saturating_sub(1);
+    let most = (rows / 3).clamp(1, MOST_ROWS);
+    let forms: [Form; 3] = [each_task, each_role, only_head];
+    let mut page = Vec::new();
+    for form in forms {
+        page = shown.iter().flat_map(|job| form(job, now, width)).collect();
+        if page.len() <= most {
+            break;
+        }
+    }
+    page.truncate(most);
+    page.into_iter().map(|line: Line| line.cut(width)).collect()
+}
+
+fn head(job: &JobRows, now: Moment, width: usize) -> Line {
+    let mut line = Line::default();
+    line.push("── ", QUIET);
+    line.push(job.name.clone(), STRONG);
+    let mut facts = vec![count(job.rows.len(), "task")];
+    if let Some(began) = job.began {
+        facts.push(age(began, now));
+    }
+    line.push(format!("  {} ", facts.join(", ")), QUIET);
+    let rest = width.saturating_sub(line.width());
+    line.push("─".repeat(rest), QUIET);
+    line
+}
+
+/// A cell for each task, as many in a row as there is room for.
+fn each_task(job: &JobRows, now: Moment, width: usize) -> Vec<Line> {
+    let longest = |text: fn(&Row) -> String| job.rows.iter().map(|row| text(row).len()).max();
+    let name = longest(|row| row.task.to_string()).unwrap_or(0);
+    let state = longest(|row| row.state.word().into()).unwrap_or(0);
+    let port = longest(port).unwrap_or(0);
+    let cells: Vec<Line> = job
+        .rows
+        .iter()
+        .map(|row| {
+            let mut cell = Line::default();
+            cell.push(format!("{:<name$}", row.task.to_string()), STRONG);
+            cell.push(format!("  {:<state$}", row.state.word()), state_style(row.state));
+            cell.push(format!("  {:>6}", age(row.since, now)), QUIET);
+            if port > 0 {
+                cell.push(format!("  {:<port$}", self::port(row)), QUIET);
+            }
+            if row.restarts > 0 {
+                cell.push(format!("  attempt {}", row.restarts + 1), CAREFUL);
+            }
+            cell
+        })
+        .collect();
+    let widest = cells.iter().map(Line::width).max().unwrap_or(0);
+    let in_row = ((width + GAP) / (widest + GAP)).max(1);
+    // As many rows as that takes, and no row much longer than the others.
+    let in_row = cells.len().div_ceil(cells.len().div_ceil(in_row));
+    let mut lines = vec![head(job, now, width)];
+    for chunk in cells.chunks(in_row) {
+        let mut line = Line::default();
+        for (position, cell) in chunk.iter().enumerate() {
+            line.pad(position * (widest + GAP));
+            line.0.extend(cell.0.iter().cloned());
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+/// `worker  61 running, 3 waiting`.
+fn each_role(job: &JobRows, now: Moment, width: usize) -> Vec<Line> {
+    let mut roles: Vec<&str> = job.rows.iter().map(|row| row.task.role.as_str()).collect();
+    roles.dedup();
+    let name = roles.iter().map(|role| role.len()).max().unwrap_or(0);
+    let mut lines = vec![head(job, now, width)];
+    for role in roles {
+        let of_role: Vec<&Row> = job
+            .rows
+            .iter()
+            .filter(|row| row.task.role.as_str() == role)
+            .collect();
+        let mut line = Line::default();
+        line.push(format!("{role:<name$}  "), STRONG);
+        tell_counts(&mut line, &of_role);
+        lines.push(line);
+    }
+    lines
+}
+
+/// The head alone, with what there is of the whole job.
+fn only_head(job: &JobRows, _: Moment, _: usize) -> Vec<Line> {
+    let mut line = Line::default();
+    line.push(format!("{}  ", job.name), STRONG);
+    tell_counts(&mut line, &job.rows.iter().collect::<Vec<_>>());
+    vec![line]
+}
+
+fn tell_counts(line: &mut Line, rows: &[&Row]) {
+    let mut states: Vec<TaskState> = rows.iter().map(|row| row.state).collect();
+    states.sort_unstable_by_key(|state| (*state != TaskState::Running, *state));
+    states.dedup();
+    for (position, state) in states.iter().enumerate() {
+        if position > 0 {
+            line.push(", ", QUIET);
+        }
+        let number = rows.iter().filter(|row| row.state == *state).count();
+        line.push(format!("{number} {}", state.word()), state_style(*state));
+    }
+    let restarts: u32 = rows.iter().map(|row| row.restarts).sum();
+    if restarts > 0 {
+        let restarts = count(usize::try_from(restarts).unwrap_or(usize::MAX), "restart");
+        line.push(format!(", {restarts}"), CAREFUL);
+    }
+}
+
+fn port(row: &Row) -> String {
+    row.port.map_or_else(String::new, |port| format!(":{port}"))
+}
+
+/// `12s`, `1m05s`, `2h10m`: seconds are left out where they say little.
+fn age(since: Moment, now: Moment) -> String {
+    let seconds = now.since(since).as_secs();
+    let told = if seconds >= 3600 {
+        seconds - seconds % 60
+    } else {
+        seconds
+    };
+    text::seconds(told)
+}
+
+/// How a state is stressed.
+pub fn state_style(state: TaskState) -> Style {
+    match state {
+        TaskState::Running => Style::new(),
+        TaskState::Waiting | TaskState::Starting | TaskState::Stopping | TaskState::Stopped => QUIET,
+        TaskState::Restarting => CAREFUL,
+        TaskState::Succeeded => GOOD,
+        TaskState::Failed => BAD,
+    }
+}

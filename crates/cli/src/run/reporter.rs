@@ -1,0 +1,190 @@
+//! Who watches one job: its output and its events, made into what the view asks for.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use trainyard_core::TaskId;
+use trainyard_local::logs::{LogBlock, LogSink, LogSource, LogTrouble};
+use trainyard_local::run::event::{Reporter, RunEvent, What};
+use trainyard_local::run::moment::Moment;
+use trainyard_local::run::status::TaskStatus;
+
+use super::footer::Row;
+use super::json;
+use super::screen::{Message, Shared};
+use super::summary;
+use super::talk::{self, Story};
+use super::terminal::{self, Care};
+use super::view::{Lines, Output, View};
+use super::voice::{self, Voice};
+use crate::locale;
+
+/// The reporter of one job.
+pub struct JobReporter {
+    shared: Arc<Shared>,
+    number: usize,
+    job: Arc<str>,
+    several: bool,
+    tasks: Vec<TaskId>,
+    care: Care,
+    voices: RwLock<Voices>,
+    story: Mutex<Story>,
+}
+
+/// By task and container.
+type Voices = BTreeMap<(TaskId, Option<Arc<str>>), Arc<Voice>>;
+
+impl JobReporter {
+    pub fn new(shared: Arc<Shared>, number: usize, job: &str, several: bool, tasks: &[TaskId]) -> Self {
+        let before = several.then_some(job);
+        for task in tasks {
+            if shared.view.shows(job, task) {
+                shared.column.admit(&voice::label(before, task, None));
+            }
+        }
+        Self {
+            care: care(&shared.view),
+            number,
+            job: job.into(),
+            several,
+            tasks: tasks.to_vec(),
+            voices: RwLock::default(),
+            story: Mutex::new(Story::new(job, several, tasks.len())),
+            shared,
+        }
+    }
+
+    /// The voice of a program, made when it first speaks and again when the column has become wider.
+    fn voice(&self, source: &LogSource) -> Arc<Voice> {
+        let key = (source.task.clone(), source.container.clone());
+        let known = self.voices.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(voice) = known.get(&key)
+            && voice.width == self.shared.column.width()
+        {
+            return Arc::clone(voice);
+        }
+        drop(known);
+        let voice = Arc::new(self.new_voice(source));
+        let mut known = self.voices.write().unwrap_or_else(PoisonError::into_inner);
+        known.insert(key, Arc::clone(&voice));
+        voice
+    }
+
+    fn new_voice(&self, source: &LogSource) -> Voice {
+        let view = &self.shared.view;
+        let shown = view.shows(&self.job, &source.task);
+        let job = self.several.then_some(&*self.job);
+        let label = voice::label(job, &source.task, source.container.as_ref());
+        if shown {
+            self.shared.column.admit(&label);
+        }
+        let style = voice::style(&self.tasks, self.number, &source.task);
+        Voice::new(view, shown, &label, style, self.shared.column.width())
+    }
+
+    fn write(&self, out: &mut Vec<u8>, voice: &Voice, block: LogBlock<'_>) {
+        let view = &self.shared.view;
+        let (prefix, continuation): (&[u8], &[u8]) = match view.lines {
+            Lines::Prefixed => (&voice.prefix, &voice.continuation),
+            Lines::Plain | Lines::Raw => (b"", b""),
+        };
+        if view.timestamps {
+            let time = talk::stamp(view, Moment::now());
+            let before = |rest: &[u8]| [time.as_bytes(), rest].concat();
+            terminal::write(out, block, &before(prefix), &before(continuation), self.care);
+        } else {
+            terminal::write(out, block, prefix, continuation, self.care);
+        }
+    }
+
+    fn say(&self, text: &str) {
+        self.shared.say(text);
+    }
+}
+
+/// Bytes for a file are not touched; a terminal must not be wrecked.
+fn care(view: &View) -> Care {
+    if view.out.terminal {
+        Care::Terminal
+    } else if view.out.color && view.lines == Lines::Prefixed {
+        Care::EndColors
+    } else {
+        Care::None
+    }
+}
+
+impl LogSink for JobReporter {
+    fn lines(&self, source: &LogSource, block: LogBlock<'_>) {
+        let view = &self.shared.view;
+        if view.quiet || block.bytes.is_empty() {
+            return;
+        }
+        let voice = self.voice(source);
+        if !voice.shown {
+            return;
+        }
+        match (view.output, view.lines) {
+            (Output::Json, _) => self.shared.print_built(|out| {
+                json::lines(out, Moment::now(), &self.job, source, block);
+            }),
+            (Output::Text, Lines::Raw) => self.shared.print(block.bytes),
+            (Output::Text, _) => self.shared.print_built(|out| self.write(out, &voice, block)),
+        }
+    }
+
+    fn trouble(&self, source: &LogSource, trouble: &LogTrouble) {
+        let note = What::Note {
+            text: format!("{}: {trouble}: {}", source.task, trouble.source),
+        };
+        self.event(&RunEvent {
+            time: Moment::now(),
+            job: Arc::clone(&self.job),
+            what: note,
+        });
+    }
+}
+
+impl Reporter for JobReporter {
+    fn event(&self, event: &RunEvent) {
+        let view = &self.shared.view;
+        if let What::RunStarted { .. } = event.what {
+            self.shared.tell(Message::Began {
+                job: self.number,
+                at: event.time,
+            });
+        }
+        if let What::RunEnded(_) = event.what {
+            self.shared.tell(Message::Ended { job: self.number });
+        }
+        if view.output == Output::Json {
+            return self.shared.tell(Message::Out(json::event(event)));
+        }
+        let mut story = self.story.lock().unwrap_or_else(PoisonError::into_inner);
+        if let What::RunEnded(end) = &event.what {
+            let page = summary::page(&self.job, end, story.directory(), locale::columns());
+            return self
+                .shared
+                .tell(Message::Err(view.dress(&page, view.err).into_bytes()));
+        }
+        let said = story.tell(event);
+        if let Some(said) = said.filter(|said| said.matters || !view.quiet) {
+            self.say(&said.text);
+        }
+    }
+
+    fn tasks(&self, tasks: &[TaskStatus]) {
+        let view = &self.shared.view;
+        if view.has_footer() {
+            self.shared.tell(Message::Tasks {
+                job: self.number,
+                rows: tasks.iter().map(Row::from).collect(),
+            });
+        }
+        if view.output == Output::Text && !view.quiet {
+            let mut story = self.story.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(said) = story.stand(tasks) {
+                self.say(&said.text);
+            }
+        }
+    }
+}

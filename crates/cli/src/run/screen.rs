@@ -1,0 +1,252 @@
+//! The one place through which a run reaches the terminal: whole lines, one write at a time, a footer below them.
+//!
+//! Output of tasks is written by the thread that read it, so a reader that is slow slows the tasks down and nothing
+//! piles up. Talk is only queued: the run must go on deciding while nobody reads, for instance behind a pager. Whoever
+//! has the screen next writes what is queued first, so that talk stays before the lines it came before.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use trainyard_core::TaskId;
+use trainyard_local::run::event::Reporter;
+use trainyard_local::run::moment::Moment;
+
+use super::footer::Row;
+use super::reporter::JobReporter;
+use super::stage::{FRAME, Sink, Size, Stage};
+use super::talk;
+use super::view::View;
+use super::voice::Column;
+
+/// How often a footer is drawn when nothing changes but the time.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Buffers that are kept for the next block, and how large each may be.
+const BUFFERS: usize = 4;
+const LARGEST_BUFFER: usize = 2 * 1024 * 1024;
+
+/// What is waiting to be shown.
+pub enum Message {
+    /// Data.
+    Out(Vec<u8>),
+    /// Talk.
+    Err(Vec<u8>),
+    /// A job has begun.
+    Began {
+        /// Which, by the order of [`Screen::reporter`].
+        job: usize,
+        /// When.
+        at: Moment,
+    },
+    /// This is how a job's tasks stand.
+    Tasks {
+        /// Which, by the order of [`Screen::reporter`].
+        job: usize,
+        /// All of them.
+        rows: Vec<Row>,
+    },
+    /// A job has ended and leaves the footer.
+    Ended {
+        /// Which, by the order of [`Screen::reporter`].
+        job: usize,
+    },
+}
+
+#[derive(Default)]
+struct Queue {
+    messages: Vec<Message>,
+    /// Something changed that the footer shows, or lines wait for the next frame.
+    draw: bool,
+    over: bool,
+}
+
+/// What the reporters of all jobs share.
+pub struct Shared {
+    pub view: View,
+    /// The column of names.
+    pub column: Column,
+    stage: Mutex<Stage>,
+    queue: Mutex<Queue>,
+    wake: Condvar,
+    buffers: Mutex<Vec<Vec<u8>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Whoever panicked while writing has lost a line; that is no reason to lose all others.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// Queues something to be shown; never waits for whoever reads.
+    pub fn tell(&self, message: Message) {
+        lock(&self.queue).messages.push(message);
+        self.wake.notify_one();
+    }
+
+    /// Writes data now, after what is queued.
+    pub fn print(&self, bytes: &[u8]) {
+        let mut stage = lock(&self.stage);
+        self.show_queued(&mut stage);
+        stage.out(bytes);
+        let waits = stage.waits();
+        drop(stage);
+        if waits {
+            lock(&self.queue).draw = true;
+            self.wake.notify_one();
+        }
+    }
+
+    /// Builds a block in a buffer that is used again, and writes it.
+    pub fn print_built(&self, build: impl FnOnce(&mut Vec<u8>)) {
+        let mut buffer = lock(&self.buffers).pop().unwrap_or_default();
+        build(&mut buffer);
+        self.print(&buffer);
+        buffer.clear();
+        if buffer.capacity() <= LARGEST_BUFFER {
+            let mut kept = lock(&self.buffers);
+            if kept.len() < BUFFERS {
+                kept.push(buffer);
+            }
+        }
+    }
+
+    /// Says a line of talk.
+    pub fn say(&self, text: &str) {
+        let block = talk::block(&self.view, self.column.width(), text);
+        self.tell(Message::Err(block.into_bytes()));
+    }
+
+    /// Shows everything queued. Taken from the queue only while the stage is held, so the order is kept.
+    fn show_queued(&self, stage: &mut Stage) {
+        let messages = std::mem::take(&mut lock(&self.queue).messages);
+        for message in messages {
+            stage.show(message);
+        }
+    }
+
+    /// Shows what is queued, as it comes, until it is over.
+    fn serve(&self) {
+        let footer = self.view.has_footer();
+        loop {
+            let over = self.await_work(footer);
+            let mut stage = lock(&self.stage);
+            self.show_queued(&mut stage);
+            if over {
+                stage.close();
+                return;
+            }
+            stage.refresh();
+            drop(stage);
+            if footer {
+                // No more than one frame at a time.
+                let queue = lock(&self.queue);
+                drop(self.wake.wait_timeout_while(queue, FRAME, |queue| !queue.over));
+            }
+        }
+    }
+
+    /// Waits until there is something to show, or it is time for the footer; says whether it is over.
+    fn await_work(&self, footer: bool) -> bool {
+        let idle = |queue: &mut Queue| queue.messages.is_empty() && !queue.draw && !queue.over;
+        let queue = lock(&self.queue);
+        let mut queue = if footer {
+            let waited = self.wake.wait_timeout_while(queue, TICK, idle);
+            waited.unwrap_or_else(PoisonError::into_inner).0
+        } else {
+            let waited = self.wake.wait_while(queue, idle);
+            waited.unwrap_or_else(PoisonError::into_inner)
+        };
+        queue.draw = false;
+        queue.over
+    }
+}
+
+/// The terminal, or whatever standard output and standard error are, for all jobs of a run.
+///
+/// [`Screen::finish`] must be called before the process ends: talk is queued.
+pub struct Screen {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Screen {
+    /// This process's standard output and standard error.
+    pub fn new(view: View) -> Self {
+        let size = || {
+            let (width, height) = terminal_size::terminal_size_of(io::stderr())?;
+            Some((usize::from(width.0), usize::from(height.0)))
+        };
+        Self::with(view, sink(io::stdout()), sink(io::stderr()), Box::new(size))
+    }
+
+    pub(super) fn with(view: View, out: Sink, err: Sink, size: Size) -> Self {
+        let column = Column::default();
+        column.admit(talk::NAME);
+        let shared = Arc::new(Shared {
+            stage: Mutex::new(Stage::new(view.clone(), out, err, size)),
+            view,
+            column,
+            queue: Mutex::default(),
+            wake: Condvar::new(),
+            buffers: Mutex::default(),
+        });
+        let server = Arc::clone(&shared);
+        let builder = thread::Builder::new()
+            .name("screen".into())
+            .stack_size(256 * 1024);
+        // Without the thread, talk waits until somebody prints or the run ends.
+        let thread = builder.spawn(move || server.serve()).ok();
+        Self {
+            shared,
+            thread: Mutex::new(thread),
+        }
+    }
+
+    /// Who is to watch this job. With several jobs, its name stands before the names of its tasks.
+    pub fn reporter(&self, job: &str, several: bool, tasks: &[TaskId]) -> Arc<dyn Reporter> {
+        let number = lock(&self.shared.stage).add_job(job);
+        Arc::new(JobReporter::new(
+            Arc::clone(&self.shared),
+            number,
+            job,
+            several,
+            tasks,
+        ))
+    }
+
+    /// Says something that is no event of a job.
+    pub fn say(&self, text: &str) {
+        self.shared.say(text);
+    }
+
+    /// Shows everything that is still to be shown, and takes the footer away.
+    pub fn finish(&self) {
+        let Some(thread) = lock(&self.thread).take() else {
+            let mut stage = lock(&self.shared.stage);
+            self.shared.show_queued(&mut stage);
+            return stage.close();
+        };
+        lock(&self.shared.queue).over = true;
+        self.shared.wake.notify_all();
+        // It panics with the screen only, and then there is nothing left to show it on.
+        let _ = thread.join();
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// The stream without a buffer of its own: what is written is one write.
+fn sink(stream: impl AsFd + Write + Send + 'static) -> Sink {
+    match stream.as_fd().try_clone_to_owned() {
+        Ok(descriptor) => Box::new(File::from(descriptor)),
+        Err(_) => Box::new(stream),
+    }
+}

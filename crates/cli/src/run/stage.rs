@@ -1,0 +1,204 @@
+//! Standard output and standard error as they are written, and the footer that stays below what is written.
+//!
+//! While a footer is shown, what goes to its terminal is collected for a frame and written at once: the footer taken
+//! away, the lines, the footer again. So it does not flicker, and fast output is not slowed down by it. Without a
+//! footer every block is written as it comes.
+
+use std::io::{self, Write};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use trainyard_local::run::moment::Moment;
+
+use super::footer::{self, JobRows};
+use super::screen::Message;
+use super::talk;
+use super::view::View;
+
+/// Where bytes go.
+pub type Sink = Box<dyn Write + Send>;
+
+/// Asks how many columns and rows the terminal has.
+pub type Size = Box<dyn Fn() -> Option<(usize, usize)> + Send>;
+
+/// A footer is drawn at most once in this time.
+pub const FRAME: Duration = Duration::from_millis(40);
+
+/// So much is not kept until the frame is over.
+const FULL: usize = 256 * 1024;
+
+/// Where nobody says how large the terminal is.
+const USUAL: (usize, usize) = (80, 24);
+
+/// Both streams and the footer.
+pub struct Stage {
+    view: View,
+    out: Sink,
+    err: Sink,
+    /// Nobody reads standard output any more; that has been said.
+    lost: bool,
+    size: Size,
+    jobs: Vec<JobRows>,
+    footer: Footer,
+}
+
+/// What is on the terminal below the lines.
+struct Footer {
+    wanted: bool,
+    /// The widths of its lines; none if it is not there.
+    drawn: Vec<usize>,
+    text: String,
+    /// Lines that go above it with the next frame.
+    frame: Vec<u8>,
+    last: Option<Instant>,
+}
+
+impl Stage {
+    /// An empty stage.
+    pub fn new(view: View, out: Sink, err: Sink, size: Size) -> Self {
+        let footer = Footer {
+            wanted: view.has_footer(),
+            drawn: Vec::new(),
+            text: String::new(),
+            frame: Vec::new(),
+            last: None,
+        };
+        Self {
+            view,
+            out,
+            err,
+            lost: false,
+            size,
+            jobs: Vec::new(),
+            footer,
+        }
+    }
+
+    /// A further job in the footer; by its number it is spoken of.
+    pub fn add_job(&mut self, name: &str) -> usize {
+        self.jobs.push(JobRows::new(name));
+        self.jobs.len() - 1
+    }
+
+    /// Shows what was queued.
+    pub fn show(&mut self, message: Message) {
+        match message {
+            Message::Out(bytes) => self.out(&bytes),
+            Message::Err(bytes) => self.err(&bytes),
+            Message::Began { job, at } => self.change(job, |rows| rows.began = Some(at)),
+            Message::Tasks { job, rows } => self.change(job, |job| job.rows = rows),
+            Message::Ended { job } => self.change(job, |rows| rows.ended = true),
+        }
+    }
+
+    fn change(&mut self, job: usize, change: impl FnOnce(&mut JobRows)) {
+        if let Some(rows) = self.jobs.get_mut(job) {
+            change(rows);
+        }
+    }
+
+    /// Writes data.
+    pub fn out(&mut self, bytes: &[u8]) {
+        if self.footer.wanted && self.view.one_terminal {
+            return self.collect(bytes);
+        }
+        if self.lost {
+            return;
+        }
+        if let Err(error) = write_all(&mut self.out, bytes) {
+            self.lost = true;
+            let text = talk::output_lost(&error);
+            let block = talk::block(&self.view, talk::NAME.len(), &text);
+            self.err(block.as_bytes());
+        }
+    }
+
+    /// Writes talk.
+    pub fn err(&mut self, bytes: &[u8]) {
+        if self.footer.wanted {
+            self.collect(bytes);
+        } else {
+            // Nobody can be told that telling failed.
+            let _ = write_all(&mut self.err, bytes);
+        }
+    }
+
+    fn collect(&mut self, bytes: &[u8]) {
+        self.footer.frame.extend_from_slice(bytes);
+        let due = self.footer.last.is_none_or(|last| last.elapsed() >= FRAME);
+        if due || self.footer.frame.len() >= FULL {
+            self.draw(true);
+        }
+    }
+
+    /// Whether lines wait for the next frame.
+    pub fn waits(&self) -> bool {
+        !self.footer.frame.is_empty()
+    }
+
+    /// Draws the footer as things stand now, if there is one and it has changed.
+    pub fn refresh(&mut self) {
+        if self.footer.wanted {
+            self.draw(true);
+        }
+    }
+
+    /// Writes what is left and takes the footer away for good.
+    pub fn close(&mut self) {
+        if self.footer.wanted {
+            self.draw(false);
+            self.footer.wanted = false;
+        }
+    }
+
+    fn draw(&mut self, with_footer: bool) {
+        let (columns, rows) = (self.size)().unwrap_or(USUAL);
+        let lines = if with_footer {
+            footer::lines(&self.jobs, Moment::now(), columns, rows)
+        } else {
+            Vec::new()
+        };
+        let styled: Vec<String> = lines.iter().map(footer::Line::styled).collect();
+        let text = self.view.dress(&styled.join("\n"), self.view.err);
+        self.footer.last = Some(Instant::now());
+        if self.footer.frame.is_empty() && text == self.footer.text {
+            return;
+        }
+        let mut bytes = erase(&self.footer.drawn, columns).into_bytes();
+        bytes.append(&mut self.footer.frame);
+        bytes.extend_from_slice(text.as_bytes());
+        let _ = write_all(&mut self.err, &bytes);
+        self.footer.text = text;
+        self.footer.drawn = lines.iter().map(footer::Line::width).collect();
+    }
+}
+
+/// What takes lines of these widths away, the cursor being in the last of them. A terminal that has become narrower
+/// since shows them in more rows.
+fn erase(widths: &[usize], columns: usize) -> String {
+    let rows: usize = widths
+        .iter()
+        .map(|width| width.div_ceil(columns.max(1)).max(1))
+        .sum();
+    match rows {
+        0 => String::new(),
+        1 => "\r\x1b[J".into(),
+        _ => format!("\r\x1b[{}A\x1b[J", rows - 1),
+    }
+}
+
+/// Writes everything, also where somebody has set the terminal not to wait.
+fn write_all(sink: &mut Sink, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match sink.write(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                thread::sleep(Duration::from_millis(1));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

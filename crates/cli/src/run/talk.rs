@@ -1,0 +1,289 @@
+//! Events as sentences: what the run says about itself, told apart from what its tasks say.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use trainyard_core::TaskId;
+use trainyard_local::run::event::{End, Life, RunEvent, What};
+use trainyard_local::run::moment::Moment;
+use trainyard_local::run::status::{TaskState, TaskStatus};
+
+use super::terminal;
+use super::view::View;
+use crate::locale;
+use crate::printer::{BAD, CAREFUL, GOOD, QUIET, STRONG};
+use crate::report::count;
+use crate::simulate::text;
+use crate::wrap::wrap;
+
+/// Who speaks.
+pub const NAME: &str = "trainyard";
+
+/// With more tasks than this, a start or a stop that went well is not told of each.
+const MANY: usize = 16;
+
+/// A sentence.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Said {
+    /// With styles.
+    pub text: String,
+    /// Whether people who asked for quiet want to know.
+    pub matters: bool,
+}
+
+fn matters(text: String) -> Said {
+    Said { text, matters: true }
+}
+
+fn remark(text: String) -> Said {
+    Said { text, matters: false }
+}
+
+/// What has been told of a job so far, as far as later sentences need it.
+#[derive(Debug)]
+pub struct Story {
+    /// Before sentences, where there are several jobs.
+    job: Option<String>,
+    tasks: usize,
+    directory: Option<PathBuf>,
+    started: BTreeMap<TaskId, Moment>,
+    all_run: bool,
+}
+
+impl Story {
+    /// Nothing has happened.
+    pub fn new(job: &str, several: bool, tasks: usize) -> Self {
+        Self {
+            job: several.then(|| job.to_owned()),
+            tasks,
+            directory: None,
+            started: BTreeMap::new(),
+            all_run: false,
+        }
+    }
+
+    /// Where everything about the run is kept, once that is known.
+    pub fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
+    /// What is to be said about an event; often nothing.
+    pub fn tell(&mut self, event: &RunEvent) -> Option<Said> {
+        let mut said = self.sentence(event)?;
+        if let Some(job) = &self.job {
+            said.text = format!("{STRONG}{job}{STRONG:#}: {}", said.text);
+        }
+        Some(said)
+    }
+
+    /// Says once that all of many tasks run: their starts were not told one by one.
+    pub fn stand(&mut self, tasks: &[TaskStatus]) -> Option<Said> {
+        let all = tasks.iter().all(|task| task.state == TaskState::Running);
+        if self.all_run || self.tasks <= MANY || !all {
+            return None;
+        }
+        self.all_run = true;
+        let job = self
+            .job
+            .as_ref()
+            .map_or_else(String::new, |job| format!("{job}: "));
+        Some(remark(format!("{job}all {} tasks run", tasks.len())))
+    }
+
+    fn sentence(&mut self, event: &RunEvent) -> Option<Said> {
+        let said = match &event.what {
+            What::RunStarted { directory, tasks, .. } => {
+                self.directory = Some(directory.clone());
+                let tasks = count(usize::try_from(*tasks).unwrap_or(usize::MAX), "task");
+                remark(format!(
+                    "{tasks}; logs and status are kept in {}",
+                    short(directory)
+                ))
+            }
+            What::TaskStarted {
+                life,
+                init,
+                pid,
+                port,
+            } => return self.started(event.time, life, init.as_deref(), *pid, *port),
+            What::TaskEnded { life, end, stopped } => return self.ended(event.time, life, end, *stopped),
+            What::RestartsInPlace { life, seconds } => remark(format!(
+                "{} is started again {}, in place, as its restartPolicy says",
+                life.task,
+                when(*seconds)
+            )),
+            What::Restarting { .. } => restarting(&event.what),
+            What::Held { suspended: true } => {
+                matters("the job is suspended: nothing runs until it is resumed".into())
+            }
+            What::Held { suspended: false } => {
+                matters("the job is held: nothing runs until somebody orders it to resume".into())
+            }
+            What::Resumed => remark("the job goes on".into()),
+            What::Note { text } => matters(format!("{CAREFUL}note{CAREFUL:#}: {text}")),
+            What::Hint { task, text } => {
+                let about = task.as_ref().map_or_else(String::new, |task| format!("{task}: "));
+                matters(format!("{CAREFUL}hint{CAREFUL:#}: {about}{text}"))
+            }
+            What::TensorBoard { url } => matters(format!("TensorBoard: {STRONG}{url}{STRONG:#}")),
+            What::RunEnded(_) => return None,
+        };
+        Some(said)
+    }
+
+    fn started(
+        &mut self,
+        at: Moment,
+        life: &Life,
+        init: Option<&str>,
+        pid: u32,
+        port: Option<u16>,
+    ) -> Option<Said> {
+        if let Some(container) = init {
+            let text = format!("{} runs its init container {container}", life.task);
+            return (self.tasks <= MANY).then(|| remark(text));
+        }
+        let again = self.started.insert(life.task.clone(), at).is_some();
+        if self.tasks > MANY && !again {
+            return None;
+        }
+        let word = if again { "started again" } else { "started" };
+        let port = port.map_or_else(String::new, |port| format!(", port {port}"));
+        Some(remark(format!(
+            "{} {word} {QUIET}(process {pid}{port}){QUIET:#}",
+            life.task
+        )))
+    }
+
+    fn ended(&self, at: Moment, life: &Life, end: &End, stopped: bool) -> Option<Said> {
+        let task = &life.task;
+        let began = self.started.get(task);
+        let after = began.map_or_else(String::new, |began| {
+            format!(" after {}", text::seconds(at.since(*began).as_secs()))
+        });
+        if stopped {
+            let text = format!("{task} stopped, as it was asked to{after}");
+            return (self.tasks <= MANY).then(|| remark(text));
+        }
+        if end.code == Some(0) {
+            return Some(remark(format!("{task} {GOOD}succeeded{GOOD:#}{after}")));
+        }
+        Some(matters(format!("{BAD}{task} {}{BAD:#}{after}", fate(end))))
+    }
+}
+
+/// `failed: exit code 1`, `was killed by signal 9 (SIGKILL)`, `could not be started: …`.
+pub fn fate(end: &End) -> String {
+    let whose = end
+        .container
+        .as_ref()
+        .map_or_else(String::new, |name| format!(" in its init container {name}"));
+    match (&end.not_started, end.signal, end.code) {
+        (Some(why), ..) => format!("could not be started{whose}: {why}"),
+        (None, Some(signal), _) => format!("was killed by signal {signal}{}{whose}", named(signal)),
+        (None, None, Some(code)) => format!("failed{whose}: exit code {code}"),
+        (None, None, None) => format!("failed{whose}"),
+    }
+}
+
+fn named(signal: i32) -> String {
+    signal_name(signal).map_or_else(String::new, |name| format!(" ({name})"))
+}
+
+/// The name of a signal that ends programs.
+pub fn signal_name(signal: i32) -> Option<&'static str> {
+    Some(match signal {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        13 => "SIGPIPE",
+        14 => "SIGALRM",
+        15 => "SIGTERM",
+        _ => return None,
+    })
+}
+
+fn restarting(what: &What) -> Said {
+    let What::Restarting {
+        what,
+        task,
+        rule,
+        paid,
+        seconds,
+    } = what
+    else {
+        return remark(String::new());
+    };
+    let because = match task {
+        Some(task) if task.to_string() != *what => format!(", because of {task}"),
+        _ => String::new(),
+    };
+    let rule = rule.as_ref().map(|rule| format!("{rule}"));
+    let free = (!paid).then(|| "not counted against the limit".to_owned());
+    let why: Vec<String> = rule.into_iter().chain(free).collect();
+    let why = if why.is_empty() {
+        String::new()
+    } else {
+        format!(" {QUIET}({}){QUIET:#}", why.join("; "))
+    };
+    let when = when(*seconds);
+    matters(format!(
+        "{CAREFUL}{what} is started again{CAREFUL:#} {when}{because}{why}"
+    ))
+}
+
+fn when(seconds: u32) -> String {
+    match seconds {
+        0 => "now".into(),
+        seconds => format!("in {}", text::seconds(seconds.into())),
+    }
+}
+
+/// That standard output cannot be written any more.
+pub fn output_lost(error: &io::Error) -> String {
+    let what = if error.kind() == io::ErrorKind::BrokenPipe {
+        "nobody reads the output any more".to_owned()
+    } else {
+        format!("the output cannot be written: {error}")
+    };
+    format!("{CAREFUL}note{CAREFUL:#}: {what}; the run goes on, and its logs are kept")
+}
+
+/// The time before a line.
+pub fn stamp(view: &View, now: Moment) -> String {
+    view.dress(&format!("{QUIET}{now}{QUIET:#} "), view.out)
+}
+
+/// A path as people write it, from their home directory.
+pub fn short(path: &Path) -> String {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    match home.as_deref().map(|home| path.strip_prefix(home)) {
+        Some(Ok(rest)) if home.as_deref() != Some(Path::new("/")) => format!("~/{}", rest.display()),
+        _ => path.display().to_string(),
+    }
+}
+
+/// A sentence as lines of talk: our name before it, broken where a terminal would break it.
+pub fn block(view: &View, width: usize, text: &str) -> String {
+    let room = if view.err.terminal {
+        locale::columns().saturating_sub(width + 3).max(20)
+    } else {
+        usize::MAX
+    };
+    let lines = text.lines().flat_map(|line| wrap(line, room));
+    let mut page = String::new();
+    for (position, line) in lines.enumerate() {
+        let name = if position == 0 { NAME } else { "" };
+        let line = terminal::clean(&line);
+        let _ = writeln!(page, "{STRONG}{name:<width$}{STRONG:#} {QUIET}│{QUIET:#} {line}");
+    }
+    view.dress(&page, view.err)
+}

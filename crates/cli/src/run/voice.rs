@@ -1,0 +1,158 @@
+//! Whose lines they are: names, aligned, in a colour that a task keeps.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anstyle::{AnsiColor, Color, Style};
+use trainyard_core::TaskId;
+
+use super::view::View;
+use crate::printer::QUIET;
+
+/// Colours that are told apart on light and on dark ground. Red is kept for what is wrong.
+const PALETTE: [AnsiColor; 10] = [
+    AnsiColor::Cyan,
+    AnsiColor::Yellow,
+    AnsiColor::Green,
+    AnsiColor::Magenta,
+    AnsiColor::Blue,
+    AnsiColor::BrightCyan,
+    AnsiColor::BrightYellow,
+    AnsiColor::BrightGreen,
+    AnsiColor::BrightMagenta,
+    AnsiColor::BrightBlue,
+];
+
+/// Longer names are not waited for: they stand out of their column.
+const WIDEST: usize = 40;
+
+/// How wide the column of names is: as wide as the longest name seen so far.
+#[derive(Debug, Default)]
+pub struct Column(AtomicUsize);
+
+impl Column {
+    /// The column has room for this name from now on.
+    pub fn admit(&self, label: &str) {
+        let width = label.chars().count();
+        if width <= WIDEST {
+            self.0.fetch_max(width, Ordering::Relaxed);
+        }
+    }
+
+    /// Its width.
+    pub fn width(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The name of a program before its lines.
+pub fn label(job: Option<&str>, task: &TaskId, container: Option<&Arc<str>>) -> String {
+    let mut label = String::new();
+    if let Some(job) = job {
+        let _ = write!(label, "{job}/");
+    }
+    let _ = write!(label, "{task}");
+    if let Some(container) = container {
+        let _ = write!(label, ":{container}");
+    }
+    label
+}
+
+/// The colour of a task: by its role's place among the roles, and its number.
+pub fn style(tasks: &[TaskId], first: usize, task: &TaskId) -> Style {
+    let role = tasks.iter().position(|other| other.role == task.role);
+    let number = usize::try_from(task.index).unwrap_or(0);
+    let place = first + role.unwrap_or(tasks.len()) + number;
+    Style::new().fg_color(Some(Color::Ansi(PALETTE[place % PALETTE.len()])))
+}
+
+/// What is written before each line of one program.
+#[derive(Debug)]
+pub struct Voice {
+    /// Whether its lines are shown at all.
+    pub shown: bool,
+    /// Before a line.
+    pub prefix: Vec<u8>,
+    /// Before a piece of a long line that goes on.
+    pub continuation: Vec<u8>,
+    /// For which width of the column that was made.
+    pub width: usize,
+}
+
+impl Voice {
+    /// The voice with this name in a column of this width.
+    pub fn new(view: &View, shown: bool, label: &str, style: Style, width: usize) -> Self {
+        let before = |sign: char| {
+            let text = format!("{style}{label:<width$}{style:#} {QUIET}{sign}{QUIET:#} ");
+            view.dress(&text, view.out).into_bytes()
+        };
+        Self {
+            shown,
+            prefix: before('│'),
+            continuation: before('┄'),
+            width,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::view::Stream;
+
+    #[test]
+    fn names_are_aligned_and_say_which_job_and_container() {
+        let task = TaskId::new("ps", 0);
+        let column = Column::default();
+        column.admit("worker-10");
+        column.admit(&"x".repeat(WIDEST + 1));
+        assert_eq!(column.width(), 9);
+        for (job, container, expected) in [
+            (None, None, "ps-0      │ "),
+            (Some("a"), None, "a/ps-0    │ "),
+            (None, Some("setup".into()), "ps-0:setup │ "),
+        ] {
+            let label = label(job, &task, container.as_ref());
+            let voice = Voice::new(&View::default(), true, &label, Style::new(), column.width());
+            assert_eq!(String::from_utf8(voice.prefix).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn a_colour_follows_from_role_and_number_alone() {
+        let tasks: Vec<TaskId> = ["chief-0", "worker-0", "worker-1", "ps-0"]
+            .iter()
+            .map(|name| name.parse().unwrap())
+            .collect();
+        let colors: Vec<Style> = tasks.iter().map(|task| style(&tasks, 0, task)).collect();
+        for (position, color) in colors.iter().enumerate() {
+            assert!(!colors[..position].contains(color), "{colors:?}");
+        }
+        let later = TaskId::new("worker", 2);
+        assert_eq!(style(&tasks, 0, &later), style(&tasks[..3], 0, &later));
+    }
+
+    #[test]
+    fn colour_and_signs_are_left_out_where_they_cannot_be_shown() {
+        let style = AnsiColor::Cyan.on_default();
+        let mut view = View {
+            out: Stream {
+                terminal: true,
+                color: true,
+            },
+            ..View::default()
+        };
+        let prefix = |view: &View| {
+            let voice = Voice::new(view, true, "ps-0", style, 4);
+            (
+                String::from_utf8(voice.prefix).unwrap(),
+                String::from_utf8(voice.continuation).unwrap(),
+            )
+        };
+        assert_eq!(prefix(&view).0, "\x1b[36mps-0\x1b[0m \x1b[2m│\x1b[0m ");
+        view.out.color = false;
+        view.ascii = true;
+        assert_eq!(prefix(&view), ("ps-0 | ".into(), "ps-0 - ".into()));
+    }
+}
