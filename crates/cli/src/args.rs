@@ -5,10 +5,14 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+mod run;
+
+pub use self::run::{Keep, Python, Run};
 use crate::simulate::faults::{self, Evict, Fail, Runs, Scale, Suspend};
 
 const EXAMPLES: &str = "\
 Examples:
+  trainyard run job.yaml                         train, on this machine
   trainyard check job.yaml                       what is wrong with it, and where
   trainyard plan job.yaml                        what it means: tasks, addresses, rules
   trainyard plan job.yaml --tf-config worker-0   what TF_CONFIG says there
@@ -106,6 +110,8 @@ pub enum Color {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Run a job on this machine: real processes, no cluster
+    Run(Box<Run>),
     /// Find what is wrong with manifests, all of it, with the place and a hint
     Check(Check),
     /// Show what a manifest means: tasks, addresses, what ends or restarts the job, in plain words

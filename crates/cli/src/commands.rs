@@ -6,6 +6,7 @@ mod convert;
 mod explain;
 mod jobs;
 mod plan;
+pub mod run;
 mod simulate;
 
 use crate::args::{Arguments, Command};
@@ -16,6 +17,7 @@ use crate::printer::Printer;
 /// Does what was asked.
 pub fn run(arguments: Arguments, printer: &mut Printer) -> Result<Exit, Failure> {
     match arguments.command {
+        Command::Run(typed) => run::run(&typed, arguments.color, printer),
         Command::Check(typed) => check::run(&typed, printer),
         Command::Plan(typed) => plan::run(&typed, printer),
         Command::Convert(typed) => convert::run(&typed, printer),

@@ -11,6 +11,8 @@ pub enum Exit {
     No,
     /// 2: not done: wrong usage, or something could not be read or written.
     Unable,
+    /// As a run ended: 124, 130 and their kind beside those above.
+    Code(u8),
 }
 
 impl From<Exit> for ExitCode {
@@ -19,6 +21,7 @@ impl From<Exit> for ExitCode {
             Exit::Success => 0,
             Exit::No => 1,
             Exit::Unable => 2,
+            Exit::Code(code) => code,
         })
     }
 }

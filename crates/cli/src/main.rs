@@ -22,16 +22,39 @@ mod svg;
 mod vocabulary;
 mod wrap;
 
+use std::env;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
+use trainyard_local::stage::{self, Stage};
 
-use crate::args::Arguments;
+use crate::args::{Arguments, Color};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
 fn main() -> ExitCode {
+    let arguments: Vec<OsString> = env::args_os().skip(1).collect();
+    match stage::enter(&arguments) {
+        None => typed(),
+        Some(Stage::Over(code)) => code.into(),
+        Some(Stage::Supervise(entry)) => ended(commands::run::supervisor::run(&entry)),
+        Some(Stage::Detached(supervisor)) => ended(commands::run::go_on(supervisor)),
+    }
+}
+
+/// How a process that we started ourselves ends.
+fn ended(result: Result<Exit, Failure>) -> ExitCode {
+    let exit = result.unwrap_or_else(|failure| {
+        Printer::new(Color::Auto).failure(&failure);
+        Exit::Unable
+    });
+    exit.into()
+}
+
+/// Does what a user typed.
+fn typed() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return usage(&error).into(),

@@ -7,10 +7,13 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use crate::inner::Entry;
+use crate::outer::Supervisor;
 use crate::{guard, probe, start};
 
 /// The supervisor.
 pub(crate) const SUPERVISE: &str = "__supervise";
+/// The outer process of a run in the background.
+pub const DETACHED: &str = "__detached";
 /// Puts up walls to see whether it may.
 pub(crate) const PROBE: &str = "__probe";
 /// Moves in behind them to see whether it can.
@@ -25,6 +28,8 @@ pub(crate) const START: &str = "__start";
 pub enum Stage {
     /// Supervise a run: the caller goes on with [`inner::prepare`](crate::inner::prepare).
     Supervise(Entry),
+    /// Be the outer process of a run in the background: the caller goes on with [`outer::run`](crate::outer::run).
+    Detached(Supervisor),
     /// It has been done; exit with this code.
     Over(u8),
 }
@@ -36,6 +41,13 @@ pub fn enter(arguments: &[OsString]) -> Option<Stage> {
     let done = |result: Result<(), u8>| Some(Stage::Over(result.err().unwrap_or(0)));
     match (first.to_str()?, rest) {
         (SUPERVISE, rest) => Entry::read(rest).map(Stage::Supervise),
+        (DETACHED, rest) => Entry::read(rest).map(|entry| {
+            Stage::Detached(Supervisor {
+                run: entry.run,
+                walls: entry.walls,
+                arguments: entry.arguments,
+            })
+        }),
         (PROBE, [walls]) => done(probe::put_up(walls)),
         (PROBE_INSIDE, [walls]) => done(probe::move_in(walls)),
         (GUARD, [run]) => done(guard::stand(run).map_err(|_| 1)),

@@ -79,6 +79,18 @@ impl Home {
         self.root.join("volumes")
     }
 
+    /// The runs among which that one is.
+    #[must_use]
+    pub fn runs_of(run: &RunDirectory) -> JobRuns {
+        let path = run.path.parent().unwrap_or_else(|| Path::new("/")).to_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        JobRuns { name, path }
+    }
+
     /// The runs of one job. Names of jobs hold neither slashes nor dots at their beginning.
     #[must_use]
     pub fn job(&self, name: &str) -> JobRuns {

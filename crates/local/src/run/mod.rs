@@ -18,12 +18,14 @@
 //! | [`status`] | `status.json`: how a run and each of its tasks stands |
 //! | [`event`] | what happens, for those who watch |
 //! | [`order`] | what may be asked of a run while it goes on |
+//! | [`prepare`](mod@prepare) | what the outer process does before the walls go up |
 //! | [`supervise`] | the supervisor's work: a loop for each job (`runner`), its processes (`world`, `instance`), its ports
 //! (`addresses`), what is told (`telling`, `hints`, `board`, `ending`), what is ordered (`orders`) |
 //! | [`moment`] | a point in time as these files write it |
 
 mod addresses;
 mod board;
+mod by_hand;
 mod clock;
 pub mod control;
 pub mod directory;
@@ -35,6 +37,7 @@ mod instance;
 pub mod moment;
 pub mod order;
 mod orders;
+pub mod prepare;
 mod runner;
 pub mod status;
 pub mod supervise;

@@ -3,7 +3,7 @@
 //! Nothing is decided here: `step` decides. The runner adds what a program on one machine needs and a cluster does not:
 //! signals end it, and when the job has its verdict nothing is left running.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use trainyard_core::{Memory, step};
 
+use super::by_hand;
 use super::clock::Clock;
 use super::directory::{DirectoryError, Durable, RunDirectory};
 use super::ending::{Ending, run_end};
@@ -94,6 +95,7 @@ impl Runner {
             directory: self.directory.path.clone(),
             tasks,
         });
+        self.say_how_to_start_by_hand();
         let left_alive = self.until_verdict();
         self.stop_what_is_left();
         let end = run_end(&self, left_alive);
@@ -123,6 +125,30 @@ impl Runner {
                 self.wait(wake);
             }
         }
+    }
+
+    /// With `--debug`: the script that starts the task that is left out, as a file and in full.
+    fn say_how_to_start_by_hand(&mut self) {
+        let Some(prepared) = self.world.by_hand() else {
+            return;
+        };
+        let launch = &prepared.launch;
+        let script = by_hand::script(launch, &self.file.directory);
+        let file = self.directory.path.join(format!("start-{}.sh", launch.task));
+        let kept = fs::write(&file, &script).is_ok();
+        let mut text = format!(
+            "{} is left out: start it yourself, in another terminal, with",
+            launch.task
+        );
+        if kept {
+            text = format!("{text} `sh {}`, or paste", file.display());
+        }
+        for difference in by_hand::left_out(launch) {
+            text = format!("{text}\n# {difference}");
+        }
+        self.tell(What::Note {
+            text: format!("{text}\n{script}# the job does not see how it ends: end the run with Ctrl-C"),
+        });
     }
 
     /// One look at the job; whether something was done, so that another look is due at once, and when to look again.

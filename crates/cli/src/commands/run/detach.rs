@@ -1,0 +1,146 @@
+//! `--detach`: a process of its own, in a session of its own, takes the run over.
+//!
+//! The two talk over a socket that is the new process' standard input: it says that it is there, we let go of the
+//! claims, it takes them and says so. Only then do we end; a run that could not begin is told here.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::stdio::stdin;
+use trainyard_local::namespace::Walls;
+use trainyard_local::outer::Supervisor;
+use trainyard_local::run::directory::{Claim, Home, RunDirectory};
+use trainyard_local::stage::DETACHED;
+
+use super::begin::Begun;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// A run begins within a second.
+const PATIENCE: Duration = Duration::from_secs(20);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+
+/// What the two say to each other.
+const HERE: u8 = b'h';
+const YOURS: u8 = b'y';
+const TAKEN: u8 = b't';
+
+/// Starts the run in the background and says how to look at it.
+pub fn detach(begun: Begun, walls: Walls, printer: &mut Printer) -> Result<Exit, Failure> {
+    let mut begun = begun;
+    let arguments = super::arguments(None, &begun)?;
+    let first = begun.directories().next().map(|directory| directory.path.clone());
+    let log_path = first.unwrap_or_default().join("supervisor.log");
+    let (ours, theirs) = UnixStream::pair()?;
+    let mut child = start(&begun.id(), walls, &arguments, &log_path, theirs)?;
+    let claims = begun.take_claims();
+    let handed = hand_over(ours, claims);
+    let up = handed.is_ok() && wait_until_up(&begun, &mut child);
+    if !up {
+        let said = std::fs::read_to_string(&log_path).unwrap_or_default();
+        let message = format!("the run did not begin: {}", said.trim());
+        return Err(Failure::usage(message, None));
+    }
+    for name in begun.names() {
+        printer.say(&format!(
+            "{name} runs in the background: `trainyard logs -f {name}` shows it, `trainyard stop {name}` ends it"
+        ))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn start(
+    run: &str,
+    walls: Walls,
+    arguments: &[OsString],
+    log: &std::path::Path,
+    socket: UnixStream,
+) -> Result<Child, Failure> {
+    let unwritable = |cause| Failure::File {
+        path: log.display().to_string(),
+        cause,
+    };
+    let out = File::create(log).map_err(unwritable)?;
+    let err = out.try_clone().map_err(unwritable)?;
+    let spawned = Command::new("/proc/self/exe")
+        .arg0("trainyard")
+        .args([DETACHED, &walls.to_string(), run])
+        .args(arguments)
+        .stdin(OwnedFd::from(socket))
+        .stdout(out)
+        .stderr(err)
+        .spawn();
+    spawned.map_err(|error| Failure::usage(format!("cannot start ourselves: {error}"), None))
+}
+
+fn hand_over(mut socket: UnixStream, claims: Vec<Claim>) -> io::Result<()> {
+    socket.set_read_timeout(Some(PATIENCE))?;
+    expect(&mut socket, HERE)?;
+    drop(claims);
+    socket.write_all(&[YOURS])?;
+    expect(&mut socket, TAKEN)
+}
+
+fn expect(socket: &mut impl io::Read, word: u8) -> io::Result<()> {
+    let mut heard = [0];
+    socket.read_exact(&mut heard)?;
+    if heard[0] == word {
+        Ok(())
+    } else {
+        Err(io::ErrorKind::InvalidData.into())
+    }
+}
+
+/// Waits until every run has written how it stands; false if the process ended before.
+fn wait_until_up(begun: &Begun, child: &mut Child) -> bool {
+    let until = Instant::now() + PATIENCE;
+    let up = |directory: &RunDirectory| matches!(directory.read_status(), Ok(Some(_)));
+    while !begun.directories().all(up) {
+        let ended = !matches!(child.try_wait(), Ok(None));
+        if ended || Instant::now() > until {
+            return begun.directories().all(up);
+        }
+        thread::sleep(BETWEEN_LOOKS);
+    }
+    true
+}
+
+/// The process in the background: takes the claims over and is the outer process of the run from then on.
+pub fn go_on(supervisor: Supervisor) -> Result<Exit, Failure> {
+    // Whoever started us may close its terminal. That fails only where we lead a session already.
+    let _ = rustix::process::setsid();
+    let claims = take_over(&supervisor.arguments)
+        .map_err(|error| Failure::usage(format!("the run could not be taken over: {error}"), None))?;
+    let mut supervisor = supervisor;
+    if let Some(pid) = supervisor.arguments.get_mut(1) {
+        *pid = std::process::id().to_string().into();
+    }
+    let ended = super::ended(&supervisor);
+    drop(claims);
+    ended
+}
+
+fn take_over(arguments: &[OsString]) -> io::Result<Vec<Claim>> {
+    rustix::io::write(stdin(), &[HERE])?;
+    let mut heard = [0];
+    rustix::io::read(stdin(), &mut heard)?;
+    if heard[0] != YOURS {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let mut claims = Vec::new();
+    for path in arguments.iter().skip(2) {
+        let directory = RunDirectory { path: path.into() };
+        let claim = Home::runs_of(&directory).claim().map_err(io::Error::other)?;
+        claims.push(claim.ok_or_else(|| io::Error::other("another run of the job has begun"))?);
+    }
+    rustix::io::write(stdin(), &[TAKEN])?;
+    Ok(claims)
+}

@@ -1,0 +1,253 @@
+//! From what was typed to jobs that can be run: the manifest or the flags, the overrides, what the machine gives.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::path::{Path, PathBuf};
+
+use trainyard_dialect::document::Source;
+use trainyard_dialect::{ReadJob, Reading};
+use trainyard_local::gpus;
+use trainyard_local::images::{self, Config};
+use trainyard_local::overrides::{Overrides, Quick, words};
+use trainyard_local::python::Cache;
+use trainyard_local::run::directory::Home;
+use trainyard_local::run::prepare::{self, Provisions, Ready, Request};
+use trainyard_local::template::Refusal;
+
+use super::progress::Progress;
+use crate::args::{Keep, Python, Run};
+use crate::commands::jobs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::inputs::{self, Input as File};
+use crate::locale;
+use crate::printer::{CAREFUL, Printer};
+use crate::report::render;
+
+/// The manifest as it will be run.
+pub struct Input {
+    /// Its text, overrides applied.
+    pub source: Source,
+    /// What is in it.
+    pub reading: Reading,
+}
+
+/// Reads the manifest, or makes it from flags; how to exit where it cannot be run.
+pub fn read(typed: &Run, printer: &mut Printer) -> Result<Result<Input, Exit>, Failure> {
+    let source = match &typed.file {
+        Some(path) => match inputs::read(&File::Path(path.clone())) {
+            Ok(source) => source,
+            Err(problem) => {
+                printer.say(&render(&problem, None, locale::columns()))?;
+                return Ok(Err(Exit::Unable));
+            }
+        },
+        None => from_flags(typed)?,
+    };
+    let overrides = overrides(typed)?;
+    let source = match overrides.rewrite(&source, typed.job.as_deref()) {
+        Ok(source) => source,
+        Err(bad) => {
+            for bad in bad {
+                super::say(
+                    &Refusal {
+                        path: bad.option,
+                        message: bad.message,
+                        hint: bad.hint,
+                    },
+                    printer,
+                )?;
+            }
+            return Ok(Err(Exit::Unable));
+        }
+    };
+    let reading = trainyard_dialect::read(&source);
+    for problem in &reading.problems {
+        printer.say(&render(problem, Some(&source.text), locale::columns()))?;
+    }
+    if reading.has_errors() {
+        return Ok(Err(Exit::Unable));
+    }
+    Ok(Ok(Input { source, reading }))
+}
+
+/// The TFJob that the flags stand for.
+fn from_flags(typed: &Run) -> Result<Source, Failure> {
+    let flags = &typed.quick;
+    let quick = Quick {
+        name: flags.name.clone(),
+        workers: flags.workers.unwrap_or(0),
+        ps: flags.ps.unwrap_or(0),
+        chief: flags.chief,
+        evaluator: flags.evaluator,
+        gpus: flags.gpus.unwrap_or(0),
+        restart_scope: flags.restart_scope.clone(),
+        restarts: flags.restarts,
+        image: flags.image.clone(),
+        env: Vec::new(),
+        workdir: None,
+        command: typed.command_line.clone(),
+    };
+    let text = quick
+        .to_yaml()
+        .map_err(|error| Failure::usage(error.to_string(), None))?;
+    Source::from_bytes("the flags", text.as_bytes())
+        .map_err(|problem| Failure::usage(problem.message.clone(), None))
+}
+
+fn overrides(typed: &Run) -> Result<Overrides, Failure> {
+    let changes = &typed.overrides;
+    let command = changes.command.as_deref().map(words).transpose();
+    Ok(Overrides {
+        set: changes.set.clone(),
+        replicas: changes.replicas.clone(),
+        env: changes.env.clone(),
+        command: command.map_err(|error| Failure::usage(format!("--command: {error}"), None))?,
+        workdir: changes.workdir.clone(),
+    })
+}
+
+/// Makes every job that was meant ready, or says everything that is in the way.
+pub fn prepare(
+    typed: &Run,
+    input: &Input,
+    printer: &mut Printer,
+) -> Result<Result<Vec<Ready>, Vec<Refusal>>, Failure> {
+    let chosen: Vec<&ReadJob> = jobs::chosen(typed.job.as_deref(), &input.reading)?;
+    let provisions = match provisions(printer)? {
+        Ok(provisions) => provisions,
+        Err(refusals) => return Ok(Err(refusals)),
+    };
+    let request = request(typed, printer)?;
+    let mut refusals = Vec::new();
+    let mut ready = Vec::new();
+    for job in &chosen {
+        let mut progress = Progress::new();
+        let prepared = prepare::prepare(job, &input.reading, &request, &provisions, &mut |step| {
+            progress.show(step)
+        });
+        match prepared {
+            Ok(prepared) => ready.push(prepared),
+            Err(more) => refusals.extend(more),
+        }
+    }
+    if !refusals.is_empty() {
+        return Ok(Err(refusals));
+    }
+    for note in ready.iter().flat_map(|ready| &ready.notes) {
+        printer.say(&format!("{CAREFUL}note{CAREFUL:#}: {note}"))?;
+    }
+    Ok(Ok(ready))
+}
+
+fn request(typed: &Run, printer: &mut Printer) -> Result<Request, Failure> {
+    let directory = env::current_dir()
+        .map_err(|error| Failure::usage(format!("the current directory cannot be found: {error}"), None))?;
+    let home = home()?;
+    let machine = &typed.machine;
+    let mut with = Vec::new();
+    for path in &machine.with {
+        match inputs::read(&File::Path(path.clone())) {
+            Ok(source) => with.push(source),
+            Err(problem) => {
+                printer.say(&render(&problem, None, locale::columns()))?;
+                return Err(Failure::usage(
+                    format!("--with {} cannot be used", path.display()),
+                    None,
+                ));
+            }
+        }
+    }
+    let volumes: BTreeMap<String, PathBuf> = machine
+        .volume
+        .iter()
+        .map(|(name, path)| (name.clone(), directory.join(path)))
+        .collect();
+    if let Some((name, path)) = volumes.iter().find(|(_, path)| !path.exists()) {
+        let message = format!("--volume {name}: there is no `{}`", path.display());
+        return Err(Failure::usage(
+            message,
+            Some("make it first, so that a slip of the pen is noticed".into()),
+        ));
+    }
+    Ok(Request {
+        source: typed.file.as_ref().map(|file| inputs::shown_path(file)),
+        with,
+        volumes,
+        kept: home.volumes(),
+        share_gpus: machine.share_gpus,
+        allow_missing_mounts: machine.allow_missing_mounts,
+        own_python: machine.python == Python::Own,
+        debug: machine.debug.clone(),
+        tensorboard: machine.tensorboard.as_ref().map(|path| directory.join(path)),
+        keep_tensorboard: match machine.keep_tensorboard {
+            Keep::Seconds(seconds) => Some(seconds.into()),
+            Keep::Forever => None,
+        },
+        directory,
+    })
+}
+
+/// Where runs are kept.
+pub fn home() -> Result<Home, Failure> {
+    let unknown = || {
+        let hint = "set TRAINYARD_STATE to an absolute path, or HOME".to_owned();
+        Failure::usage("nothing says where runs are to be kept", Some(hint))
+    };
+    Home::of_user().ok_or_else(unknown)
+}
+
+/// What this machine has: its configuration, its cache, its GPUs.
+fn provisions(printer: &mut Printer) -> Result<Result<Provisions, Vec<Refusal>>, Failure> {
+    let config = match images::place() {
+        None => Config::default(),
+        Some(path) => match config(&path, printer)? {
+            Some(config) => config,
+            None => {
+                return Err(Failure::usage(
+                    format!("the configuration `{}` cannot be used", path.display()),
+                    None,
+                ));
+            }
+        },
+    };
+    let visible = env::var_os("CUDA_VISIBLE_DEVICES");
+    let found = gpus::find(None, visible.as_deref());
+    let gpus = match found {
+        Ok(gpus) => gpus,
+        Err(error) => {
+            let refusal = Refusal {
+                path: "GPUs".to_owned(),
+                message: super::with_sources(&error),
+                hint: Some("`CUDA_VISIBLE_DEVICES=` hides them all".to_owned()),
+            };
+            return Ok(Err(vec![refusal]));
+        }
+    };
+    Ok(Ok(Provisions {
+        config,
+        cache: Cache::of_user(),
+        gpus,
+    }))
+}
+
+fn config(path: &Path, printer: &mut Printer) -> Result<Option<Config>, Failure> {
+    let source = match inputs::read(&File::Path(path.to_owned())) {
+        Ok(source) => source,
+        Err(problem) => {
+            printer.say(&render(&problem, None, locale::columns()))?;
+            return Ok(None);
+        }
+    };
+    let directory = path.parent().unwrap_or_else(|| Path::new("/"));
+    let home = env::var_os("HOME").map(PathBuf::from);
+    match Config::read(&source, directory, home.as_deref()) {
+        Ok(config) => Ok(Some(config)),
+        Err(problems) => {
+            for problem in &problems {
+                printer.say(&render(problem, Some(&source.text), locale::columns()))?;
+            }
+            Ok(None)
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! What the outer process does before the walls go up: from a job that was read to what its run is told.
+//!
+//! Everything that may fail for a reason the user can mend fails here, all of it at once, before anything is started.
+//! Python environments are made here too, since behind the walls there may be no network.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use trainyard_core::{Job, TaskId, addresses};
+use trainyard_dialect::document::Source;
+use trainyard_dialect::problem::did_you_mean;
+use trainyard_dialect::{ReadJob, Reading, read};
+
+use super::file::{RunFile, TensorBoard};
+use super::moment::Moment;
+use super::status::FORMAT;
+use super::world::chain;
+use crate::gpus::{self, Gpu, Split};
+use crate::images::{Config, StandIns, stand_ins};
+use crate::python::{Cache, Packages, PythonError, Tell, Tools, Wanted};
+use crate::template::{
+    Ignored, MOST_ADDRESSES, Machine, Network, Objects, Refusal, Setting, needs_addresses, survey,
+};
+
+/// What was asked for besides the manifest.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The manifest's file, as it was typed.
+    pub source: Option<String>,
+    /// Where the run was started.
+    pub directory: PathBuf,
+    /// `--with FILE`.
+    pub with: Vec<Source>,
+    /// `--volume NAME=DIR`, absolute.
+    pub volumes: BTreeMap<String, PathBuf>,
+    /// Where volumes are kept beyond a run.
+    pub kept: PathBuf,
+    /// `--share-gpus`.
+    pub share_gpus: bool,
+    /// `--allow-missing-mounts`.
+    pub allow_missing_mounts: bool,
+    /// `--python own`: tasks use this machine's programs, whatever their images.
+    pub own_python: bool,
+    /// `--debug TASK`.
+    pub debug: Option<TaskId>,
+    /// `--tensorboard DIR`.
+    pub tensorboard: Option<PathBuf>,
+    /// `--keep-tensorboard`: seconds, none is until somebody stops it.
+    pub keep_tensorboard: Option<u64>,
+}
+
+/// What this machine has for a run.
+#[derive(Clone, Debug, Default)]
+pub struct Provisions {
+    /// The user's configuration.
+    pub config: Config,
+    /// Where Python environments are kept; none if nothing says where.
+    pub cache: Option<Cache>,
+    /// The machine's GPUs.
+    pub gpus: Vec<Gpu>,
+}
+
+/// A run that can begin.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    /// What it is told.
+    pub file: RunFile,
+    /// What people should know first.
+    pub notes: Vec<String>,
+}
+
+/// Makes a job ready to run, or says everything that is in the way.
+pub fn prepare(
+    read_job: &ReadJob,
+    reading: &Reading,
+    request: &Request,
+    provisions: &Provisions,
+    tell: &mut Tell<'_>,
+) -> Result<Ready, Vec<Refusal>> {
+    let job = &read_job.job;
+    let mut refusals = Vec::new();
+    refusals.extend(unknown_debug(job, request.debug.as_ref()));
+    let gpus = gpus::split(job, &provisions.gpus, request.share_gpus).unwrap_or_else(|error| {
+        refusals.push(refusal("GPUs", error.to_string(), Some(error.hint().to_owned())));
+        Split::default()
+    });
+    let with: Vec<Reading> = request.with.iter().map(read).collect();
+    let objects = Objects::beside(read_job, std::iter::once(reading).chain(&with)).unwrap_or_else(|bad| {
+        refusals.extend(bad.iter().map(|bad| refusal(&bad.name, bad.to_string(), None)));
+        Objects::default()
+    });
+    let network = needs_addresses(job);
+    if network.is_some() && job.size() > MOST_ADDRESSES {
+        let message = format!(
+            "{} tasks need an address each, and {MOST_ADDRESSES} can have one",
+            job.size()
+        );
+        refusals.push(refusal(
+            "tasks",
+            message,
+            Some("run fewer: `--replicas worker=2`".to_owned()),
+        ));
+    }
+    let mut setting = Setting {
+        job: job.clone().into(),
+        book: addresses(job, None),
+        network: Network::Shared,
+        objects,
+        images: BTreeMap::new(),
+        gpus: gpus.clone(),
+        machine: Machine::look(),
+        volumes: request.volumes.clone(),
+        // Nothing is made while a job is looked at.
+        lives: PathBuf::from("/"),
+        kept: request.kept.clone(),
+    };
+    // Before anything is downloaded: a manifest that cannot run need not wait for it.
+    refusals.extend(survey_without_images(&setting));
+    if !refusals.is_empty() {
+        return Err(refusals);
+    }
+    let images = images(job, request, provisions, tell).map_err(|error| vec![python_refusal(&error)])?;
+    setting.images = images.images;
+    let ignored = survey(&setting)?;
+    let tensorboard = tensorboard(read_job, request, provisions, tell)?;
+    let mut notes = images.notes;
+    notes.extend(network.map(|why| {
+        format!("every task has a network of its own, joined to the others' and to nothing else: {why}")
+    }));
+    notes.extend(ignored.into_iter().filter(|ignored| ignored.matters).map(words));
+    notes.extend(
+        read_job
+            .managed_by
+            .as_ref()
+            .map(|by| format!("`managedBy: {by}` does not matter here: it is run")),
+    );
+    let file = RunFile {
+        format: FORMAT,
+        job: job.name.clone(),
+        document: read_job.document,
+        kind: read_job.dialect.kind().to_owned(),
+        source: request.source.clone(),
+        started: Moment::now(),
+        directory: request.directory.clone(),
+        with: request
+            .with
+            .iter()
+            .map(|source| source.text.to_string())
+            .collect(),
+        images: setting.images,
+        gpus,
+        volumes: request.volumes.clone(),
+        kept: request.kept.clone(),
+        per_task_network: needs_addresses(job).is_some(),
+        allow_missing_mounts: request.allow_missing_mounts,
+        debug: request.debug.clone(),
+        tensorboard,
+    };
+    Ok(Ready { file, notes })
+}
+
+/// The problems that do not depend on what stands for the images.
+fn survey_without_images(setting: &Setting) -> Vec<Refusal> {
+    let about_images = |refusal: &Refusal| refusal.message.contains("image");
+    let found = survey(setting).err().unwrap_or_default();
+    found
+        .into_iter()
+        .filter(|refusal| !about_images(refusal))
+        .collect()
+}
+
+fn words(ignored: Ignored) -> String {
+    format!("{}: {}", ignored.path, ignored.why)
+}
+
+fn refusal(path: &str, message: String, hint: Option<String>) -> Refusal {
+    Refusal {
+        path: path.to_owned(),
+        message,
+        hint,
+    }
+}
+
+fn unknown_debug(job: &Job, debug: Option<&TaskId>) -> Option<Refusal> {
+    let debug = debug?;
+    let names: Vec<String> = job.tasks().map(|task| task.to_string()).collect();
+    if names.contains(&debug.to_string()) {
+        return None;
+    }
+    let hint = did_you_mean(&debug.to_string(), names.iter().map(String::as_str));
+    let hint = hint.or_else(|| Some(format!("its tasks are {}", names.join(", "))));
+    let message = format!("the job `{}` has no such task", job.name);
+    Some(refusal(&format!("--debug {debug}"), message, hint))
+}
+
+fn images(
+    job: &Job,
+    request: &Request,
+    provisions: &Provisions,
+    tell: &mut Tell<'_>,
+) -> Result<StandIns, PythonError> {
+    match &provisions.cache {
+        Some(cache) if !request.own_python => {
+            let gpus = !provisions.gpus.is_empty();
+            stand_ins(job, &provisions.config, gpus, cache, &mut Tools::look, tell)
+        }
+        _ => Ok(StandIns::default()),
+    }
+}
+
+fn python_refusal(error: &PythonError) -> Refusal {
+    refusal("Python", chain(error), error.hint().map(str::to_owned))
+}
+
+/// The `TensorBoard` that was asked for, on the command line or by the manifest.
+fn tensorboard(
+    read_job: &ReadJob,
+    request: &Request,
+    provisions: &Provisions,
+    tell: &mut Tell<'_>,
+) -> Result<Option<TensorBoard>, Vec<Refusal>> {
+    let directories = match &request.tensorboard {
+        Some(directory) => vec![directory.clone()],
+        None => directories_of(read_job, request),
+    };
+    if directories.is_empty() {
+        return Ok(None);
+    }
+    let program = match on_path("tensorboard") {
+        Some(program) if request.own_python => program,
+        _ => {
+            let Some(cache) = &provisions.cache else {
+                let message =
+                    "there is no place for TensorBoard's environment: set XDG_CACHE_HOME or HOME".to_owned();
+                return Err(vec![refusal("TensorBoard", message, None)]);
+            };
+            let wanted = Wanted {
+                python: None,
+                packages: Packages::TensorBoard,
+            };
+            let made = match cache.find(&wanted) {
+                Some(environment) => Ok(environment),
+                None => cache.ensure(&wanted, &Tools::look(), tell),
+            };
+            made.map_err(|error| vec![python_refusal(&error)])?
+                .bin()
+                .join("tensorboard")
+        }
+    };
+    Ok(Some(TensorBoard {
+        program,
+        directories,
+        keep: request.keep_tensorboard,
+    }))
+}
+
+/// The directories that a manifest's `tensorboardSpec` means: those of claims, as tasks find them.
+fn directories_of(read_job: &ReadJob, request: &Request) -> Vec<PathBuf> {
+    let board = read_job
+        .objects
+        .iter()
+        .find(|object| object["kind"] == "TensorBoard");
+    let Some(spec) = board.map(|object| &object["spec"]) else {
+        return Vec::new();
+    };
+    let namespace = &*read_job.job.namespace;
+    let claim = |name: &str, path: &str| {
+        let root = request.volumes.get(name).cloned();
+        let root = root.unwrap_or_else(|| request.kept.join(namespace).join(name));
+        // A path that leads out of its claim leads nowhere.
+        let inside = Path::new(path).components().filter_map(|part| match part {
+            std::path::Component::Normal(part) => Some(part),
+            _ => None,
+        });
+        root.join(inside.collect::<PathBuf>())
+    };
+    let filesets = spec["trainingLogFilesets"].as_array().into_iter().flatten();
+    let filesets = filesets.filter_map(Value::as_str).filter_map(|text| {
+        let rest = text.strip_prefix("t9k://pvc/")?;
+        let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
+        Some(claim(name, path))
+    });
+    let claims = spec["logDir"]["pvc"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .flat_map(|entry| {
+            let name = entry["name"].as_str().unwrap_or_default();
+            let paths = entry["subPath"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str);
+            let paths: Vec<&str> = paths.collect();
+            let paths = if paths.is_empty() { vec![""] } else { paths };
+            paths
+                .into_iter()
+                .map(|path| claim(name, path))
+                .collect::<Vec<_>>()
+        });
+    filesets.chain(claims).collect()
+}
+
+fn on_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|directory| directory.join(program))
+        .find(|file| file.is_file())
+}
