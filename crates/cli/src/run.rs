@@ -17,6 +17,8 @@ mod stage;
 mod summary;
 mod talk;
 mod terminal;
+#[cfg(test)]
+mod tests;
 mod view;
 mod voice;
 

@@ -246,3 +246,98 @@ pub fn state_style(state: TaskState) -> Style {
         TaskState::Failed => BAD,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Moment = Moment(10_000_000);
+
+    fn row(task: &str, state: TaskState, seconds: u64, restarts: u32, port: Option<u16>) -> Row {
+        Row {
+            task: task.parse().unwrap(),
+            state,
+            since: Moment(NOW.0 - seconds * 1000),
+            restarts,
+            port,
+        }
+    }
+
+    fn job(name: &str, rows: Vec<Row>) -> JobRows {
+        JobRows {
+            began: Some(Moment(NOW.0 - 75_000)),
+            rows,
+            ..JobRows::new(name)
+        }
+    }
+
+    fn four() -> JobRows {
+        job(
+            "mnist",
+            vec![
+                row("chief-0", TaskState::Running, 70, 0, Some(20001)),
+                row("worker-0", TaskState::Running, 70, 0, Some(20002)),
+                row("worker-1", TaskState::Restarting, 4, 2, Some(20003)),
+                row("evaluator-0", TaskState::Waiting, 7300, 0, None),
+            ],
+        )
+    }
+
+    fn many() -> JobRows {
+        let worker = |index| {
+            let state = if index < 3 {
+                TaskState::Waiting
+            } else {
+                TaskState::Running
+            };
+            row(&format!("worker-{index}"), state, 9, u32::from(index == 5), None)
+        };
+        let mut rows = vec![row("ps-0", TaskState::Running, 9, 0, None)];
+        rows.extend((0..64).map(worker));
+        job("large", rows)
+    }
+
+    fn drawn(jobs: &[JobRows], columns: usize, rows: usize) -> String {
+        let lines = lines(jobs, NOW, columns, rows);
+        for line in &lines {
+            assert!(line.width() < columns, "{line:?}");
+        }
+        let text: Vec<String> = lines.iter().map(Line::styled).collect();
+        let plain = anstream::adapter::strip_str(&text.join("\n")).to_string();
+        plain
+            .lines()
+            .map(|line| format!("{}\n", line.trim_end()))
+            .collect()
+    }
+
+    #[test]
+    fn every_task_is_shown_where_there_is_room() {
+        insta::assert_snapshot!(drawn(&[four()], 60, 40));
+    }
+
+    #[test]
+    fn a_wide_terminal_shows_tasks_side_by_side() {
+        insta::assert_snapshot!(drawn(&[four()], 120, 24));
+    }
+
+    #[test]
+    fn many_tasks_are_counted_by_role() {
+        insta::assert_snapshot!(drawn(&[many()], 80, 24));
+    }
+
+    #[test]
+    fn a_small_terminal_shows_what_fits() {
+        insta::assert_snapshot!(drawn(&[four(), many()], 50, 6));
+        assert_eq!(drawn(&[four(), many()], 20, 3), "mnist  2 running, 1\n");
+        assert_eq!(drawn(&[four()], 1, 1), "");
+    }
+
+    #[test]
+    fn what_has_ended_or_not_begun_is_not_shown() {
+        let ended = JobRows {
+            ended: true,
+            ..four()
+        };
+        assert_eq!(drawn(&[ended, JobRows::new("later")], 80, 24), "");
+    }
+}

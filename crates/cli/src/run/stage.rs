@@ -202,3 +202,46 @@ fn write_all(sink: &mut Sink, mut bytes: &[u8]) -> io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_footer_is_erased_by_the_rows_it_takes_now() {
+        let table: [(&[usize], usize, &str); 4] = [
+            (&[], 80, ""),
+            (&[79], 80, "\r\x1b[J"),
+            (&[79, 10, 0], 80, "\r\x1b[2A\x1b[J"),
+            (&[79, 10], 40, "\r\x1b[2A\x1b[J"),
+        ];
+        for (widths, columns, expected) in table {
+            assert_eq!(erase(widths, columns), expected, "{widths:?} in {columns}");
+        }
+    }
+
+    #[test]
+    fn a_sink_that_is_not_ready_is_tried_again() {
+        struct Moody(Vec<io::ErrorKind>, std::sync::mpsc::Sender<u8>);
+        impl Write for Moody {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                if let Some(kind) = self.0.pop() {
+                    return Err(kind.into());
+                }
+                let _ = self.1.send(bytes[0]);
+                Ok(1)
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let (written, read) = std::sync::mpsc::channel();
+        let moods = vec![io::ErrorKind::WouldBlock, io::ErrorKind::Interrupted];
+        let mut sink: Sink = Box::new(Moody(moods, written.clone()));
+        write_all(&mut sink, b"ab").unwrap();
+        let mut broken: Sink = Box::new(Moody(vec![io::ErrorKind::BrokenPipe], written));
+        assert!(write_all(&mut broken, b"c").is_err());
+        drop((sink, broken));
+        assert_eq!(read.iter().collect::<Vec<u8>>(), b"ab");
+    }
+}

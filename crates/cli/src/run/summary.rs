@@ -28,6 +28,16 @@ pub fn page(job: &str, end: &RunEnd, directory: Option<&Path>, columns: usize) -
     page.push_str(&verdict(job, end));
     page.push('\n');
     page.push_str(&table(&end.tasks));
+    if !end.left_alive.is_empty() {
+        let left = format!(
+            "{}: the job's clean-up policy would leave them running; the end of the run stopped them.",
+            names(&end.left_alive)
+        );
+        page.push('\n');
+        for line in wrap(&left, columns.saturating_sub(2)) {
+            let _ = writeln!(page, "  {QUIET}{line}{QUIET:#}");
+        }
+    }
     if let Some(directory) = directory {
         let _ = writeln!(
             page,
@@ -50,10 +60,11 @@ fn verdict(job: &str, end: &RunEnd) -> String {
         (Some(Outcome::Failed), None) => ("✖", BAD, "failed".into()),
         (Some(Outcome::Succeeded), None) => ("✔", GOOD, "succeeded".into()),
         (Some(Outcome::Terminated), None) => ("■", CAREFUL, "was ended on request".into()),
-        (None, None) => ("■", CAREFUL, "was ended before it had a verdict".into()),
+        (None, None) => ("■", CAREFUL, "was stopped before it had ended".into()),
     };
     let cause = end.cause.trim().trim_end_matches('.');
-    let cause = if cause.is_empty() {
+    // Without a verdict the words above say it all.
+    let cause = if cause.is_empty() || end.outcome.is_none() || end.deadline {
         String::new()
     } else {
         format!(": {cause}")
@@ -177,13 +188,23 @@ fn table(tasks: &[TaskStatus]) -> String {
     let [name, outcome, restarts] = [0, 1, 2].map(|column| width(column).unwrap_or(0));
     let mut page = String::new();
     for (row, group) in rows.iter().zip(&groups) {
-        let style = group.outcome().1;
-        let gap = if restarts > 0 { "  " } else { "" };
-        let line = format!(
-            "  {STRONG}{:<name$}{STRONG:#}  {style}{:<outcome$}{style:#}{gap}{CAREFUL}{:<restarts$}{CAREFUL:#}  {QUIET}{}{QUIET:#}",
-            row[0], row[1], row[2], row[3],
-        );
-        let _ = writeln!(page, "{}", line.trim_end());
+        let outcome_style = group.outcome().1;
+        let cells = [
+            (STRONG, name),
+            (outcome_style, outcome),
+            (CAREFUL, restarts),
+            (QUIET, 0),
+        ];
+        let last = row.iter().rposition(|cell| !cell.is_empty()).unwrap_or(0);
+        for (position, (cell, (style, width))) in row.iter().zip(cells).enumerate().take(last + 1) {
+            // Where there is nothing in a column, there is no column.
+            if position < last && width > 0 {
+                let _ = write!(page, "  {style}{cell:<width$}{style:#}");
+            } else if position == last {
+                let _ = write!(page, "  {style}{cell}{style:#}");
+            }
+        }
+        page.push('\n');
     }
     page
 }
@@ -250,4 +271,199 @@ fn log_line(line: &str) -> String {
     let cut: String = line.chars().take(LONGEST).collect();
     let more = if cut.len() < line.len() { "…" } else { "" };
     format!("{}{more}", terminal::clean(&cut))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trainyard_local::run::event::Life;
+    use trainyard_local::run::moment::Moment;
+
+    fn status(task: &str, state: TaskState, restarts: u32, end: Option<End>) -> TaskStatus {
+        TaskStatus {
+            task: task.parse().unwrap(),
+            state,
+            since: Moment(0),
+            epoch: 0,
+            attempt: restarts,
+            restarts,
+            port: None,
+            end,
+            log: Some(format!("/state/runs/mnist/1/logs/{task}.0.{restarts}.log").into()),
+        }
+    }
+
+    fn exit(code: i32) -> Option<End> {
+        Some(End {
+            code: Some(code),
+            ..End::default()
+        })
+    }
+
+    fn killed(signal: i32) -> Option<End> {
+        Some(End {
+            code: Some(128 + signal),
+            signal: Some(signal),
+            ..End::default()
+        })
+    }
+
+    fn ended(outcome: Option<Outcome>, cause: &str, seconds: f64, tasks: Vec<TaskStatus>) -> RunEnd {
+        RunEnd {
+            outcome,
+            cause: cause.into(),
+            deadline: false,
+            signal: None,
+            seconds,
+            first_failure: None,
+            left_alive: Vec::new(),
+            tasks,
+        }
+    }
+
+    fn failure(task: &str, attempt: u32, end: Option<End>, meaning: &str, lines: &[&str]) -> FirstFailure {
+        FirstFailure {
+            life: Life {
+                task: task.parse().unwrap(),
+                epoch: 0,
+                attempt,
+                in_place: 0,
+            },
+            end: end.unwrap_or_default(),
+            meaning: meaning.into(),
+            log: format!("/state/runs/mnist/1/logs/{task}.0.{attempt}.log").into(),
+            last_lines: lines.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    fn shown(end: &RunEnd) -> String {
+        let page = page("mnist", end, Some(Path::new("/state/runs/mnist/1")), 80);
+        anstream::adapter::strip_str(&page).to_string()
+    }
+
+    #[test]
+    fn a_job_that_succeeded_is_told_in_a_few_lines() {
+        let tasks = vec![
+            status("chief-0", TaskState::Succeeded, 0, exit(0)),
+            status("worker-0", TaskState::Succeeded, 0, exit(0)),
+            status("worker-1", TaskState::Succeeded, 1, exit(0)),
+            status("ps-0", TaskState::Stopped, 0, killed(15)),
+        ];
+        let end = ended(
+            Some(Outcome::Succeeded),
+            "chief-0, by `successPolicy`",
+            75.4,
+            tasks,
+        );
+        insta::assert_snapshot!(shown(&end));
+    }
+
+    #[test]
+    fn a_failure_is_told_with_its_root_and_the_stopped_are_not_blamed() {
+        let tasks = vec![
+            status("chief-0", TaskState::Stopped, 0, killed(15)),
+            status("worker-0", TaskState::Failed, 0, killed(9)),
+            status("worker-1", TaskState::Failed, 2, exit(1)),
+            status("ps-0", TaskState::Waiting, 0, None),
+        ];
+        let mut end = ended(
+            Some(Outcome::Failed),
+            "no restart is left for worker-1",
+            7.31,
+            tasks,
+        );
+        let lines = [
+            "Traceback (most recent call last):",
+            "\x1b[2J\x07ValueError: \x1b[31mbad",
+        ];
+        let meaning = "Exit code 1: the program reported an error, usually a Python exception; its last lines say which.";
+        end.first_failure = Some(failure("worker-1", 1, exit(1), meaning, &lines));
+        insta::assert_snapshot!(shown(&end));
+    }
+
+    #[test]
+    fn many_tasks_that_ended_alike_are_told_together() {
+        let mut tasks: Vec<TaskStatus> = (0..62)
+            .map(|index| status(&format!("worker-{index}"), TaskState::Stopped, 0, killed(15)))
+            .collect();
+        tasks[3] = status("worker-3", TaskState::Failed, 0, killed(9));
+        tasks.push(status("ps-0", TaskState::Stopped, 0, killed(15)));
+        let end = ended(
+            Some(Outcome::Failed),
+            "worker-3, by `restartPolicy`",
+            3700.0,
+            tasks,
+        );
+        insta::assert_snapshot!(shown(&end));
+    }
+
+    #[test]
+    fn the_first_line_says_how_it_ended() {
+        let base = ended(Some(Outcome::Failed), "why", 0.123, Vec::new());
+        let table = [
+            (base.clone(), "✖ mnist failed after 0.12s: why"),
+            (
+                RunEnd {
+                    deadline: true,
+                    ..base.clone()
+                },
+                "✖ mnist ran into its deadline after 0.12s",
+            ),
+            (
+                RunEnd {
+                    outcome: None,
+                    signal: Some(2),
+                    ..base.clone()
+                },
+                "■ mnist was stopped by Ctrl-C after 0.12s",
+            ),
+            (
+                RunEnd {
+                    outcome: None,
+                    signal: Some(15),
+                    ..base.clone()
+                },
+                "■ mnist was stopped by SIGTERM after 0.12s",
+            ),
+            (
+                RunEnd {
+                    outcome: None,
+                    ..base.clone()
+                },
+                "■ mnist was stopped before it had ended after 0.12s",
+            ),
+            (
+                RunEnd {
+                    outcome: Some(Outcome::Terminated),
+                    ..base
+                },
+                "■ mnist was ended on request after 0.12s: why",
+            ),
+        ];
+        for (end, expected) in table {
+            assert_eq!(
+                anstream::adapter::strip_str(&verdict("mnist", &end)).to_string(),
+                format!("{expected}\n")
+            );
+        }
+    }
+
+    #[test]
+    fn what_could_not_be_started_says_why() {
+        let not_started = End {
+            not_started: Some("there is no program `pyton` on the PATH".into()),
+            container: Some("setup".into()),
+            ..End::default()
+        };
+        let tasks = vec![status(
+            "worker-0",
+            TaskState::Failed,
+            0,
+            Some(not_started.clone()),
+        )];
+        let mut end = ended(Some(Outcome::Failed), "worker-0", 1.0, tasks);
+        end.left_alive = vec![TaskId::new("ps", 0), TaskId::new("ps", 1)];
+        end.first_failure = Some(failure("worker-0", 0, Some(not_started), "as above", &[]));
+        insta::assert_snapshot!(shown(&end));
+    }
 }

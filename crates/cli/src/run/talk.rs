@@ -159,7 +159,7 @@ impl Story {
 
     fn ended(&self, at: Moment, life: &Life, end: &End, stopped: bool) -> Option<Said> {
         let task = &life.task;
-        let began = self.started.get(task);
+        let began = self.started.get(task).filter(|_| end.not_started.is_none());
         let after = began.map_or_else(String::new, |began| {
             format!(" after {}", text::seconds(at.since(*began).as_secs()))
         });
