@@ -121,7 +121,7 @@ fn not_listening(world: &World, silent: &[(&TaskId, u16)]) -> Option<What> {
 
 /// The usual causes, those with a sign first.
 fn causes(job: &Job, tasks: &[TaskStatus]) -> String {
-    let mut causes = Vec::new();
+    let mut causes = vec!["it is still importing TensorFlow on a busy machine".to_owned()];
     let down: Vec<String> = tasks
         .iter()
         .filter(|status| {
@@ -165,7 +165,6 @@ fn causes(job: &Job, tasks: &[TaskStatus]) -> String {
             "{proxy} is set, and the script or its environment overrides no_grpc_proxy"
         ));
     }
-    causes.push("it is still importing TensorFlow on a busy machine".to_owned());
     causes.push("the script starts no server for this role, or reads no TF_CONFIG".to_owned());
     causes.push("the script builds a cluster with other addresses than TF_CONFIG's".to_owned());
     let numbered: Vec<String> = causes

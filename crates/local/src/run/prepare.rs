@@ -128,7 +128,7 @@ pub fn prepare(
     notes.extend(network.map(|why| {
         format!("every task has a network of its own, joined to the others' and to nothing else: {why}")
     }));
-    notes.extend(ignored.into_iter().filter(|ignored| ignored.matters).map(words));
+    notes.extend(folded(ignored));
     notes.extend(
         read_job
             .managed_by
@@ -170,8 +170,14 @@ fn survey_without_images(setting: &Setting) -> Vec<Refusal> {
         .collect()
 }
 
-fn words(ignored: Ignored) -> String {
-    format!("{}: {}", ignored.path, ignored.why)
+/// What is not carried out, each reason once, with every place it holds for.
+fn folded(ignored: Vec<Ignored>) -> Vec<String> {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for Ignored { path, why, .. } in ignored.into_iter().filter(|ignored| ignored.matters) {
+        places.entry(why).or_default().push(path);
+    }
+    let words = |(why, paths): (String, Vec<String>)| format!("{why} ({})", paths.join(", "));
+    places.into_iter().map(words).collect()
 }
 
 fn refusal(path: &str, message: String, hint: Option<String>) -> Refusal {

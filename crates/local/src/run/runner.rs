@@ -103,6 +103,8 @@ impl Runner {
         self.write(Some(&end), Durable::Yes);
         self.tell(What::RunEnded(Box::new(end.clone())));
         self.world.clean_up();
+        // Whoever orders from now on hears that the run has ended.
+        let _ = fs::remove_file(self.directory.socket());
         end
     }
 

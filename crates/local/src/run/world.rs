@@ -448,6 +448,7 @@ impl World {
         self.context.tree.remove_mount_points();
         // What is left of these is empty, or not ours to remove.
         let _ = std::fs::remove_dir(&self.setting.lives);
+        let _ = std::fs::remove_dir(self.setting.lives.with_file_name("root"));
     }
 
     /// Tasks whose main programs have run since, with the port each should listen on.

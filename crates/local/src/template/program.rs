@@ -139,7 +139,8 @@ impl<'a> Builder<'a> {
         let found = self.setting.images.get(name);
         if found.is_none() && !name.is_empty() {
             let why = format!(
-                "`{name}` is not used: this machine's own programs run; the configuration can say what stands for it"
+                "the image `{name}` is ignored: this machine's own programs run; to let something stand for it, write \
+                 `images: {{'{name}': {{like: 'tensorflow/tensorflow'}}}}` into ~/.config/trainyard/config.yaml"
             );
             report.at("image").ignore(why);
         }
