@@ -304,10 +304,8 @@ mod tests {
         }
         let text: Vec<String> = lines.iter().map(Line::styled).collect();
         let plain = anstream::adapter::strip_str(&text.join("\n")).to_string();
-        plain
-            .lines()
-            .map(|line| format!("{}\n", line.trim_end()))
-            .collect()
+        let trimmed: Vec<&str> = plain.lines().map(str::trim_end).collect();
+        trimmed.join("\n")
     }
 
     #[test]
@@ -328,7 +326,7 @@ mod tests {
     #[test]
     fn a_small_terminal_shows_what_fits() {
         insta::assert_snapshot!(drawn(&[four(), many()], 50, 6));
-        assert_eq!(drawn(&[four(), many()], 20, 3), "mnist  2 running, 1\n");
+        assert_eq!(drawn(&[four(), many()], 20, 3), "mnist  2 running, 1");
         assert_eq!(drawn(&[four()], 1, 1), "");
     }
 

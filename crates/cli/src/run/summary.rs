@@ -9,11 +9,11 @@ use trainyard_local::run::event::{End, FirstFailure, RunEnd};
 use trainyard_local::run::status::{TaskState, TaskStatus};
 
 use super::footer::state_style;
-use super::talk::{short, signal_name};
+use super::talk::{lasted, short, signal_name};
 use super::terminal;
 use crate::printer::{BAD, CAREFUL, GOOD, QUIET, STRONG};
 use crate::report::count;
-use crate::simulate::text::{names, seconds};
+use crate::simulate::text::names;
 use crate::wrap::wrap;
 
 /// With more tasks than this, tasks of a role that ended alike are told together.
@@ -49,7 +49,6 @@ pub fn page(job: &str, end: &RunEnd, directory: Option<&Path>, columns: usize) -
         page.push('\n');
         page.push_str(&first_failure(job, end, failure, columns));
     }
-    page.push('\n');
     page
 }
 
@@ -81,18 +80,6 @@ fn stopped_by(signal: i32) -> String {
         (2, _) => "was stopped by Ctrl-C".into(),
         (_, Some(name)) => format!("was stopped by {name}"),
         (signal, None) => format!("was stopped by signal {signal}"),
-    }
-}
-
-/// `0.42s`, `7.3s`, `1m15s`.
-fn lasted(time: f64) -> String {
-    if time < 1.0 {
-        format!("{time:.2}s")
-    } else if time < 10.0 {
-        format!("{time:.1}s")
-    } else {
-        std::time::Duration::try_from_secs_f64(time)
-            .map_or_else(|_| "?".into(), |time| seconds(time.as_secs()))
     }
 }
 
@@ -149,7 +136,8 @@ fn groups(tasks: &[TaskStatus]) -> Vec<Group<'_>> {
 /// How a task ended, in few words.
 fn outcome(status: &TaskStatus) -> String {
     match (status.state, &status.end) {
-        (TaskState::Failed, Some(end)) => brief(end),
+        // The job ended before it was started again.
+        (TaskState::Failed | TaskState::Restarting, Some(end)) => brief(end),
         (TaskState::Waiting, _) => "never started".into(),
         (state, _) => state.word().into(),
     }
@@ -279,7 +267,7 @@ mod tests {
     use trainyard_local::run::event::Life;
     use trainyard_local::run::moment::Moment;
 
-    fn status(task: &str, state: TaskState, restarts: u32, end: Option<End>) -> TaskStatus {
+    fn status(task: &str, state: TaskState, restarts: u32, end: impl Into<Option<End>>) -> TaskStatus {
         TaskStatus {
             task: task.parse().unwrap(),
             state,
@@ -288,24 +276,24 @@ mod tests {
             attempt: restarts,
             restarts,
             port: None,
-            end,
+            end: end.into(),
             log: Some(format!("/state/runs/mnist/1/logs/{task}.0.{restarts}.log").into()),
         }
     }
 
-    fn exit(code: i32) -> Option<End> {
-        Some(End {
+    fn exit(code: i32) -> End {
+        End {
             code: Some(code),
             ..End::default()
-        })
+        }
     }
 
-    fn killed(signal: i32) -> Option<End> {
-        Some(End {
+    fn killed(signal: i32) -> End {
+        End {
             code: Some(128 + signal),
             signal: Some(signal),
             ..End::default()
-        })
+        }
     }
 
     fn ended(outcome: Option<Outcome>, cause: &str, seconds: f64, tasks: Vec<TaskStatus>) -> RunEnd {
@@ -321,7 +309,7 @@ mod tests {
         }
     }
 
-    fn failure(task: &str, attempt: u32, end: Option<End>, meaning: &str, lines: &[&str]) -> FirstFailure {
+    fn failure(task: &str, attempt: u32, end: End, meaning: &str, lines: &[&str]) -> FirstFailure {
         FirstFailure {
             life: Life {
                 task: task.parse().unwrap(),
@@ -329,7 +317,7 @@ mod tests {
                 attempt,
                 in_place: 0,
             },
-            end: end.unwrap_or_default(),
+            end,
             meaning: meaning.into(),
             log: format!("/state/runs/mnist/1/logs/{task}.0.{attempt}.log").into(),
             last_lines: lines.iter().map(ToString::to_string).collect(),
@@ -362,7 +350,7 @@ mod tests {
     fn a_failure_is_told_with_its_root_and_the_stopped_are_not_blamed() {
         let tasks = vec![
             status("chief-0", TaskState::Stopped, 0, killed(15)),
-            status("worker-0", TaskState::Failed, 0, killed(9)),
+            status("worker-0", TaskState::Restarting, 0, killed(9)),
             status("worker-1", TaskState::Failed, 2, exit(1)),
             status("ps-0", TaskState::Waiting, 0, None),
         ];
@@ -463,7 +451,7 @@ mod tests {
         )];
         let mut end = ended(Some(Outcome::Failed), "worker-0", 1.0, tasks);
         end.left_alive = vec![TaskId::new("ps", 0), TaskId::new("ps", 1)];
-        end.first_failure = Some(failure("worker-0", 0, Some(not_started), "as above", &[]));
+        end.first_failure = Some(failure("worker-0", 0, not_started, "as above", &[]));
         insta::assert_snapshot!(shown(&end));
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use trainyard_core::TaskId;
 use trainyard_local::run::event::{End, Life, RunEvent, What};
@@ -102,12 +103,9 @@ impl Story {
                     short(directory)
                 ))
             }
-            What::TaskStarted {
-                life,
-                init,
-                pid,
-                port,
-            } => return self.started(event.time, life, init.as_deref(), *pid, *port),
+            What::TaskStarted { life, init, port, .. } => {
+                return self.started(event.time, life, init.as_deref(), *port);
+            }
             What::TaskEnded { life, end, stopped } => return self.ended(event.time, life, end, *stopped),
             What::RestartsInPlace { life, seconds } => remark(format!(
                 "{} is started again {}, in place, as its restartPolicy says",
@@ -133,14 +131,7 @@ impl Story {
         Some(said)
     }
 
-    fn started(
-        &mut self,
-        at: Moment,
-        life: &Life,
-        init: Option<&str>,
-        pid: u32,
-        port: Option<u16>,
-    ) -> Option<Said> {
+    fn started(&mut self, at: Moment, life: &Life, init: Option<&str>, port: Option<u16>) -> Option<Said> {
         if let Some(container) = init {
             let text = format!("{} runs its init container {container}", life.task);
             return (self.tasks <= MANY).then(|| remark(text));
@@ -150,21 +141,18 @@ impl Story {
             return None;
         }
         let word = if again { "started again" } else { "started" };
-        let port = port.map_or_else(String::new, |port| format!(", port {port}"));
-        Some(remark(format!(
-            "{} {word} {QUIET}(process {pid}{port}){QUIET:#}",
-            life.task
-        )))
+        let port = port.map_or_else(String::new, |port| format!(" {QUIET}(port {port}){QUIET:#}"));
+        Some(remark(format!("{} {word}{port}", life.task)))
     }
 
     fn ended(&self, at: Moment, life: &Life, end: &End, stopped: bool) -> Option<Said> {
         let task = &life.task;
         let began = self.started.get(task).filter(|_| end.not_started.is_none());
         let after = began.map_or_else(String::new, |began| {
-            format!(" after {}", text::seconds(at.since(*began).as_secs()))
+            format!(" after {}", lasted(at.since(*began).as_secs_f64()))
         });
         if stopped {
-            let text = format!("{task} stopped, as it was asked to{after}");
+            let text = format!("{task} was stopped{after}");
             return (self.tasks <= MANY).then(|| remark(text));
         }
         if end.code == Some(0) {
@@ -244,6 +232,17 @@ fn when(seconds: u32) -> String {
     match seconds {
         0 => "now".into(),
         seconds => format!("in {}", text::seconds(seconds.into())),
+    }
+}
+
+/// `0.42s`, `7.3s`, `1m15s`.
+pub fn lasted(seconds: f64) -> String {
+    if seconds < 1.0 {
+        format!("{seconds:.2}s")
+    } else if seconds < 10.0 {
+        format!("{seconds:.1}s")
+    } else {
+        Duration::try_from_secs_f64(seconds).map_or_else(|_| "?".into(), |time| text::seconds(time.as_secs()))
     }
 }
 

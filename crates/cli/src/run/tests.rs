@@ -271,9 +271,9 @@ fn quiet_leaves_what_matters() {
         happens(&*job, run_end());
         watched.shown().1
     };
-    let loud = "trainyard │ worker-0 started (process 7, port 20001)\n";
-    let matters = "trainyard │ worker-0 was killed by signal 9 (SIGKILL) after 0s\n\
-                   trainyard │ hint: look\n\n✔ mnist succeeded after 1.0s: chief-0\n\n\n";
+    let loud = "trainyard │ worker-0 started (port 20001)\n";
+    let matters = "trainyard │ worker-0 was killed by signal 9 (SIGKILL) after 0.00s\n\
+                   trainyard │ hint: look\n\n✔ mnist succeeded after 1.0s: chief-0\n\n";
     assert_eq!(told(false), format!("{loud}{matters}"));
     assert_eq!(told(true), matters);
 }
@@ -436,8 +436,8 @@ fn many_tasks_start_without_many_words() {
     assert_eq!(
         watched.shown().1,
         "trainyard │ all 41 tasks run\n\
-         trainyard │ worker-3 was killed by signal 9 (SIGKILL) after 0s\n\
-         trainyard │ worker-3 started again (process 7, port 20001)\n"
+         trainyard │ worker-3 was killed by signal 9 (SIGKILL) after 0.00s\n\
+         trainyard │ worker-3 started again (port 20001)\n"
     );
 }
 
