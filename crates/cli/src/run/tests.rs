@@ -15,6 +15,7 @@ use super::view::{Lines, Output, Stream, View};
 
 const TERMINAL: Stream = Stream {
     terminal: true,
+    pipe: false,
     color: true,
 };
 

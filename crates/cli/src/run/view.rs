@@ -1,6 +1,9 @@
 //! How a run is shown: what was typed and what the terminal can do, as the supervisor is told it.
 
+use std::fs::{File, Metadata};
 use std::io::{self, IsTerminal as _};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 
 use anstream::{AutoStream, ColorChoice};
 use serde::{Deserialize, Serialize};
@@ -37,13 +40,15 @@ pub enum Lines {
 pub struct Stream {
     /// To a terminal.
     pub terminal: bool,
+    /// To another program, which may write to the terminal whenever it likes.
+    pub pipe: bool,
     /// With colours.
     pub color: bool,
 }
 
 impl Stream {
     /// Standard output or standard error, and whether colour is wanted there.
-    fn of(stream: &impl anstream::stream::RawStream, color: Color) -> Self {
+    fn of(stream: &(impl anstream::stream::RawStream + AsFd), color: Color) -> Self {
         let color = match color {
             Color::Auto => AutoStream::choice(stream) != ColorChoice::Never,
             Color::Always => true,
@@ -51,6 +56,10 @@ impl Stream {
         };
         Self {
             terminal: anstream::stream::IsTerminal::is_terminal(stream),
+            pipe: metadata(stream).is_some_and(|metadata| {
+                let kind = metadata.file_type();
+                kind.is_fifo() || kind.is_socket()
+            }),
             color,
         }
     }
@@ -104,10 +113,11 @@ impl View {
         self.tasks.is_empty() || self.tasks.iter().any(|glob| glob.means(job, task))
     }
 
-    /// Whether there is a footer. Raw output may move the cursor, and a footer needs to know where it is.
+    /// Whether there is a footer. It needs to know where the cursor is: raw output may move it, and so may a program
+    /// that reads ours, as in `trainyard run … | tee log`.
     pub fn has_footer(&self) -> bool {
         let text = self.output == Output::Text && self.lines != Lines::Raw;
-        self.footer && self.err.terminal && text && !self.quiet
+        self.footer && self.err.terminal && text && !self.out.pipe && !self.quiet
     }
 
     /// Our own text as this stream can show it.
@@ -123,15 +133,15 @@ impl View {
 
 /// Whether both streams are one terminal: then what is written to both may be written at once.
 fn same_device() -> bool {
-    use std::os::fd::AsFd;
-    use std::os::unix::fs::MetadataExt as _;
-
-    let device = |stream: &dyn AsFd| {
-        let file = std::fs::File::from(stream.as_fd().try_clone_to_owned().ok()?);
-        file.metadata().ok().map(|metadata| metadata.rdev())
-    };
+    let device = |stream: &dyn AsFd| metadata(&stream).map(|metadata| metadata.rdev());
     let out = device(&io::stdout());
     out.is_some() && out == device(&io::stderr())
+}
+
+/// What a stream is.
+fn metadata(stream: &impl AsFd) -> Option<Metadata> {
+    let descriptor = stream.as_fd().try_clone_to_owned().ok()?;
+    File::from(descriptor).metadata().ok()
 }
 
 #[cfg(test)]
@@ -157,11 +167,15 @@ mod tests {
             footer: true,
             err: Stream {
                 terminal: true,
-                color: false,
+                ..Stream::default()
             },
             ..View::default()
         };
         assert!(shown.has_footer());
+        let pipe = Stream {
+            pipe: true,
+            ..Stream::default()
+        };
         for hidden in [
             View {
                 footer: false,
@@ -169,6 +183,10 @@ mod tests {
             },
             View {
                 quiet: true,
+                ..shown.clone()
+            },
+            View {
+                out: pipe,
                 ..shown.clone()
             },
             View {
@@ -194,6 +212,7 @@ mod tests {
         let color = Stream {
             terminal: true,
             color: true,
+            ..Stream::default()
         };
         assert_eq!(plain.dress("\x1b[1ma\x1b[0m │ b", color), "\x1b[1ma\x1b[0m │ b");
         assert_eq!(plain.dress("\x1b[1ma\x1b[0m │ b", Stream::default()), "a │ b");

@@ -140,6 +140,7 @@ mod tests {
             out: Stream {
                 terminal: true,
                 color: true,
+                ..Stream::default()
             },
             ..View::default()
         };
