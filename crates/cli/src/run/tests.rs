@@ -1,7 +1,9 @@
 //! The whole way from a reporter's calls to the two streams, which are buffers here.
 
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use trainyard_core::{Outcome, Stamp, TaskId};
 use trainyard_local::logs::{LogBlock, LogSource, LogTrouble};
@@ -419,6 +421,51 @@ fn a_reader_that_has_gone_is_told_of_once_and_the_run_goes_on() {
         1,
         "{text}"
     );
+}
+
+/// A reader that takes nothing until it is let go.
+struct Stuck(mpsc::Receiver<()>, mpsc::Sender<()>);
+
+impl Write for Stuck {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let _ = self.1.send(());
+        // Ends when the other side is dropped.
+        let _ = self.0.recv();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_run_goes_on_deciding_while_nobody_reads_its_output() {
+    let ((let_go, held), (stuck, reached)) = (mpsc::channel(), mpsc::channel());
+    let err = Written::default();
+    let screen = Screen::with(
+        View::default(),
+        Box::new(Stuck(held, stuck)),
+        Box::new(err.clone()),
+        Box::new(|| None),
+    );
+    let job = screen.reporter("mnist", false, &tasks(1));
+    let (told, heard) = mpsc::channel();
+    thread::scope(|scope| {
+        scope.spawn(|| job.lines(&source("chief-0", None), whole(b"x\n")));
+        reached.recv().unwrap();
+        scope.spawn(|| {
+            happens(&*job, failed("chief-0"));
+            job.tasks(&[status(&TaskId::new("chief", 0), TaskState::Failed)]);
+            told.send(()).unwrap();
+        });
+        // Long enough for any machine; a run that waits here waits for ever.
+        let free = heard.recv_timeout(Duration::from_secs(20));
+        drop(let_go);
+        assert!(free.is_ok(), "telling waited for a reader");
+    });
+    screen.finish();
+    assert!(err.text().contains("SIGKILL"), "{}", err.text());
 }
 
 #[test]
