@@ -1,5 +1,7 @@
 //! What was typed, and nothing else: no file is opened and nothing is decided here.
 
+pub mod runs;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -120,6 +122,24 @@ pub enum Command {
     Convert(Convert),
     /// Play a job in a simulated world: what will happen if worker 1 is killed twice?
     Simulate(Simulate),
+    /// List runs on this machine, or the tasks of one
+    Ps(runs::Ps),
+    /// Show what the tasks of a run have written, and follow it
+    Logs(runs::Logs),
+    /// Stop runs
+    Stop(runs::Stop),
+    /// Remove finished runs with their logs
+    Rm(runs::Rm),
+    /// Rehearse: take a task away as a drained node would
+    Drain(runs::Drain),
+    /// Rehearse: kill a task as a crash would
+    Kill(runs::Kill),
+    /// Stop every task of a run, to go on later
+    Suspend(runs::OneJob),
+    /// Let a suspended run go on
+    Resume(runs::OneJob),
+    /// Change how many tasks a role of a run has
+    Scale(runs::Scale),
     /// Explain a problem code, or list them all
     Explain(Explain),
     /// Print a completion script for a shell

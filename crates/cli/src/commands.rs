@@ -5,9 +5,16 @@ mod completions;
 mod convert;
 mod explain;
 mod jobs;
+mod kept;
+mod logs;
+mod orders;
 mod plan;
+mod ps;
+mod rm;
 pub mod run;
 mod simulate;
+mod stop;
+mod table;
 
 use crate::args::{Arguments, Command};
 use crate::exit::Exit;
@@ -22,6 +29,15 @@ pub fn run(arguments: Arguments, printer: &mut Printer) -> Result<Exit, Failure>
         Command::Plan(typed) => plan::run(&typed, printer),
         Command::Convert(typed) => convert::run(&typed, printer),
         Command::Simulate(typed) => simulate::run(&typed, printer),
+        Command::Ps(typed) => ps::run(&typed, printer),
+        Command::Logs(typed) => logs::run(&typed, arguments.color, printer),
+        Command::Stop(typed) => stop::run(&typed, printer),
+        Command::Rm(typed) => rm::run(&typed, printer),
+        Command::Drain(typed) => orders::drain(&typed.whom, printer),
+        Command::Kill(typed) => orders::kill(&typed.whom, printer),
+        Command::Suspend(typed) => orders::suspend(&typed, printer),
+        Command::Resume(typed) => orders::resume(&typed, printer),
+        Command::Scale(typed) => orders::scale(&typed, printer),
         Command::Explain(typed) => explain::run(&typed, printer),
         Command::Completions(typed) => completions::run(&typed, printer),
     }

@@ -17,9 +17,11 @@
 //! | [`mounts`] | what a program finds at which path |
 //! | [`process`] | a launch as processes: start, stop, end |
 //! | [`logs`] | from a program's output to its log file and to the reporter |
+//! | [`log_files`], [`log_reader`], [`log_merge`] | the way back: which logs there are, and their lines in order of time |
 //! | [`ports`] | free ports that nobody else takes |
 //! | [`isolate`] | a network of its own |
 //! | [`switch`] | a network for each task, joined by a switch, where a manifest needs it |
+//! | [`watch`] | waiting until files change, for those who follow a run |
 //! | [`stage`] | our own program started by ourselves: the command line asks here first |
 
 pub mod environment;
@@ -27,7 +29,10 @@ pub mod guard;
 pub mod inner;
 pub mod isolate;
 pub mod launch;
+pub mod log_files;
 pub mod log_index;
+pub mod log_merge;
+pub mod log_reader;
 pub mod logs;
 pub mod mounts;
 pub mod namespace;
@@ -45,6 +50,7 @@ mod stopping;
 pub mod strays;
 pub mod switch;
 mod wait;
+pub mod watch;
 
 // What a job's manifest asks of this machine.
 pub mod gpus;

@@ -1,9 +1,11 @@
 //! When a log's bytes came: beside each log file, pairs of time and offset.
 //!
-//! The log itself holds nothing but what the program wrote. This index is what `--since` and `--timestamps` read.
+//! The log itself holds nothing but what the program wrote. This index is what `--since` and `--timestamps` read, and
+//! what puts the lines of several logs in order. It is read as a stream: the index of a long run is long.
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -11,6 +13,9 @@ use std::time::{Duration, SystemTime};
 const GRAIN: Duration = Duration::from_millis(10);
 
 const ENTRY: usize = 16;
+
+/// So many entries are read at a time.
+const READ_AHEAD: usize = 256;
 
 /// The index beside a log file.
 #[must_use]
@@ -48,38 +53,115 @@ impl IndexWriter {
     }
 }
 
-/// An index, read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LogIndex(Vec<(SystemTime, u64)>);
+/// When some bytes came: a time, and the offset of the first of them.
+type Entry = (SystemTime, u64);
 
-impl LogIndex {
-    /// Reads the index of a log; a missing one is empty, and a torn last entry is left out.
-    pub fn read(log: &Path) -> io::Result<Self> {
-        match fs::read(index_path(log)) {
-            Ok(bytes) => Ok(Self(bytes.chunks_exact(ENTRY).filter_map(entry).collect())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+/// Reads an index along with its log. The log may grow meanwhile, and its index with it; a missing index is empty.
+///
+/// No file is held open: a run may have more logs than a process may have files.
+#[derive(Debug)]
+pub struct IndexReader {
+    path: PathBuf,
+    /// Where the entries begin that have not been read.
+    position: u64,
+    /// Entries read ahead, the next one last.
+    ahead: Vec<Entry>,
+    /// The time of the bytes that were last asked for.
+    current: Option<SystemTime>,
+}
+
+impl IndexReader {
+    /// The index of a log, from its beginning.
+    #[must_use]
+    pub fn of(log: &Path) -> Self {
+        Self {
+            path: index_path(log),
+            position: 0,
+            ahead: Vec::new(),
+            current: None,
+        }
+    }
+
+    /// When the byte at this offset came, and the offset of the first byte after it that came later, if there is one
+    /// by now. Offsets must not be asked for backwards.
+    pub fn at(&mut self, offset: u64) -> io::Result<(Option<SystemTime>, Option<u64>)> {
+        loop {
+            if self.ahead.is_empty() {
+                self.read_ahead()?;
+            }
+            match self.ahead.last() {
+                None => return Ok((self.current, None)),
+                Some((_, start)) if *start > offset => return Ok((self.current, Some(*start))),
+                Some((time, _)) => {
+                    self.current = Some(*time);
+                    self.ahead.pop();
+                }
+            }
+        }
+    }
+
+    /// Passes over everything before the entry of this offset, without reading what lies between.
+    pub fn pass_to(&mut self, offset: u64) -> io::Result<()> {
+        let Some(file) = self.open()? else { return Ok(()) };
+        let (mut low, mut high) = (0, file.metadata()?.len() / ENTRY as u64);
+        while low < high {
+            let middle = low.midpoint(high);
+            let mut bytes = [0; ENTRY];
+            file.read_exact_at(&mut bytes, middle * ENTRY as u64)?;
+            match entry(&bytes) {
+                Some((_, start)) if start <= offset => low = middle + 1,
+                _ => high = middle,
+            }
+        }
+        // One before: it tells when the byte at the offset came.
+        self.position = low.saturating_sub(1) * ENTRY as u64;
+        self.ahead.clear();
+        self.current = None;
+        Ok(())
+    }
+
+    /// The offset of the first bytes that came at or after this time; none if nothing has come since.
+    ///
+    /// Clocks are set back: the first such bytes in the log count, so every entry before them is looked at.
+    pub fn offset_since(&self, time: SystemTime) -> io::Result<Option<u64>> {
+        let Some(file) = self.open()? else { return Ok(None) };
+        let mut entries = io::BufReader::with_capacity(READ_AHEAD * ENTRY, file);
+        let mut bytes = [0; ENTRY];
+        loop {
+            match entries.read_exact(&mut bytes) {
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+                read => read?,
+            }
+            if let Some((came, offset)) = entry(&bytes)
+                && came >= time
+            {
+                return Ok(Some(offset));
+            }
+        }
+    }
+
+    fn open(&self) -> io::Result<Option<File>> {
+        match File::open(&self.path) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// When the byte at this offset came.
-    #[must_use]
-    pub fn time_at(&self, offset: u64) -> Option<SystemTime> {
-        let after = self.0.partition_point(|(_, start)| *start <= offset);
-        self.0.get(after.checked_sub(1)?).map(|(time, _)| *time)
-    }
-
-    /// The offset of the first bytes that came at or after this time; none if nothing came since.
-    #[must_use]
-    pub fn offset_since(&self, time: SystemTime) -> Option<u64> {
-        self.0
-            .iter()
-            .find(|(came, _)| *came >= time)
-            .map(|(_, offset)| *offset)
+    /// Reads on; an entry that is not whole yet is left for later.
+    fn read_ahead(&mut self) -> io::Result<()> {
+        let Some(file) = self.open()? else { return Ok(()) };
+        let mut bytes = [0; READ_AHEAD * ENTRY];
+        let count = file.read_at(&mut bytes, self.position)?;
+        let whole = count - count % ENTRY;
+        self.ahead.extend(bytes[..whole].chunks_exact(ENTRY).filter_map(entry));
+        self.ahead.reverse();
+        self.position += whole as u64;
+        Ok(())
     }
 }
 
-fn entry(bytes: &[u8]) -> Option<(SystemTime, u64)> {
+fn entry(bytes: &[u8]) -> Option<Entry> {
     let number = |range| {
         Some(u64::from_le_bytes(
             bytes.get::<std::ops::Range<usize>>(range)?.try_into().ok()?,
@@ -93,24 +175,66 @@ fn entry(bytes: &[u8]) -> Option<(SystemTime, u64)> {
 mod tests {
     use super::*;
 
+    fn at(millis: u64) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_millis(millis)
+    }
+
     #[test]
     fn an_index_tells_when_bytes_came() {
         let directory = tempfile::tempdir().unwrap();
         let log = directory.path().join("worker-0.0.0.log");
-        assert_eq!(LogIndex::read(&log).unwrap().time_at(0), None);
-        let at = |millis| SystemTime::UNIX_EPOCH + Duration::from_millis(millis);
+        let mut reader = IndexReader::of(&log);
+        assert_eq!(reader.at(0).unwrap(), (None, None), "there is no index yet");
         let mut writer = IndexWriter::open(&log).unwrap();
         for (offset, millis) in [(0, 1000), (10, 1005), (20, 1010), (500, 9000)] {
             writer.note(offset, at(millis)).unwrap();
         }
         // A process killed in the middle of writing.
         writer.file.write_all(&[1, 2, 3]).unwrap();
-        let index = LogIndex::read(&log).unwrap();
-        for (offset, millis) in [(0, 1000), (19, 1000), (20, 1010), (499, 1010), (9999, 9000)] {
-            assert_eq!(index.time_at(offset), Some(at(millis)), "{offset}");
+        let expected = [
+            (0, 1000, Some(20)),
+            (19, 1000, Some(20)),
+            (20, 1010, Some(500)),
+            (499, 1010, Some(500)),
+            (9999, 9000, None),
+        ];
+        for (offset, millis, next) in expected {
+            assert_eq!(reader.at(offset).unwrap(), (Some(at(millis)), next), "{offset}");
+            let mut fresh = IndexReader::of(&log);
+            fresh.pass_to(offset).unwrap();
+            assert_eq!(fresh.at(offset).unwrap(), (Some(at(millis)), next), "{offset}");
         }
         for (millis, offset) in [(0, Some(0)), (1001, Some(20)), (2000, Some(500)), (9001, None)] {
-            assert_eq!(index.offset_since(at(millis)), offset, "{millis}");
+            assert_eq!(reader.offset_since(at(millis)).unwrap(), offset, "{millis}");
         }
+    }
+
+    #[test]
+    fn an_index_is_read_while_it_grows() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = directory.path().join("worker-0.0.0.log");
+        let mut writer = IndexWriter::open(&log).unwrap();
+        let mut reader = IndexReader::of(&log);
+        // More than is read ahead, and one more after each look.
+        for number in 0..3 * READ_AHEAD as u64 {
+            writer.note(number * 10, at(number * 100)).unwrap();
+            if number % 7 == 0 {
+                let expected = (Some(at(number * 100)), None);
+                assert_eq!(reader.at(number * 10 + 5).unwrap(), expected, "{number}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_loses_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = directory.path().join("worker-0.0.0.log");
+        let mut writer = IndexWriter::open(&log).unwrap();
+        for (offset, millis) in [(0, 9000), (10, 1000), (20, 9500)] {
+            writer.note(offset, at(millis)).unwrap();
+        }
+        let mut reader = IndexReader::of(&log);
+        assert_eq!(reader.offset_since(at(9100)).unwrap(), Some(20));
+        assert_eq!(reader.at(15).unwrap(), (Some(at(1000)), Some(20)));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use trainyard_local::log_index::LogIndex;
+use trainyard_local::log_index::IndexReader;
 use trainyard_local::logs::LONGEST_LINE;
 
 use crate::bench::{Bench, Who, about, everybody, output};
@@ -91,8 +91,8 @@ fn binary_output_and_a_missing_last_newline_are_kept_as_they_are() {
         shown,
         b"worker-0| error\nworker-0| out\nworker-0| \x00\xff\x1b[31m\nworker-0| \xff\x80\n"
     );
-    let index = LogIndex::read(&bench.log("worker-0.0.0.log")).unwrap();
-    assert!(index.time_at(0).is_some());
+    let mut index = IndexReader::of(&bench.log("worker-0.0.0.log"));
+    assert!(index.at(0).unwrap().0.is_some());
 }
 
 #[test]

@@ -1,0 +1,90 @@
+//! Following a run: new lines, new lives, until it ends.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use trainyard_local::log_files::{self, Lives};
+use trainyard_local::log_merge;
+use trainyard_local::log_reader::LogReader;
+use trainyard_local::logs::LogSource;
+use trainyard_local::run::directory::JobRuns;
+use trainyard_local::watch::{Watch, Woken};
+
+use super::choice::Choice;
+use super::kept::KeptRun;
+use super::{Reading, list};
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// A run that is followed.
+pub struct Following {
+    job: JobRuns,
+    run: KeptRun,
+    choice: Choice,
+    watch: Watch,
+    /// Logs that have been taken, or were not meant.
+    known: BTreeSet<PathBuf>,
+    listed: Vec<LogSource>,
+}
+
+impl Following {
+    /// Follows from where the listed logs were read.
+    pub fn new(job: JobRuns, run: KeptRun, choice: Choice, listed: Vec<LogSource>) -> Self {
+        let watch = Watch::over(&[&run.directory.logs(), &run.directory.path]);
+        Self {
+            watch,
+            job,
+            run,
+            choice,
+            known: listed.iter().map(|source| source.file.clone()).collect(),
+            listed,
+        }
+    }
+
+    /// Shows what comes until the run has ended or nobody reads.
+    pub fn run(mut self, reading: &mut Reading, printer: &mut Printer) -> Result<(), Failure> {
+        loop {
+            // Looked at first: what was written before the run ended is then there to be read.
+            let over = self.is_over();
+            self.take_new_logs(reading)?;
+            let newest = log_files::of_lives(self.listed.clone(), Lives::Newest);
+            let superseded = |source: &LogSource| !newest.iter().any(|live| live.file == source.file);
+            reading.drain(|source| over || superseded(source), printer)?;
+            if over {
+                return Ok(());
+            }
+            if self.watch.wait(reading.show.output())? == Woken::NobodyReads {
+                return Err(Failure::Reader);
+            }
+        }
+    }
+
+    /// Whether the run has said that it ended, or does not go on and cannot say it any more.
+    fn is_over(&self) -> bool {
+        let ended = || {
+            let status = self.run.directory.read_status();
+            status.is_ok_and(|status| status.is_some_and(|status| status.end.is_some()))
+        };
+        let newest = self.job.newest();
+        let replaced = newest.is_ok_and(|newest| newest.as_ref() != Some(&self.run.directory));
+        replaced || !self.job.goes_on() || ended()
+    }
+
+    /// Takes in what was started since.
+    fn take_new_logs(&mut self, reading: &mut Reading) -> Result<(), Failure> {
+        self.listed = list(&self.run)?;
+        let new: Vec<LogSource> = self
+            .listed
+            .iter()
+            .filter(|source| !self.known.contains(&source.file))
+            .cloned()
+            .collect();
+        self.known.extend(new.iter().map(|source| source.file.clone()));
+        for source in self.choice.filter(new) {
+            reading.show.admit(&source);
+            let share = log_merge::share(reading.merge.len() + 1);
+            reading.merge.add(LogReader::new(source, share));
+        }
+        Ok(())
+    }
+}

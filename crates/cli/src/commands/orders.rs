@@ -1,0 +1,111 @@
+//! `trainyard drain`, `kill`, `suspend`, `resume` and `scale`: one order to a run that goes on, and its answer.
+
+use trainyard_core::RoleName;
+use trainyard_dialect::document::Source;
+use trainyard_dialect::problem::{closest, shown};
+use trainyard_local::run::control;
+use trainyard_local::run::order::{Answer, Order};
+
+use super::kept::{self, KeptRun};
+use crate::args::runs::{OneJob, OneTask, Scale};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Takes a task away as a drained node would.
+pub fn drain(typed: &OneTask, printer: &mut Printer) -> Result<Exit, Failure> {
+    let run = newest(&typed.job)?;
+    let task = kept::task(&run, &typed.task)?;
+    let done = format!("{task} is asked to stop, as on a node that is drained");
+    give(&run, &Order::Drain { task }, &done, printer)
+}
+
+/// Kills a task as a crash would.
+pub fn kill(typed: &OneTask, printer: &mut Printer) -> Result<Exit, Failure> {
+    let run = newest(&typed.job)?;
+    let task = kept::task(&run, &typed.task)?;
+    let done = format!("{task} is killed, as by a crash");
+    give(&run, &Order::Kill { task }, &done, printer)
+}
+
+/// Stops everything, to go on later.
+pub fn suspend(typed: &OneJob, printer: &mut Printer) -> Result<Exit, Failure> {
+    let run = newest(&typed.job)?;
+    let done = format!(
+        "every task is stopped; `trainyard resume {}` goes on",
+        shown(&typed.job)
+    );
+    give(&run, &Order::Suspend, &done, printer)
+}
+
+/// Goes on.
+pub fn resume(typed: &OneJob, printer: &mut Printer) -> Result<Exit, Failure> {
+    give(&newest(&typed.job)?, &Order::Resume, "goes on", printer)
+}
+
+/// Changes how many tasks a role has.
+pub fn scale(typed: &Scale, printer: &mut Printer) -> Result<Exit, Failure> {
+    let run = newest(&typed.job)?;
+    let (role, replicas) = typed.replicas.clone();
+    let roles = roles(&run);
+    if !roles.contains(&role) {
+        let names: Vec<&str> = roles.iter().map(RoleName::as_str).collect();
+        let hint = match closest(role.as_str(), names.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("the roles are {}", names.join(", ")),
+        };
+        let message = format!(
+            "`{}` has no role `{}`",
+            shown(&typed.job),
+            shown(role.as_str())
+        );
+        return Err(Failure::usage(message, Some(hint)));
+    }
+    let done = format!("{role} is to have {replicas} from now on");
+    give(&run, &Order::Scale { role, replicas }, &done, printer)
+}
+
+fn newest(job: &str) -> Result<KeptRun, Failure> {
+    kept::read_run(&kept::job(&kept::home()?, job)?, None)
+}
+
+/// Every role, also one that has no tasks for now.
+fn roles(run: &KeptRun) -> Vec<RoleName> {
+    let manifest = run.directory.manifest();
+    let read = manifest.to_str().and_then(|path| Source::read(path).ok());
+    let reading = read.map(|source| trainyard_dialect::read(&source));
+    let mut roles: Vec<RoleName> = reading
+        .iter()
+        .flat_map(trainyard_dialect::Reading::jobs)
+        .filter(|read| read.document == run.file.document && *read.job.name == *run.file.job)
+        .flat_map(|read| read.job.roles.iter().map(|role| role.name.clone()))
+        .collect();
+    for task in run.tasks() {
+        if !roles.contains(&task.task.role) {
+            roles.push(task.task.role.clone());
+        }
+    }
+    roles
+}
+
+/// Gives the order and tells the answer.
+fn give(run: &KeptRun, order: &Order, done: &str, printer: &mut Printer) -> Result<Exit, Failure> {
+    let job = shown(&run.file.job);
+    if !run.state.goes_on() {
+        let message = format!("no run of `{job}` goes on: the newest has ended ({})", run.state.word());
+        let source = run.file.source.as_deref().map(shown);
+        let hint = source.map(|source| format!("`trainyard run {source}` starts another"));
+        printer.failure(&Failure::usage(message, hint));
+        return Ok(Exit::No);
+    }
+    let trouble = match control::send(&run.directory, order) {
+        Ok(Answer::Done) => {
+            printer.say(&format!("`{job}`: {done}"))?;
+            return Ok(Exit::Success);
+        }
+        Ok(Answer::Refused(why)) => why,
+        Err(error) => error.to_string(),
+    };
+    printer.failure(&Failure::usage(format!("`{job}`: {trouble}"), None));
+    Ok(Exit::No)
+}

@@ -1,0 +1,193 @@
+//! `trainyard stop JOB…`: tells runs to end, and waits until nothing of them is left.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use trainyard_dialect::problem::shown;
+use trainyard_local::run::control::{self, NotReached};
+use trainyard_local::run::directory::{JobRuns, RunDirectory};
+use trainyard_local::run::order::{Answer, Order};
+use trainyard_local::run::status::TaskState;
+
+use super::kept::{self, KeptRun};
+use super::table;
+use crate::args::runs::Stop;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// How often is looked whether a run has ended.
+const GLANCE: Duration = Duration::from_millis(50);
+/// Whoever waits longer than this is told for what.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// And again after this, if nothing changes.
+const REMINDER: Duration = Duration::from_secs(10);
+/// More tasks than this are counted, not named.
+const MOST_NAMED: usize = 8;
+
+/// Orders every run to end, then waits for all of them.
+pub fn run(typed: &Stop, printer: &mut Printer) -> Result<Exit, Failure> {
+    let home = kept::home()?;
+    let mut ends: Vec<Ending> = kept::jobs(&home, &typed.jobs)?
+        .into_iter()
+        .map(|job| Ending::of(job, typed.now))
+        .collect();
+    let (begun, limit) = (Instant::now(), Duration::from_secs(typed.timeout.into()));
+    let mut exit = Exit::Success;
+    loop {
+        let mut left = Vec::new();
+        for mut end in ends {
+            match end.glance(printer)? {
+                Seen::Stays => left.push(end),
+                Seen::Over(how) => exit = exit.max(how),
+            }
+        }
+        let waited = begun.elapsed();
+        ends = left;
+        if ends.is_empty() {
+            return Ok(exit);
+        }
+        if waited >= limit {
+            break;
+        }
+        for end in &mut ends {
+            end.tell_progress(waited, printer)?;
+        }
+        thread::sleep(GLANCE.min(limit - waited));
+    }
+    for end in &ends {
+        exit = exit.max(end.out_of_time(limit, printer)?);
+    }
+    Ok(exit)
+}
+
+/// A run on its way to its end.
+struct Ending {
+    job: JobRuns,
+    run: Option<RunDirectory>,
+    order: Order,
+    /// It has answered that it will.
+    obeys: bool,
+    told: Option<(Instant, String)>,
+}
+
+enum Seen {
+    Stays,
+    Over(Exit),
+}
+
+impl Ending {
+    fn of(job: JobRuns, now: bool) -> Self {
+        Self {
+            run: job.newest().ok().flatten(),
+            job,
+            order: Order::Stop { now },
+            obeys: false,
+            told: None,
+        }
+    }
+
+    fn name(&self) -> String {
+        shown(&self.job.name)
+    }
+
+    /// Looks whether it has ended, and gives the order if it has not been taken yet.
+    fn glance(&mut self, printer: &mut Printer) -> Result<Seen, Failure> {
+        let newest = self.job.newest().ok().flatten();
+        if self.run.is_none() {
+            self.run.clone_from(&newest);
+        }
+        // Another run of the job may have begun since.
+        if !self.job.goes_on() || newest != self.run {
+            let ended = if self.obeys { "has ended" } else { "had ended before" };
+            let words = self.read().map_or_else(
+                || format!("`{}` {ended}", self.name()),
+                |run| format!("`{}` {ended}: {}", self.name(), run.state.word()),
+            );
+            printer.say(&words)?;
+            return Ok(Seen::Over(Exit::Success));
+        }
+        let Some(run) = self.run.as_ref().filter(|_| !self.obeys) else {
+            return Ok(Seen::Stays);
+        };
+        match control::send(run, &self.order) {
+            Ok(Answer::Done) => self.obeys = true,
+            Ok(Answer::Refused(why)) => {
+                let message = format!("`{}` does not stop: {}", self.name(), why);
+                printer.failure(&Failure::usage(message, None));
+                return Ok(Seen::Over(Exit::No));
+            }
+            // It is just beginning, or just ending.
+            Err(NotReached::NobodyListens | NotReached::Socket(_)) => {}
+        }
+        Ok(Seen::Stays)
+    }
+
+    fn read(&self) -> Option<KeptRun> {
+        KeptRun::read(self.run.clone()?, false).ok()
+    }
+
+    fn tell_progress(&mut self, waited: Duration, printer: &mut Printer) -> Result<(), Failure> {
+        if waited < PATIENCE {
+            return Ok(());
+        }
+        let words = self.waits_for();
+        let told = self.told.as_ref();
+        if told.is_some_and(|(when, before)| *before == words && when.elapsed() < REMINDER) {
+            return Ok(());
+        }
+        let passed = table::age(waited);
+        printer.say(&format!("`{}` is stopping, {words} ({passed})", self.name()))?;
+        self.told = Some((Instant::now(), words));
+        Ok(())
+    }
+
+    /// What it takes so long for.
+    fn waits_for(&self) -> String {
+        if !self.obeys {
+            return "but does not take orders yet".into();
+        }
+        let run = self.read();
+        let live: Vec<String> = run
+            .iter()
+            .flat_map(KeptRun::tasks)
+            .filter(|task| {
+                matches!(
+                    task.state,
+                    TaskState::Starting | TaskState::Running | TaskState::Stopping
+                )
+            })
+            .map(|task| task.task.to_string())
+            .collect();
+        match live.len() {
+            0 => "nearly done".into(),
+            1..=MOST_NAMED => format!("waiting for {}", live.join(", ")),
+            many => format!(
+                "waiting for {} and {} more",
+                live[..MOST_NAMED].join(", "),
+                many - MOST_NAMED
+            ),
+        }
+    }
+
+    fn out_of_time(&self, limit: Duration, printer: &mut Printer) -> Result<Exit, Failure> {
+        if limit.is_zero() && self.obeys {
+            printer.say(&format!("`{}` is stopping", self.name()))?;
+            return Ok(Exit::Success);
+        }
+        let message = format!(
+            "`{}` has not stopped within {}: {}",
+            self.name(),
+            table::age(limit),
+            self.waits_for()
+        );
+        let hint = match self.order {
+            Order::Stop { now: false } => {
+                Some(format!("`trainyard stop {} --now` kills its tasks", self.name()))
+            }
+            _ => None,
+        };
+        printer.failure(&Failure::usage(message, hint));
+        Ok(Exit::No)
+    }
+}
