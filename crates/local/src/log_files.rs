@@ -61,7 +61,7 @@ pub fn list(logs: &Path) -> io::Result<Vec<LogSource>> {
 
 /// Those of the meant lives. Sources are sorted, as [`list`] gives them.
 #[must_use]
-pub fn of_lives(sources: Vec<LogSource>, lives: Lives) -> Vec<LogSource> {
+pub fn of_lives(sources: &[LogSource], lives: Lives) -> Vec<LogSource> {
     let life = |source: &LogSource| (source.stamp, source.in_place);
     let mut chosen = Vec::new();
     for of_task in sources.chunk_by(|a, b| a.task == b.task) {
@@ -108,7 +108,13 @@ mod tests {
                 assert_eq!(named(&name), Some(expected));
             }
         }
-        for other in ["worker-0.0.0.log.idx", "worker.0.0.log", "worker-0.0.log", "core", ".log"] {
+        for other in [
+            "worker-0.0.0.log.idx",
+            "worker.0.0.log",
+            "worker-0.0.log",
+            "core",
+            ".log",
+        ] {
             assert_eq!(named(other), None, "{other}");
         }
     }
@@ -148,7 +154,7 @@ mod tests {
             ),
         ];
         for (lives, expected) in cases {
-            let chosen = of_lives(list(directory.path()).unwrap(), lives);
+            let chosen = of_lives(&list(directory.path()).unwrap(), lives);
             let names: Vec<_> = chosen
                 .iter()
                 .map(|source| source.file.file_name().unwrap().to_str().unwrap())

@@ -154,7 +154,8 @@ impl IndexReader {
         let mut bytes = [0; READ_AHEAD * ENTRY];
         let count = file.read_at(&mut bytes, self.position)?;
         let whole = count - count % ENTRY;
-        self.ahead.extend(bytes[..whole].chunks_exact(ENTRY).filter_map(entry));
+        self.ahead
+            .extend(bytes[..whole].chunks_exact(ENTRY).filter_map(entry));
         self.ahead.reverse();
         self.position += whole as u64;
         Ok(())

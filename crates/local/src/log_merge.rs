@@ -113,7 +113,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut merge = LogMerge::default();
         let logs: [(&str, &[(u64, &str)]); 3] = [
-            ("ps-0.0.0.log", &[(1000, "p1\n"), (4000, "p2\n"), (2000, "p3, the clock was set back\n")]),
+            (
+                "ps-0.0.0.log",
+                &[
+                    (1000, "p1\n"),
+                    (4000, "p2\n"),
+                    (2000, "p3, the clock was set back\n"),
+                ],
+            ),
             ("worker-0.0.0.log", &[(1000, "a1\n"), (3000, "a2\na3\n")]),
             ("worker-1.0.0.log", &[(2000, "b1\n"), (5000, "b2")]),
         ];

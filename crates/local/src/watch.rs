@@ -67,7 +67,9 @@ impl Watch {
         if awaited[0].revents().intersects(PollFlags::ERR | PollFlags::HUP) {
             return Ok(Woken::NobodyReads);
         }
-        let changed = awaited.get(1).is_some_and(|changes| !changes.revents().is_empty());
+        let changed = awaited
+            .get(1)
+            .is_some_and(|changes| !changes.revents().is_empty());
         if changed {
             thread::sleep(TOGETHER);
         }

@@ -199,7 +199,10 @@ pub fn jobs(home: &Home, names: &[String]) -> Result<Vec<JobRuns>, Failure> {
     );
     let known: Vec<&str> = all.iter().map(|job| &*job.name).collect();
     let near = closest(first, known.iter().copied()).filter(|_| !more);
-    Err(Failure::usage(message, Some(nearest_or_all("jobs", near, &known))))
+    Err(Failure::usage(
+        message,
+        Some(nearest_or_all("jobs", near, &known)),
+    ))
 }
 
 /// The job of this name.

@@ -4,7 +4,7 @@ mod choice;
 mod follow;
 mod show;
 
-use trainyard_local::log_files::{self, Lives};
+use trainyard_local::log_files;
 use trainyard_local::log_merge::{self, LogMerge};
 use trainyard_local::log_reader::LogReader;
 use trainyard_local::logs::LogSource;
@@ -25,7 +25,7 @@ pub fn run(typed: &Logs, color: Color, printer: &mut Printer) -> Result<Exit, Fa
     let run = kept::read_run(&job, typed.run.as_deref())?;
     let listed = list(&run)?;
     let choice = Choice::of(typed, &run, &listed)?;
-    let chosen = log_files::of_lives(choice.filter(listed.clone()), choice.lives);
+    let chosen = log_files::of_lives(&choice.filter(listed.clone()), choice.lives);
     tell_of_none(typed, &run, &chosen, printer)?;
     let mut reading = Reading {
         merge: LogMerge::default(),
@@ -96,11 +96,7 @@ struct Reading {
 
 impl Reading {
     /// Shows everything that there is by now.
-    fn drain(
-        &mut self,
-        complete: impl Fn(&LogSource) -> bool,
-        printer: &mut Printer,
-    ) -> Result<(), Failure> {
+    fn drain(&mut self, complete: impl Fn(&LogSource) -> bool, printer: &mut Printer) -> Result<(), Failure> {
         self.merge.look_again();
         loop {
             match self.merge.next(&complete) {

@@ -54,11 +54,7 @@ pub fn scale(typed: &Scale, printer: &mut Printer) -> Result<Exit, Failure> {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("the roles are {}", names.join(", ")),
         };
-        let message = format!(
-            "`{}` has no role `{}`",
-            shown(&typed.job),
-            shown(role.as_str())
-        );
+        let message = format!("`{}` has no role `{}`", shown(&typed.job), shown(role.as_str()));
         return Err(Failure::usage(message, Some(hint)));
     }
     let done = format!("{role} is to have {replicas} from now on");
@@ -92,7 +88,10 @@ fn roles(run: &KeptRun) -> Vec<RoleName> {
 fn give(run: &KeptRun, order: &Order, done: &str, printer: &mut Printer) -> Result<Exit, Failure> {
     let job = shown(&run.file.job);
     if !run.state.goes_on() {
-        let message = format!("no run of `{job}` goes on: the newest has ended ({})", run.state.word());
+        let message = format!(
+            "no run of `{job}` goes on: the newest has ended ({})",
+            run.state.word()
+        );
         let source = run.file.source.as_deref().map(shown);
         let hint = source.map(|source| format!("`trainyard run {source}` starts another"));
         printer.failure(&Failure::usage(message, hint));

@@ -211,7 +211,11 @@ fn about(run: &KeptRun, now: Moment) -> String {
     );
     line(
         "run",
-        &format!("{}, begun {} ago", run.directory.id(), table::age(now.since(run.file.started))),
+        &format!(
+            "{}, begun {} ago",
+            run.directory.id(),
+            table::age(now.since(run.file.started))
+        ),
     );
     let word = run.state.word();
     let state = style(word);
@@ -227,7 +231,10 @@ fn about(run: &KeptRun, now: Moment) -> String {
         let FirstFailure { life, meaning, .. } = failure;
         line("cause", &format!("{}: {}", life.task, shown_all(meaning)));
     }
-    let url = run.status.as_ref().and_then(|status| status.tensorboard.as_deref());
+    let url = run
+        .status
+        .as_ref()
+        .and_then(|status| status.tensorboard.as_deref());
     if let Some(url) = url.filter(|_| run.state.goes_on()) {
         line("TensorBoard", &shown(url));
     }

@@ -1,10 +1,167 @@
-//! `trainyard rm JOB…`: removes runs that have ended.
+//! `trainyard rm JOB…`: removes runs that have ended, with their logs, and volumes that nobody names any more.
 
+mod volumes;
+
+use trainyard_dialect::problem::shown;
+use trainyard_local::run::directory::{DirectoryError, JobRuns, RunDirectory};
+
+use super::kept;
+use super::table;
 use crate::args::runs::Rm;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use crate::report::count;
 
-pub fn run(_typed: &Rm, _printer: &mut Printer) -> Result<Exit, Failure> {
-    Err(Failure::usage("not yet", None))
+/// Chooses first, then removes.
+pub fn run(typed: &Rm, printer: &mut Printer) -> Result<Exit, Failure> {
+    let home = kept::home()?;
+    let jobs = if typed.all {
+        home.jobs().map_err(|error| kept::unlisted(&error))?
+    } else {
+        kept::jobs(&home, &typed.jobs)?
+    };
+    if !typed.run.is_empty() && jobs.len() != 1 {
+        let hint = "name one job with `--run`";
+        return Err(Failure::usage("a run belongs to one job", Some(hint.into())));
+    }
+    let mut chosen = Vec::new();
+    for job in &jobs {
+        chosen.push(Chosen::of(job, typed)?);
+    }
+    let named = volumes::of_runs(chosen.iter().flat_map(|chosen| &chosen.ended), &home);
+    let mut removal = Removal::default();
+    for chosen in &chosen {
+        removal.job(chosen, typed.all, printer)?;
+    }
+    if typed.volumes {
+        removal.volumes(&volumes::unused(&home, named), &home, printer)?;
+    }
+    removal.sum(printer)?;
+    Ok(removal.exit)
+}
+
+/// What is to go of one job's runs.
+struct Chosen<'a> {
+    job: &'a JobRuns,
+    ended: Vec<RunDirectory>,
+    /// One that was meant and goes on.
+    refused: Option<RunDirectory>,
+}
+
+impl<'a> Chosen<'a> {
+    fn of(job: &'a JobRuns, typed: &Rm) -> Result<Self, Failure> {
+        // Listed while nobody can begin a run: a new one is not among them, whatever happens next.
+        let claim = job.claim().map_err(|error| kept::unlisted(&error))?;
+        let mut runs = job.runs().map_err(|error| kept::unlisted(&error))?;
+        let live = runs.last().filter(|_| claim.is_none()).cloned();
+        drop(claim);
+        if typed.run.is_empty() {
+            runs.truncate(runs.len().saturating_sub(typed.keep));
+        } else {
+            for id in &typed.run {
+                kept::run(job, Some(id))?;
+            }
+            runs.retain(|run| typed.run.contains(&run.id()));
+        }
+        let refused = live.filter(|live| runs.contains(live));
+        runs.retain(|run| Some(run) != refused.as_ref());
+        Ok(Self {
+            job,
+            ended: runs,
+            refused,
+        })
+    }
+}
+
+/// What has been removed so far.
+struct Removal {
+    exit: Exit,
+    runs: usize,
+    bytes: u64,
+}
+
+impl Default for Removal {
+    fn default() -> Self {
+        Self {
+            exit: Exit::Success,
+            runs: 0,
+            bytes: 0,
+        }
+    }
+}
+
+impl Removal {
+    fn job(&mut self, chosen: &Chosen<'_>, all: bool, printer: &mut Printer) -> Result<(), Failure> {
+        let name = shown(&chosen.job.name);
+        for run in &chosen.ended {
+            match run.remove() {
+                Err(error) => self.failed(&error, printer),
+                Ok(bytes) => {
+                    self.runs += 1;
+                    self.bytes += bytes;
+                    let size = table::bytes(bytes);
+                    printer.say(&format!("removed run {} of `{name}`: {size}", run.id()))?;
+                }
+            }
+        }
+        if let Ok(Some(claim)) = chosen.job.claim() {
+            chosen.job.forget_if_empty(claim);
+        }
+        let Some(live) = &chosen.refused else {
+            return Ok(());
+        };
+        let message = format!("run {} of `{name}` goes on and is kept", live.id());
+        if all {
+            return printer.say(&message);
+        }
+        let hint = format!("`trainyard stop {name}` ends it");
+        printer.failure(&Failure::usage(message, Some(hint)));
+        self.exit = Exit::No;
+        Ok(())
+    }
+
+    fn volumes(
+        &mut self,
+        unused: &volumes::Unused,
+        home: &trainyard_local::run::directory::Home,
+        printer: &mut Printer,
+    ) -> Result<(), Failure> {
+        for (path, others) in &unused.still_named {
+            let path = path.display();
+            printer.say(&format!(
+                "kept the volume `{path}`: a run of `{}` names it",
+                shown(others)
+            ))?;
+        }
+        for path in &unused.paths {
+            let shown_path = path.display();
+            match volumes::remove(path, home) {
+                Ok(bytes) => {
+                    self.bytes += bytes;
+                    let size = table::bytes(bytes);
+                    printer.say(&format!("removed the volume `{shown_path}`: {size}"))?;
+                }
+                Err(error) => {
+                    let message = format!("cannot remove the volume `{shown_path}`: {error}");
+                    printer.failure(&Failure::usage(message, None));
+                    self.exit = Exit::No;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn failed(&mut self, error: &DirectoryError, printer: &mut Printer) {
+        printer.failure(&Failure::usage(error.to_string(), None));
+        self.exit = Exit::No;
+    }
+
+    fn sum(&self, printer: &mut Printer) -> Result<(), Failure> {
+        match self.runs {
+            0 if self.bytes == 0 && self.exit == Exit::Success => printer.say("nothing to remove"),
+            0 | 1 => Ok(()),
+            runs => printer.say(&format!("{}: {}", count(runs, "run"), table::bytes(self.bytes))),
+        }
+    }
 }

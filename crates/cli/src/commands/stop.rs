@@ -53,7 +53,7 @@ pub fn run(typed: &Stop, printer: &mut Printer) -> Result<Exit, Failure> {
         for end in &mut ends {
             end.tell_progress(waited, printer)?;
         }
-        thread::sleep(GLANCE.min(limit - waited));
+        thread::sleep(GLANCE.min(limit.saturating_sub(waited)));
     }
     for end in &ends {
         exit = exit.max(end.out_of_time(limit, printer)?);
@@ -99,7 +99,11 @@ impl Ending {
         }
         // Another run of the job may have begun since.
         if !self.job.goes_on() || newest != self.run {
-            let ended = if self.obeys { "has ended" } else { "had ended before" };
+            let ended = if self.obeys {
+                "has ended"
+            } else {
+                "had ended before"
+            };
             let words = self.read().map_or_else(
                 || format!("`{}` {ended}", self.name()),
                 |run| format!("`{}` {ended}: {}", self.name(), run.state.word()),

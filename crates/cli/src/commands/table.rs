@@ -1,5 +1,6 @@
 //! A table as `ps` prints it: columns as wide as they must be, two spaces between, no lines.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use anstyle::Style;
@@ -46,7 +47,8 @@ pub fn render<const COLUMNS: usize>(head: [&str; COLUMNS], rows: &[[Cell; COLUMN
     let head = head.map(|title| Cell::styled(title, QUIET));
     for row in std::iter::once(&head).chain(rows) {
         for (column, Cell { text: cell, style }) in row.iter().enumerate() {
-            text.push_str(&format!("{style}{cell}{style:#}"));
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{style}{cell}{style:#}");
             let last = column + 1 == COLUMNS;
             let gap = widths[column] - cell.chars().count() + 2;
             text.extend(std::iter::repeat_n(' ', if last { 0 } else { gap }));
@@ -73,7 +75,9 @@ pub fn took(seconds: f64) -> String {
     if seconds < 9.95 {
         return format!("{:.1}s", seconds.max(0.0));
     }
-    let whole = Duration::try_from_secs_f64(seconds.round()).unwrap_or_default().as_secs();
+    let whole = Duration::try_from_secs_f64(seconds.round())
+        .unwrap_or_default()
+        .as_secs();
     let (days, hours, minutes) = (whole / 86_400, whole / 3600, whole / 60);
     match (days, hours, minutes) {
         (1.., _, _) => format!("{days}d{:02}h", hours % 24),
@@ -85,7 +89,12 @@ pub fn took(seconds: f64) -> String {
 
 /// `1,234,567 bytes`, and from a mebibyte on as people say it: `12.3 MiB`.
 pub fn bytes(count: u64) -> String {
-    const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    const UNITS: [(u64, &str); 4] = [
+        (1 << 40, "TiB"),
+        (1 << 30, "GiB"),
+        (1 << 20, "MiB"),
+        (1 << 10, "KiB"),
+    ];
     match UNITS.into_iter().find(|(size, _)| count >= *size) {
         None if count == 1 => "1 byte".into(),
         None => format!("{count} bytes"),
@@ -102,7 +111,10 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
-        let rows = [["a".into(), "12345".into(), "x".into()], ["…é".into(), nothing(), "y".into()]];
+        let rows = [
+            ["a".into(), "12345".into(), "x".into()],
+            ["…é".into(), nothing(), "y".into()],
+        ];
         let plain = anstream::adapter::strip_str(&render(["JOB", "N", "Z"], &rows)).to_string();
         assert_eq!(plain, "JOB  N      Z\na    12345  x\n…é   -      y\n");
     }

@@ -14,6 +14,7 @@
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -24,6 +25,7 @@ use serde::de::DeserializeOwned;
 
 use super::file::RunFile;
 use super::moment::Moment;
+use super::removal;
 use super::status::Status;
 
 /// Whoever lists runs holds the lock for a moment: that is no reason to refuse a run.
@@ -138,10 +140,12 @@ impl JobRuns {
     pub fn claim(&self) -> Result<Option<Claim>, DirectoryError> {
         fs::create_dir_all(&self.path).map_err(cannot("make", &self.path))?;
         let lock = self.path.join("lock");
-        let file = open_lock(&lock).map_err(cannot("open", &lock))?;
         for _ in 0..TRIES {
+            let file = open_lock(&lock).map_err(cannot("open", &lock))?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Some(Claim(file))),
+                // The job may have been forgotten meanwhile: what we hold then is a lock that nobody else looks at.
+                Ok(()) if is_still_there(&file, &lock) => return Ok(Some(Claim(file))),
+                Ok(()) => fs::create_dir_all(&self.path).map_err(cannot("make", &self.path))?,
                 Err(rustix::io::Errno::WOULDBLOCK) => thread::sleep(BETWEEN_TRIES),
                 Err(error) => return Err(cannot("lock", &lock)(error.into())),
             }
@@ -193,12 +197,18 @@ impl JobRuns {
         Ok(run)
     }
 
-    /// Forgets the job if no run of it is left.
-    pub fn forget_if_empty(&self) {
+    /// Forgets the job if no run of it is left. Nobody may begin one meanwhile: that is what the claim is for.
+    pub fn forget_if_empty(&self, claim: Claim) {
+        let Ok(begun) = entries(&self.path) else { return };
         if self.runs().is_ok_and(|runs| runs.is_empty()) {
+            // Runs that were killed before anything was told to them.
+            for id in begun.iter().filter(|id| is_id(id)) {
+                let _ = self.run(id).remove();
+            }
             let _ = fs::remove_file(self.path.join("lock"));
             let _ = fs::remove_dir(&self.path);
         }
+        drop(claim);
     }
 }
 
@@ -206,6 +216,16 @@ impl JobRuns {
 fn new_id(now: Moment) -> String {
     let digits: String = now.to_string().chars().filter(char::is_ascii_digit).collect();
     format!("{}-{}-{}", &digits[..8], &digits[8..14], &digits[14..17])
+}
+
+fn is_id(name: &str) -> bool {
+    name.len() == 19 && name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+}
+
+fn is_still_there(file: &File, path: &Path) -> bool {
+    let which = |about: io::Result<fs::Metadata>| about.map(|about| (about.dev(), about.ino())).ok();
+    let held = which(file.metadata());
+    held.is_some() && held == which(fs::symlink_metadata(path))
 }
 
 fn open_lock(path: &Path) -> io::Result<File> {
@@ -298,9 +318,9 @@ impl RunDirectory {
         write(&self.path.join("status.json"), status, durable)
     }
 
-    /// Removes the run with everything in it.
-    pub fn remove(&self) -> Result<(), DirectoryError> {
-        fs::remove_dir_all(&self.path).map_err(cannot("remove", &self.path))
+    /// Removes the run with everything in it, and says how many bytes that were.
+    pub fn remove(&self) -> Result<u64, DirectoryError> {
+        removal::remove(&self.path).map_err(cannot("remove", &self.path))
     }
 }
 
@@ -352,6 +372,27 @@ mod tests {
         drop(claim);
         assert!(!runs.goes_on());
         assert!(runs.claim().unwrap().is_some());
+    }
+
+    #[test]
+    fn a_job_is_forgotten_with_its_last_run_and_can_be_claimed_again() {
+        let scratch = tempfile::tempdir().unwrap();
+        let runs = Home::at(scratch.path().to_owned()).job("mnist");
+        let claim = runs.claim().unwrap().unwrap();
+        let run = runs.begin().unwrap();
+        fs::write(run.path.join("run.json"), "{}").unwrap();
+        runs.begin().unwrap();
+        runs.forget_if_empty(claim);
+        assert!(run.path.exists(), "a run is left");
+        assert_eq!(run.remove().unwrap(), 2);
+        // Whoever has opened the lock and waits for it gets one that counts.
+        let claim = runs.claim().unwrap().unwrap();
+        let opened = open_lock(&runs.path.join("lock")).unwrap();
+        runs.forget_if_empty(claim);
+        assert!(!runs.path.exists());
+        flock(&opened, FlockOperation::NonBlockingLockExclusive).unwrap();
+        let claim = runs.claim().unwrap();
+        assert!(claim.is_some() && runs.goes_on());
     }
 
     #[test]

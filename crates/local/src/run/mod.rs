@@ -21,6 +21,7 @@
 //! | [`prepare`](mod@prepare) | what the outer process does before the walls go up |
 //! | [`supervise`] | the supervisor's work: a loop for each job (`runner`), its processes (`world`, `instance`), its ports
 //! (`addresses`), what is told (`telling`, `hints`, `board`, `ending`), what is ordered (`orders`) |
+//! | [`removal`] | removing what runs have left |
 //! | [`moment`] | a point in time as these files write it |
 
 mod addresses;
@@ -38,6 +39,7 @@ pub mod moment;
 pub mod order;
 mod orders;
 pub mod prepare;
+pub mod removal;
 mod runner;
 pub mod status;
 pub mod supervise;

@@ -46,6 +46,7 @@ pub use self::objects::{BadObject, Data, Kind, Objects};
 use self::pod::Pod;
 use self::report::{Found, Report};
 pub use self::report::{Ignored, Refusal};
+pub use self::volumes::kept_volumes;
 use crate::gpus::Split;
 use crate::images::StandIn;
 use crate::launch::{Launch, life_name};

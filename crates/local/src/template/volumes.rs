@@ -8,15 +8,17 @@
 //! | `configMap`, `secret`, `downwardAPI`, `projected` | files written for this life of the task; read-only |
 //! | `persistentVolumeClaim`, `nfs` and every other | a directory that is kept, shared by all tasks and runs |
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
+use trainyard_core::Job;
 use trainyard_dialect::problem::did_you_mean;
 
 use super::files::{self, File};
 use super::make::{Expected, Make};
+use super::pod::Pod;
 use super::pod::{Container, HostPath, Volume, VolumeMount};
 use super::report::Report;
 use super::variables::{Sources, Variables};
@@ -273,27 +275,55 @@ impl<'a> Volumes<'a> {
 
     /// The directory that stands for storage elsewhere, and what it stands for; none for what ends with the task.
     fn kept(&self, volume: &Volume, json: &Value) -> Option<(PathBuf, String)> {
-        let identity = &self.sources.identity;
-        let kept = self.shelf.kept;
-        if volume.empty_dir.is_some() || volume.ephemeral.is_some() {
-            return None;
-        }
-        if let Some(claim) = &volume.persistent_volume_claim {
-            let path = kept
-                .join(plain(&identity.job.namespace))
-                .join(plain(&claim.claim_name));
-            return Some((path, format!("the claim `{}`", claim.claim_name)));
-        }
-        if let Some(nfs) = &volume.nfs {
-            let path = kept.join("nfs").join(plain(&nfs.server)).join(plain(&nfs.path));
-            return Some((path, format!("`{}:{}`", nfs.server, nfs.path)));
-        }
-        // A volume that says no kind at all is an `emptyDir`.
-        let kind = json.as_object()?.keys().find(|key| *key != "name")?;
-        let path = kept.join(plain(&identity.job.namespace));
-        let path = path.join(plain(&format!("{}.{}", identity.job.name, volume.name)));
-        Some((path, format!("the volume of kind `{kind}`")))
+        kept_path(self.shelf.kept, self.sources.identity.job, volume, json)
     }
+}
+
+fn kept_path(kept: &Path, job: &Job, volume: &Volume, json: &Value) -> Option<(PathBuf, String)> {
+    if volume.empty_dir.is_some() || volume.ephemeral.is_some() {
+        return None;
+    }
+    if let Some(claim) = &volume.persistent_volume_claim {
+        let path = kept.join(plain(&job.namespace)).join(plain(&claim.claim_name));
+        return Some((path, format!("the claim `{}`", claim.claim_name)));
+    }
+    if let Some(nfs) = &volume.nfs {
+        let path = kept.join("nfs").join(plain(&nfs.server)).join(plain(&nfs.path));
+        return Some((path, format!("`{}:{}`", nfs.server, nfs.path)));
+    }
+    // A volume that says no kind at all is an `emptyDir`.
+    let kind = json.as_object()?.keys().find(|key| *key != "name")?;
+    let path = kept.join(plain(&job.namespace));
+    let path = path.join(plain(&format!("{}.{}", job.name, volume.name)));
+    Some((path, format!("the volume of kind `{kind}`")))
+}
+
+/// The directories below `kept` that stand for a job's volumes, whether they have been made or not.
+#[must_use]
+pub fn kept_volumes(job: &Job, kept: &Path) -> BTreeSet<PathBuf> {
+    let templates = job
+        .roles
+        .iter()
+        .flat_map(|role| std::iter::once(&role.template).chain(&role.resume_template));
+    let mut paths = BTreeSet::new();
+    for template in templates {
+        let json: Value = serde_json::from_str(&template.0).unwrap_or_default();
+        let Ok(pod) = Pod::read(&json) else { continue };
+        for (volume, json) in pod
+            .volumes()
+            .iter()
+            .zip(json["spec"]["volumes"].as_array().into_iter().flatten())
+        {
+            let here = volume.host_path.is_some()
+                || volume.config_map.is_some()
+                || volume.secret.is_some()
+                || volume.downward_api.is_some()
+                || volume.projected.is_some();
+            let path = kept_path(kept, job, volume, json).filter(|_| !here);
+            paths.extend(path.map(|(path, _)| path));
+        }
+    }
+    paths
 }
 
 fn claims_read_only(volume: &Volume) -> bool {

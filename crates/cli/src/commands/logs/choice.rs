@@ -59,11 +59,8 @@ impl Choice {
     /// Those of the meant tasks and of the meant container.
     pub fn filter(&self, sources: Vec<LogSource>) -> Vec<LogSource> {
         let means = |source: &LogSource| {
-            let task = self.tasks.is_empty()
-                || self
-                    .tasks
-                    .iter()
-                    .any(|glob| glob.means(&self.job, &source.task));
+            let task =
+                self.tasks.is_empty() || self.tasks.iter().any(|glob| glob.means(&self.job, &source.task));
             task && match &self.container {
                 None => true,
                 Some(Container::Main) => source.container.is_none(),
@@ -124,11 +121,37 @@ fn declared(run: &KeptRun) -> Vec<(String, bool)> {
         };
         let containers = of("containers");
         // The one named `tensorflow` is the task, else the first.
-        let main = containers.iter().position(|name| name == "tensorflow").unwrap_or(0);
+        let main = containers
+            .iter()
+            .position(|name| name == "tensorflow")
+            .unwrap_or(0);
         for (position, name) in containers.into_iter().enumerate() {
             names.push((name, position != main));
         }
         names.extend(of("initContainers").into_iter().map(|name| (name, true)));
     }
     names
+}
+
+/// A pattern over the names of tasks.
+struct Glob(String);
+
+impl Glob {
+    fn new(pattern: &str) -> Self {
+        Self(pattern.to_owned())
+    }
+
+    fn means(&self, _job: &str, task: &trainyard_core::TaskId) -> bool {
+        matches(self.0.as_bytes(), task.to_string().as_bytes()) || self.0 == *task.role.as_str()
+    }
+}
+
+fn matches(pattern: &[u8], text: &[u8]) -> bool {
+    match (pattern, text) {
+        ([], []) => true,
+        ([b'*', rest @ ..], _) => (0..=text.len()).any(|taken| matches(rest, &text[taken..])),
+        ([b'?', rest @ ..], [_, after @ ..]) => matches(rest, after),
+        ([a, rest @ ..], [b, after @ ..]) if a == b => matches(rest, after),
+        _ => false,
+    }
 }

@@ -47,7 +47,7 @@ impl Following {
             // Looked at first: what was written before the run ended is then there to be read.
             let over = self.is_over();
             self.take_new_logs(reading)?;
-            let newest = log_files::of_lives(self.listed.clone(), Lives::Newest);
+            let newest = log_files::of_lives(&self.listed, Lives::Newest);
             let superseded = |source: &LogSource| !newest.iter().any(|live| live.file == source.file);
             reading.drain(|source| over || superseded(source), printer)?;
             if over {

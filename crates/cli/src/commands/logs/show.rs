@@ -35,7 +35,9 @@ impl Show {
             timestamps: typed.timestamps,
             raw: typed.raw,
         };
-        chosen.iter().for_each(|source| show.admit(source));
+        for source in chosen {
+            show.admit(source);
+        }
         Ok(show)
     }
 

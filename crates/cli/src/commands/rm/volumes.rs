@@ -1,0 +1,83 @@
+//! Volumes that are kept beyond a run: which runs name them, and which nobody does any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use trainyard_dialect::document::Source;
+use trainyard_local::run::directory::{Home, RunDirectory};
+use trainyard_local::run::removal;
+use trainyard_local::template::kept_volumes;
+
+/// Volumes that may go, and those that may not.
+#[derive(Default)]
+pub struct Unused {
+    pub paths: Vec<PathBuf>,
+    /// By path, a job whose run still names it.
+    pub still_named: BTreeMap<PathBuf, String>,
+}
+
+/// The volumes that these runs name.
+pub fn of_runs<'a>(runs: impl Iterator<Item = &'a RunDirectory>, home: &Home) -> BTreeSet<PathBuf> {
+    runs.flat_map(|run| of_run(run, home)).collect()
+}
+
+fn of_run(run: &RunDirectory, home: &Home) -> BTreeSet<PathBuf> {
+    let Ok(file) = run.read_run() else {
+        return BTreeSet::new();
+    };
+    let manifest = run.manifest();
+    let source = manifest.to_str().and_then(|path| Source::read(path).ok());
+    let reading = source.map(|source| trainyard_dialect::read(&source));
+    reading
+        .iter()
+        .flat_map(trainyard_dialect::Reading::jobs)
+        .filter(|read| read.document == file.document)
+        .flat_map(|read| kept_volumes(&read.job, &home.volumes()))
+        .collect()
+}
+
+/// Which of these volumes exist and are named by no run that is left.
+pub fn unused(home: &Home, named: BTreeSet<PathBuf>) -> Unused {
+    let mut unused = Unused::default();
+    let mut left = BTreeMap::new();
+    for job in home.jobs().unwrap_or_default() {
+        for run in job.runs().unwrap_or_default() {
+            for path in of_run(&run, home) {
+                left.insert(path, job.name.clone());
+            }
+        }
+    }
+    for path in named.into_iter().filter(|path| path.exists()) {
+        match left.remove(&path) {
+            Some(job) => drop(unused.still_named.insert(path, job)),
+            None => unused.paths.push(path),
+        }
+    }
+    unused
+}
+
+/// Removes a volume, if it really is below the directory of volumes: no part of its path may be a link.
+pub fn remove(path: &Path, home: &Home) -> io::Result<u64> {
+    let root = home.volumes();
+    let outside = || io::Error::other("it is not within the directory of volumes");
+    let within = path.strip_prefix(&root).map_err(|_| outside())?;
+    let mut walked = root.clone();
+    for part in within.components() {
+        walked.push(part);
+        if !fs::symlink_metadata(&walked)?.is_dir() {
+            return Err(outside());
+        }
+    }
+    let bytes = removal::remove(path)?;
+    // Directories above it that are empty now: a namespace, a server.
+    let mut above = path.parent();
+    while let Some(directory) = above.filter(|directory| directory.starts_with(&root)) {
+        if fs::remove_dir(directory).is_err() {
+            break;
+        }
+        above = directory.parent();
+    }
+    Ok(bytes)
+}
