@@ -16,12 +16,14 @@ mod screen;
 mod stage;
 mod summary;
 mod talk;
-mod terminal;
+pub mod terminal;
 #[cfg(test)]
 mod tests;
 mod view;
-mod voice;
+pub mod voice;
 
 pub use self::glob::Glob;
+pub use self::reporter::care;
 pub use self::screen::Screen;
+pub use self::talk::stamp;
 pub use self::view::{Lines, Output, Stream, View};

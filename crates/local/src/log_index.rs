@@ -25,19 +25,20 @@ pub fn index_path(log: &Path) -> PathBuf {
 
 /// Writes an index as its log grows.
 #[derive(Debug)]
-pub(crate) struct IndexWriter {
+pub struct IndexWriter {
     file: File,
     last: Option<SystemTime>,
 }
 
 impl IndexWriter {
-    pub(crate) fn open(log: &Path) -> io::Result<Self> {
+    /// Goes on with the index beside a log.
+    pub fn open(log: &Path) -> io::Result<Self> {
         let file = File::options().create(true).append(true).open(index_path(log))?;
         Ok(Self { file, last: None })
     }
 
     /// Notes that the bytes from `offset` on came now, unless it has just noted another offset.
-    pub(crate) fn note(&mut self, offset: u64, now: SystemTime) -> io::Result<()> {
+    pub fn note(&mut self, offset: u64, now: SystemTime) -> io::Result<()> {
         let near = |last: SystemTime| now.duration_since(last).is_ok_and(|passed| passed < GRAIN);
         if self.last.is_some_and(near) {
             return Ok(());

@@ -1,6 +1,7 @@
 //! `trainyard ps [JOB]`: the runs on this machine, or the tasks of one.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use anstyle::Style;
 use serde::Serialize;
@@ -16,7 +17,6 @@ use crate::args::Format;
 use crate::args::runs::Ps;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::inputs::shown_path;
 use crate::printer::{BAD, CAREFUL, GOOD, Printer, QUIET, STRONG};
 
 /// Reads what is kept, and shows it.
@@ -178,7 +178,7 @@ fn tasks(run: &KeptRun, now: Moment) -> String {
                 table::age(now.since(task.since)).into(),
                 or_nothing(task.port.map(|port| port.to_string())),
                 or_nothing(task.end.as_ref().and_then(exit)),
-                or_nothing(task.log.as_deref().map(shown_path)),
+                or_nothing(task.log.as_deref().map(whole_path)),
             ]
         })
         .collect();
@@ -238,13 +238,18 @@ fn about(run: &KeptRun, now: Moment) -> String {
     if let Some(url) = url.filter(|_| run.state.goes_on()) {
         line("TensorBoard", &shown(url));
     }
-    line("kept in", &run.directory.path.display().to_string());
+    line("kept in", &whole_path(&run.directory.path));
     text
 }
 
 /// Text of any length without anything a terminal would obey.
 fn shown_all(text: &str) -> String {
     text.chars().filter(|character| !character.is_control()).collect()
+}
+
+/// A path that can be copied, however long it is.
+fn whole_path(path: &Path) -> String {
+    shown_all(&path.to_string_lossy())
 }
 
 /// `0`, `137`, `not started`.

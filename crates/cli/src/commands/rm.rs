@@ -130,7 +130,7 @@ impl Removal {
         for (path, others) in &unused.still_named {
             let path = path.display();
             printer.say(&format!(
-                "kept the volume `{path}`: a run of `{}` names it",
+                "kept the volume `{path}`: a run of `{}` may use it",
                 shown(others)
             ))?;
         }

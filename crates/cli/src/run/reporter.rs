@@ -103,7 +103,7 @@ impl JobReporter {
 }
 
 /// Bytes for a file are not touched; a terminal must not be wrecked.
-fn care(view: &View) -> Care {
+pub fn care(view: &View) -> Care {
     if view.out.terminal {
         Care::Terminal
     } else if view.out.color && view.lines == Lines::Prefixed {

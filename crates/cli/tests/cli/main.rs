@@ -5,6 +5,8 @@
 mod check;
 mod convert;
 mod frame;
+mod kept;
 mod plan;
+mod ps;
 mod run;
 mod simulate;

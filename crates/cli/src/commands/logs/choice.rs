@@ -8,6 +8,7 @@ use trainyard_local::logs::LogSource;
 use super::kept::{self, KeptRun};
 use crate::args::runs::Logs;
 use crate::failure::Failure;
+use crate::run::Glob;
 
 /// The name by which the main container goes, whatever the manifest calls it.
 const MAIN: &str = "main";
@@ -131,27 +132,4 @@ fn declared(run: &KeptRun) -> Vec<(String, bool)> {
         names.extend(of("initContainers").into_iter().map(|name| (name, true)));
     }
     names
-}
-
-/// A pattern over the names of tasks.
-struct Glob(String);
-
-impl Glob {
-    fn new(pattern: &str) -> Self {
-        Self(pattern.to_owned())
-    }
-
-    fn means(&self, _job: &str, task: &trainyard_core::TaskId) -> bool {
-        matches(self.0.as_bytes(), task.to_string().as_bytes()) || self.0 == *task.role.as_str()
-    }
-}
-
-fn matches(pattern: &[u8], text: &[u8]) -> bool {
-    match (pattern, text) {
-        ([], []) => true,
-        ([b'*', rest @ ..], _) => (0..=text.len()).any(|taken| matches(rest, &text[taken..])),
-        ([b'?', rest @ ..], [_, after @ ..]) => matches(rest, after),
-        ([a, rest @ ..], [b, after @ ..]) if a == b => matches(rest, after),
-        _ => false,
-    }
 }

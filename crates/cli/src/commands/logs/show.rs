@@ -1,9 +1,12 @@
-//! Lines of logs on their way to standard output.
+//! Lines of logs on their way to standard output, as `trainyard run` shows them.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 
+use trainyard_core::TaskId;
 use trainyard_local::log_merge::Merged;
 use trainyard_local::logs::LogSource;
 use trainyard_local::run::moment::Moment;
@@ -12,28 +15,44 @@ use super::kept::KeptRun;
 use crate::args::Color;
 use crate::args::runs::Logs;
 use crate::failure::Failure;
+use crate::run::terminal::{self, Care};
+use crate::run::voice::{self, Column, Voice};
+use crate::run::{Lines, View, care, stamp};
 
 /// Writes lines as was asked for.
 pub struct Show {
     out: BufWriter<File>,
+    view: View,
+    care: Care,
+    /// All tasks of the run: a task has the same colour whatever is shown beside it.
+    tasks: Vec<TaskId>,
+    column: Column,
+    voices: BTreeMap<(TaskId, Option<Arc<str>>), Voice>,
     block: Vec<u8>,
-    width: usize,
-    prefixes: bool,
-    timestamps: bool,
-    raw: bool,
 }
 
 impl Show {
-    pub fn new(typed: &Logs, _run: &KeptRun, chosen: &[LogSource], _color: Color) -> Result<Self, Failure> {
-        // Standard output itself: what programs wrote is not ours to change, and comes in large blocks.
+    /// Shows logs of this run.
+    pub fn new(typed: &Logs, run: &KeptRun, chosen: &[LogSource], color: Color) -> Result<Self, Failure> {
+        let view = View {
+            lines: match (typed.raw, typed.no_prefix) {
+                (true, _) => Lines::Raw,
+                (false, true) => Lines::Plain,
+                (false, false) => Lines::Prefixed,
+            },
+            timestamps: typed.timestamps,
+            ..View::here(color)
+        };
+        // Standard output itself: what programs wrote comes in large blocks, and is not ours to change in a file.
         let out = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         let mut show = Self {
             out: BufWriter::with_capacity(1 << 16, out),
+            care: care(&view),
+            view,
+            tasks: run.tasks().iter().map(|task| task.task.clone()).collect(),
+            column: Column::default(),
+            voices: BTreeMap::new(),
             block: Vec::new(),
-            width: 0,
-            prefixes: !typed.no_prefix,
-            timestamps: typed.timestamps,
-            raw: typed.raw,
         };
         for source in chosen {
             show.admit(source);
@@ -43,7 +62,12 @@ impl Show {
 
     /// The column of names has room for this one from now on.
     pub fn admit(&mut self, source: &LogSource) {
-        self.width = self.width.max(label(source).chars().count());
+        let label = voice::label(None, &source.task, source.container.as_ref());
+        let before = self.column.width();
+        self.column.admit(&label);
+        if self.column.width() > before {
+            self.voices.clear();
+        }
     }
 
     /// Standard output.
@@ -53,39 +77,39 @@ impl Show {
 
     /// Writes a block.
     pub fn write(&mut self, merged: &Merged<'_>) -> Result<(), Failure> {
-        if self.raw {
+        if self.view.lines == Lines::Raw {
             return Ok(self.out.write_all(merged.block.bytes)?);
         }
-        let mut before = String::new();
-        if self.timestamps {
-            before = merged.time.map_or_else(
-                || "-                        ".to_owned(),
-                |time| format!("{} ", Moment::from(time)),
-            );
-        }
-        let width = self.width;
-        let prefix = |sign| format!("{before}{:<width$} {sign} ", label(merged.source));
-        let (prefix, continuation) = if self.prefixes {
-            (prefix('│'), prefix('┄'))
+        let time = match merged.time {
+            Some(time) if self.view.timestamps => stamp(&self.view, Moment::from(time)),
+            // Nobody noted it.
+            None if self.view.timestamps => format!("{:<24} ", "-"),
+            _ => String::new(),
+        };
+        let before = |rest: &[u8]| [time.as_bytes(), rest].concat();
+        let (prefix, continuation) = if self.view.lines == Lines::Prefixed {
+            let voice = self.voice(merged.source);
+            (before(&voice.prefix), before(&voice.continuation))
         } else {
-            (before.clone(), before.clone())
+            (before(b""), before(b""))
         };
         self.block.clear();
-        merged
-            .block
-            .prefix_into(&mut self.block, prefix.as_bytes(), continuation.as_bytes());
+        terminal::write(&mut self.block, merged.block, &prefix, &continuation, self.care);
         Ok(self.out.write_all(&self.block)?)
+    }
+
+    fn voice(&mut self, source: &LogSource) -> &Voice {
+        let key = (source.task.clone(), source.container.clone());
+        let (view, tasks, width) = (&self.view, &self.tasks, self.column.width());
+        self.voices.entry(key).or_insert_with(|| {
+            let label = voice::label(None, &source.task, source.container.as_ref());
+            let style = voice::style(tasks, 0, &source.task);
+            Voice::new(view, true, &label, style, width)
+        })
     }
 
     /// Hands on everything written.
     pub fn flush(&mut self) -> Result<(), Failure> {
         Ok(self.out.flush()?)
-    }
-}
-
-fn label(source: &LogSource) -> String {
-    match &source.container {
-        None => source.task.to_string(),
-        Some(container) => format!("{}:{container}", source.task),
     }
 }

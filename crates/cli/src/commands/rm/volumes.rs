@@ -20,37 +20,33 @@ pub struct Unused {
 
 /// The volumes that these runs name.
 pub fn of_runs<'a>(runs: impl Iterator<Item = &'a RunDirectory>, home: &Home) -> BTreeSet<PathBuf> {
-    runs.flat_map(|run| of_run(run, home)).collect()
+    runs.filter_map(|run| of_run(run, home)).flatten().collect()
 }
 
-fn of_run(run: &RunDirectory, home: &Home) -> BTreeSet<PathBuf> {
-    let Ok(file) = run.read_run() else {
-        return BTreeSet::new();
-    };
-    let manifest = run.manifest();
-    let source = manifest.to_str().and_then(|path| Source::read(path).ok());
-    let reading = source.map(|source| trainyard_dialect::read(&source));
-    reading
-        .iter()
-        .flat_map(trainyard_dialect::Reading::jobs)
-        .filter(|read| read.document == file.document)
-        .flat_map(|read| kept_volumes(&read.job, &home.volumes()))
-        .collect()
+/// The volumes that a run names; none if that cannot be read.
+fn of_run(run: &RunDirectory, home: &Home) -> Option<BTreeSet<PathBuf>> {
+    let file = run.read_run().ok()?;
+    let source = Source::read(run.manifest().to_str()?).ok()?;
+    let reading = trainyard_dialect::read(&source);
+    let read = reading.jobs().find(|read| read.document == file.document)?;
+    Some(kept_volumes(&read.job, &home.volumes()))
 }
 
-/// Which of these volumes exist and are named by no run that is left.
+/// Which of these volumes exist and are named by no run that is left. A run that cannot be read may name any of them.
 pub fn unused(home: &Home, named: BTreeSet<PathBuf>) -> Unused {
     let mut unused = Unused::default();
     let mut left = BTreeMap::new();
+    let mut unknown = None;
     for job in home.jobs().unwrap_or_default() {
         for run in job.runs().unwrap_or_default() {
-            for path in of_run(&run, home) {
-                left.insert(path, job.name.clone());
+            match of_run(&run, home) {
+                Some(paths) => left.extend(paths.into_iter().map(|path| (path, job.name.clone()))),
+                None => unknown = Some(job.name.clone()),
             }
         }
     }
     for path in named.into_iter().filter(|path| path.exists()) {
-        match left.remove(&path) {
+        match left.remove(&path).or_else(|| unknown.clone()) {
             Some(job) => drop(unused.still_named.insert(path, job)),
             None => unused.paths.push(path),
         }

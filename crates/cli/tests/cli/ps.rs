@@ -1,0 +1,157 @@
+//! `trainyard ps`.
+
+use std::fs;
+use std::time::Duration;
+
+use trainyard_core::Outcome;
+use trainyard_local::run::event::{FirstFailure, Life};
+use trainyard_local::run::status::TaskState::{
+    Failed, Restarting, Running, Starting, Stopped, Succeeded, Waiting,
+};
+
+use crate::kept::{BEGUN, State};
+use crate::run::program;
+
+const HOUR: Duration = Duration::from_hours(1);
+
+/// A run of every kind.
+fn every_kind(name: &str) -> State {
+    let state = State::new(name);
+    state
+        .begin("mnist", "20261110-080000-000", 150 * HOUR)
+        .task("worker-0", Succeeded)
+        .ended(Some(Outcome::Succeeded), "worker-0 has succeeded");
+    state
+        .begin("mnist", "20261116-080000-000", HOUR * 5 / 2)
+        .task("chief-0", Running)
+        .task("ps-0", Running)
+        .task("worker-0", Running)
+        .task("worker-1", Restarting);
+    state
+        .begin("paused", "20261116-070000-000", HOUR * 7 / 2)
+        .task("worker-0", Stopped)
+        .suspended();
+    state
+        .begin("broken", "20261116-060000-000", HOUR * 9 / 2)
+        .task("worker-0", Failed)
+        .task("worker-1", Stopped)
+        .ended(Some(Outcome::Failed), "worker-0 failed and no restarts were left");
+    state
+        .begin("ended", "20261116-050000-000", HOUR * 11 / 2)
+        .task("worker-0", Stopped)
+        .ended(None, "somebody stopped it");
+    state
+        .begin("killed", "20261116-040000-000", HOUR * 13 / 2)
+        .task("worker-0", Running)
+        .task("worker-1", Starting)
+        .task("worker-2", Waiting);
+    // Killed before it had a status.
+    let early = state.begin("early", "20261116-030000-000", HOUR * 15 / 2);
+    fs::remove_file(early.directory.path.join("status.json")).expect("it was there");
+    state
+}
+
+#[test]
+fn the_newest_run_of_each_job_is_shown() {
+    let state = every_kind("ps-newest");
+    let claims = ["mnist", "paused"].map(|job| state.job(job).claim().expect("a lock"));
+    assert!(claims.iter().all(Option::is_some));
+    insta::assert_snapshot!(state.run(&["ps"]).shown());
+}
+
+#[test]
+fn every_run_is_shown_when_asked_for() {
+    let state = every_kind("ps-all");
+    let _claim = state.job("mnist").claim().expect("a lock");
+    insta::assert_snapshot!(state.run(&["ps", "--all"]).shown());
+    let of_job = state.run(&["ps", "mnist", "--all"]);
+    assert_eq!(of_job.out.lines().count(), 3, "{}", of_job.out);
+}
+
+#[test]
+fn a_jobs_tasks_are_shown() {
+    let state = every_kind("ps-tasks");
+    let _claim = state.job("mnist").claim().expect("a lock");
+    let mut shown = String::new();
+    for typed in [
+        &["ps", "mnist"][..],
+        &["ps", "broken"],
+        &["ps", "killed"],
+        &["ps", "early"],
+        &["ps", "mnist", "--run", "20261110-080000-000"],
+    ] {
+        shown.push_str(&format!("$ trainyard {}\n{}\n", typed.join(" "), state.run(typed).shown()));
+    }
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn programs_get_the_same_as_json() {
+    let state = State::new("ps-json");
+    let mut made = state
+        .begin_at("mnist", "20261116-014512-345", BEGUN)
+        .task("worker-0", Failed)
+        .task("worker-1", Stopped)
+        .ended(Some(Outcome::Failed), "worker-0 failed");
+    let worker = &made.status.tasks[0];
+    let failure = FirstFailure {
+        life: Life::new(&worker.task, trainyard_core::Stamp::default(), 0),
+        end: worker.end.clone().expect("it has ended"),
+        meaning: "the program's own error".into(),
+        log: worker.log.clone().expect("it has a log"),
+        last_lines: vec!["boom".into()],
+    };
+    made.status.end.as_mut().expect("it has ended").first_failure = Some(failure);
+    let durable = trainyard_local::run::directory::Durable::No;
+    made.directory.write_status(&made.status, durable).expect("a file");
+    state.begin_at("other", "20261116-014512-300", BEGUN).task("worker-0", Running);
+    insta::assert_snapshot!(state.run(&["ps", "-o", "json"]).shown());
+    let one = state.run(&["ps", "mnist", "-o", "json"]).json();
+    assert_eq!(one["runs"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn what_cannot_be_read_is_said_and_the_rest_is_shown() {
+    let state = every_kind("ps-unreadable");
+    let broken = |job: &str, id: &str, file: &str| state.job(job).run(id).path.join(file);
+    let newer = broken("broken", "20261116-060000-000", "status.json");
+    fs::write(newer, r#"{"format": 2, "tasks": "as the future writes them"}"#).expect("a file");
+    fs::write(broken("ended", "20261116-050000-000", "status.json"), "{").expect("a file");
+    fs::write(broken("killed", "20261116-040000-000", "run.json"), r#"{"format": 1}"#).expect("a file");
+    insta::assert_snapshot!(state.run(&["ps"]).shown());
+    let json = state.run(&["ps", "-o", "json"]);
+    assert_eq!(json.code, Some(1));
+    assert_eq!(json.json()["unreadable"].as_array().map(Vec::len), Some(3));
+    // A job that cannot be read does not keep the others from being looked at.
+    assert_eq!(state.run(&["ps", "mnist"]).code, Some(0));
+}
+
+#[test]
+fn nothing_is_nothing_wrong() {
+    let state = State::new("ps-nothing");
+    let ran = state.run(&["ps"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), ""));
+    assert!(ran.err.contains("nothing has been run here yet"), "{}", ran.err);
+    assert_eq!(state.run(&["ps", "-o", "json"]).json()["runs"], serde_json::json!([]));
+}
+
+#[test]
+fn an_unknown_job_or_run_exits_2_and_says_which_there_are() {
+    let state = every_kind("ps-unknown");
+    let mut shown = String::new();
+    for typed in [
+        &["ps", "mnits"][..],
+        &["ps", "imagenet"],
+        &["ps", "mnist", "--run", "20261116-080000-001"],
+        &["ps", "../mnist"],
+        &["ps", ""],
+    ] {
+        let ran = state.run(typed);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{typed:?}");
+        shown.push_str(&format!("$ trainyard {}\n{}\n", typed.join(" "), ran.err));
+    }
+    insta::assert_snapshot!(shown);
+    let homeless = program(&["ps"]).output().expect("the program runs");
+    assert_eq!(homeless.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&homeless.stderr).contains("nothing says where runs are kept"));
+}
