@@ -14,6 +14,7 @@ use trainyard_local::run::file::RunFile;
 use trainyard_local::run::status::{FORMAT, Status, TaskState, TaskStatus};
 
 use crate::failure::Failure;
+use crate::run::terminal::clean;
 
 /// How a run stands, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -148,7 +149,7 @@ impl Unreadable {
             .ok()
             .and_then(|bytes| serde_json::from_slice::<Form>(&bytes).ok());
         let newer = form.and_then(|form| Self::check_format(&error.path, form.format).err());
-        newer.unwrap_or_else(|| Self::new(&error.path, shown(&error.to_string())))
+        newer.unwrap_or_else(|| Self::new(&error.path, clean(&error.to_string())))
     }
 
     fn check_format(path: &Path, format: u32) -> Result<(), Self> {

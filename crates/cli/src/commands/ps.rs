@@ -18,6 +18,7 @@ use crate::args::runs::Ps;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{BAD, CAREFUL, GOOD, Printer, QUIET, STRONG};
+use crate::run::terminal::clean;
 
 /// Reads what is kept, and shows it.
 pub fn run(typed: &Ps, printer: &mut Printer) -> Result<Exit, Failure> {
@@ -223,13 +224,13 @@ fn about(run: &KeptRun, now: Moment) -> String {
     let end = run.status.as_ref().and_then(|status| status.end.as_ref());
     let why = match (run.state, end) {
         (RunState::Interrupted, _) => ": it was killed, or the machine stopped; nothing of it runs".into(),
-        (_, Some(end)) if !end.cause.is_empty() => format!(": {}", shown_all(&end.cause)),
+        (_, Some(end)) if !end.cause.is_empty() => format!(": {}", clean(&end.cause)),
         _ => String::new(),
     };
     line("state", &format!("{state}{word}{state:#}{after}{why}"));
     if let Some(failure) = end.and_then(|end| end.first_failure.as_ref()) {
         let FirstFailure { life, meaning, .. } = failure;
-        line("cause", &format!("{}: {}", life.task, shown_all(meaning)));
+        line("cause", &format!("{}: {}", life.task, clean(meaning)));
     }
     let url = run
         .status
@@ -242,14 +243,9 @@ fn about(run: &KeptRun, now: Moment) -> String {
     text
 }
 
-/// Text of any length without anything a terminal would obey.
-fn shown_all(text: &str) -> String {
-    text.chars().filter(|character| !character.is_control()).collect()
-}
-
 /// A path that can be copied, however long it is.
 fn whole_path(path: &Path) -> String {
-    shown_all(&path.to_string_lossy())
+    clean(&path.to_string_lossy())
 }
 
 /// `0`, `137`, `not started`.

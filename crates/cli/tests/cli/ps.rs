@@ -80,7 +80,11 @@ fn a_jobs_tasks_are_shown() {
         &["ps", "early"],
         &["ps", "mnist", "--run", "20261110-080000-000"],
     ] {
-        shown.push_str(&format!("$ trainyard {}\n{}\n", typed.join(" "), state.run(typed).shown()));
+        shown.push_str(&format!(
+            "$ trainyard {}\n{}\n",
+            typed.join(" "),
+            state.run(typed).shown()
+        ));
     }
     insta::assert_snapshot!(shown);
 }
@@ -103,8 +107,12 @@ fn programs_get_the_same_as_json() {
     };
     made.status.end.as_mut().expect("it has ended").first_failure = Some(failure);
     let durable = trainyard_local::run::directory::Durable::No;
-    made.directory.write_status(&made.status, durable).expect("a file");
-    state.begin_at("other", "20261116-014512-300", BEGUN).task("worker-0", Running);
+    made.directory
+        .write_status(&made.status, durable)
+        .expect("a file");
+    state
+        .begin_at("other", "20261116-014512-300", BEGUN)
+        .task("worker-0", Running);
     insta::assert_snapshot!(state.run(&["ps", "-o", "json"]).shown());
     let one = state.run(&["ps", "mnist", "-o", "json"]).json();
     assert_eq!(one["runs"].as_array().map(Vec::len), Some(1));
@@ -117,7 +125,11 @@ fn what_cannot_be_read_is_said_and_the_rest_is_shown() {
     let newer = broken("broken", "20261116-060000-000", "status.json");
     fs::write(newer, r#"{"format": 2, "tasks": "as the future writes them"}"#).expect("a file");
     fs::write(broken("ended", "20261116-050000-000", "status.json"), "{").expect("a file");
-    fs::write(broken("killed", "20261116-040000-000", "run.json"), r#"{"format": 1}"#).expect("a file");
+    fs::write(
+        broken("killed", "20261116-040000-000", "run.json"),
+        r#"{"format": 1}"#,
+    )
+    .expect("a file");
     insta::assert_snapshot!(state.run(&["ps"]).shown());
     let json = state.run(&["ps", "-o", "json"]);
     assert_eq!(json.code, Some(1));
@@ -132,7 +144,10 @@ fn nothing_is_nothing_wrong() {
     let ran = state.run(&["ps"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), ""));
     assert!(ran.err.contains("nothing has been run here yet"), "{}", ran.err);
-    assert_eq!(state.run(&["ps", "-o", "json"]).json()["runs"], serde_json::json!([]));
+    assert_eq!(
+        state.run(&["ps", "-o", "json"]).json()["runs"],
+        serde_json::json!([])
+    );
 }
 
 #[test]
