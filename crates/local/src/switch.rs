@@ -33,6 +33,9 @@ const OWN: &str = "/proc/thread-self/ns/net";
 #[derive(Debug)]
 pub struct Switch {
     tasks: BTreeMap<TaskId, File>,
+    /// The network that the switch itself is in. Nobody enters it, but the kernel takes a network away that nobody
+    /// holds, and every cable with it.
+    _between: File,
 }
 
 /// A network that could not be made or entered.
@@ -90,7 +93,10 @@ fn wire(addresses: &BTreeMap<TaskId, Ipv4Addr>) -> Result<Switch, SwitchError> {
             .map_err(step("plug a task into the switch"))?;
         tasks.insert(task.clone(), network);
     }
-    Ok(Switch { tasks })
+    Ok(Switch {
+        tasks,
+        _between: switch,
+    })
 }
 
 /// A new network, which the calling thread is then in, and a socket to set it up with, wherever the thread is later.
