@@ -3,9 +3,12 @@
 //! Settings do not tell: a kernel may allow a namespace and then refuse every mount in it. The command line asks once
 //! a run, before [`outer`](crate::outer).
 
+mod remembered;
+
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::mount::{MountFlags, mount};
@@ -56,6 +59,24 @@ pub enum Network {
     Shared,
     /// Loopback only.
     Isolated,
+}
+
+/// The same as [`probe`], but where the best walls were found before under the same circumstances, that is believed.
+pub fn probe_once(network: Network, kept: &Path) -> Result<Probed, NoNetwork> {
+    if let Some(walls) = remembered::recall(kept, network) {
+        return Ok(Probed {
+            walls,
+            refused: Vec::new(),
+        });
+    }
+    let probed = probe(network)?;
+    remembered::keep(kept, network, probed.walls);
+    Ok(probed)
+}
+
+/// Forgets what [`probe_once`] believes: walls that it named could not be put up.
+pub fn forget(kept: &Path) {
+    remembered::forget(kept);
 }
 
 /// Finds the best set of walls.

@@ -16,7 +16,7 @@ pub mod supervisor;
 use std::ffi::OsString;
 
 use trainyard_local::outer::{self, Supervisor, SupervisorEnd};
-use trainyard_local::probe::{Network, probe};
+use trainyard_local::probe::{self, Network, probe_once};
 use trainyard_local::template::Refusal;
 
 use self::begin::Begun;
@@ -49,7 +49,8 @@ pub fn run(typed: &Run, color: crate::args::Color, printer: &mut Printer) -> Res
     } else {
         Network::Shared
     };
-    let probed = probe(network).map_err(|error| Failure::usage(error.to_string(), None))?;
+    let walls_file = input::home()?.walls();
+    let probed = probe_once(network, &walls_file).map_err(|error| Failure::usage(error.to_string(), None))?;
     if let Some(sentence) = probed.not_covered() {
         printer.say(&sentence)?;
     }
@@ -64,7 +65,12 @@ pub fn run(typed: &Run, color: crate::args::Color, printer: &mut Printer) -> Res
         arguments: arguments(Some(&view), &begun)?,
     };
     printer.flush()?;
-    ended(&supervisor)
+    let ended = ended(&supervisor);
+    if ended.is_err() {
+        // What was believed about this machine may be wrong by now.
+        probe::forget(&walls_file);
+    }
+    ended
 }
 
 /// Starts the supervisor and takes its exit code over.

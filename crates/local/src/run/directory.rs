@@ -75,6 +75,12 @@ impl Home {
         Self { root }
     }
 
+    /// Where is kept which walls this machine allows.
+    #[must_use]
+    pub fn walls(&self) -> PathBuf {
+        self.root.join("walls")
+    }
+
     /// Where volumes are kept beyond a run.
     #[must_use]
     pub fn volumes(&self) -> PathBuf {
@@ -300,7 +306,7 @@ impl RunDirectory {
 
     /// Writes what the run is told.
     pub fn write_run(&self, run: &RunFile) -> Result<(), DirectoryError> {
-        write(&self.path.join("run.json"), run, Durable::Yes)
+        write(&self.path.join("run.json"), run, Durable::No)
     }
 
     /// How it stands; none if it never got so far.

@@ -18,15 +18,15 @@ impl Runner {
                 self.end(Some(TERMINATE), *now);
                 Answer::Done
             }
-            Order::Kill { task } => self.to_task(task, "killed", |runner| runner.world.crash(task)),
-            Order::Drain { task } => self.to_task(task, "drained", |runner| runner.world.drain(task)),
+            Order::Kill { task } => self.on_task(task, "killed", |runner| runner.world.crash(task)),
+            Order::Drain { task } => self.on_task(task, "drained", |runner| runner.world.drain(task)),
             Order::Suspend => self.suspend(),
             Order::Resume => self.resume(),
             Order::Scale { role, replicas } => self.scale(role, *replicas),
         }
     }
 
-    fn to_task(&mut self, task: &TaskId, word: &str, act: impl FnOnce(&mut Self) -> bool) -> Answer {
+    fn on_task(&mut self, task: &TaskId, word: &str, act: impl FnOnce(&mut Self) -> bool) -> Answer {
         if self.world.board.get(task).is_none() {
             let names: Vec<String> = self.world.job().tasks().map(|task| task.to_string()).collect();
             let hint = did_you_mean(&task.to_string(), names.iter().map(String::as_str));

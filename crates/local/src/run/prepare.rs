@@ -308,7 +308,9 @@ fn directories_of(read_job: &ReadJob, request: &Request) -> Vec<PathBuf> {
     filesets.chain(claims).collect()
 }
 
-fn on_path(program: &str) -> Option<PathBuf> {
+/// A program of this machine, if it has it.
+#[must_use]
+pub fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path)
         .map(|directory| directory.join(program))

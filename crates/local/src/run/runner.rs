@@ -27,6 +27,12 @@ use super::world::World;
 use crate::launch::TaskEvent;
 use crate::signals::Notice;
 
+/// How the run stands is not written down more often than this.
+const BETWEEN_WRITES: Duration = Duration::from_millis(100);
+
+/// A run that was shorter is sooner repeated than missed: its end need not survive a sudden end of the machine.
+const WORTH_KEEPING: Duration = Duration::from_secs(1);
+
 /// Something the loop wakes up for.
 #[derive(Debug)]
 pub(super) enum News {
@@ -84,6 +90,10 @@ pub(super) struct Runner {
     pub events: Option<File>,
     /// Where `TensorBoard` answers.
     pub tensorboard_url: Option<String>,
+    /// Something has changed since it was last written down.
+    pub unwritten: bool,
+    /// It is not written down again before.
+    pub may_write: Instant,
 }
 
 impl Runner {
@@ -100,7 +110,12 @@ impl Runner {
         self.stop_what_is_left();
         let end = run_end(&self, left_alive);
         self.stay_for_tensorboard();
-        self.write(Some(&end), Durable::Yes);
+        let durable = if self.clock.elapsed() < WORTH_KEEPING {
+            Durable::No
+        } else {
+            Durable::Yes
+        };
+        self.write(Some(&end), durable);
         self.tell(What::RunEnded(Box::new(end.clone())));
         self.world.clean_up();
         // Whoever orders from now on hears that the run has ended.
@@ -164,8 +179,9 @@ impl Runner {
         let resumed = decided.memory.resumed;
         self.memory = Some(decided.memory);
         if changed || self.world.board.changed() {
-            self.write(None, Durable::No);
+            self.unwritten = true;
         }
+        self.write_in_time();
         self.world.absorbed();
         for action in &decided.actions {
             self.world.act(action, resumed);
@@ -181,11 +197,23 @@ impl Runner {
                 self.world.board.is(task, TaskState::Restarting);
             }
             let told = telling::told(self.world.job(), event, now);
-            told.into_iter().for_each(|what| self.tell(what));
+            if let Some(what) = told {
+                self.tell(what);
+            }
         }
         self.pass_on();
         let acted = changed || !decided.actions.is_empty();
         (acted, decided.wake.map(|wake| self.clock.instant(wake)))
+    }
+
+    /// Writes down how the run stands, but not for every one of a thousand tasks that start together: nothing is
+    /// decided from the file. What is left waits for its time.
+    fn write_in_time(&mut self) {
+        if self.unwritten && self.may_write <= Instant::now() {
+            self.unwritten = false;
+            self.may_write = Instant::now() + BETWEEN_WRITES;
+            self.write(None, Durable::No);
+        }
     }
 
     /// Tells what the world has to tell.
@@ -204,7 +232,8 @@ impl Runner {
             .hints
             .due(&self.world, &self.spoken)
             .map(|at| self.clock.instant(at));
-        let due = [wake, hint, self.world.due()].into_iter().flatten().min();
+        let write = self.unwritten.then_some(self.may_write);
+        let due = [wake, hint, write, self.world.due()].into_iter().flatten().min();
         let news = match due {
             Some(due) => self
                 .news
@@ -261,8 +290,9 @@ impl Runner {
     fn stop_what_is_left(&mut self) {
         self.world.stop_all(false);
         self.pass_on();
-        self.write(None, Durable::No);
+        self.unwritten = true;
         while !self.world.is_empty() {
+            self.write_in_time();
             let Ok(news) = self.news.recv() else { break };
             match news {
                 News::Order(order, answer) => {
@@ -291,7 +321,8 @@ impl Runner {
             let keep = self.file.tensorboard.as_ref().and_then(|board| board.keep);
             let until = keep.map(|seconds| Instant::now() + Duration::from_secs(seconds));
             if keep != Some(0) {
-                let how_long = keep.map_or("until Ctrl-C".to_owned(), |seconds| format!("for {seconds} s"));
+                let how_long =
+                    keep.map_or_else(|| "until Ctrl-C".to_owned(), |seconds| format!("for {seconds} s"));
                 let text = format!("the job has ended; TensorBoard stays {how_long}");
                 self.tell(What::Note { text });
             }
@@ -303,14 +334,15 @@ impl Runner {
     /// Waits until then, or until somebody ends the run.
     fn wait_until(&mut self, until: Option<Instant>) {
         loop {
-            let left = until.map_or(Duration::from_secs(3600), |until| {
+            let left = until.map_or(Duration::from_hours(1), |until| {
                 until.saturating_duration_since(Instant::now())
             });
             if left.is_zero() {
                 return;
             }
             match self.news.recv_timeout(left) {
-                Ok(News::Signal(Notice::Child | Notice::Resize)) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(News::Signal(Notice::Child | Notice::Resize) | News::Task(_) | News::TensorBoard(_))
+                | Err(RecvTimeoutError::Timeout) => {}
                 Ok(News::Order(Order::Stop { .. }, answer)) => {
                     let _ = answer.send(Answer::Done);
                     return;
@@ -318,7 +350,6 @@ impl Runner {
                 Ok(News::Order(_, answer)) => {
                     let _ = answer.send(Answer::Refused("the job has ended".to_owned()));
                 }
-                Ok(News::Task(_) | News::TensorBoard(_)) => {}
                 Ok(News::Signal(_)) | Err(RecvTimeoutError::Disconnected) => return,
             }
         }

@@ -10,6 +10,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
+use std::time::Instant;
 
 use trainyard_core::Job;
 use trainyard_dialect::document::Source;
@@ -169,6 +170,8 @@ fn ready(
         pid,
         ending: None,
         tensorboard_url: None,
+        unwritten: true,
+        may_write: Instant::now(),
     };
     Ok((bell, runner))
 }

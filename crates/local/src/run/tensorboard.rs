@@ -18,7 +18,7 @@ use super::file::TensorBoard;
 use super::runner::News;
 
 /// It answers within a second where nothing else is going on.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// It ends at once when it is asked to.
 const GRACE: Duration = Duration::from_secs(3);

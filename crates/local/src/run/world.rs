@@ -4,13 +4,13 @@
 //! time, and an instance that is gone stays visible until a memory that knows of it was written down. What a cluster
 //! leaves to others is played here: programs are restarted in place, and gangs and addresses are always there.
 
+mod lives;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Instant;
 
 use trainyard_core::{
-    Action, Cluster, Ending, Fixture, GangSeen, InPlace, Job, Observed, Order, Ordered, Stamp, Task, TaskId,
-    TaskSeen, Time,
+    Action, Cluster, Fixture, GangSeen, Job, Observed, Order, Ordered, Stamp, Task, TaskId, TaskSeen, Time,
 };
 
 use super::addresses::Addresses;
@@ -20,7 +20,7 @@ use super::event::{End, Life, What};
 use super::instance::{Instance, Phase};
 use super::moment::Moment;
 use super::status::TaskState;
-use crate::launch::{Ended, TaskChange, TaskEvent};
+use crate::launch::Ended;
 use crate::ports::PortError;
 use crate::process::{SpawnContext, spawn};
 use crate::template::{self, Network, Setting};
@@ -228,23 +228,21 @@ impl World {
             return;
         };
         instance.stopping.get_or_insert(now);
-        match &instance.running {
-            Some(running) => {
-                if force {
-                    running.kill();
-                } else {
-                    running.terminate_within(self.clock.shortened(running.grace()));
-                }
-                if !matches!(instance.phase, Phase::Ended { .. }) {
-                    self.board.is(task, TaskState::Stopping);
-                }
+        let ended = matches!(instance.phase, Phase::Ended { .. });
+        let Some(running) = &instance.running else {
+            if !ended {
+                self.board.is(task, TaskState::Stopped);
             }
-            None => {
-                if !matches!(instance.phase, Phase::Ended { .. }) {
-                    self.board.is(task, TaskState::Stopped);
-                }
-                self.remove(task);
-            }
+            self.remove(task);
+            return;
+        };
+        if force {
+            running.kill();
+        } else {
+            running.terminate_within(self.clock.shortened(running.grace()));
+        }
+        if !ended {
+            self.board.is(task, TaskState::Stopping);
         }
     }
 
@@ -281,143 +279,6 @@ impl World {
         if let Some(instance) = self.instances.remove(task) {
             let _ = template::forget(&self.setting.life(task, instance.stamp));
             self.gone.push(instance.gone());
-        }
-    }
-
-    /// Takes note of what happened to a task.
-    pub fn happened(&mut self, event: TaskEvent) {
-        let Some(instance) = self.instances.get_mut(&event.task) else {
-            return;
-        };
-        if instance.stamp != event.stamp || instance.in_place < event.in_place {
-            return;
-        }
-        let life = Life::new(&event.task, event.stamp, event.in_place);
-        match event.change {
-            TaskChange::MountMissing {
-                container,
-                mount,
-                why,
-            } => self.told.push(What::Note {
-                text: format!(
-                    "{}: container `{container}` runs without `{}`: {why}",
-                    event.task,
-                    mount.target.display()
-                ),
-            }),
-            TaskChange::Initialising { container, pid } => self.told.push(What::TaskStarted {
-                life,
-                init: Some(container),
-                pid,
-                port: None,
-            }),
-            TaskChange::Started { pid } => {
-                instance.phase = Phase::Running {
-                    since: self.clock.now(),
-                };
-                let port = self.addresses.port(&event.task);
-                self.board.is(&event.task, TaskState::Running);
-                if instance.stopping.is_some() {
-                    self.board.is(&event.task, TaskState::Stopping);
-                }
-                self.told.push(What::TaskStarted {
-                    life,
-                    init: None,
-                    pid,
-                    port,
-                });
-            }
-            TaskChange::BesideEnded { container, ended } => self.told.push(What::Note {
-                text: format!("{}: container `{container}` has ended: {ended}", event.task),
-            }),
-            TaskChange::Ended {
-                container,
-                ended,
-                lingers,
-            } => {
-                self.ended(&event.task, &ended, Some(container), lingers);
-            }
-            TaskChange::Gone => self.left(&event.task),
-        }
-    }
-
-    /// The task's main program, or an init program, has ended.
-    fn ended(&mut self, task: &TaskId, ended: &Ended, container: Option<Arc<str>>, lingers: bool) {
-        let now = self.clock.now();
-        let policy = self.setting.job.role(&task.role);
-        let policy = policy.map_or(InPlace::Never, |(_, role)| role.in_place);
-        let Some(instance) = self.instances.get_mut(task) else {
-            return;
-        };
-        let exit = instance.exit(ended, now);
-        let life = Life::new(task, instance.stamp, instance.in_place);
-        let main = matches!(instance.phase, Phase::Running { .. }) || container.is_none();
-        let end = End {
-            container: container.filter(|_| !main),
-            ..End::from(ended)
-        };
-        if Ending::of(Some(&exit)).is_failure() && self.first_failure.is_none() {
-            self.first_failure = Some((life.clone(), end.clone()));
-        }
-        self.told.push(What::TaskEnded {
-            life: life.clone(),
-            end: end.clone(),
-            stopped: Ending::of(Some(&exit)) == Ending::Disrupted,
-        });
-        self.board.ended(task, &exit, end);
-        if let Some(seconds) = instance.comes_back(policy, &exit) {
-            instance.phase = Phase::Resting {
-                until: self.clock.after(seconds),
-            };
-            self.board.is(task, TaskState::Restarting);
-            let in_place = instance.in_place;
-            self.told.push(What::RestartsInPlace {
-                life: Life { in_place, ..life },
-                seconds,
-            });
-        } else {
-            instance.phase = Phase::Ended { exit, lingers };
-        }
-    }
-
-    /// Nothing of the task's programs is left.
-    fn left(&mut self, task: &TaskId) {
-        let Some(instance) = self.instances.get_mut(task) else {
-            return;
-        };
-        if let Some(running) = instance.running.take() {
-            running.wait();
-        }
-        if let Phase::Ended { lingers, .. } = &mut instance.phase {
-            *lingers = false;
-        }
-        if instance.stopping.is_some() {
-            self.remove(task);
-        }
-    }
-
-    /// When something is to be done here by itself.
-    pub fn due(&self) -> Option<Instant> {
-        let resting = self
-            .instances
-            .values()
-            .filter_map(|instance| match instance.phase {
-                Phase::Resting { until } if instance.running.is_none() => Some(until),
-                _ => None,
-            });
-        resting.min()
-    }
-
-    /// Starts what has rested long enough.
-    pub fn start_rested(&mut self, resumed: bool) {
-        let now = Instant::now();
-        let rested = self.instances.values().filter(|instance| {
-            let over = matches!(instance.phase, Phase::Resting { until } if until <= now);
-            over && instance.running.is_none() && instance.stopping.is_none()
-        });
-        let rested: Vec<TaskId> = rested.map(|instance| instance.task.clone()).collect();
-        for task in rested {
-            self.start(&task, resumed);
         }
     }
 

@@ -212,7 +212,11 @@ fn provisions(printer: &mut Printer) -> Result<Result<Provisions, Vec<Refusal>>,
         },
     };
     let visible = env::var_os("CUDA_VISIBLE_DEVICES");
-    let found = gpus::find(None, visible.as_deref());
+    // Most machines have no GPUs: looking for the program is cheaper than trying to start it.
+    let found = match prepare::on_path("nvidia-smi") {
+        Some(program) => gpus::find(Some(&program), visible.as_deref()),
+        None => Ok(Vec::new()),
+    };
     let gpus = match found {
         Ok(gpus) => gpus,
         Err(error) => {

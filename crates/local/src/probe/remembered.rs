@@ -1,0 +1,117 @@
+//! What was found out once about this machine's walls, so that not every run has to start two processes to ask again.
+//!
+//! It holds for this boot, this user, and everything that is known to change the answer: namespaces, rights, filters
+//! and limits. Only the best answer is kept; whoever got less is asked about again, since that may have been mended.
+
+use std::fs;
+use std::path::Path;
+
+use rustix::process::getuid;
+
+use super::Network;
+use crate::namespace::{Wall, Walls};
+
+/// The walls that were found for exactly these circumstances, if any were.
+pub(super) fn recall(file: &Path, network: Network) -> Option<Walls> {
+    let text = fs::read_to_string(file).ok()?;
+    let wanted = circumstances(network);
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(&wanted)?.strip_prefix('\t'));
+    line?.parse().ok()
+}
+
+/// Keeps what was found. That it cannot be kept costs some milliseconds the next time.
+pub(super) fn keep(file: &Path, network: Network, walls: Walls) {
+    if !walls.has(Wall::Processes) {
+        return;
+    }
+    let boot = boot();
+    let kept = fs::read_to_string(file).unwrap_or_default();
+    let own = circumstances(network);
+    // What another boot has found is worth nothing.
+    let others = kept
+        .lines()
+        .filter(|line| line.starts_with(&boot) && !line.starts_with(&own));
+    let lines: Vec<String> = others
+        .map(str::to_owned)
+        .chain([format!("{own}\t{walls}\n")])
+        .collect();
+    if let Some(directory) = file.parent() {
+        let _ = fs::create_dir_all(directory);
+    }
+    let scratch = file.with_added_extension(std::process::id().to_string());
+    if fs::write(&scratch, lines.join("\n")).is_ok() {
+        let _ = fs::rename(&scratch, file);
+    }
+}
+
+/// Forgets everything: what was kept has turned out to be wrong.
+pub(super) fn forget(file: &Path) {
+    let _ = fs::remove_file(file);
+}
+
+fn boot() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.trim().to_owned()
+}
+
+fn circumstances(network: Network) -> String {
+    let link = |name: &str| {
+        let link = fs::read_link(format!("/proc/self/ns/{name}")).unwrap_or_default();
+        link.display().to_string()
+    };
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let rights = status.lines().filter(|line| {
+        [
+            "CapEff:",
+            "CapBnd:",
+            "NoNewPrivs:",
+            "Seccomp:",
+            "Seccomp_filters:",
+        ]
+        .iter()
+        .any(|name| line.starts_with(name))
+    });
+    let rights: String = rights.flat_map(str::split_ascii_whitespace).collect();
+    let limit = fs::read_to_string("/proc/sys/user/max_user_namespaces").unwrap_or_default();
+    let words = [
+        boot(),
+        getuid().as_raw().to_string(),
+        format!("{network:?}"),
+        link("user"),
+        link("mnt"),
+        rights,
+        limit.trim().to_owned(),
+    ];
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_best_answer_is_kept_and_for_its_network() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("walls");
+        let full = Walls::of(&[Wall::Processes, Wall::Mounts]);
+        let isolated = full.with(Wall::Network);
+        assert_eq!(recall(&file, Network::Shared), None);
+        keep(&file, Network::Shared, Walls::of(&[Wall::Mounts]));
+        assert_eq!(recall(&file, Network::Shared), None);
+        keep(&file, Network::Shared, full);
+        keep(&file, Network::Isolated, isolated);
+        keep(&file, Network::Shared, full);
+        assert_eq!(recall(&file, Network::Shared), Some(full));
+        assert_eq!(recall(&file, Network::Isolated), Some(isolated));
+        assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 2);
+        let text = fs::read_to_string(&file)
+            .unwrap()
+            .replace(&boot(), "another-boot");
+        fs::write(&file, text).unwrap();
+        assert_eq!(recall(&file, Network::Shared), None);
+        forget(&file);
+        assert!(!file.exists());
+    }
+}

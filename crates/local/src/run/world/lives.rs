@@ -1,0 +1,151 @@
+//! What programs do, as the world takes note of it: they start, end, are started again in place, and are gone.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use trainyard_core::{Ending, InPlace, TaskId};
+
+use super::World;
+use crate::launch::{Ended, TaskChange, TaskEvent};
+use crate::run::event::{End, Life, What};
+use crate::run::instance::Phase;
+use crate::run::status::TaskState;
+
+impl World {
+    /// Takes note of what happened to a task.
+    pub fn happened(&mut self, event: TaskEvent) {
+        let Some(instance) = self.instances.get_mut(&event.task) else {
+            return;
+        };
+        if instance.stamp != event.stamp || instance.in_place < event.in_place {
+            return;
+        }
+        let life = Life::new(&event.task, event.stamp, event.in_place);
+        match event.change {
+            TaskChange::MountMissing {
+                container,
+                mount,
+                why,
+            } => self.told.push(What::Note {
+                text: format!(
+                    "{}: container `{container}` runs without `{}`: {why}",
+                    event.task,
+                    mount.target.display()
+                ),
+            }),
+            TaskChange::Initialising { container, pid } => self.told.push(What::TaskStarted {
+                life,
+                init: Some(container),
+                pid,
+                port: None,
+            }),
+            TaskChange::Started { pid } => {
+                instance.phase = Phase::Running {
+                    since: self.clock.now(),
+                };
+                let port = self.addresses.port(&event.task);
+                self.board.is(&event.task, TaskState::Running);
+                if instance.stopping.is_some() {
+                    self.board.is(&event.task, TaskState::Stopping);
+                }
+                self.told.push(What::TaskStarted {
+                    life,
+                    init: None,
+                    pid,
+                    port,
+                });
+            }
+            TaskChange::BesideEnded { container, ended } => self.told.push(What::Note {
+                text: format!("{}: container `{container}` has ended: {ended}", event.task),
+            }),
+            TaskChange::Ended {
+                container,
+                ended,
+                lingers,
+            } => {
+                self.ended(&event.task, &ended, Some(container), lingers);
+            }
+            TaskChange::Gone => self.left(&event.task),
+        }
+    }
+
+    /// The task's main program, or an init program, has ended.
+    pub(super) fn ended(&mut self, task: &TaskId, ended: &Ended, container: Option<Arc<str>>, lingers: bool) {
+        let now = self.clock.now();
+        let policy = self.setting.job.role(&task.role);
+        let policy = policy.map_or(InPlace::Never, |(_, role)| role.in_place);
+        let Some(instance) = self.instances.get_mut(task) else {
+            return;
+        };
+        let exit = instance.exit(ended, now);
+        let life = Life::new(task, instance.stamp, instance.in_place);
+        let main = matches!(instance.phase, Phase::Running { .. }) || container.is_none();
+        let end = End {
+            container: container.filter(|_| !main),
+            ..End::from(ended)
+        };
+        if Ending::of(Some(&exit)).is_failure() && self.first_failure.is_none() {
+            self.first_failure = Some((life.clone(), end.clone()));
+        }
+        self.told.push(What::TaskEnded {
+            life: life.clone(),
+            end: end.clone(),
+            stopped: Ending::of(Some(&exit)) == Ending::Disrupted,
+        });
+        self.board.ended(task, &exit, end);
+        if let Some(seconds) = instance.comes_back(policy, &exit) {
+            instance.phase = Phase::Resting {
+                until: self.clock.after(seconds),
+            };
+            self.board.is(task, TaskState::Restarting);
+            let in_place = instance.in_place;
+            self.told.push(What::RestartsInPlace {
+                life: Life { in_place, ..life },
+                seconds,
+            });
+        } else {
+            instance.phase = Phase::Ended { exit, lingers };
+        }
+    }
+
+    /// Nothing of the task's programs is left.
+    fn left(&mut self, task: &TaskId) {
+        let Some(instance) = self.instances.get_mut(task) else {
+            return;
+        };
+        if let Some(running) = instance.running.take() {
+            running.wait();
+        }
+        if let Phase::Ended { lingers, .. } = &mut instance.phase {
+            *lingers = false;
+        }
+        if instance.stopping.is_some() {
+            self.remove(task);
+        }
+    }
+
+    /// When something is to be done here by itself.
+    pub fn due(&self) -> Option<Instant> {
+        let resting = self
+            .instances
+            .values()
+            .filter_map(|instance| match instance.phase {
+                Phase::Resting { until } if instance.running.is_none() => Some(until),
+                _ => None,
+            });
+        resting.min()
+    }
+
+    /// Starts what has rested long enough.
+    pub fn start_rested(&mut self, resumed: bool) {
+        let now = Instant::now();
+        let rested = self.instances.values().filter(|instance| {
+            let over = matches!(instance.phase, Phase::Resting { until } if until <= now);
+            over && instance.running.is_none() && instance.stopping.is_none()
+        });
+        let rested: Vec<TaskId> = rested.map(|instance| instance.task.clone()).collect();
+        for task in rested {
+            self.start(&task, resumed);
+        }
+    }
+}
