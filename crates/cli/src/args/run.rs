@@ -163,6 +163,10 @@ pub enum Keep {
 /// What is shown.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What is shown")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
 pub struct ViewArguments {
     /// Only the output of these tasks: `worker-*`
     #[arg(long, value_name = "GLOB")]
@@ -202,7 +206,5 @@ fn keep(text: &str) -> Result<Keep, String> {
     if text == "forever" {
         return Ok(Keep::Forever);
     }
-    crate::simulate::faults::duration(text)
-        .map(Keep::Seconds)
-        .map_err(|error| error.to_string())
+    crate::simulate::faults::duration(text).map(Keep::Seconds)
 }

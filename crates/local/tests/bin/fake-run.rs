@@ -69,6 +69,7 @@ fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let result = match enter(&arguments) {
         Some(Stage::Over(code)) => return ExitCode::from(code),
+        Some(Stage::Detached(_)) => return ExitCode::from(98),
         Some(Stage::Supervise(entry)) => supervise(&entry),
         None => start(arguments),
     };

@@ -1,7 +1,7 @@
 //! The directories of runs that begin: claimed, made, and written to.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 
 use trainyard_local::run::directory::{Claim, DirectoryError, JobRuns, RunDirectory};
 use trainyard_local::run::prepare::Ready;
@@ -56,7 +56,7 @@ pub fn begin(manifest: &str, ready: Vec<Ready>) -> Result<Begun, Failure> {
         let runs = home.job(&file.job);
         let directory = runs.begin().map_err(|error| unusable(&error))?;
         let path = directory.manifest();
-        fs::write(&path, manifest).map_err(|cause| unwritable(path, cause))?;
+        fs::write(&path, manifest).map_err(|cause| unwritable(&path, cause))?;
         directory.write_run(&file).map_err(|error| unusable(&error))?;
         begun.runs.push((runs, directory));
     }
@@ -82,7 +82,7 @@ fn unusable(error: &DirectoryError) -> Failure {
     Failure::usage(error.to_string(), Some(hint))
 }
 
-fn unwritable(path: PathBuf, cause: std::io::Error) -> Failure {
+fn unwritable(path: &Path, cause: std::io::Error) -> Failure {
     Failure::File {
         path: path.display().to_string(),
         cause,

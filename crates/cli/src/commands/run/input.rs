@@ -124,7 +124,7 @@ pub fn prepare(
     for job in &chosen {
         let mut progress = Progress::new();
         let prepared = prepare::prepare(job, &input.reading, &request, &provisions, &mut |step| {
-            progress.show(step)
+            progress.show(step);
         });
         match prepared {
             Ok(prepared) => ready.push(prepared),

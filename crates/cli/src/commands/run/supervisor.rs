@@ -57,9 +57,8 @@ fn exit(ends: &[RunEnd]) -> Exit {
     let code = |end: &RunEnd| match (end.outcome, end.signal) {
         (Some(Outcome::Succeeded), _) => 0,
         (Some(_), _) if end.deadline => DEADLINE,
-        (Some(_), _) => 1,
         (None, Some(signal)) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
-        (None, None) => 1,
+        (Some(_), _) | (None, None) => 1,
     };
     let first = ends.iter().map(code).find(|code| *code != 0);
     Exit::Code(first.unwrap_or(0))
