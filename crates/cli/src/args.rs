@@ -15,6 +15,7 @@ use crate::simulate::faults::{self, Evict, Fail, Runs, Scale, Suspend};
 const EXAMPLES: &str = "\
 Examples:
   trainyard run job.yaml                         train, on this machine
+  trainyard logs -f mnist                        what its tasks write, from another terminal
   trainyard check job.yaml                       what is wrong with it, and where
   trainyard plan job.yaml                        what it means: tasks, addresses, rules
   trainyard plan job.yaml --tf-config worker-0   what TF_CONFIG says there

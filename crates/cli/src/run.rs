@@ -10,7 +10,7 @@
 
 mod footer;
 mod glob;
-mod json;
+pub mod json;
 mod reporter;
 mod screen;
 mod stage;

@@ -30,8 +30,8 @@ Examples:
   trainyard logs mnist --task worker-1 --previous    why was it started again?
   trainyard logs mnist --task chief-0 --raw > chief.log
 
-What programs wrote is shown byte for byte, but for colour where it is not
-wanted. TIME is like 90s, 10m, 1h30m ago, or like 2026-11-16T01:45:12Z.
+A file or a pipe gets every byte that programs wrote; on a terminal their colours
+pass, and nothing else that it would obey. TIME is like 90s, 10m, 1h30m ago, or like 2026-11-16T01:45:12Z.
 
 Exit codes: 0 done, 1 a log cannot be read (the others are shown), 2 wrong usage, no such job, run or task.";
 
@@ -141,6 +141,9 @@ pub struct Logs {
     /// Nothing but the bytes that the programs wrote
     #[arg(long, conflicts_with = "timestamps")]
     pub raw: bool,
+    /// What to print; with `json` one event a line, as of `trainyard run`
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT", conflicts_with_all = ["raw", "no_prefix", "timestamps"])]
+    pub output: Format,
 }
 
 #[derive(Debug, Args)]

@@ -272,7 +272,11 @@ pub fn task(run: &KeptRun, typed: &str) -> Result<TaskId, Failure> {
 /// Tells which tasks there are.
 pub fn no_such_task(run: &KeptRun, typed: &str) -> Failure {
     let names: Vec<String> = run.tasks().iter().map(|task| task.task.to_string()).collect();
-    let near = closest(typed, names.iter().map(String::as_str));
+    // Of a role that exists no number is nearer than another.
+    let known_role = typed
+        .parse::<TaskId>()
+        .is_ok_and(|typed| run.tasks().iter().any(|task| task.task.role == typed.role));
+    let near = closest(typed, names.iter().map(String::as_str)).filter(|_| !known_role);
     let hint = match near {
         Some(near) => format!("did you mean `{near}`?"),
         None if names.is_empty() => "no task has been started".to_owned(),

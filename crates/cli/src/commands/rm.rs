@@ -161,7 +161,11 @@ impl Removal {
         match self.runs {
             0 if self.bytes == 0 && self.exit == Exit::Success => printer.say("nothing to remove"),
             0 | 1 => Ok(()),
-            runs => printer.say(&format!("{}: {}", count(runs, "run"), table::bytes(self.bytes))),
+            runs => printer.say(&format!(
+                "{} removed: {}",
+                count(runs, "run"),
+                table::bytes(self.bytes)
+            )),
         }
     }
 }

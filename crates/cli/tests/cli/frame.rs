@@ -11,8 +11,17 @@ const BAD: &str = "tests/fixtures/bad/tfjob/misspelt-fields.yaml";
 
 #[test]
 fn help_teaches_by_example() {
-    let pages: [&[&str]; 8] = [
+    let pages: [&[&str]; 17] = [
         &["--help"],
+        &["ps", "--help"],
+        &["logs", "--help"],
+        &["stop", "--help"],
+        &["rm", "--help"],
+        &["drain", "--help"],
+        &["kill", "--help"],
+        &["suspend", "--help"],
+        &["resume", "--help"],
+        &["scale", "--help"],
         &["check", "--help"],
         &["plan", "--help"],
         &["simulate", "--help"],

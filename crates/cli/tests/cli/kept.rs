@@ -128,7 +128,7 @@ impl Made {
             attempt: 0,
             restarts: u32::from(state == TaskState::Restarting),
             port: u16::try_from(20_000 + number).ok(),
-            end: ended.then(|| End {
+            end: ended.then_some(End {
                 code: Some(code),
                 signal: None,
                 not_started: None,

@@ -1,5 +1,6 @@
 //! `trainyard ps`.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::time::Duration;
 
@@ -80,11 +81,8 @@ fn a_jobs_tasks_are_shown() {
         &["ps", "early"],
         &["ps", "mnist", "--run", "20261110-080000-000"],
     ] {
-        shown.push_str(&format!(
-            "$ trainyard {}\n{}\n",
-            typed.join(" "),
-            state.run(typed).shown()
-        ));
+        let ran = state.run(typed);
+        writeln!(shown, "$ trainyard {}\n{}", typed.join(" "), ran.shown()).expect("a string takes it");
     }
     insta::assert_snapshot!(shown);
 }
@@ -163,7 +161,7 @@ fn an_unknown_job_or_run_exits_2_and_says_which_there_are() {
     ] {
         let ran = state.run(typed);
         assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{typed:?}");
-        shown.push_str(&format!("$ trainyard {}\n{}\n", typed.join(" "), ran.err));
+        writeln!(shown, "$ trainyard {}\n{}", typed.join(" "), ran.err).expect("a string takes it");
     }
     insta::assert_snapshot!(shown);
     let homeless = program(&["ps"]).output().expect("the program runs");

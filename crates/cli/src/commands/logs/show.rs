@@ -12,18 +12,21 @@ use trainyard_local::logs::LogSource;
 use trainyard_local::run::moment::Moment;
 
 use super::kept::KeptRun;
-use crate::args::Color;
 use crate::args::runs::Logs;
+use crate::args::{Color, Format};
 use crate::failure::Failure;
+use crate::run::json;
 use crate::run::terminal::{self, Care};
 use crate::run::voice::{self, Column, Voice};
-use crate::run::{Lines, View, care, stamp};
+use crate::run::{Lines, Output, View, care, stamp};
 
 /// Writes lines as was asked for.
 pub struct Show {
     out: BufWriter<File>,
     view: View,
     care: Care,
+    job: Arc<str>,
+    begun: Moment,
     /// All tasks of the run: a task has the same colour whatever is shown beside it.
     tasks: Vec<TaskId>,
     column: Column,
@@ -35,6 +38,10 @@ impl Show {
     /// Shows logs of this run.
     pub fn new(typed: &Logs, run: &KeptRun, chosen: &[LogSource], color: Color) -> Result<Self, Failure> {
         let view = View {
+            output: match typed.output {
+                Format::Text => Output::Text,
+                Format::Json => Output::Json,
+            },
             lines: match (typed.raw, typed.no_prefix) {
                 (true, _) => Lines::Raw,
                 (false, true) => Lines::Plain,
@@ -49,6 +56,8 @@ impl Show {
             out: BufWriter::with_capacity(1 << 16, out),
             care: care(&view),
             view,
+            job: Arc::clone(&run.file.job),
+            begun: run.file.started,
             tasks: run.tasks().iter().map(|task| task.task.clone()).collect(),
             column: Column::default(),
             voices: BTreeMap::new(),
@@ -77,6 +86,13 @@ impl Show {
 
     /// Writes a block.
     pub fn write(&mut self, merged: &Merged<'_>) -> Result<(), Failure> {
+        if self.view.output == Output::Json {
+            // Where nobody noted the time, it was after the run began.
+            let time = merged.time.map_or(self.begun, Moment::from);
+            self.block.clear();
+            json::lines(&mut self.block, time, &self.job, merged.source, merged.block);
+            return Ok(self.out.write_all(&self.block)?);
+        }
         if self.view.lines == Lines::Raw {
             return Ok(self.out.write_all(merged.block.bytes)?);
         }
