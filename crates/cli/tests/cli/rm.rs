@@ -162,14 +162,17 @@ fn volumes_go_when_asked_for_and_nobody_else_names_them() {
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     insta::assert_snapshot!(sizes_gone(&ran.err));
     assert!(!own.exists() && shared.exists() && other.exists());
+    // Neither the volume nor what leads to it may be a link.
     let outside = folder("rm-volume-outside");
-    fs::write(outside.join("precious"), "data").expect("a file");
-    fs::remove_dir_all(&shared).expect("it is there");
-    symlink(&outside, &shared).expect("a link");
+    fs::create_dir(outside.join("shared")).expect("a directory");
+    fs::write(outside.join("shared/precious"), "data").expect("a file");
+    let namespace = state.home().volumes().join("default");
+    fs::remove_dir_all(&namespace).expect("it is there");
+    symlink(&outside, &namespace).expect("a link");
     assert_eq!(
         state.run(&["rm", "live", "--volumes"]).code,
         Some(1),
         "a link is no volume"
     );
-    assert!(outside.join("precious").exists());
+    assert!(outside.join("shared/precious").exists());
 }

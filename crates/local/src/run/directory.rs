@@ -144,19 +144,29 @@ impl Claim {
 impl JobRuns {
     /// Takes the right to run this job; none if a run of it goes on.
     pub fn claim(&self) -> Result<Option<Claim>, DirectoryError> {
-        fs::create_dir_all(&self.path).map_err(cannot("make", &self.path))?;
         let lock = self.path.join("lock");
         for _ in 0..TRIES {
-            let file = open_lock(&lock).map_err(cannot("open", &lock))?;
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                // The job may have been forgotten meanwhile: what we hold then is a lock that nobody else looks at.
-                Ok(()) if is_still_there(&file, &lock) => return Ok(Some(Claim(file))),
-                Ok(()) => fs::create_dir_all(&self.path).map_err(cannot("make", &self.path))?,
-                Err(rustix::io::Errno::WOULDBLOCK) => thread::sleep(BETWEEN_TRIES),
-                Err(error) => return Err(cannot("lock", &lock)(error.into())),
+            fs::create_dir_all(&self.path).map_err(cannot("make", &self.path))?;
+            let file = match open_lock(&lock) {
+                // The job has just been forgotten.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                opened => opened.map_err(cannot("open", &lock))?,
+            };
+            if let Some(claim) = self.claim_with(file).map_err(cannot("lock", &lock))? {
+                return Ok(Some(claim));
             }
+            thread::sleep(BETWEEN_TRIES);
         }
         Ok(None)
+    }
+
+    /// The job may have been forgotten since the lock was opened: then nobody else looks at it, and it is no claim.
+    fn claim_with(&self, file: File) -> io::Result<Option<Claim>> {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) if is_still_there(&file, &self.path.join("lock")) => Ok(Some(Claim(file))),
+            Ok(()) | Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Whether a run of this job goes on.
@@ -391,14 +401,16 @@ mod tests {
         runs.forget_if_empty(claim);
         assert!(run.path.exists(), "a run is left");
         assert_eq!(run.remove().unwrap(), 2);
-        // Whoever has opened the lock and waits for it gets one that counts.
+        // Whoever had opened the lock before has none that counts.
         let claim = runs.claim().unwrap().unwrap();
-        let opened = open_lock(&runs.path.join("lock")).unwrap();
+        let opened = || open_lock(&runs.path.join("lock")).unwrap();
+        let (before, again) = (opened(), opened());
         runs.forget_if_empty(claim);
         assert!(!runs.path.exists());
-        flock(&opened, FlockOperation::NonBlockingLockExclusive).unwrap();
+        assert!(runs.claim_with(before).unwrap().is_none());
         let claim = runs.claim().unwrap();
         assert!(claim.is_some() && runs.goes_on());
+        assert!(runs.claim_with(again).unwrap().is_none());
     }
 
     #[test]
