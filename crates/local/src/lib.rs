@@ -59,4 +59,3 @@ pub mod overrides;
 pub mod python;
 pub mod run;
 pub mod template;
-pub mod yaml;

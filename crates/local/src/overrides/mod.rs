@@ -19,11 +19,11 @@ use serde_json::{Value, json};
 use trainyard_dialect::Dialect;
 use trainyard_dialect::document::{Source, parse};
 use trainyard_dialect::problem::{did_you_mean, has_errors};
+use trainyard_dialect::yaml::write as to_yaml;
 
 use self::path::{Step, assignment, put};
 pub use self::quick::{BadQuick, Quick};
 pub use self::words::{BadWords, words};
-use crate::yaml::to_yaml;
 
 /// Changes to a job's manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

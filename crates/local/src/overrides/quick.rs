@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
+use trainyard_dialect::yaml::write as to_yaml;
 
 use super::Variable;
-use crate::yaml::to_yaml;
 
 /// The image where none was named: what a cluster needs to run the job.
 const IMAGE: &str = "tensorflow/tensorflow:latest";
