@@ -259,7 +259,7 @@ spec:
             command:
             - python
             - src/My_Train.py
-            - "--x=1"
+            - \"--x=1\"
             workingDir: /src
             env:
             - name: A
