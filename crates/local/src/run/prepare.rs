@@ -122,7 +122,9 @@ pub fn prepare(
     }
     let images = images(job, request, provisions, tell).map_err(|error| vec![python_refusal(&error)])?;
     setting.images = images.images;
-    let ignored = survey(&setting)?;
+    let mut ignored = survey(&setting)?;
+    // Whoever asks for this machine's Python knows that the images are not used.
+    ignored.retain(|ignored| !(request.own_python && ignored.path.ends_with(".image")));
     let tensorboard = tensorboard(read_job, request, provisions, tell)?;
     let mut notes = images.notes;
     notes.extend(network.map(|why| {

@@ -85,6 +85,8 @@ pub(super) struct Runner {
     pub memory: Option<Memory>,
     pub hints: Hints,
     pub pid: u32,
+    /// The job has a network of its own.
+    pub isolated: bool,
     /// Somebody ends the run.
     pub ending: Option<Ending>,
     pub events: Option<File>,
@@ -159,6 +161,10 @@ impl Runner {
         );
         if kept {
             text = format!("{text} `sh {}`, or paste", file.display());
+        }
+        if self.isolated {
+            let inside = format!("nsenter --target {} --net sh {}", self.pid, file.display());
+            text = format!("{text}\n# the job has a network of its own: `{inside}` starts it there");
         }
         for difference in by_hand::left_out(launch) {
             text = format!("{text}\n# {difference}");

@@ -31,7 +31,7 @@ use crate::environment;
 use crate::inner::Inner;
 use crate::logs::{LogBlock, LogSink, LogSource, LogTrouble};
 use crate::mounts::Tree;
-use crate::namespace::Walls;
+use crate::namespace::{Wall, Walls};
 use crate::ports::PortError;
 use crate::process::{MissingMounts, SpawnContext};
 use crate::switch::{Switch, SwitchError};
@@ -168,6 +168,7 @@ fn ready(
         memory: None,
         hints: Hints::default(),
         pid,
+        isolated: walls.has(Wall::Network),
         ending: None,
         tensorboard_url: None,
         unwritten: true,
