@@ -23,7 +23,6 @@ use run::Run;
 const GOOD: f64 = 0.9;
 
 #[test]
-#[ignore = "`trainyard run` is not there yet"]
 fn the_first_command_of_the_readme_trains_and_prints_the_accuracy_reached() {
     let mut run = Run::of("digits", &[]);
     let shown = run.as_people_see_it();
@@ -37,7 +36,6 @@ fn the_first_command_of_the_readme_trains_and_prints_the_accuracy_reached() {
 }
 
 #[test]
-#[ignore = "`trainyard run` is not there yet"]
 fn mirrored_workers_lose_one_of_them_and_go_on_together_from_their_checkpoint() {
     let mut run = Run::of("digits-mirrored", &["digits-checkpoints"]);
     run.watch();
@@ -73,7 +71,6 @@ fn mirrored_workers_lose_one_of_them_and_go_on_together_from_their_checkpoint() 
 }
 
 #[test]
-#[ignore = "`trainyard run` is not there yet"]
 fn a_script_is_told_its_place_by_flags() {
     let mut run = Run::of("digits-flags", &[]);
     run.watch();
@@ -88,7 +85,6 @@ fn a_script_is_told_its_place_by_flags() {
 }
 
 #[test]
-#[ignore = "`trainyard run` is not there yet"]
 fn an_old_manifest_with_a_master_trains_too() {
     let mut run = Run::of("digits-master", &[]);
     run.watch();
@@ -100,7 +96,6 @@ fn an_old_manifest_with_a_master_trains_too() {
 }
 
 #[test]
-#[ignore = "`trainyard run` is not there yet"]
 fn a_volcano_job_reads_its_hosts_from_files_and_uses_one_port_in_every_task() {
     let mut run = Run::of("digits-volcano", &[]);
     run.watch();
@@ -113,7 +108,6 @@ fn a_volcano_job_reads_its_hosts_from_files_and_uses_one_port_in_every_task() {
 }
 
 #[test]
-#[ignore = "`trainyard run` is not there yet"]
 fn every_role_does_its_part_and_tensorboard_shows_the_curves() {
     let mut run = Run::of("digits-all-roles", &["digits-training"]);
     run.watch();

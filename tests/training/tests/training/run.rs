@@ -15,8 +15,11 @@ use tempfile::TempDir;
 
 use crate::program::{root, trainyard};
 
-/// A run that takes longer hangs. Installing TensorFlow is part of the first one.
-const LIMIT: Duration = Duration::from_mins(10);
+/// How long a run may take before it prints anything: the first one installs TensorFlow.
+const INSTALL: Duration = Duration::from_mins(15);
+
+/// A training that takes longer hangs.
+const LIMIT: Duration = Duration::from_mins(2);
 
 /// Held by the test whose training runs.
 static TURN: Mutex<()> = Mutex::new(());
@@ -34,6 +37,8 @@ pub struct Run {
 /// The program while it runs.
 struct Running {
     child: Arc<Mutex<Child>>,
+    /// The first line of its output, and the others.
+    first: Option<String>,
     out: Lines<BufReader<ChildStdout>>,
     talk: JoinHandle<String>,
     /// Dropped when the program has ended.
@@ -69,8 +74,9 @@ impl Run {
     /// Runs it as people do, to a good end. The answer is what they see.
     pub fn as_people_see_it(&mut self) -> String {
         self.start();
-        let out = &mut self.running.as_mut().expect("it runs").out;
-        let lines: Vec<String> = out.map(|line| line.expect("text")).collect();
+        let Running { first, out, .. } = self.running.as_mut().expect("it runs");
+        let others = out.map(|line| line.expect("text"));
+        let lines: Vec<String> = first.take().into_iter().chain(others).collect();
         self.finish();
         lines.join("\n")
     }
@@ -94,14 +100,19 @@ impl Run {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");
-        let out = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let mut out = BufReader::new(child.stdout.take().expect("a pipe")).lines();
         let talk = child.stderr.take().expect("a pipe");
         let child = Arc::new(Mutex::new(child));
-        let ended = end_in_time(&child);
+        let talk = thread::spawn(move || read(talk));
+        let begun = end_in_time(&child, INSTALL);
+        let first = out.next().map(|line| line.expect("text"));
+        drop(begun);
+        let ended = end_in_time(&child, LIMIT);
         self.running = Some(Running {
             child,
+            first,
             out,
-            talk: thread::spawn(move || read(talk)),
+            talk,
             _ended: ended,
         });
     }
@@ -247,12 +258,13 @@ fn read(mut talk: ChildStderr) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Kills the program if it does not end in time: its tasks die with it, its output ends, and the test fails.
-fn end_in_time(child: &Arc<Mutex<Child>>) -> Sender<()> {
+/// Kills the program if what is answered is not dropped in time: its tasks die with it, its output ends, and the test
+/// fails.
+fn end_in_time(child: &Arc<Mutex<Child>>, limit: Duration) -> Sender<()> {
     let child = child.clone();
     let (ended, watched) = channel();
     thread::spawn(move || {
-        if watched.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout) {
+        if watched.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
             kill(&child);
         }
     });
