@@ -67,23 +67,25 @@ impl LogMerge {
         self.readers.is_empty()
     }
 
-    /// The oldest block there is; of those of the same time, that of the log that was added first. `complete` says of a
-    /// log whether nothing more will be written to it: it is let go when all of it has been seen. A log that cannot be
-    /// read is an error once, and let go too.
-    pub fn next(
-        &mut self,
-        complete: impl Fn(&LogSource) -> bool,
-    ) -> Result<Option<Merged<'_>>, UnreadableLog> {
+    /// Nothing more will be written to these: each is let go when all of it has been seen.
+    pub fn complete(&mut self, over: impl Fn(&LogSource) -> bool) {
+        for reader in &mut self.readers {
+            reader.complete |= over(&reader.source);
+        }
+    }
+
+    /// The oldest block there is; of those of the same time, that of the log that was added first. A log that cannot be
+    /// read is an error once, and let go.
+    pub fn next_block(&mut self) -> Result<Option<Merged<'_>>, UnreadableLog> {
         let mut oldest: Option<(Option<SystemTime>, usize)> = None;
         let mut position = 0;
         while let Some(reader) = self.readers.get_mut(position) {
-            let complete = complete(&reader.source);
-            match reader.peek(complete) {
+            match reader.peek() {
                 Err(source) => {
                     let log = Box::new(self.readers.remove(position).source);
                     return Err(UnreadableLog { log, source });
                 }
-                Ok(None) if complete => {
+                Ok(None) if reader.complete => {
                     self.readers.remove(position);
                     continue;
                 }
@@ -140,10 +142,11 @@ mod tests {
             source_of(&directory.path().join("worker-2.0.0.log")).unwrap(),
             share(3),
         ));
-        let missing = merge.next(|_| true).unwrap_err();
+        let missing = merge.next_block().unwrap_err();
         assert_eq!(missing.source.kind(), io::ErrorKind::NotFound);
         let mut seen = String::new();
-        while let Some(merged) = merge.next(|source| source.task.index == 1).unwrap() {
+        merge.complete(|source| source.task.index == 1);
+        while let Some(merged) = merge.next_block().unwrap() {
             seen.push_str(std::str::from_utf8(merged.block.bytes).unwrap());
         }
         assert_eq!(merge.len(), 2, "what is complete and seen is let go");

@@ -22,6 +22,8 @@ const BACKWARDS: usize = 64 * 1024;
 pub struct LogReader {
     /// Whose log it is.
     pub source: LogSource,
+    /// Nothing more will be written to it: a last line without an end gets none.
+    pub complete: bool,
     index: IndexReader,
     /// `buffer[start..filled]` has been read and not handed out: it begins with a line, or goes on with one.
     buffer: Vec<u8>,
@@ -54,6 +56,7 @@ impl LogReader {
         Self {
             index: IndexReader::of(&source.file),
             source,
+            complete: false,
             buffer: Vec::new(),
             start: 0,
             filled: 0,
@@ -109,9 +112,9 @@ impl LogReader {
         self.at_end = false;
     }
 
-    /// Whether there is a block, and if so when its lines came. A last line without an end is one only if it will get
-    /// none (`complete`).
-    pub fn peek(&mut self, complete: bool) -> io::Result<Option<Option<SystemTime>>> {
+    /// Whether there is a block, and if so when its lines came. A last line without an end is one only if the log is
+    /// complete.
+    pub fn peek(&mut self) -> io::Result<Option<Option<SystemTime>>> {
         while self.head.is_none() {
             self.head = self.next_head(false)?;
             if self.head.is_some() {
@@ -119,7 +122,7 @@ impl LogReader {
             }
             if self.at_end || !self.fill()? {
                 self.at_end = true;
-                self.head = self.next_head(complete)?;
+                self.head = self.next_head(self.complete)?;
                 break;
             }
         }
@@ -164,16 +167,23 @@ impl LogReader {
         Ok(Some(Head { time, length, cut }))
     }
 
-    /// Reads on; says whether there was more.
+    /// Reads on; says whether there was more. The buffer is no larger than what there was to read.
     fn fill(&mut self) -> io::Result<bool> {
-        self.buffer.copy_within(self.start..self.filled, 0);
-        self.filled -= self.start;
-        self.start = 0;
-        let wanted = (self.filled + self.read).min(LONGEST_LINE);
-        self.buffer.resize(wanted.max(self.read), 0);
-        let from = self.offset + self.filled as u64;
         let file = File::open(&self.source.file)?;
-        let count = file.read_at(&mut self.buffer[self.filled..], from)?;
+        let unread = self.filled - self.start;
+        let from = self.offset + unread as u64;
+        let more = file.metadata()?.len().saturating_sub(from);
+        let room = self.read.min(LONGEST_LINE - unread);
+        let wanted = usize::try_from(more).unwrap_or(room).min(room);
+        if wanted == 0 {
+            return Ok(false);
+        }
+        self.buffer.copy_within(self.start..self.filled, 0);
+        (self.start, self.filled) = (0, unread);
+        if self.buffer.len() < unread + wanted {
+            self.buffer.resize(unread + wanted, 0);
+        }
+        let count = file.read_at(&mut self.buffer[unread..unread + wanted], from)?;
         self.filled += count;
         if self.skipping {
             self.skip();
@@ -251,7 +261,8 @@ mod tests {
     fn rest(reader: &mut LogReader, complete: bool) -> Vec<(Option<u128>, String)> {
         let mut blocks = Vec::new();
         reader.look_again();
-        while reader.peek(complete).unwrap().is_some() {
+        reader.complete = complete;
+        while reader.peek().unwrap().is_some() {
             let Merged { block, time, .. } = reader.take().unwrap();
             blocks.push((millis(time), String::from_utf8(block.bytes.to_vec()).unwrap()));
         }
@@ -363,7 +374,7 @@ mod tests {
         let source = log(&directory, &[(1000, &format!("{long}\nshort\n"))]);
         let mut reader = LogReader::new(source, 4096);
         let mut pieces = Vec::new();
-        while reader.peek(true).unwrap().is_some() {
+        while reader.peek().unwrap().is_some() {
             let block = reader.take().unwrap().block;
             pieces.push((block.bytes.len(), block.continued, block.cut));
         }

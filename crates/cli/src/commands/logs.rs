@@ -47,7 +47,8 @@ pub fn run(typed: &Logs, color: Color, printer: &mut Printer) -> Result<Exit, Fa
         Following::new(job, run, choice, listed).run(&mut reading, printer)?;
     } else {
         // What is written meanwhile is not waited for, and a last line without an end is shown as it is.
-        reading.drain(|_| true, printer)?;
+        reading.merge.complete(|_| true);
+        reading.drain(printer)?;
     }
     Ok(reading.exit)
 }
@@ -96,10 +97,10 @@ struct Reading {
 
 impl Reading {
     /// Shows everything that there is by now.
-    fn drain(&mut self, complete: impl Fn(&LogSource) -> bool, printer: &mut Printer) -> Result<(), Failure> {
+    fn drain(&mut self, printer: &mut Printer) -> Result<(), Failure> {
         self.merge.look_again();
         loop {
-            match self.merge.next(&complete) {
+            match self.merge.next_block() {
                 Ok(Some(merged)) => self.show.write(&merged)?,
                 Ok(None) => break,
                 Err(error) => {

@@ -1,7 +1,7 @@
 //! Following a run: new lines, new lives, until it ends.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use trainyard_local::log_files::{self, Lives};
 use trainyard_local::log_merge;
@@ -48,8 +48,12 @@ impl Following {
             let over = self.is_over();
             self.take_new_logs(reading)?;
             let newest = log_files::of_lives(&self.listed, Lives::Newest);
-            let superseded = |source: &LogSource| !newest.iter().any(|live| live.file == source.file);
-            reading.drain(|source| over || superseded(source), printer)?;
+            let live: BTreeSet<&Path> = newest.iter().map(|source| &*source.file).collect();
+            // A life before the newest writes no more.
+            reading
+                .merge
+                .complete(|source| over || !live.contains(&*source.file));
+            reading.drain(printer)?;
             if over {
                 return Ok(());
             }
