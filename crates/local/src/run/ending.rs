@@ -30,8 +30,8 @@ pub(super) fn run_end(run: &Runner, left_alive: Vec<TaskId>) -> RunEnd {
     let verdict = memory.and_then(|memory| memory.verdict.as_ref());
     let cause = match (verdict, &run.ending) {
         (Some(verdict), _) => telling::cause(verdict),
-        (None, Some(Ending { signal: Some(_) })) => "it was interrupted".to_owned(),
-        (None, _) => "it was stopped".to_owned(),
+        (None, Some(Ending { signal: Some(2) })) => "somebody pressed Ctrl-C".to_owned(),
+        (None, _) => "somebody stopped it".to_owned(),
     };
     let failed = verdict.is_some_and(|verdict| verdict.outcome == Outcome::Failed);
     let failure = memory

@@ -299,7 +299,18 @@ impl Runner {
         self.unwritten = true;
         while !self.world.is_empty() {
             self.write_in_time();
-            let Ok(news) = self.news.recv() else { break };
+            // Those who watch see which tasks are still waited for, so what is left to write has its time here too.
+            let rest = self.may_write.saturating_duration_since(Instant::now());
+            let news = if self.unwritten {
+                self.news.recv_timeout(rest)
+            } else {
+                self.news.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            };
+            let news = match news {
+                Ok(news) => news,
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
             match news {
                 News::Order(order, answer) => {
                     let answered = match order {
@@ -315,6 +326,7 @@ impl Runner {
                 News::Signal(_) => self.world.stop_all(true),
                 news => self.take(news),
             }
+            self.unwritten |= self.world.board.changed();
             self.pass_on();
         }
     }
