@@ -33,12 +33,21 @@ pub struct LogReader {
     offset: u64,
     /// How much is read at a time.
     read: usize,
-    continued: bool,
-    /// The line at the beginning began before what was asked for.
-    skipping: bool,
+    first: First,
     /// The last read gave nothing.
     at_end: bool,
     head: Option<Head>,
+}
+
+/// What stands at the beginning of what has not been handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum First {
+    /// A line.
+    Line,
+    /// The rest of a line that is too long for one block.
+    Rest,
+    /// A line that began before what was asked for: it is passed over.
+    Passed,
 }
 
 /// What comes next: so many bytes of the buffer.
@@ -62,8 +71,7 @@ impl LogReader {
             filled: 0,
             offset: 0,
             read: read.clamp(1, LONGEST_LINE),
-            continued: false,
-            skipping: false,
+            first: First::Line,
             at_end: false,
             head: None,
         }
@@ -103,7 +111,11 @@ impl LogReader {
         if let Some(last) = offset.checked_sub(1) {
             File::open(&self.source.file)?.read_at(&mut before, last)?;
         }
-        self.skipping = before != *b"\n";
+        self.first = if before == *b"\n" {
+            First::Line
+        } else {
+            First::Passed
+        };
         Ok(())
     }
 
@@ -134,10 +146,10 @@ impl LogReader {
         let Head { time, length, cut } = self.head.take()?;
         let block = LogBlock {
             bytes: &self.buffer[self.start..self.start + length],
-            continued: self.continued,
+            continued: self.first == First::Rest,
             cut,
         };
-        self.continued = cut;
+        self.first = if cut { First::Rest } else { First::Line };
         self.start += length;
         self.offset += length as u64;
         Some(Merged {
@@ -185,16 +197,18 @@ impl LogReader {
         }
         let count = file.read_at(&mut self.buffer[unread..unread + wanted], from)?;
         self.filled += count;
-        if self.skipping {
-            self.skip();
+        if self.first == First::Passed {
+            self.pass_over();
         }
         Ok(count > 0)
     }
 
     /// Drops the rest of a line that is not shown.
-    fn skip(&mut self) {
+    fn pass_over(&mut self) {
         let newline = memchr(b'\n', &self.buffer[..self.filled]);
-        self.skipping = newline.is_none();
+        if newline.is_some() {
+            self.first = First::Line;
+        }
         self.start = newline.map_or(self.filled, |newline| newline + 1);
         self.offset += self.start as u64;
     }

@@ -122,6 +122,13 @@ fn state(status: Option<&Status>, goes_on: bool) -> RunState {
         })
 }
 
+/// Whether a run has written down its end and takes no orders any more: nothing of it is left.
+pub fn is_over(run: &RunDirectory) -> bool {
+    let status = run.read_status();
+    let ended = status.is_ok_and(|status| status.is_some_and(|status| status.end.is_some()));
+    ended && !run.socket().exists()
+}
+
 /// Something kept there that cannot be read: said, and passed over.
 #[derive(Clone, Debug, Serialize)]
 pub struct Unreadable {

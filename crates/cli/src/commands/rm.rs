@@ -54,7 +54,10 @@ impl<'a> Chosen<'a> {
         // Listed while nobody can begin a run: a new one is not among them, whatever happens next.
         let claim = job.claim().map_err(|error| kept::unlisted(&error))?;
         let mut runs = job.runs().map_err(|error| kept::unlisted(&error))?;
-        let live = runs.last().filter(|_| claim.is_none()).cloned();
+        let live = runs
+            .last()
+            .filter(|newest| claim.is_none() && !kept::is_over(newest))
+            .cloned();
         drop(claim);
         if typed.run.is_empty() {
             runs.truncate(runs.len().saturating_sub(typed.keep));

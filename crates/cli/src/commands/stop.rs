@@ -22,6 +22,8 @@ const GLANCE: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(2);
 /// And again after this, if nothing changes.
 const REMINDER: Duration = Duration::from_secs(10);
+/// The lock of a run that has ended is free at once, but for runs of several jobs: they hold all until the last one ends.
+const LINGERING: Duration = Duration::from_secs(1);
 /// More tasks than this are counted, not named.
 const MOST_NAMED: usize = 8;
 
@@ -69,6 +71,8 @@ struct Ending {
     /// It has answered that it will.
     obeys: bool,
     told: Option<(Instant, String)>,
+    /// When it was first seen to have written down its end.
+    ended: Option<Instant>,
 }
 
 enum Seen {
@@ -84,6 +88,7 @@ impl Ending {
             order: Order::Stop { now },
             obeys: false,
             told: None,
+            ended: None,
         }
     }
 
@@ -98,7 +103,7 @@ impl Ending {
             self.run.clone_from(&newest);
         }
         // Another run of the job may have begun since.
-        if !self.job.goes_on() || newest != self.run {
+        if !self.job.goes_on() || newest != self.run || self.lingers() {
             let ended = if self.obeys {
                 "has ended"
             } else {
@@ -125,6 +130,15 @@ impl Ending {
             Err(NotReached::NobodyListens | NotReached::Socket(_)) => {}
         }
         Ok(Seen::Stays)
+    }
+
+    /// Whether it has written down its end, which it does when nothing of it is left, and only its lock remains.
+    fn lingers(&mut self) -> bool {
+        if !self.run.as_ref().is_some_and(kept::is_over) {
+            return false;
+        }
+        let ended = self.ended.get_or_insert_with(Instant::now);
+        !self.obeys || ended.elapsed() >= LINGERING
     }
 
     fn read(&self) -> Option<KeptRun> {

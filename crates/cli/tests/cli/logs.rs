@@ -254,7 +254,7 @@ fn a_full_disk_is_an_error_here_too() {
 fn a_large_log_is_not_held_in_memory() {
     let state = State::new("logs-large");
     let made = state
-        .begin("mnist", ID, Duration::from_secs(60))
+        .begin("mnist", ID, Duration::from_mins(1))
         .task("worker-0", Succeeded);
     // A file with a hole: 4 GiB of zeros, then a line.
     let log = fs::File::create(made.directory.logs().join("worker-0.0.0.log")).expect("a log");

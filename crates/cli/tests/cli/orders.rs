@@ -161,6 +161,32 @@ fn stop_waits_until_the_run_has_ended() {
 }
 
 #[test]
+fn a_job_whose_fellow_goes_on_has_ended_though_its_lock_is_held() {
+    let state = State::new("stop-fellow");
+    let _claim = state.job("mnist").claim().expect("a lock");
+    let made = Mutex::new(begun(&state, "mnist"));
+    let directory = state.job("mnist").run(ID);
+    let socket = directory.socket();
+    let listened = control::listen(&directory, move |_| {
+        made.lock()
+            .expect("nobody panicked")
+            .end(None, "somebody stopped it");
+        std::fs::remove_file(&socket).expect("it is there");
+        Answer::Done
+    });
+    listened.expect("a socket");
+    for words in [
+        "`mnist` has ended: stopped\n",
+        "`mnist` had ended before: stopped\n",
+    ] {
+        let ran = state.run(&["stop", "mnist"]);
+        assert_eq!((ran.code, ran.err.as_str()), (Some(0), words));
+    }
+    assert_eq!(state.run(&["rm", "mnist"]).code, Some(0));
+    assert!(!directory.path.exists());
+}
+
+#[test]
 fn stop_says_what_it_waits_for_and_gives_up_in_time() {
     let state = State::new("stop-slow");
     let played = play(&state, "mnist", |_| Some(Answer::Done));

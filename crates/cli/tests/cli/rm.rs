@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use trainyard_core::Outcome;
+use trainyard_local::run::directory::RunDirectory;
 use trainyard_local::run::status::TaskState::{Running, Succeeded};
 
 use crate::kept::State;
@@ -38,7 +39,7 @@ fn three_runs(name: &str) -> State {
 
 fn left(state: &State, job: &str) -> Vec<String> {
     let runs = state.job(job).runs().expect("a list");
-    runs.iter().map(|run| run.id()).collect()
+    runs.iter().map(RunDirectory::id).collect()
 }
 
 fn sizes_gone(text: &str) -> String {
