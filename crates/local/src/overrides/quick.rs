@@ -115,7 +115,7 @@ impl Quick {
         let mut container = json!({
             "name": "tensorflow",
             "image": self.image.as_deref().unwrap_or(IMAGE),
-            "command": self.command,
+            "command": self.command.iter().map(|word| literal(word)).collect::<Vec<String>>(),
         });
         if let Some(workdir) = &self.workdir {
             container["workingDir"] = json!(workdir);
@@ -171,6 +171,21 @@ impl Quick {
             Some(_) => name.to_owned(),
         }
     }
+}
+
+/// A word of the command as a manifest writes it: there `$$` means `$`. Whoever types `$$` means the shell's, but
+/// `$(NAME)` and its escape `$$(NAME)` are a manifest's own, and have no other use in a command line without a shell.
+fn literal(word: &str) -> String {
+    let mut text = String::with_capacity(word.len());
+    let mut rest = word;
+    while let Some(at) = rest.find("$$") {
+        let (before, after) = rest.split_at(at);
+        let after = &after[2..];
+        text.push_str(before);
+        text.push_str(if after.starts_with('(') { "$$" } else { "$$$$" });
+        rest = after;
+    }
+    text + rest
 }
 
 /// `Job`, `Replica`, or a list of roles, as the manifest spells them.

@@ -318,6 +318,25 @@ fn a_job_is_named_after_its_script() {
 }
 
 #[test]
+fn what_is_typed_for_a_shell_reaches_it() {
+    let table = [
+        ("kill $$", "kill $$$$"),
+        ("$HOME $(date) $", "$HOME $(date) $"),
+        ("--index=$(TRAINYARD_INDEX)", "--index=$(TRAINYARD_INDEX)"),
+        ("$$(NAME) $$$$", "$$(NAME) $$$$$$$$"),
+    ];
+    for (typed, written) in table {
+        let quick = Quick {
+            command: vec![typed.to_owned()],
+            ..quick()
+        };
+        let job = quick.to_json().unwrap();
+        let container = &job["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0];
+        assert_eq!(container["command"][0], written, "{typed}");
+    }
+}
+
+#[test]
 fn scopes_are_spelt_as_the_manifest_has_them() {
     let table = [
         ("job", Some(json!("Job"))),

@@ -1,7 +1,7 @@
 //! Where the tasks of a run are reached: a port of its own for each, or a network of its own.
 //!
-//! Ports are chosen once and kept across restarts: the other tasks have been told. Only where nothing runs, before a
-//! whole job starts anew, is a port changed that somebody else has taken meanwhile.
+//! Ports are chosen once and kept across restarts: the other tasks have been told. Only where nothing runs, as before
+//! a whole job starts anew, is a port changed that somebody else has taken meanwhile.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

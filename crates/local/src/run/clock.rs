@@ -20,7 +20,12 @@ impl Clock {
     /// Starts now.
     #[must_use]
     pub fn start(speed: u32) -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        Self::reading(SystemTime::now(), speed)
+    }
+
+    /// The wall clock is read here and never again.
+    fn reading(wall: SystemTime, speed: u32) -> Self {
+        let since = wall.duration_since(UNIX_EPOCH);
         Self {
             begin: Instant::now(),
             base: since.unwrap_or_default().as_secs(),
@@ -63,5 +68,36 @@ impl Clock {
     #[must_use]
     pub fn real(&self, seconds: u32) -> Duration {
         Duration::from_secs(seconds.into()) / self.speed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_passes_alike_wherever_the_wall_clock_stands() {
+        let year = Duration::from_hours(365 * 24);
+        let now = SystemTime::now();
+        for wall in [now, now - year, now + year, UNIX_EPOCH, UNIX_EPOCH - year] {
+            let clock = Clock::reading(wall, 1000);
+            let begun = clock.now();
+            // The next second of the run is as near as a millisecond, by a clock that nobody sets.
+            let next = clock.instant(begun + 1);
+            assert!(next <= Instant::now() + Duration::from_millis(1), "{wall:?}");
+            while Instant::now() < next {}
+            assert!(clock.now() > begun && clock.now() < begun + 3600, "{wall:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_in_a_hurry_waits_less() {
+        let clock = Clock::start(4);
+        assert_eq!(clock.real(10), Duration::from_millis(2500));
+        assert_eq!(
+            clock.shortened(Duration::from_secs(30)),
+            Duration::from_millis(7500)
+        );
+        assert_eq!(Clock::start(0).real(1), Duration::from_secs(1));
     }
 }

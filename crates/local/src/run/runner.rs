@@ -90,6 +90,8 @@ pub(super) struct Runner {
     /// Somebody ends the run.
     pub ending: Option<Ending>,
     pub events: Option<File>,
+    /// The disk has refused something, and that has been told.
+    pub disk_refused: bool,
     /// Where `TensorBoard` answers.
     pub tensorboard_url: Option<String>,
     /// Something has changed since it was last written down.
@@ -388,16 +390,29 @@ impl Runner {
             let written = line
                 .map_err(std::io::Error::from)
                 .and_then(|line| file.write_all(&line));
-            if written.is_err() {
+            if let Err(error) = written {
                 // A full disk must not end a training; the reporter still hears everything.
                 self.events = None;
+                self.refused_by_disk(&format!(
+                    "cannot write `{}`: {error}",
+                    self.directory.events().display()
+                ));
             }
         }
         self.reporter.event(&event);
     }
 
-    /// Writes down how the run stands. A disk that is full is told once, and the run goes on: nothing would be decided
-    /// from the file but what `ps` shows.
+    /// The disk takes no more of what we write. That is told once; the run goes on, since nothing is decided from these
+    /// files.
+    fn refused_by_disk(&mut self, error: &str) {
+        if !std::mem::replace(&mut self.disk_refused, true) {
+            self.tell(What::Note {
+                text: format!("{error}; the run goes on, and `trainyard ps` shows an older state"),
+            });
+        }
+    }
+
+    /// Writes down how the run stands.
     fn write(&mut self, end: Option<&super::event::RunEnd>, durable: Durable) {
         let status = Status {
             format: FORMAT,
@@ -411,13 +426,8 @@ impl Runner {
             memory: self.memory.clone(),
         };
         let written: Result<(), DirectoryError> = self.directory.write_status(&status, durable);
-        if let Err(error) = written
-            && self.events.is_some()
-        {
-            self.events = None;
-            self.tell(What::Note {
-                text: format!("{error}; the run goes on, and `trainyard ps` shows an older state"),
-            });
+        if let Err(error) = written {
+            self.refused_by_disk(&error.to_string());
         }
     }
 }

@@ -157,6 +157,7 @@ fn ready(
     let events = File::options().create(true).append(true).open(directory.events());
     let runner = Runner {
         events: events.ok(),
+        disk_refused: false,
         directory,
         file,
         world,

@@ -38,8 +38,6 @@ pub(super) struct World {
     fixtures: BTreeSet<Fixture>,
     /// The task that somebody starts by hand.
     by_hand: Option<TaskId>,
-    /// The start of the whole job for which ports were last looked at.
-    epoch: u32,
     /// What happened, until somebody takes it.
     told: Vec<What>,
     /// What somebody has ordered and `step` has not answered.
@@ -67,7 +65,6 @@ impl World {
             gone: Vec::new(),
             fixtures: BTreeSet::new(),
             by_hand,
-            epoch: 0,
             told: Vec::new(),
             orders: Vec::new(),
             first_failure: None,
@@ -159,16 +156,15 @@ impl World {
         if self.instances.contains_key(task) {
             return;
         }
-        if stamp.epoch != self.epoch && self.instances.is_empty() {
+        if self.alive().is_empty() {
             self.refresh_ports();
         }
-        self.epoch = stamp.epoch;
         let instance = Instance::new(task, stamp, self.clock.now());
         self.instances.insert(task.clone(), instance);
         self.start(task, resumed);
     }
 
-    /// Before the whole job starts anew: somebody else may listen on a port of ours by now.
+    /// Where nothing runs nobody has been told a port that still counts; and somebody else may listen on one by now.
     fn refresh_ports(&mut self) {
         match self.addresses.refresh() {
             Ok(moved) if moved.is_empty() => {}
@@ -254,12 +250,12 @@ impl World {
         }
     }
 
-    /// Kills a task's processes as a crash would; false if it has none.
+    /// Kills a task's processes as a crash would; false if its program does not run. One that is only being started
+    /// could not be told from one that cannot be started.
     pub fn crash(&mut self, task: &TaskId) -> bool {
-        let running = self
-            .instances
-            .get(task)
-            .and_then(|instance| instance.running.as_ref());
+        let runs = |instance: &&Instance| matches!(instance.phase, Phase::Running { .. });
+        let instance = self.instances.get(task).filter(runs);
+        let running = instance.and_then(|instance| instance.running.as_ref());
         running.inspect(|running| running.kill()).is_some()
     }
 
