@@ -23,7 +23,7 @@ use trainyard_local::run::order::{Answer, Order};
 use trainyard_local::run::status::Status;
 
 /// What happens within a second on a machine at rest may take so long on a busy one.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Between two looks at what tells nobody that it has changed.
 const GLANCE: Duration = Duration::from_millis(5);
@@ -191,16 +191,20 @@ impl Bench {
         let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse::<i32>().ok();
         let marked = |process: &i32| {
             let variables = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
-            variables.split(|byte| *byte == 0).any(|variable| variable == mark)
+            variables
+                .split(|byte| *byte == 0)
+                .any(|variable| variable == mark)
         };
         entries.filter_map(number).filter(marked).collect()
     }
 
-    /// The processes among them whose command line says so.
-    pub fn processes_saying(&self, words: &str) -> BTreeSet<i32> {
+    /// The processes among them whose command line begins so.
+    pub fn programs(&self, words: &str) -> BTreeSet<i32> {
         let says = |process: &i32| {
             let line = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&line).replace('\0', " ").contains(words)
+            String::from_utf8_lossy(&line)
+                .replace('\0', " ")
+                .starts_with(words)
         };
         self.processes().into_iter().filter(says).collect()
     }
@@ -221,7 +225,9 @@ impl Bench {
 
     pub fn status(&self, job: &str) -> Status {
         let run = self.newest(job).expect("the job was run");
-        run.read_status().expect("the status can be read").expect("there is a status")
+        run.read_status()
+            .expect("the status can be read")
+            .expect("there is a status")
     }
 
     /// What happened in the newest run of a job, so far.
@@ -238,16 +244,26 @@ impl Bench {
     }
 }
 
+/// The flags that make every worker count.
+pub const ALL_WORKERS: [&str; 2] = ["--set", "spec.successPolicy=AllWorkers"];
+
 /// The arguments of a job made of flags, each of whose tasks runs that script.
 pub fn quick<'a>(flags: &[&'a str], script: &'a str) -> Vec<&'a str> {
-    [&["run", "--name", "job", "--python", "own"], flags, &["--", "sh", "-c", script]].concat()
+    [
+        &["run", "--name", "job", "--python", "own"],
+        flags,
+        &["--", "sh", "-c", script],
+    ]
+    .concat()
 }
 
 /// What happened in a run, so far.
 pub fn events(run: &RunDirectory) -> Vec<RunEvent> {
     let text = fs::read_to_string(run.events()).unwrap_or_default();
     // The last line may not be whole yet.
-    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    text.lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect()
 }
 
 /// The texts of all notes.
@@ -306,7 +322,12 @@ impl Run {
             assert!(ready, "silence after {:#?}", self.said);
         }
         let mut line = Vec::new();
-        if self.lines.read_until(b'\n', &mut line).expect("the pipe can be read") == 0 {
+        if self
+            .lines
+            .read_until(b'\n', &mut line)
+            .expect("the pipe can be read")
+            == 0
+        {
             return None;
         }
         let line = String::from_utf8_lossy(&line).trim_end().to_owned();

@@ -23,7 +23,7 @@ use trainyard_local::run::event::What;
 use trainyard_local::run::order::{Answer, Order};
 use trainyard_scenarios::{Ending, Fault, Scenario, World, all};
 
-use crate::bench::{Bench, PATIENCE, eventually, events};
+use crate::bench::{Bench, PATIENCE, events, eventually};
 
 /// So many rows are played side by side: they wait, most of the time.
 const AT_ONCE: usize = 16;
@@ -46,7 +46,7 @@ fn every_row_ends_as_in_the_simulator() {
     rows.retain(|row| row.worlds.contains(&World::Processes));
     assert!(rows.len() >= 40, "the table has {} rows", rows.len());
     // The longest first, so that nobody waits for one at the end.
-    rows.sort_by_key(|row| length(row));
+    rows.sort_by_key(length);
     let open = Mutex::new(rows);
     let differing = Mutex::new(Vec::new());
     thread::scope(|scope| {
@@ -81,7 +81,9 @@ fn length(row: &Scenario) -> u32 {
         Fault::Drain { at, .. } | Fault::Suspend { at } | Fault::Resume { at } => at + WATCHED,
         _ => WATCHED,
     };
-    row.expect.ends_at.unwrap_or_else(|| row.faults.iter().map(took).sum())
+    row.expect
+        .ends_at
+        .unwrap_or_else(|| row.faults.iter().map(took).sum())
 }
 
 /// A row takes about four seconds, but a second of its own never less than an eighth of ours.
@@ -156,10 +158,13 @@ impl<'a> Play<'a> {
             Fault::Suspend { at } => self.orders.push((at, Order::Suspend)),
             Fault::Resume { at } => self.orders.push((at, Order::Resume)),
             Fault::Replicas { role, at, count } => {
-                self.orders.push((at, Order::Scale {
-                    role,
-                    replicas: count,
-                }));
+                self.orders.push((
+                    at,
+                    Order::Scale {
+                        role,
+                        replicas: count,
+                    },
+                ));
             }
             other => panic!("processes cannot play {other:?}: {}", self.row.file),
         }
@@ -199,7 +204,11 @@ impl<'a> Play<'a> {
 
     fn run(&self) -> Result<Ending, String> {
         // Scaling may add some.
-        for task in self.job.tasks().chain((0..9).map(|index| TaskId::new("worker", index))) {
+        for task in self
+            .job
+            .tasks()
+            .chain((0..9).map(|index| TaskId::new("worker", index)))
+        {
             self.place(&task);
         }
         let out = fs::File::create(self.bench.path("said")).expect("a file can be written");
@@ -288,7 +297,9 @@ struct Begin {
 
 impl Begin {
     fn at(millis: u64) -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later than 1970");
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .expect("it is later than 1970");
         let ago = since.saturating_sub(Duration::from_millis(millis));
         Self {
             instant: Instant::now().checked_sub(ago).expect("it was just now"),
