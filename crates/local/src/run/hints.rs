@@ -3,7 +3,7 @@
 //! A task that should listen and does not after half a minute, or a job that says nothing at its start, gets a hint
 //! that names the usual causes, those first for which there is a sign. The causes are those that were seen to hang.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,10 +11,16 @@ use trainyard_core::{ClusterForm, Job, RoleKind, Stamp, TaskId, Time};
 
 use super::event::What;
 use super::status::{TaskState, TaskStatus};
-use super::world::World;
+use super::world::{RunningTask, World};
 
 /// A task should have opened its port by then.
 const PORT_AFTER: u32 = 30;
+
+/// One that works hard meanwhile, as importing TensorFlow on a busy machine does, is given so long.
+const PORT_AFTER_WORK: u32 = 120;
+
+/// Whoever used so much of the last while is working: in hundredths of one processor. A hang uses none.
+const WORKS: u64 = 10;
 
 /// Something should have been said by then.
 const WORD_AFTER: u32 = 60;
@@ -40,6 +46,8 @@ impl Spoken {
 #[derive(Debug, Default)]
 pub(super) struct Hints {
     ports: BTreeSet<(TaskId, Stamp)>,
+    /// Tasks that were working when they were looked at: when, and how many hundredths of a second they had used.
+    working: BTreeMap<(TaskId, Stamp), (Time, u64)>,
     silence: bool,
 }
 
@@ -48,52 +56,107 @@ impl Hints {
     pub fn due(&self, world: &World, spoken: &Spoken) -> Option<Time> {
         let open = world
             .running()
-            .filter(|(task, stamp, ..)| self.is_open(world.job(), task, *stamp));
-        let ports = open.map(|(_, _, since, _)| since + PORT_AFTER);
+            .filter(|running| self.is_open(world.job(), running));
+        let ports = open.map(|running| self.next_look(&running));
         let words = (!self.silence && !spoken.anything()).then(|| {
-            let started = world.running().map(|(_, _, since, _)| since).min();
+            let started = world.running().map(|running| running.since).min();
             started.map(|since| since + WORD_AFTER)
         });
         ports.chain(words.flatten()).min()
     }
 
-    fn is_open(&self, job: &Job, task: &TaskId, stamp: Stamp) -> bool {
-        should_listen(job, task) && !self.ports.contains(&(task.clone(), stamp))
+    fn is_open(&self, job: &Job, running: &RunningTask<'_>) -> bool {
+        should_listen(job, running.task) && !self.ports.contains(&(running.task.clone(), running.stamp))
+    }
+
+    fn next_look(&self, running: &RunningTask<'_>) -> Time {
+        match self.working.get(&(running.task.clone(), running.stamp)) {
+            Some((looked, _)) => *looked + PORT_AFTER,
+            None => running.since + PORT_AFTER,
+        }
+    }
+
+    /// Whether the task has been working since it was last looked at; then it is looked at again later.
+    fn works(&mut self, running: &RunningTask<'_>, now: Time) -> bool {
+        let key = (running.task.clone(), running.stamp);
+        let used = running.pid.map_or(0, processor_time);
+        let (since, before) = self.working.get(&key).copied().unwrap_or((running.since, 0));
+        let passed = now.since(since).max(1);
+        let works = used.saturating_sub(before) >= passed * WORKS;
+        let patient = now.since(running.since) < u64::from(PORT_AFTER_WORK);
+        if works && patient {
+            self.working.insert(key, (now, used));
+        }
+        works && patient
     }
 
     /// Looks at what is due.
     pub fn look(&mut self, world: &World, spoken: &Spoken, now: Time) -> Vec<What> {
         let mut hints = Vec::new();
-        let due: Vec<(TaskId, Stamp, Option<u16>)> = world
+        let due: Vec<RunningTask<'_>> = world
             .running()
-            .filter(|(task, stamp, since, _)| {
-                now.since(*since) >= u64::from(PORT_AFTER) && self.is_open(world.job(), task, *stamp)
-            })
-            .map(|(task, stamp, _, port)| (task.clone(), stamp, port))
+            .filter(|running| self.is_open(world.job(), running) && self.next_look(running) <= now)
             .collect();
-        if !due.is_empty() && world.shares_network() {
-            let listening = listening();
-            let silent = due.iter().filter_map(|(task, _, port)| {
-                port.filter(|port| !listening.contains(port))
-                    .map(|port| (task, port))
+        if !due.is_empty() {
+            let listening = if world.shares_network() {
+                listening()
+            } else {
+                BTreeSet::new()
+            };
+            let silent = due.iter().filter_map(|running| {
+                let port = running.port.filter(|port| !listening.contains(port))?;
+                Some((*running, port))
             });
-            let silent: Vec<(&TaskId, u16)> = silent.collect();
-            hints.extend(not_listening(world, &silent));
+            let silent: Vec<(RunningTask<'_>, u16)> = silent.collect();
+            let mut hang = silent;
+            hang.retain(|(running, _)| !self.works(running, now));
+            hints.extend(not_listening(world, &hang, now));
+            let settled = due.iter().filter(|running| self.next_look(running) <= now);
+            let settled: Vec<_> = settled
+                .map(|running| (running.task.clone(), running.stamp))
+                .collect();
+            self.ports.extend(settled);
         }
-        self.ports
-            .extend(due.into_iter().map(|(task, stamp, _)| (task, stamp)));
-        let started = world.running().map(|(_, _, since, _)| since).min();
-        let quiet = started.is_some_and(|since| now.since(since) >= u64::from(WORD_AFTER));
-        if quiet && !self.silence && !spoken.anything() {
-            self.silence = true;
-            let causes = causes(world.job(), world.board.tasks());
-            hints.push(What::Hint {
-                task: None,
-                text: format!("No task has written anything for a minute. Usual causes: {causes}"),
-            });
-        }
+        hints.extend(self.silence(world, spoken, now));
         hints
     }
+
+    /// A job that has said nothing since it started.
+    fn silence(&mut self, world: &World, spoken: &Spoken, now: Time) -> Option<What> {
+        let started = world.running().map(|running| running.since).min();
+        let quiet = started.is_some_and(|since| now.since(since) >= u64::from(WORD_AFTER));
+        if !quiet || self.silence || spoken.anything() {
+            return None;
+        }
+        self.silence = true;
+        let causes = causes(world.job(), world.board.tasks());
+        Some(What::Hint {
+            task: None,
+            text: format!("No task has written anything for a minute. Usual causes: {causes}"),
+        })
+    }
+}
+
+/// How much processor time the processes of a task's group have used, in hundredths of a second. Only the run's own
+/// processes are to be seen here, so looking at all of them is cheap.
+fn processor_time(group: u32) -> u64 {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let texts = processes.filter_map(|process| fs::read_to_string(process.path().join("stat")).ok());
+    texts.filter_map(|text| used_by(&text, group)).sum()
+}
+
+/// What a line of `/proc/PID/stat` says was used, with what those used that it has waited for; none for other groups.
+fn used_by(text: &str, group: u32) -> Option<u64> {
+    // The name, in brackets, may hold anything; behind it come single words.
+    let words: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+    if words.get(2)?.parse() != Ok(group) {
+        return None;
+    }
+    words
+        .get(11..15)?
+        .iter()
+        .map(|word| word.parse::<u64>().ok())
+        .sum()
 }
 
 /// Whether a task of this role starts a TensorFlow server on its port.
@@ -103,8 +166,9 @@ fn should_listen(job: &Job, task: &TaskId) -> bool {
     listed && kind.is_some_and(|kind| kind != RoleKind::Evaluator)
 }
 
-fn not_listening(world: &World, silent: &[(&TaskId, u16)]) -> Option<What> {
-    let (first, port) = silent.first()?;
+fn not_listening(world: &World, silent: &[(RunningTask<'_>, u16)], now: Time) -> Option<What> {
+    let (running, port) = silent.first()?;
+    let (first, seconds) = (running.task, now.since(running.since));
     let who = match silent.len() {
         1 => format!("{first} has not opened its port {port}"),
         count => format!(
@@ -114,8 +178,8 @@ fn not_listening(world: &World, silent: &[(&TaskId, u16)]) -> Option<What> {
     };
     let causes = causes(world.job(), world.board.tasks());
     Some(What::Hint {
-        task: Some((*first).clone()),
-        text: format!("{who} {PORT_AFTER} s after its start. Usual causes: {causes}"),
+        task: Some(first.clone()),
+        text: format!("{who} {seconds} s after its start. Usual causes: {causes}"),
     })
 }
 
@@ -197,6 +261,14 @@ fn listener(line: &str) -> Option<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_the_group_has_used_counts() {
+        let line = "7 (a) b) S 1 7 7 0 -1 4194304 100 0 0 0 150 25 3 2 20 0 1 0 100 0 0";
+        assert_eq!(used_by(line, 7), Some(180));
+        assert_eq!(used_by(line, 8), None);
+        assert_eq!(used_by("", 7), None);
+    }
 
     #[test]
     fn a_line_of_the_table_tells_who_listens() {

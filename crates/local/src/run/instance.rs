@@ -47,7 +47,11 @@ pub(super) enum Phase {
     /// Its init programs run.
     Starting,
     /// Its main program runs.
-    Running { since: Time },
+    Running {
+        since: Time,
+        /// Its process; none for a task that somebody started by hand.
+        pid: Option<u32>,
+    },
     /// Its main program has ended; `lingers` while something beside it still runs.
     Ended { exit: Exit, lingers: bool },
     /// It is started again then.
@@ -77,7 +81,7 @@ impl Instance {
             ended => (ended.code(), Why::Itself),
         };
         let since = match self.phase {
-            Phase::Running { since } => since,
+            Phase::Running { since, .. } => since,
             _ => now,
         };
         Exit {

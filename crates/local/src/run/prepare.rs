@@ -124,7 +124,7 @@ pub fn prepare(
     setting.images = images.images;
     let mut ignored = survey(&setting)?;
     // Whoever asks for this machine's Python knows that the images are not used.
-    ignored.retain(|ignored| !(request.own_python && ignored.path.ends_with(".image")));
+    ignored.retain(|ignored| !(request.own_python && ignored.path.rsplit('.').next() == Some("image")));
     let tensorboard = tensorboard(read_job, request, provisions, tell)?;
     let mut notes = images.notes;
     notes.extend(network.map(|why| {

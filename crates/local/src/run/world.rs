@@ -196,6 +196,7 @@ impl World {
         if self.by_hand.as_ref() == Some(id) {
             instance.phase = Phase::Running {
                 since: self.clock.now(),
+                pid: None,
             };
             self.board.is(id, TaskState::Running);
             return;
@@ -308,17 +309,18 @@ impl World {
         let _ = std::fs::remove_dir(self.setting.lives.with_file_name("root"));
     }
 
-    /// Tasks whose main programs have run since, with the port each should listen on.
-    pub fn running(&self) -> impl Iterator<Item = (&TaskId, Stamp, Time, Option<u16>)> {
+    /// Tasks whose main programs run.
+    pub fn running(&self) -> impl Iterator<Item = RunningTask<'_>> {
         self.instances
             .values()
             .filter_map(|instance| match instance.phase {
-                Phase::Running { since } => Some((
-                    &instance.task,
-                    instance.stamp,
+                Phase::Running { since, pid } => Some(RunningTask {
+                    task: &instance.task,
+                    stamp: instance.stamp,
                     since,
-                    self.addresses.port(&instance.task),
-                )),
+                    pid,
+                    port: self.addresses.port(&instance.task),
+                }),
                 _ => None,
             })
     }
@@ -327,6 +329,17 @@ impl World {
     pub fn shares_network(&self) -> bool {
         self.setting.network == Network::Shared
     }
+}
+
+/// A task whose main program runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RunningTask<'a> {
+    pub task: &'a TaskId,
+    pub stamp: Stamp,
+    pub since: Time,
+    pub pid: Option<u32>,
+    /// The port that it should listen on, if it has one of its own.
+    pub port: Option<u16>,
 }
 
 fn launch(

@@ -42,6 +42,7 @@ impl World {
             TaskChange::Started { pid } => {
                 instance.phase = Phase::Running {
                     since: self.clock.now(),
+                    pid: Some(pid),
                 };
                 let port = self.addresses.port(&event.task);
                 self.board.is(&event.task, TaskState::Running);
