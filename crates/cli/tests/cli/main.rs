@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a test that cannot go on says why and stops")]
 
+mod background;
 mod check;
 mod convert;
 mod frame;
