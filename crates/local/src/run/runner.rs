@@ -113,7 +113,6 @@ impl Runner {
         let left_alive = self.until_verdict();
         self.stop_what_is_left();
         let end = run_end(&self, left_alive);
-        self.stay_for_tensorboard();
         let durable = if self.clock.elapsed() < WORTH_KEEPING {
             Durable::No
         } else {
@@ -121,6 +120,7 @@ impl Runner {
         };
         self.write(Some(&end), durable);
         self.tell(What::RunEnded(Box::new(end.clone())));
+        self.stay_for_tensorboard();
         self.world.clean_up();
         // Whoever orders from now on hears that the run has ended.
         let _ = fs::remove_file(self.directory.socket());
