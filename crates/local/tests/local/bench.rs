@@ -8,11 +8,13 @@ use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Once};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, PidfdFlags, Signal, getuid, kill_process, pidfd_open};
 use serde_json::{Value, json};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
 use tempfile::TempDir;
 
 /// A number that belongs to nobody.
@@ -49,6 +51,7 @@ pub struct Bench {
 impl Bench {
     pub fn new(who: Who) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
+        catch_what_is_ignored();
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let tag = format!("ty-test-{}-{number}", std::process::id());
         let directory = tempfile::tempdir().unwrap();
@@ -210,6 +213,18 @@ impl Run {
         panic!("`{words}` was never said: {:#?}", self.said);
     }
 
+    /// Reads until lines with all of these words have come, in whatever order.
+    pub fn until_all(&mut self, all: &[&str]) {
+        let said = |run: &Self, words: &str| run.said.iter().any(|line| line.contains(words));
+        while !all.iter().all(|words| said(self, words)) {
+            assert!(
+                self.next().is_some(),
+                "not all of {all:?} was said: {:#?}",
+                self.said
+            );
+        }
+    }
+
     pub fn finish(mut self) -> (Vec<String>, Option<i32>) {
         while self.next().is_some() {}
         let status = self.child.wait().unwrap();
@@ -258,10 +273,10 @@ impl Held {
         self.0.len()
     }
 
-    /// Waits for the end of all of them; ten seconds is for ever.
+    /// Waits for the end of all of them; a minute is for ever.
     pub fn wait(&self) {
         for process in &self.0 {
-            assert!(ready_within(process, 10), "a process lives on");
+            assert!(ready_within(process, 60), "a process lives on");
         }
     }
 }
@@ -284,4 +299,20 @@ fn ready_within(descriptor: &impl AsFd, seconds: i64) -> bool {
         tv_nsec: 0,
     };
     poll(&mut [PollFd::new(descriptor, PollFlags::IN)], Some(&limit)).unwrap() == 1
+}
+
+/// A program inherits what its parent ignores, but not what it catches: tests that are run in the background or under
+/// `nohup` must not hand on that they ignore Ctrl-C.
+fn catch_what_is_ignored() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let set = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let set = u64::from_str_radix(set.unwrap().trim(), 16).unwrap();
+        for signal in [SIGINT, SIGHUP, SIGQUIT] {
+            if set & (1 << (signal - 1)) != 0 {
+                signal_hook::flag::register(signal, Arc::default()).unwrap();
+            }
+        }
+    });
 }

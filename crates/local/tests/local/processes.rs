@@ -237,12 +237,7 @@ fn the_main_programs_end_is_the_tasks_and_stops_what_runs_beside_it() {
         "polite| ready",
         "deaf| ready",
     ];
-    while !wanted
-        .iter()
-        .all(|words| run.said.iter().any(|line| line.contains(words)))
-    {
-        run.next().unwrap();
-    }
+    run.until_all(&wanted);
     fs::write(&pipe, "x").unwrap();
     let (said, _) = run.finish();
     let heard = about(&said, "worker-0");
@@ -271,10 +266,7 @@ fn what_a_program_leaves_behind_ends_with_it_and_other_tasks_go_on() {
         let words = format!("child {deaf} daemon {deaf} {wiped} {deaf} meet {pipe} 3 exit 0");
         let bench = bench.task("leaver-0", &words).task("stayer-0", "end-on-term 0");
         let mut run = bench.start();
-        run.until("leaver-0 gone");
-        while !run.said.iter().any(|line| line == "stayer-0| ready") {
-            run.next().unwrap();
-        }
+        run.until_all(&["leaver-0 gone", "stayer-0| ready"]);
         assert_eq!(
             output(&run.said, "leaver-0"),
             ["up", "up", "up"],
@@ -295,7 +287,7 @@ fn a_killed_task_is_told_from_a_failed_one_and_harms_no_other() {
         .task("worker-0", "say up hang")
         .task("worker-1", "end-on-term 0");
     let mut run = bench.start();
-    run.until("worker-1| ready");
+    run.until_all(&["worker-0| up", "worker-1| ready"]);
     let victim = bench
         .processes()
         .into_iter()
