@@ -83,9 +83,10 @@ fn restart_task(turn: &mut Turn, reason: &Reason) -> Time {
     let Some((role, index)) = reason.task else {
         return turn.now;
     };
+    // One that somebody has told to stop goes as soon as it has ended, and takes its wait along.
     let corpse_stays = turn
         .current(role, index)
-        .is_some_and(|seen| matches!(seen.state, crate::Seen::Ended(_)));
+        .is_some_and(|seen| matches!(seen.state, crate::Seen::Ended(_)) && seen.stopping.is_none());
     let attempt = next_attempt(turn, role, index);
     let wait = backoff::wait_after(turn, reason.exit, attempt);
     if corpse_stays {
@@ -252,6 +253,22 @@ mod tests {
         assert_eq!((step.memory.in_place_gone, step.memory.in_place_most), (2, 2));
         let later = bench.step_with(Some(&step.memory), &[], 200);
         assert_eq!(later.memory.in_place_most, 2);
+    }
+
+    #[test]
+    fn a_corpse_that_is_about_to_go_leaves_its_wait_behind() {
+        let bench = bench(Scope::Task);
+        let mut seen = ended(worker(1), FIRST, 1, 95);
+        let stays = bench.step(std::slice::from_ref(&seen), 100);
+        assert_eq!(stays.memory.not_before, Time(0));
+        seen.stopping = Some(Time(90));
+        let goes = bench.step(&[seen], 100);
+        assert_eq!(goes.memory.not_before, Time(105));
+        let created = |action: &Action| matches!(action, Action::Create { .. });
+        let later = bench.step_with(Some(&goes.memory), &[], 101);
+        assert!(!later.actions.iter().any(created));
+        let in_time = bench.step_with(Some(&later.memory), &[], 105);
+        assert!(in_time.actions.iter().any(created));
     }
 
     #[test]

@@ -53,11 +53,7 @@ pub(super) fn run_end(run: &Runner, left_alive: Vec<TaskId>) -> RunEnd {
 }
 
 fn first_failure(run: &Runner, failure: &Failure) -> FirstFailure {
-    // Which restart in place it was is known only while that life is the newest; the first one is a good guess else.
-    let life = run.world.first_failure().filter(|(life, _)| {
-        life.task == failure.task
-            && (life.epoch, life.attempt) == (failure.stamp.epoch, failure.stamp.attempt)
-    });
+    let life = run.world.failure(&failure.task, failure.stamp);
     let (life, end) = life.cloned().unwrap_or_else(|| {
         let end = End {
             code: failure.exit.code,

@@ -191,6 +191,8 @@ impl Runner {
         }
         self.write_in_time();
         self.world.absorbed();
+        // What happened comes before what was decided about it.
+        self.tell_of_tasks();
         for action in &decided.actions {
             self.world.act(action, resumed);
         }
@@ -224,11 +226,16 @@ impl Runner {
         }
     }
 
-    /// Tells what the world has to tell.
-    fn pass_on(&mut self) {
+    /// Tells what has happened to the tasks.
+    fn tell_of_tasks(&mut self) {
         for what in self.world.take_told() {
             self.tell(what);
         }
+    }
+
+    /// Tells what the world has to tell.
+    fn pass_on(&mut self) {
+        self.tell_of_tasks();
         if self.world.board.take_changed() {
             self.reporter.tasks(self.world.board.tasks());
         }

@@ -42,8 +42,8 @@ pub(super) struct World {
     told: Vec<What>,
     /// What somebody has ordered and `step` has not answered.
     orders: Vec<Order>,
-    /// The first task that failed by its own doing, and how.
-    first_failure: Option<(Life, End)>,
+    /// How each life failed that did by its own doing; of restarts in place the first.
+    failures: BTreeMap<(TaskId, Stamp), (Life, End)>,
 }
 
 impl World {
@@ -67,7 +67,7 @@ impl World {
             by_hand,
             told: Vec::new(),
             orders: Vec::new(),
-            first_failure: None,
+            failures: BTreeMap::new(),
         }
     }
 
@@ -117,9 +117,9 @@ impl World {
         self.orders.push(Order { id, what });
     }
 
-    /// The first task that failed by its own doing, and how.
-    pub fn first_failure(&self) -> Option<&(Life, End)> {
-        self.first_failure.as_ref()
+    /// How that life of a task failed, if it did by its own doing.
+    pub fn failure(&self, task: &TaskId, stamp: Stamp) -> Option<&(Life, End)> {
+        self.failures.get(&(task.clone(), stamp))
     }
 
     /// What happened since this was last asked.

@@ -85,8 +85,11 @@ impl World {
             container: container.filter(|_| !main),
             ..End::from(ended)
         };
-        if Ending::of(Some(&exit)).is_failure() && self.first_failure.is_none() {
-            self.first_failure = Some((life.clone(), end.clone()));
+        if Ending::of(Some(&exit)).is_failure() {
+            let first = || (life.clone(), end.clone());
+            self.failures
+                .entry((task.clone(), instance.stamp))
+                .or_insert_with(first);
         }
         self.told.push(What::TaskEnded {
             life: life.clone(),
