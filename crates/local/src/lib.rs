@@ -28,6 +28,7 @@ pub mod environment;
 pub mod guard;
 pub mod inner;
 pub mod isolate;
+mod kernel_file;
 pub mod launch;
 pub mod log_files;
 pub mod log_index;

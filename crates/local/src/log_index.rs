@@ -3,11 +3,15 @@
 //! The log itself holds nothing but what the program wrote. This index is what `--since` and `--timestamps` read, and
 //! what puts the lines of several logs in order. It is read as a stream: the index of a long run is long.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+
+use rustix::fs::{Mode, OFlags, open, openat};
 
 /// Lines closer together than this share a time.
 const GRAIN: Duration = Duration::from_millis(10);
@@ -26,14 +30,45 @@ pub fn index_path(log: &Path) -> PathBuf {
 /// Writes an index as its log grows.
 #[derive(Debug)]
 pub struct IndexWriter {
-    file: File,
+    file: IndexFile,
     last: Option<SystemTime>,
 }
 
+#[derive(Debug)]
+enum IndexFile {
+    Open(File),
+    /// Many programs write nothing, and making a file is the slowest part of starting a small one. The directory is
+    /// held, since the path may mean another one by the time the program writes: it may have mounts.
+    Unopened {
+        directory: OwnedFd,
+        name: OsString,
+    },
+}
+
+impl IndexFile {
+    fn open(&mut self) -> io::Result<&mut File> {
+        if let Self::Unopened { directory, name } = self {
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::CLOEXEC;
+            let opened = openat(&*directory, name.as_os_str(), flags, Mode::from_raw_mode(0o666))?;
+            *self = Self::Open(opened.into());
+        }
+        match self {
+            Self::Open(file) => Ok(file),
+            Self::Unopened { .. } => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+}
+
 impl IndexWriter {
-    /// Goes on with the index beside a log.
+    /// Goes on with the index beside a log; the file is made when there is something to note.
     pub fn open(log: &Path) -> io::Result<Self> {
-        let file = File::options().create(true).append(true).open(index_path(log))?;
+        let path = index_path(log);
+        let directory = path.parent().unwrap_or_else(|| Path::new("."));
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let file = IndexFile::Unopened {
+            directory: open(directory, flags, Mode::empty())?,
+            name: path.file_name().unwrap_or_default().to_owned(),
+        };
         Ok(Self { file, last: None })
     }
 
@@ -48,7 +83,7 @@ impl IndexWriter {
         let mut entry = [0; ENTRY];
         entry[..8].copy_from_slice(&micros.to_le_bytes());
         entry[8..].copy_from_slice(&offset.to_le_bytes());
-        self.file.write_all(&entry)?;
+        self.file.open()?.write_all(&entry)?;
         self.last = Some(now);
         Ok(())
     }
@@ -192,7 +227,7 @@ mod tests {
             writer.note(offset, at(millis)).unwrap();
         }
         // A process killed in the middle of writing.
-        writer.file.write_all(&[1, 2, 3]).unwrap();
+        writer.file.open().unwrap().write_all(&[1, 2, 3]).unwrap();
         let expected = [
             (0, 1000, Some(20)),
             (19, 1000, Some(20)),

@@ -19,6 +19,9 @@ use crate::log_index::IndexWriter;
 /// One read takes at most so much.
 const READ: usize = 256 * 1024;
 
+/// As long as no more comes at once, a read takes at most so much: most programs say little, and some nothing.
+const FIRST_READ: usize = 4 * 1024;
+
 /// A longer line is handed on in pieces.
 pub const LONGEST_LINE: usize = 1024 * 1024;
 
@@ -129,7 +132,7 @@ impl Pump {
             source,
             sink,
             log,
-            buffer: vec![0; READ],
+            buffer: vec![0; FIRST_READ],
             filled: 0,
             continued: false,
         }
@@ -149,6 +152,12 @@ impl Pump {
             self.sink.trouble(&self.source, &trouble);
         }
         self.filled = new.end;
+        if self.filled == self.buffer.len() && self.filled < READ {
+            // A new one, not this one grown: what has not been written to takes no memory.
+            let mut larger = vec![0; READ];
+            larger[..self.filled].copy_from_slice(&self.buffer);
+            self.buffer = larger;
+        }
         match memrchr(b'\n', &self.buffer[new.clone()]) {
             Some(newline) => self.hand_on(new.start + newline + 1, false),
             None if self.filled == LONGEST_LINE => self.hand_on(self.filled, true),

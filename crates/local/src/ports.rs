@@ -5,13 +5,14 @@
 //! scope is the network namespace, as that of ports. The supervisor takes the ports, behind its walls.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr as InternetAddress, TcpListener};
 use std::ops::Range;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
+
+use crate::kernel_file;
 
 const LOWEST: u16 = 20_000;
 /// Linux' own default, where `/proc` does not tell.
@@ -50,7 +51,7 @@ impl Ports {
     /// No port yet; where the search begins depends on the run, so that runs seldom meet.
     #[must_use]
     pub fn new(run: &str) -> Self {
-        let file = |name: &str| fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).unwrap_or_default();
+        let file = |name: &str| kernel_file::read(&format!("/proc/sys/net/ipv4/{name}"));
         let range = below(&file("ip_local_port_range"));
         let mut hash = DefaultHasher::new();
         run.hash(&mut hash);

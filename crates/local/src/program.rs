@@ -3,12 +3,11 @@
 //! Everything happens on one thread, which belongs to the program: it takes the program's mounts, spawns it, moves its
 //! output and waits for it. When the program has ended, whatever it had started is killed, as in a container.
 
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeWriter};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -99,11 +98,9 @@ impl Part<'_> {
         let pump = Pump::new(reader, self.source(), Arc::clone(&self.context.sink));
         let mark = self.take_mounts()?;
         let workdir = self.program.workdir.as_ref().unwrap_or(&self.context.workdir);
-        let variables = self.variables();
-        let path = variables.get(OsStr::new("PATH")).map(OsString::as_os_str);
-        let file = resolve::find(argv0, path, workdir)?;
+        let file = resolve::find(argv0, self.variable("PATH"), workdir)?;
         let child = self
-            .spawn(&file, workdir, &variables, writer)
+            .spawn(&file, workdir, writer)
             .map_err(|error| resolve::explain(&file, &error))?;
         self.register(child, mark, pump)
     }
@@ -143,21 +140,15 @@ impl Part<'_> {
         });
     }
 
-    fn variables(&self) -> BTreeMap<OsString, OsString> {
-        let mut variables = self.context.environment.clone();
-        variables.extend(self.program.env.clone());
-        variables.insert(TASK_MARK.into(), self.name().into());
-        variables.insert(RUN_MARK.into(), self.context.run.clone().into());
-        variables
+    /// A variable of the program: its own, else the run's.
+    fn variable(&self, name: &str) -> Option<&OsStr> {
+        let name = OsStr::new(name);
+        let own = self.program.env.get(name);
+        let found = own.or_else(|| self.context.environment.get(name));
+        found.map(OsString::as_os_str)
     }
 
-    fn spawn(
-        &self,
-        file: &Path,
-        workdir: &PathBuf,
-        variables: &BTreeMap<OsString, OsString>,
-        output: PipeWriter,
-    ) -> io::Result<Child> {
+    fn spawn(&self, file: &Path, workdir: &Path, output: PipeWriter) -> io::Result<Child> {
         let walled = self.context.walls.has(Wall::Processes);
         let argv = &self.program.argv;
         let mut command = if walled {
@@ -170,7 +161,10 @@ impl Part<'_> {
         command
             .current_dir(workdir)
             .env_clear()
-            .envs(variables)
+            .envs(&self.context.environment)
+            .envs(&self.program.env)
+            .env(TASK_MARK, self.name())
+            .env(RUN_MARK, &self.context.run)
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output)

@@ -4,11 +4,12 @@
 //! blocked, since a program inherits what its parent blocks but not what it catches; and the first process of a pid
 //! namespace gets no signal that it does not catch.
 
-use std::fs;
 use std::io;
 
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH};
 use signal_hook::iterator::Signals as Caught;
+
+use crate::kernel_file;
 
 /// A signal that concerns a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,7 +59,7 @@ pub struct Signals(Caught);
 impl Signals {
     /// Catches all of them, but for those that whoever started us had ignored: `nohup` means what it says.
     pub fn catch() -> io::Result<Self> {
-        let ignored = ignored(&fs::read_to_string("/proc/self/status").unwrap_or_default());
+        let ignored = ignored(&kernel_file::read("/proc/self/status"));
         let wanted = ALL
             .into_iter()
             .map(|(_, number)| number)

@@ -133,6 +133,31 @@ pub fn bench(shell: &Shell, arguments: &[&str]) -> Result<bool, String> {
     shell.show("cargo", &arguments).map(|ended| ended.success)
 }
 
+/// `cargo xtask bench local`: the release and the program that measures it, which looks for it beside itself.
+pub fn bench_local(shell: &Shell, arguments: &[&str]) -> Result<bool, String> {
+    let packages = ["--package", "trainyard", "--package", "trainyard-bench"];
+    let built = shell.show(
+        "cargo",
+        &[&["build", "--quiet", "--release", "--bins"], &packages[..]].concat(),
+    )?;
+    if !built.success {
+        return Ok(false);
+    }
+    let run = [
+        "run",
+        "--quiet",
+        "--release",
+        "--package",
+        "trainyard-bench",
+        "--bin",
+        "local",
+        "--",
+    ];
+    shell
+        .show("cargo", &[&run, arguments].concat())
+        .map(|ended| ended.success)
+}
+
 /// `cargo xtask fuzz`: each target of `fuzz/` in turn, for `seconds` each.
 pub fn fuzz(shell: &Shell, seconds: u64) -> Result<bool, String> {
     let targets = fuzz_targets(&shell.root().join("fuzz").join("fuzz_targets"))?;

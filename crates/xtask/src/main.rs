@@ -24,6 +24,7 @@ The developers' commands.
   cargo xtask generate [--check]           write the generated files, or only say which are out of date
   cargo xtask sim --seeds N [--from S]     play N simulated runs, from seed S on (0 unless told)
   cargo xtask bench [ARGUMENT…]            run the benchmarks; arguments go to them
+  cargo xtask bench local [--help]         `trainyard run` against a shell, cat and honcho: which bars hold
   cargo xtask fuzz [SECONDS]               fuzz each target for so long (60 unless told); needs the nightly toolchain
   cargo xtask help                         this text
 
@@ -51,6 +52,7 @@ fn run(typed: &[String]) -> Result<bool, String> {
         ["generate"] => checks::generate(&shell, checks::Generated::Write),
         ["generate", "--check"] => checks::generate(&shell, checks::Generated::Compare),
         ["sim", flags @ ..] => checks::simulate(&shell, &checks::Seeds::read(flags)?),
+        ["bench", "local", arguments @ ..] => checks::bench_local(&shell, arguments),
         ["bench", arguments @ ..] => checks::bench(&shell, arguments),
         ["fuzz"] => checks::fuzz(&shell, 60),
         ["fuzz", seconds] => checks::fuzz(&shell, number("SECONDS", seconds)?),

@@ -100,6 +100,15 @@ impl JobReporter {
     fn say(&self, text: &str) {
         self.shared.say(text);
     }
+
+    fn tell_footer(&self, event: &RunEvent) {
+        let job = self.number;
+        match event.what {
+            What::RunStarted { .. } => self.shared.tell(Message::Began { job, at: event.time }),
+            What::RunEnded(_) => self.shared.tell(Message::Ended { job }),
+            _ => {}
+        }
+    }
 }
 
 /// Bytes for a file are not touched; a terminal must not be wrecked.
@@ -147,14 +156,8 @@ impl LogSink for JobReporter {
 impl Reporter for JobReporter {
     fn event(&self, event: &RunEvent) {
         let view = &self.shared.view;
-        if let What::RunStarted { .. } = event.what {
-            self.shared.tell(Message::Began {
-                job: self.number,
-                at: event.time,
-            });
-        }
-        if let What::RunEnded(_) = event.what {
-            self.shared.tell(Message::Ended { job: self.number });
+        if view.has_footer() {
+            self.tell_footer(event);
         }
         if view.output == Output::Json {
             return self.shared.tell(Message::Out(json::event(event)));
@@ -162,9 +165,13 @@ impl Reporter for JobReporter {
         let mut story = self.story.lock().unwrap_or_else(PoisonError::into_inner);
         if let What::RunEnded(end) = &event.what {
             let page = summary::page(&self.job, end, story.directory(), locale::columns());
-            return self
-                .shared
-                .tell(Message::Err(view.dress(&page, view.err).into_bytes()));
+            let message = Message::Err(view.dress(&page, view.err).into_bytes());
+            return if self.several {
+                self.shared.tell(message);
+            } else {
+                // The last word: it is shown when the screen is closed, which is now.
+                self.shared.leave(message);
+            };
         }
         let said = story.tell(event);
         if let Some(said) = said.filter(|said| said.matters || !view.quiet) {

@@ -73,6 +73,17 @@ pub struct Shared {
     queue: Mutex<Queue>,
     wake: Condvar,
     buffers: Mutex<Vec<Vec<u8>>>,
+    server: Mutex<Server>,
+}
+
+/// The thread that shows what is queued. A quiet run that ends well never needs it.
+enum Server {
+    /// Nothing was queued yet.
+    Unneeded,
+    /// It is there; or it could not be had, and talk waits until somebody prints or the run ends.
+    Called(Option<JoinHandle<()>>),
+    /// Everything has been shown.
+    Over,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -82,9 +93,26 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Shared {
     /// Queues something to be shown; never waits for whoever reads.
-    pub fn tell(&self, message: Message) {
-        lock(&self.queue).messages.push(message);
+    pub fn tell(self: &Arc<Self>, message: Message) {
+        self.leave(message);
+        self.call_server();
         self.wake.notify_one();
+    }
+
+    /// Queues something to be shown with the next message, or at the end.
+    pub fn leave(&self, message: Message) {
+        lock(&self.queue).messages.push(message);
+    }
+
+    fn call_server(self: &Arc<Self>) {
+        let mut server = lock(&self.server);
+        if matches!(*server, Server::Unneeded) {
+            let shared = Arc::clone(self);
+            let builder = thread::Builder::new()
+                .name("screen".into())
+                .stack_size(256 * 1024);
+            *server = Server::Called(builder.spawn(move || shared.serve()).ok());
+        }
     }
 
     /// Writes data now, after what is queued.
@@ -115,7 +143,7 @@ impl Shared {
     }
 
     /// Says a line of talk.
-    pub fn say(&self, text: &str) {
+    pub fn say(self: &Arc<Self>, text: &str) {
         let block = talk::block(&self.view, self.column.width(), text);
         self.tell(Message::Err(block.into_bytes()));
     }
@@ -170,7 +198,6 @@ impl Shared {
 /// [`Screen::finish`] must be called before the process ends: talk is queued.
 pub struct Screen {
     shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Screen {
@@ -193,17 +220,13 @@ impl Screen {
             queue: Mutex::default(),
             wake: Condvar::new(),
             buffers: Mutex::default(),
+            server: Mutex::new(Server::Unneeded),
         });
-        let server = Arc::clone(&shared);
-        let builder = thread::Builder::new()
-            .name("screen".into())
-            .stack_size(256 * 1024);
-        // Without the thread, talk waits until somebody prints or the run ends.
-        let thread = builder.spawn(move || server.serve()).ok();
-        Self {
-            shared,
-            thread: Mutex::new(thread),
+        if shared.view.has_footer() {
+            // It goes on even while there is nothing to say.
+            shared.call_server();
         }
+        Self { shared }
     }
 
     /// Who is to watch this job. With several jobs, its name stands before the names of its tasks.
@@ -225,7 +248,8 @@ impl Screen {
 
     /// Shows everything that is still to be shown, and takes the footer away.
     pub fn finish(&self) {
-        let Some(thread) = lock(&self.thread).take() else {
+        let server = std::mem::replace(&mut *lock(&self.shared.server), Server::Over);
+        let Server::Called(Some(thread)) = server else {
             let mut stage = lock(&self.shared.stage);
             self.shared.show_queued(&mut stage);
             return stage.close();

@@ -15,7 +15,7 @@ use std::io;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::fs::{Access, Mode, OFlags, access, open};
 use rustix::mount::{
@@ -42,6 +42,8 @@ pub(super) enum Place {
 pub struct Tree {
     root: PathBuf,
     own: Vec<PathBuf>,
+    /// The same without symbolic links, once somebody has asked: most runs have no mounts.
+    real: OnceLock<Vec<PathBuf>>,
     state: Mutex<State>,
 }
 
@@ -55,14 +57,14 @@ struct State {
 }
 
 impl Tree {
-    /// Nothing is made yet. `root` is an empty directory of the run; `own` are directories in which files belong to
-    /// the user, whatever their permissions: the home, the working directory, that for temporary files.
+    /// Nothing is made yet. `root` is where the run may have a directory for it; `own` are directories in which files
+    /// belong to the user, whatever their permissions: the home, the working directory, that for temporary files.
     #[must_use]
     pub fn new(root: PathBuf, own: Vec<PathBuf>) -> Self {
-        let known = own.into_iter().filter_map(|path| fs::canonicalize(path).ok());
         Self {
             root,
-            own: known.filter(|path| path.parent().is_some()).collect(),
+            own,
+            real: OnceLock::new(),
             state: Mutex::default(),
         }
     }
@@ -125,7 +127,11 @@ impl Tree {
     }
 
     fn is_users(&self, directory: &Path) -> bool {
-        let own = self.own.iter().any(|own| directory.starts_with(own));
+        let real = self.real.get_or_init(|| {
+            let known = self.own.iter().filter_map(|path| fs::canonicalize(path).ok());
+            known.filter(|path| path.parent().is_some()).collect()
+        });
+        let own = real.iter().any(|own| directory.starts_with(own));
         own || (!getuid().is_root() && access(directory, Access::WRITE_OK).is_ok())
     }
 
@@ -193,6 +199,7 @@ fn inside(root: &Path, path: &Path) -> PathBuf {
 
 /// A file system of our own at `root`, with every entry of `/` bound into it.
 fn build(root: &Path) -> io::Result<()> {
+    fs::create_dir_all(root)?;
     mount("tmpfs", root, "tmpfs", TMPFS_FLAGS, c"mode=0755")?;
     // Else it would be bound into itself, with the directory that it lies in.
     mount_change(root, MountPropagationFlags::UNBINDABLE)?;

@@ -9,6 +9,7 @@ use std::path::Path;
 use rustix::process::getuid;
 
 use super::Network;
+use crate::kernel_file;
 use crate::namespace::{Wall, Walls};
 
 /// The walls that were found for exactly these circumstances, if any were.
@@ -52,7 +53,7 @@ pub(super) fn forget(file: &Path) {
 }
 
 fn boot() -> String {
-    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let id = kernel_file::read("/proc/sys/kernel/random/boot_id");
     id.trim().to_owned()
 }
 
@@ -61,7 +62,7 @@ fn circumstances(network: Network) -> String {
         let link = fs::read_link(format!("/proc/self/ns/{name}")).unwrap_or_default();
         link.display().to_string()
     };
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = kernel_file::read("/proc/self/status");
     let rights = status.lines().filter(|line| {
         [
             "CapEff:",
@@ -74,7 +75,7 @@ fn circumstances(network: Network) -> String {
         .any(|name| line.starts_with(name))
     });
     let rights: String = rights.flat_map(str::split_ascii_whitespace).collect();
-    let limit = fs::read_to_string("/proc/sys/user/max_user_namespaces").unwrap_or_default();
+    let limit = kernel_file::read("/proc/sys/user/max_user_namespaces");
     let words = [
         boot(),
         getuid().as_raw().to_string(),

@@ -5,17 +5,22 @@
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
+
+use rustix::fs::{Mode, fchmod};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 
 use super::directory::RunDirectory;
 use super::order::{Answer, Order};
 
 /// An order is short; whoever sends more is not one of us.
 const LONGEST: u64 = 64 * 1024;
+
+/// So many may wait to give an order.
+const BACKLOG: i32 = 128;
 
 /// How long an answer may take: a run decides within milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -36,8 +41,7 @@ pub fn listen(run: &RunDirectory, obey: impl Fn(Order) -> Answer + Send + 'stati
     let path = run.socket();
     // A socket that a killed run has left behind.
     let _ = fs::remove_file(&path);
-    let listener = reachable(&path, |path| UnixListener::bind(path))?;
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
+    let listener = reachable(&path, bind)?;
     let serve = move || {
         for connection in listener.incoming().flatten() {
             // Whoever does not speak must not keep the others waiting.
@@ -47,6 +51,20 @@ pub fn listen(run: &RunDirectory, obey: impl Fn(Order) -> Answer + Send + 'stati
     };
     let builder = thread::Builder::new().name("orders".into());
     builder.stack_size(256 * 1024).spawn(serve).map(drop)
+}
+
+/// A socket file for its owner alone, from its first moment on: it takes its mode from the socket.
+fn bind(path: &Path) -> io::Result<UnixListener> {
+    let socket = socket_with(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
+    rustix::net::listen(&socket, BACKLOG)?;
+    Ok(socket.into())
 }
 
 fn answer(mut connection: &UnixStream, obey: &impl Fn(Order) -> Answer) -> io::Result<()> {
@@ -103,6 +121,8 @@ fn reachable<T>(path: &Path, use_it: impl FnOnce(&Path) -> io::Result<T>) -> io:
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use trainyard_core::TaskId;
 
     use super::*;
@@ -117,11 +137,13 @@ mod tests {
             task: TaskId::new("worker", 1),
         };
         assert!(matches!(send(&run, &kill), Err(NotReached::NobodyListens)));
+        let mode = |run: &RunDirectory| fs::metadata(run.socket()).unwrap().permissions().mode() & 0o777;
         listen(&run, |order| match order {
             Order::Kill { .. } => Answer::Done,
             other => Answer::Refused(format!("{other:?}")),
         })
         .unwrap();
+        assert_eq!(mode(&run), 0o600);
         assert_eq!(send(&run, &kill).unwrap(), Answer::Done);
         assert_eq!(
             send(&run, &Order::Suspend).unwrap(),

@@ -207,9 +207,8 @@ impl JobRuns {
             id = new_id(Moment::now());
         }
         let run = self.run(&id);
-        for directory in [run.logs(), run.lives()] {
-            fs::create_dir_all(&directory).map_err(cannot("make", &directory))?;
-        }
+        let logs = run.logs();
+        fs::create_dir_all(&logs).map_err(cannot("make", &logs))?;
         Ok(run)
     }
 

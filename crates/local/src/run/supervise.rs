@@ -1,12 +1,13 @@
 //! The supervisor's work: from the directories of runs to how each of them ended.
 //!
-//! Every job has a thread of its own for its loop; the calling thread waits for them. What a run was told is read again
+//! Every job has a loop on a thread of its own, the last one on the calling thread. What a run was told is read again
 //! here, behind the walls: nothing but paths comes over from the outer process.
 
 use std::collections::BTreeMap;
 use std::env;
 use std::fs::{self, File};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
@@ -23,7 +24,7 @@ use super::directory::{DirectoryError, RunDirectory};
 use super::event::{Reporter, RunEnd, RunEvent};
 use super::file::RunFile;
 use super::hints::{Hints, Spoken};
-use super::runner::{Bell, News, Runner, bell};
+use super::runner::{BETWEEN_WRITES, Bell, News, Runner, bell};
 use super::status::TaskStatus;
 use super::tensorboard::Board;
 use super::world::World;
@@ -92,6 +93,12 @@ pub fn supervise(
     inner
         .listen(move |notice| bells.iter().for_each(|bell| bell.signal(notice)))
         .map_err(system("listen for signals"))?;
+    run_all(runners)
+}
+
+/// Every job has a thread of its own for its loop; the last one has this thread.
+fn run_all(mut runners: Vec<Runner>) -> Result<Vec<RunEnd>, CannotRun> {
+    let last = runners.pop();
     let threads: Vec<_> = runners
         .into_iter()
         .map(|runner| {
@@ -101,8 +108,11 @@ pub fn supervise(
         })
         .collect::<io::Result<_>>()
         .map_err(system("start a thread"))?;
-    let ends = threads.into_iter().map(|thread| {
-        thread.join().map_err(|_| CannotRun::System {
+    // A loop that fails takes no other one with it, on whichever thread it is.
+    let last = last.map(|runner| catch_unwind(AssertUnwindSafe(|| runner.run())));
+    let joined = threads.into_iter().map(thread::JoinHandle::join);
+    let ends = joined.chain(last).map(|end| {
+        end.map_err(|_| CannotRun::System {
             what: "go on, which is a mistake in trainyard: please report it",
             source: io::Error::other("the run's thread failed"),
         })
@@ -173,7 +183,8 @@ fn ready(
         ending: None,
         tensorboard_url: None,
         unwritten: true,
-        may_write: Instant::now(),
+        // A run that is over in a moment is written down once, with its end.
+        may_write: Instant::now() + BETWEEN_WRITES,
     };
     Ok((bell, runner))
 }
@@ -234,7 +245,6 @@ fn context(
     bell: &Bell,
 ) -> Result<SpawnContext, CannotRun> {
     let root = directory.path.join("root");
-    fs::create_dir_all(&root).map_err(system("make the run's root directory"))?;
     let home = env::var_os("HOME").map(PathBuf::from);
     let own = [
         Some(file.directory.clone()),
