@@ -11,7 +11,8 @@ struct Bar {
     compared: String,
     ratio: String,
     wanted: String,
-    holds: bool,
+    /// None if nothing is asked of it.
+    holds: Option<bool>,
 }
 
 impl Bars {
@@ -21,7 +22,7 @@ impl Bars {
         what: &str,
         (measured, compared): (String, String),
         ratio: String,
-        wanted: (&str, bool),
+        wanted: (&str, Option<bool>),
     ) {
         self.0.push(Bar {
             what: what.to_owned(),
@@ -37,7 +38,11 @@ impl Bars {
     pub fn tell(&self) -> bool {
         println!("\n| what | trainyard | compared with | ratio | bar | |\n|---|---|---|---|---|---|");
         for bar in &self.0 {
-            let verdict = if bar.holds { "holds" } else { "MISSED" };
+            let verdict = match bar.holds {
+                None => "",
+                Some(true) => "holds",
+                Some(false) => "MISSED",
+            };
             let Bar {
                 what,
                 measured,
@@ -48,6 +53,6 @@ impl Bars {
             } = bar;
             println!("| {what} | {measured} | {compared} | {ratio} | {wanted} | {verdict} |");
         }
-        self.0.iter().all(|bar| bar.holds)
+        self.0.iter().all(|bar| bar.holds != Some(false))
     }
 }

@@ -53,12 +53,11 @@ fn main() -> ExitCode {
     {
         return ended(lines::write(who, megabytes).map(|()| true));
     }
-    match read(&typed) {
-        Some(asked) => ended(measure(&asked)),
-        None => {
-            println!("{HELP}");
-            ExitCode::from(2)
-        }
+    if let Some(asked) = read(&typed) {
+        ended(measure(&asked))
+    } else {
+        println!("{HELP}");
+        ExitCode::from(2)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a program finds at which path: a private mount namespace a program.
+//! What a program finds at which path: a private mount namespace for a program with mounts.
 //!
 //! Called on the program's own thread, before it is spawned. First, in the namespace that all threads share, the mount
 //! points are found or made (`tree`): that happens once a run. Then the thread takes a mount namespace of its own,
@@ -61,20 +61,11 @@ impl Failed {
     }
 }
 
-/// How a thread stands after [`enter`].
-#[derive(Debug, Default)]
-pub(crate) struct Entered {
-    /// The mounts that could not be made.
-    pub(crate) missing: Vec<MountError>,
-    /// Whether the thread has a mount namespace that no other program is in.
-    pub(crate) private: bool,
-}
-
-/// Gives the calling thread these mounts, and a mount namespace of its own if there are any: making and unmaking one
-/// costs as much as starting a small program.
-pub(crate) fn enter(tree: &Tree, walls: Walls, mounts: &[Mount]) -> Entered {
+/// Gives the calling thread these mounts, and a mount namespace of its own if there are any (making and unmaking one is
+/// a good part of what it costs to start a small program); gives back those that could not be made.
+pub(crate) fn enter(tree: &Tree, walls: Walls, mounts: &[Mount]) -> Vec<MountError> {
     if mounts.is_empty() {
-        return Entered::default();
+        return Vec::new();
     }
     if !walls.has(Wall::Mounts) {
         return without_walls(mounts);
@@ -93,20 +84,14 @@ pub(crate) fn enter(tree: &Tree, walls: Walls, mounts: &[Mount]) -> Entered {
             failed("a mount namespace was refused")(io::Error::from(error)).of(&mount)
         };
         missing.extend(ready.into_iter().map(refused));
-        return Entered {
-            missing,
-            private: false,
-        };
+        return missing;
     }
     missing.extend(bind_all(tree, ready, &own_directories));
-    Entered {
-        missing,
-        private: true,
-    }
+    missing
 }
 
 /// Where there is no mount namespace, only what is there already can be had.
-fn without_walls(mounts: &[Mount]) -> Entered {
+fn without_walls(mounts: &[Mount]) -> Vec<MountError> {
     let same = |mount: &Mount| match (fs::canonicalize(&mount.source), fs::canonicalize(&mount.target)) {
         (Ok(source), Ok(target)) => source == target && !mount.read_only,
         _ => false,
@@ -114,10 +99,7 @@ fn without_walls(mounts: &[Mount]) -> Entered {
     let refused = |mount: &Mount| {
         failed("this machine allows no mount namespaces")(io::Error::from(Errno::PERM)).of(mount)
     };
-    Entered {
-        missing: mounts.iter().filter(|mount| !same(mount)).map(refused).collect(),
-        private: false,
-    }
+    mounts.iter().filter(|mount| !same(mount)).map(refused).collect()
 }
 
 /// Targets without `.` and `..`, outer ones first. Of several mounts at one target the last one counts.
@@ -313,8 +295,8 @@ mod tests {
             read_only: true,
             ..mount("/tmp", "/tmp")
         };
-        let entered = without_walls(&[mount("/tmp", "/tmp/."), mount("/tmp", "/data"), read_only]);
-        let missing: Vec<_> = entered.missing.iter().map(ToString::to_string).collect();
+        let missing = without_walls(&[mount("/tmp", "/tmp/."), mount("/tmp", "/data"), read_only]);
+        let missing: Vec<_> = missing.iter().map(ToString::to_string).collect();
         assert_eq!(missing.len(), 2, "{missing:?}");
         assert!(missing[0].contains("`/tmp` at `/data`"), "{missing:?}");
     }

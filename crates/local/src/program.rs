@@ -96,7 +96,8 @@ impl Part<'_> {
         enlarge(&reader, self.context.programs);
         // The log is opened before this thread sees other files than the supervisor.
         let pump = Pump::new(reader, self.source(), Arc::clone(&self.context.sink));
-        let mark = self.take_mounts()?;
+        let mark = self.mark();
+        self.take_mounts()?;
         let workdir = self.program.workdir.as_ref().unwrap_or(&self.context.workdir);
         let file = resolve::find(argv0, self.variable("PATH"), workdir)?;
         let child = self
@@ -105,24 +106,26 @@ impl Part<'_> {
         self.register(child, mark, pump)
     }
 
-    /// Takes the program's mounts, and gives the mark by which its processes are known.
-    fn take_mounts(&self) -> Result<Mark, String> {
-        let entered = mounts::enter(&self.context.tree, self.context.walls, &self.program.mounts);
-        if !entered.missing.is_empty() {
-            match self.context.missing_mounts {
-                MissingMounts::Refuse => return Err(refusal(&entered.missing)),
-                MissingMounts::GoOn => entered
-                    .missing
-                    .into_iter()
-                    .for_each(|error| self.tell_missing(error)),
-            }
-        }
+    /// The mark by which the program's processes are known.
+    fn mark(&self) -> Mark {
         let mark = Mark::new(TASK_MARK, &self.name());
-        Ok(if entered.private {
-            mark.and_this_mount_namespace()
+        if self.context.walls.has(Wall::Mounts) {
+            mark.and_own_namespace()
         } else {
             mark
-        })
+        }
+    }
+
+    fn take_mounts(&self) -> Result<(), String> {
+        let missing = mounts::enter(&self.context.tree, self.context.walls, &self.program.mounts);
+        if missing.is_empty() {
+            return Ok(());
+        }
+        match self.context.missing_mounts {
+            MissingMounts::Refuse => return Err(refusal(&missing)),
+            MissingMounts::GoOn => missing.into_iter().for_each(|error| self.tell_missing(error)),
+        }
+        Ok(())
     }
 
     fn tell_missing(&self, error: MountError) {

@@ -1,7 +1,7 @@
 //! Processes whose parents have died: they become the supervisor's children.
 //!
 //! A program's end is the end of everything it started, as in a container. What left its process group is found among
-//! the supervisor's adopted children, by the mark in its environment or by its mount namespace (a program may wipe the
+//! the supervisor's adopted children, by the mark in its environment or by a namespace of its own (a program may wipe the
 //! one but not leave the other). The kernel gives orphans to the supervisor's first thread, and that thread starts no
 //! programs: so its children are the strays, and reading one file tells whether there are any.
 
@@ -9,6 +9,7 @@ use std::fs;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+use nix::sched::{CloneFlags, unshare};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, pidfd_open, pidfd_send_signal, waitid,
@@ -29,7 +30,7 @@ const ROUNDS: usize = 1000;
 #[derive(Clone, Debug)]
 pub(crate) struct Mark {
     variable: Vec<u8>,
-    mounts: Option<Vec<u8>>,
+    namespace: Option<Vec<u8>>,
 }
 
 impl Mark {
@@ -37,15 +38,19 @@ impl Mark {
     pub(crate) fn new(name: &str, value: &str) -> Self {
         Self {
             variable: format!("{name}={value}").into_bytes(),
-            mounts: None,
+            namespace: None,
         }
     }
 
-    /// Also by the mount namespace of the calling thread, which must be private to the program.
-    pub(crate) fn and_this_mount_namespace(self) -> Self {
-        let link = fs::read_link("/proc/thread-self/ns/mnt").ok();
+    /// Also by a namespace that the calling thread takes for itself and for the program it starts. That of the host's
+    /// name costs next to nothing, and a copy of it looks like the original; where it is refused, the variable must do.
+    pub(crate) fn and_own_namespace(self) -> Self {
+        let own = unshare(CloneFlags::CLONE_NEWUTS).is_ok();
+        let link = own.then(|| fs::read_link("/proc/thread-self/ns/uts").ok());
         Self {
-            mounts: link.map(|link| link.into_os_string().into_encoded_bytes()),
+            namespace: link
+                .flatten()
+                .map(|link| link.into_os_string().into_encoded_bytes()),
             ..self
         }
     }
@@ -54,14 +59,14 @@ impl Mark {
     fn is_on(&self, process: Pid) -> bool {
         let directory = format!("/proc/{}", process.as_raw_nonzero());
         let namespace = || {
-            let link = fs::read_link(format!("{directory}/ns/mnt")).ok();
+            let link = fs::read_link(format!("{directory}/ns/uts")).ok();
             link.map(|link| link.into_os_string().into_encoded_bytes())
         };
         let variables = fs::read(format!("{directory}/environ")).unwrap_or_default();
         variables
             .split(|byte| *byte == 0)
             .any(|variable| variable == self.variable)
-            || (self.mounts.is_some() && namespace() == self.mounts)
+            || (self.namespace.is_some() && namespace() == self.namespace)
     }
 }
 

@@ -28,7 +28,7 @@ use crate::launch::TaskEvent;
 use crate::signals::Notice;
 
 /// How the run stands is not written down more often than this.
-pub(super) const BETWEEN_WRITES: Duration = Duration::from_millis(100);
+const BETWEEN_WRITES: Duration = Duration::from_millis(100);
 
 /// A run that was shorter is sooner repeated than missed: its end need not survive a sudden end of the machine.
 const WORTH_KEEPING: Duration = Duration::from_secs(1);

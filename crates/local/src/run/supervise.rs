@@ -24,7 +24,7 @@ use super::directory::{DirectoryError, RunDirectory};
 use super::event::{Reporter, RunEnd, RunEvent};
 use super::file::RunFile;
 use super::hints::{Hints, Spoken};
-use super::runner::{BETWEEN_WRITES, Bell, News, Runner, bell};
+use super::runner::{Bell, News, Runner, bell};
 use super::status::TaskStatus;
 use super::tensorboard::Board;
 use super::world::World;
@@ -147,7 +147,7 @@ fn ready(
         reporter: Arc::clone(&reporter),
         spoken: Arc::clone(&spoken),
     };
-    let context = context(&directory, &file, &job, run, walls, switch, listener, &bell)?;
+    let context = context(&directory, &file, &job, run, walls, switch, listener, &bell);
     let setting = Setting {
         book: addresses.book(&job),
         job: Arc::new(job),
@@ -183,8 +183,7 @@ fn ready(
         ending: None,
         tensorboard_url: None,
         unwritten: true,
-        // A run that is over in a moment is written down once, with its end.
-        may_write: Instant::now() + BETWEEN_WRITES,
+        may_write: Instant::now(),
     };
     Ok((bell, runner))
 }
@@ -243,7 +242,7 @@ fn context(
     switch: Option<Switch>,
     listener: Listener,
     bell: &Bell,
-) -> Result<SpawnContext, CannotRun> {
+) -> SpawnContext {
     let root = directory.path.join("root");
     let home = env::var_os("HOME").map(PathBuf::from);
     let own = [
@@ -253,7 +252,7 @@ fn context(
         Some(directory.path.clone()),
     ];
     let sender = bell.0.clone();
-    Ok(SpawnContext {
+    SpawnContext {
         run: run.to_owned(),
         walls,
         workdir: file.directory.clone(),
@@ -270,7 +269,7 @@ fn context(
         sink: Arc::new(listener),
         // A run that has ended needs no news.
         tell: Box::new(move |event| drop(sender.send(News::Task(event)))),
-    })
+    }
 }
 
 fn passed() -> BTreeMap<std::ffi::OsString, std::ffi::OsString> {

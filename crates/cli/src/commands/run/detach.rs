@@ -99,12 +99,10 @@ fn expect(socket: &mut impl io::Read, word: u8) -> io::Result<()> {
     }
 }
 
-/// Waits until every run takes orders, or has ended and written that down; false if the process ended before.
+/// Waits until every run has written how it stands; false if the process ended before.
 fn wait_until_up(begun: &Begun, child: &mut Child) -> bool {
     let until = Instant::now() + PATIENCE;
-    let up = |directory: &RunDirectory| {
-        directory.socket().exists() || matches!(directory.read_status(), Ok(Some(_)))
-    };
+    let up = |directory: &RunDirectory| matches!(directory.read_status(), Ok(Some(_)));
     while !begun.directories().all(up) {
         let ended = !matches!(child.try_wait(), Ok(None));
         if ended || Instant::now() > until {
