@@ -4,6 +4,7 @@
 //! points are found or made (`tree`): that happens once a run. Then the thread takes a mount namespace of its own,
 //! and the binds that follow are seen by that thread and its program alone. The machine's files stay as they are.
 
+mod points;
 mod tree;
 
 use std::collections::BTreeSet;

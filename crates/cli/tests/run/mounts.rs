@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::bench::{Bench, everybody};
+use crate::bench::{Bench, eventually, everybody};
 
 const EVERY_VOLUME: &str = r#"apiVersion: kubeflow.org/v1
 kind: TFJob
@@ -183,4 +183,74 @@ fn a_volcano_manifest_reads_the_hosts_of_all_tasks() {
         bench.assert_nothing_left();
     }
     assert_eq!(Path::new("/etc/volcano").exists(), there);
+}
+
+/// One worker that finds a directory of the machine at `data` of its working directory, and says so until it is told
+/// to end.
+fn over_data(bench: &Bench, name: &str) -> String {
+    let (host, data) = (bench.path("host"), bench.path("data"));
+    format!(
+        "apiVersion: kubeflow.org/v1
+kind: TFJob
+metadata: {{name: {name}}}
+spec:
+  tfReplicaSpecs:
+    Worker:
+      replicas: 1
+      restartPolicy: Never
+      template:
+        spec:
+          volumes: [{{name: host, hostPath: {{path: {host}}}}}]
+          containers:
+          - name: tensorflow
+            image: x
+            command: [sh, -c, 'cat data/file; until [ -e {name}-over ]; do sleep 0.02; done; cat data/file']
+            volumeMounts: [{{name: host, mountPath: {data}}}]
+---
+",
+        host = host.display(),
+        data = data.display(),
+    )
+}
+
+#[test]
+fn the_end_of_one_run_takes_no_mount_from_another() {
+    for who in everybody() {
+        let bench = Bench::of(who);
+        fs::create_dir(bench.path("host")).expect("a directory can be made");
+        bench.write("host/file", "of the host\n");
+        let runs = ["one", "two"].map(|name| {
+            bench.write("job.yaml", over_data(&bench, name));
+            let mut run = bench.start(&["run", "job.yaml"]);
+            run.until("│ of the host");
+            (name, run)
+        });
+        assert!(bench.path("data").exists());
+        for (name, run) in runs {
+            bench.write(&format!("{name}-over"), "");
+            let (said, status) = run.finish();
+            assert_eq!(status.code(), Some(0), "{who:?} {name}: {said:#?}");
+            let seen = said.iter().filter(|line| line.ends_with("│ of the host"));
+            assert_eq!(seen.count(), 2, "{who:?} {name}: {said:#?}");
+        }
+        assert!(!bench.path("data").exists(), "{who:?}: the last run removes it");
+    }
+}
+
+#[test]
+fn the_end_of_one_job_of_a_file_takes_no_mount_from_another() {
+    let bench = Bench::new();
+    fs::create_dir(bench.path("host")).expect("a directory can be made");
+    bench.write("host/file", "of the host\n");
+    bench.write("jobs.yaml", over_data(&bench, "one") + &over_data(&bench, "two"));
+    let mut run = bench.start(&["run", "jobs.yaml"]);
+    run.until_times("│ of the host", 2);
+    bench.write("one-over", "");
+    eventually("one has ended", || bench.status("one").end.is_some());
+    bench.write("two-over", "");
+    let (said, status) = run.finish();
+    assert_eq!(status.code(), Some(0), "{said:#?}");
+    let seen = said.iter().filter(|line| line.ends_with("│ of the host")).count();
+    assert_eq!(seen, 4, "{said:#?}");
+    assert!(!bench.path("data").exists(), "the last job removes it");
 }

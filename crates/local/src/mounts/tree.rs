@@ -1,7 +1,7 @@
 //! Mount points that this machine does not have.
 //!
 //! A mount needs something to be mounted on. What is missing under the user's own directories is made there, and
-//! removed after the run if it is still empty. Under `/`, `/etc` or `/usr/lib` nothing may be made: there, programs get
+//! removed after the run (`points`) if it is still empty. Under `/`, `/etc` or `/usr/lib` nothing may be made: there, programs get
 //! another root directory, a small file system of its own in which every entry of `/` is bound again, and in it, for
 //! `/etc`, the same once more (a *mimic*). Root and mimics are made once a run, in the namespace that all threads of
 //! the supervisor share, and only when the first mount needs them.
@@ -23,6 +23,7 @@ use rustix::mount::{
 };
 use rustix::process::getuid;
 
+use super::points::Points;
 use super::{Failed, failed};
 
 /// How our own small file systems are mounted.
@@ -52,8 +53,8 @@ struct State {
     built: bool,
     /// Directories of this machine that are mimicked in the tree.
     mimics: BTreeSet<PathBuf>,
-    /// What was made on this machine, outer directories first.
-    made: Vec<PathBuf>,
+    /// What is mounted over on this machine.
+    points: Points,
 }
 
 impl Tree {
@@ -82,13 +83,12 @@ impl Tree {
     /// Finds or makes the mount point for a target.
     pub(super) fn make(&self, target: &Path, directory: bool) -> Result<Place, Failed> {
         let mut state = self.state();
-        let (nearest, rest) = nearest(target).map_err(failed("its directory cannot be found"))?;
-        if rest.as_os_str().is_empty() {
-            return fits(&nearest, directory).map(|()| Place::Here);
-        }
-        if self.is_users(&nearest) {
-            return make_here(&mut state, &nearest, &rest, directory).map(|()| Place::Here);
-        }
+        let missing = state
+            .points
+            .take(target, directory, |nearest| self.is_users(nearest))?;
+        let Some((nearest, rest)) = missing else {
+            return Ok(Place::Here);
+        };
         if !state.built {
             build(&self.root).map_err(failed("another root directory was refused"))?;
             state.built = true;
@@ -105,25 +105,13 @@ impl Tree {
 
     /// Finds or makes a mount point inside the source of another mount.
     pub(super) fn make_in_source(&self, point: &Path, directory: bool) -> Result<Place, Failed> {
-        let mut state = self.state();
-        let (nearest, rest) = nearest(point).map_err(failed("its directory cannot be found"))?;
-        if rest.as_os_str().is_empty() {
-            return fits(&nearest, directory).map(|()| Place::Here);
-        }
-        make_here(&mut state, &nearest, &rest, directory).map(|()| Place::Here)
+        let taken = self.state().points.take(point, directory, |_| true);
+        taken.map(|_| Place::Here)
     }
 
-    /// Removes the mount points that were made on this machine, if they are still empty.
+    /// Removes the mount points that were made on this machine, if they are still empty and no other run uses them.
     pub fn remove_mount_points(&self) {
-        for path in std::mem::take(&mut self.state().made).into_iter().rev() {
-            let empty_file = fs::symlink_metadata(&path).is_ok_and(|data| data.is_file() && data.len() == 0);
-            // A directory that is not empty stays, by the system's own rule.
-            let _ = if empty_file {
-                fs::remove_file(&path)
-            } else {
-                fs::remove_dir(&path)
-            };
-        }
+        self.state().points.remove();
     }
 
     fn is_users(&self, directory: &Path) -> bool {
@@ -145,52 +133,6 @@ impl Drop for Tree {
     fn drop(&mut self) {
         self.remove_mount_points();
     }
-}
-
-/// The nearest ancestor that exists, without symbolic links, and what is missing below it.
-fn nearest(target: &Path) -> io::Result<(PathBuf, PathBuf)> {
-    for ancestor in target.ancestors() {
-        match fs::canonicalize(ancestor) {
-            Ok(real) => {
-                let rest = target.strip_prefix(ancestor).unwrap_or_else(|_| Path::new(""));
-                return Ok((real, rest.to_owned()));
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Err(io::ErrorKind::NotFound.into())
-}
-
-fn fits(point: &Path, directory: bool) -> Result<(), Failed> {
-    let found = fs::metadata(point).map_err(failed("its directory cannot be found"))?;
-    match (directory, found.is_dir()) {
-        (true, false) => {
-            let error = io::Error::from(io::ErrorKind::NotADirectory);
-            Err(failed("a directory cannot be mounted over a file")(error))
-        }
-        (false, true) => {
-            let error = io::Error::from(io::ErrorKind::IsADirectory);
-            Err(failed("a file cannot be mounted over a directory")(error))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn make_here(state: &mut State, existing: &Path, rest: &Path, directory: bool) -> Result<(), Failed> {
-    let mut path = existing.to_owned();
-    let mut parts = rest.components().peekable();
-    while let Some(part) = parts.next() {
-        path.push(part);
-        let made = if directory || parts.peek().is_some() {
-            fs::create_dir(&path)
-        } else {
-            File::create_new(&path).map(drop)
-        };
-        made.map_err(failed("the mount point could not be made"))?;
-        state.made.push(path.clone());
-    }
-    Ok(())
 }
 
 fn inside(root: &Path, path: &Path) -> PathBuf {
@@ -295,23 +237,6 @@ fn stub_path(directory: &Path, rest: &Path, is_directory: bool) -> io::Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_nearest_ancestor_is_found_through_links() {
-        let directory = tempfile::tempdir().unwrap();
-        let base = fs::canonicalize(directory.path()).unwrap();
-        fs::create_dir(base.join("real")).unwrap();
-        std::os::unix::fs::symlink("real", base.join("link")).unwrap();
-        std::os::unix::fs::symlink("nowhere", base.join("dangling")).unwrap();
-        for (target, real, rest) in [
-            ("link/a/b", "real", "a/b"),
-            ("real", "real", ""),
-            ("dangling/x", "", "dangling/x"),
-        ] {
-            let found = nearest(&base.join(target)).unwrap();
-            assert_eq!(found, (base.join(real), rest.into()), "{target}");
-        }
-    }
 
     #[test]
     fn mount_points_made_here_are_removed_if_still_empty() {
