@@ -1,5 +1,8 @@
 //! Several logs as one: blocks of whole lines in the order in which they came.
 
+use std::cmp::Reverse;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::io;
 use std::time::SystemTime;
 
@@ -39,20 +42,33 @@ pub struct UnreadableLog {
 }
 
 /// Reads several logs in order of time; within a log the order is always that of its lines.
+///
+/// After each block only the log that it came from is looked at, so that many logs cost little more than a few.
 #[derive(Debug, Default)]
 pub struct LogMerge {
-    readers: Vec<LogReader>,
+    /// By number, in the order in which they were added.
+    readers: BTreeMap<usize, LogReader>,
+    added: usize,
+    /// Those that must be asked for their next block.
+    unasked: VecDeque<usize>,
+    /// Those that have a block, the oldest on top; of several of the same time, the log that was added first.
+    ready: BinaryHeap<Reverse<(Option<SystemTime>, usize)>>,
+    /// Those that had nothing when they were asked.
+    idle: VecDeque<usize>,
 }
 
 impl LogMerge {
     /// Another log.
     pub fn add(&mut self, reader: LogReader) {
-        self.readers.push(reader);
+        self.readers.insert(self.added, reader);
+        self.unasked.push_back(self.added);
+        self.added += 1;
     }
 
     /// More may have been written to all of them.
     pub fn look_again(&mut self) {
-        self.readers.iter_mut().for_each(LogReader::look_again);
+        self.readers.values_mut().for_each(LogReader::look_again);
+        self.unasked.append(&mut self.idle);
     }
 
     /// How many there are.
@@ -69,35 +85,40 @@ impl LogMerge {
 
     /// Nothing more will be written to these: each is let go when all of it has been seen.
     pub fn complete(&mut self, over: impl Fn(&LogSource) -> bool) {
-        for reader in &mut self.readers {
+        for reader in self.readers.values_mut() {
             reader.complete |= over(&reader.source);
         }
+        self.unasked.append(&mut self.idle);
     }
 
     /// The oldest block there is; of those of the same time, that of the log that was added first. A log that cannot be
     /// read is an error once, and let go.
     pub fn next_block(&mut self) -> Result<Option<Merged<'_>>, UnreadableLog> {
-        let mut oldest: Option<(Option<SystemTime>, usize)> = None;
-        let mut position = 0;
-        while let Some(reader) = self.readers.get_mut(position) {
-            match reader.peek() {
-                Err(source) => {
-                    let log = Box::new(self.readers.remove(position).source);
-                    return Err(UnreadableLog { log, source });
-                }
-                Ok(None) if reader.complete => {
-                    self.readers.remove(position);
-                    continue;
-                }
-                Ok(Some(time)) if oldest.is_none_or(|oldest| (time, position) < oldest) => {
-                    oldest = Some((time, position));
-                }
-                Ok(_) => {}
-            }
-            position += 1;
+        while let Some(number) = self.unasked.pop_front() {
+            self.ask(number)?;
         }
-        let reader = oldest.and_then(|(_, position)| self.readers.get_mut(position));
-        Ok(reader.and_then(LogReader::take))
+        let Some(Reverse((_, number))) = self.ready.pop() else {
+            return Ok(None);
+        };
+        self.unasked.push_back(number);
+        Ok(self.readers.get_mut(&number).and_then(LogReader::take))
+    }
+
+    /// Asks a log for its next block, and notes what came of it.
+    fn ask(&mut self, number: usize) -> Result<(), UnreadableLog> {
+        let Entry::Occupied(mut reader) = self.readers.entry(number) else {
+            return Ok(());
+        };
+        match reader.get_mut().peek() {
+            Ok(Some(time)) => self.ready.push(Reverse((time, number))),
+            Ok(None) if reader.get().complete => drop(reader.remove()),
+            Ok(None) => self.idle.push_back(number),
+            Err(source) => {
+                let log = Box::new(reader.remove().source);
+                return Err(UnreadableLog { log, source });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -151,5 +172,30 @@ mod tests {
         }
         assert_eq!(merge.len(), 2, "what is complete and seen is let go");
         assert_eq!(seen, "p1\na1\nb1\na2\na3\np2\np3, the clock was set back\nb2");
+    }
+
+    #[test]
+    fn a_log_that_had_nothing_is_asked_again_when_it_grows_or_is_over() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut merge = LogMerge::default();
+        let files = ["worker-0.0.0.log", "worker-1.0.0.log"].map(|name| directory.path().join(name));
+        for file in &files {
+            fs::write(file, "").unwrap();
+            merge.add(LogReader::new(source_of(file).unwrap(), share(2)));
+        }
+        let mut rest = |grown: &str, over: bool| {
+            fs::write(&files[1], grown).unwrap();
+            merge.look_again();
+            merge.complete(|_| over);
+            let mut seen = String::new();
+            while let Some(merged) = merge.next_block().unwrap() {
+                seen.push_str(std::str::from_utf8(merged.block.bytes).unwrap());
+            }
+            (seen, merge.len())
+        };
+        assert_eq!(rest("", false), (String::new(), 2));
+        assert_eq!(rest("one\ntw", false), ("one\n".to_owned(), 2));
+        assert_eq!(rest("one\ntwo\nthr", false), ("two\n".to_owned(), 2));
+        assert_eq!(rest("one\ntwo\nthr", true), ("thr".to_owned(), 0));
     }
 }
