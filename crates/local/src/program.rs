@@ -246,8 +246,11 @@ impl Started {
     fn end(mut self, stopping: &Stopping) -> Ended {
         let status = stopping.remove(&self.wake, || self.child.wait());
         strays::end(&self.mark, Among::Adopted);
-        let until = Some(Instant::now() + LAST_WORDS);
-        while wait_for(&mut [PollFd::new(&self.pump, PollFlags::IN)], until).is_ok_and(|ready| ready) {
+        let until = Instant::now() + LAST_WORDS;
+        // Whoever still writes is always ready: the time must be looked at, too.
+        while Instant::now() < until
+            && wait_for(&mut [PollFd::new(&self.pump, PollFlags::IN)], Some(until)).is_ok_and(|ready| ready)
+        {
             if self.pump.pull() == Pumped::Over {
                 break;
             }
