@@ -19,7 +19,6 @@
 //! | [`logs`] | from a program's output to its log file and to the reporter |
 //! | [`log_files`], [`log_reader`], [`log_merge`] | the way back: which logs there are, and their lines in order of time |
 //! | [`ports`] | free ports that nobody else takes |
-//! | [`isolate`] | a network of its own |
 //! | [`switch`] | a network for each task, joined by a switch, where a manifest needs it |
 //! | [`watch`] | waiting until files change, for those who follow a run |
 //! | [`stage`] | our own program started by ourselves: the command line asks here first |
@@ -27,7 +26,6 @@
 pub mod environment;
 pub mod guard;
 pub mod inner;
-pub mod isolate;
 mod kernel_file;
 pub mod launch;
 pub mod log_files;

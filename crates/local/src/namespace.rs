@@ -13,7 +13,7 @@ use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::process::{getgid, getuid};
 use rustix::thread::{CapabilitySet, capabilities, configure_capability_in_ambient_set, set_capabilities};
 
-use crate::isolate;
+use crate::netlink::Netlink;
 
 /// One wall between a run and the rest of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -152,7 +152,8 @@ pub fn put_up(walls: Walls) -> Result<(), WallError> {
             .map_err(step("make mounts private"))?;
     }
     if walls.has(Wall::Network) {
-        isolate::loopback_up().map_err(step("bring up the loopback interface"))?;
+        let loopback = Netlink::open().and_then(|mut network| network.bring_up_loopback());
+        loopback.map_err(step("bring up the loopback interface"))?;
     }
     if walls.has(Wall::Users) {
         hand_down_rights()?;

@@ -1,4 +1,5 @@
-//! Messages to the kernel about interfaces and addresses: what [`switch`](crate::switch) needs of rtnetlink.
+//! Messages to the kernel about interfaces and addresses: what [`switch`](crate::switch) needs of rtnetlink, and
+//! [`namespace`](crate::namespace) for a network with loopback and nothing else.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,6 +15,7 @@ const CREATE_NEW: u16 = 0x600;
 const NESTED: u16 = 0x8000;
 const UP: u32 = 1;
 const INET: u8 = 2;
+const LOOPBACK: u32 = 1;
 
 /// A socket to the network that the thread was in when it was opened.
 #[derive(Debug)]
@@ -112,6 +114,11 @@ impl Netlink {
     /// Changes an interface.
     pub(crate) fn change(&mut self, link: Link, attributes: &Attributes) -> io::Result<()> {
         self.ask(NEW_LINK, 0, &link.bytes(), attributes)
+    }
+
+    /// Every new network has a loopback interface, but down.
+    pub(crate) fn bring_up_loopback(&mut self) -> io::Result<()> {
+        self.change(Link::up(LOOPBACK), &Attributes::new())
     }
 
     /// Gives an interface an address.

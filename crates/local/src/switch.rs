@@ -108,10 +108,6 @@ fn network() -> Result<(File, Netlink), SwitchError> {
 }
 
 impl Netlink {
-    fn bring_up_loopback(&mut self) -> io::Result<()> {
-        self.change(Link::up(1), &Attributes::new())
-    }
-
     fn create_bridge(&mut self) -> io::Result<()> {
         let mut attributes = Attributes::new();
         attributes.text(IFLA_IFNAME, "switch");
