@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use rustix::process::Signal;
+use rustix::process::{Signal, getuid};
 use trainyard_local::run::status::TaskState;
 
 use crate::bench::{ALL_WORKERS, Bench, Run, Who, eventually, everybody, hold, quick, send, wait_for_end};
@@ -88,6 +88,29 @@ fn what_a_task_leaves_behind_is_gone_when_the_task_has_ended_and_the_others_go_o
         assert_eq!(status.code(), Some(0), "{who:?}: {said:#?}");
         bench.assert_nothing_left();
     }
+}
+
+/// Neither its environment nor its mounts tell whose it is, and it writes faster than anybody reads.
+#[test]
+fn a_task_ends_though_a_process_that_cannot_be_found_writes_on() {
+    let bench = Bench::new();
+    let rights = if getuid().is_root() { "" } else { "--map-root-user" };
+    let script = format!(
+        "if [ $TRAINYARD_INDEX = 0 ]; then until [ -e over ]; do sleep 0.02; done; exit 0; fi
+        writer='touch written; yes | dd bs=1 count=100000000 2> /dev/null'
+        setsid env -i PATH=\"$PATH\" unshare --mount --uts --ipc {rights} sh -c \"$writer\" &
+        until [ -e written ]; do sleep 0.02; done"
+    );
+    let flags = [&["--workers", "2", "-q"], &ALL_WORKERS[..]].concat();
+    let run = bench.start(&quick(&flags, &script));
+    eventually("it writes", || bench.path("written").exists());
+    eventually("the second task has ended", || {
+        bench.status("job").tasks[1].state == TaskState::Succeeded
+    });
+    bench.write("over", "");
+    let (said, status) = run.finish();
+    assert_eq!(status.code(), Some(0), "{said:#?}");
+    bench.assert_nothing_left();
 }
 
 /// Processes that sleep in the directory of the run, marked or not.
