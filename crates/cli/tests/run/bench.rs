@@ -315,6 +315,17 @@ impl Run {
         }
     }
 
+    /// A run whose words nobody wants to hear.
+    pub fn unheard(mut command: Command) -> Self {
+        let (reader, _) = io::pipe().expect("a pipe can be made");
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        Self {
+            child: command.spawn().expect("the program starts"),
+            lines: BufReader::new(reader),
+            said: Vec::new(),
+        }
+    }
+
     /// The next line; none once nobody holds the streams any more.
     fn next(&mut self) -> Option<String> {
         if self.lines.buffer().is_empty() {
