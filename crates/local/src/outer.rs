@@ -98,12 +98,16 @@ fn start(supervisor: &Supervisor, socket: UnixStream) -> io::Result<Child> {
 fn attend(child: &mut Child, mut socket: UnixStream, signals: &mut Signals) -> io::Result<ExitStatus> {
     let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let process = number.ok_or_else(|| io::Error::other("the supervisor has no process number"))?;
-    // Until it says that it is ready, a signal would be lost on it: the signals wait where they are. If it dies before,
-    // the socket tells that as well.
-    let _ = socket.read(&mut [0]);
+    let mut ready = false;
     loop {
         // Its end is a signal too.
         for signal in signals.wait().filter_map(passed_on) {
+            if !ready {
+                // Until it says that it is ready, a signal would be lost on it. If it dies before, the socket tells that
+                // as well.
+                let _ = socket.read(&mut [0]);
+                ready = true;
+            }
             let _ = kill_process(process, signal);
         }
         if let Some(status) = child.try_wait()? {
