@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use crate::exit::Exit;
+
 /// Why a command could not be done.
 #[derive(Debug)]
 pub enum Failure {
@@ -12,6 +14,8 @@ pub enum Failure {
     Output(io::Error),
     /// A file cannot be written.
     File { path: String, cause: io::Error },
+    /// A run's supervisor was killed.
+    Killed { signal: i32 },
     /// What was typed makes no sense; with a hint where there is one.
     Usage { message: String, hint: Option<String> },
 }
@@ -25,10 +29,19 @@ impl Failure {
         }
     }
 
+    /// The exit code: as a shell shows a death by signal, and else that nothing was done.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Killed { signal } => Exit::Code(u8::try_from(128 + signal).unwrap_or(u8::MAX)),
+            _ => Exit::Unable,
+        }
+    }
+
     /// What may help, if something may.
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Usage { hint, .. } => hint.as_deref(),
+            Self::Killed { .. } => Some("`trainyard ps` shows the run as interrupted; its logs are kept"),
             Self::Reader | Self::Output(_) | Self::File { .. } => None,
         }
     }
@@ -40,6 +53,12 @@ impl fmt::Display for Failure {
             Self::Reader => out.write_str("nobody reads the output any more"),
             Self::Output(cause) => write!(out, "cannot write to standard output: {cause}"),
             Self::File { path, cause } => write!(out, "cannot write `{path}`: {cause}"),
+            Self::Killed { signal } => {
+                write!(
+                    out,
+                    "the run's supervisor was killed by signal {signal}, and every task with it"
+                )
+            }
             Self::Usage { message, .. } => out.write_str(message),
         }
     }

@@ -11,11 +11,6 @@ mod locale;
 mod plan;
 mod printer;
 mod report;
-#[expect(
-    dead_code,
-    unused_imports,
-    reason = "the command that shows a run is not there yet"
-)]
 mod run;
 mod simulate;
 mod svg;
@@ -48,7 +43,7 @@ fn main() -> ExitCode {
 fn ended(result: Result<Exit, Failure>) -> ExitCode {
     let exit = result.unwrap_or_else(|failure| {
         Printer::new(Color::Auto).failure(&failure);
-        Exit::Unable
+        failure.exit()
     });
     exit.into()
 }
@@ -70,7 +65,7 @@ fn typed() -> ExitCode {
         Err(Failure::Reader) => Exit::Success,
         Err(failure) => {
             printer.failure(&failure);
-            Exit::Unable
+            failure.exit()
         }
     };
     exit.into()

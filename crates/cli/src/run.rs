@@ -26,4 +26,4 @@ pub use self::glob::Glob;
 pub use self::reporter::care;
 pub use self::screen::Screen;
 pub use self::talk::stamp;
-pub use self::view::{Lines, Output, Stream, View};
+pub use self::view::{Lines, Output, View};

@@ -173,6 +173,8 @@ pub enum TaskChange {
     Ended {
         /// Whose end it was.
         container: Arc<str>,
+        /// Whether that is the main one.
+        main: bool,
         /// How.
         ended: Ended,
         /// Whether programs beside it still run; they are being stopped.

@@ -58,3 +58,18 @@ pub mod overrides;
 pub mod python;
 pub mod run;
 pub mod template;
+
+/// An error with everything that led to it, each part once, as a sentence for people.
+#[must_use]
+pub fn told(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let words = cause.to_string();
+        if !text.ends_with(&words) {
+            text = format!("{text}: {words}");
+        }
+        source = cause.source();
+    }
+    text
+}

@@ -45,6 +45,8 @@ pub enum MissingMounts {
 pub struct SpawnContext {
     /// The run's id: the mark of its processes.
     pub run: String,
+    /// The job's name: jobs of one run have tasks of the same names.
+    pub job: String,
     /// The walls around the run.
     pub walls: Walls,
     /// Where programs start that do not say where; an absolute path.
@@ -262,6 +264,7 @@ impl Ending<'_> {
         self.told = true;
         self.voice.tell(TaskChange::Ended {
             container: Arc::clone(&program.container),
+            main: std::ptr::eq(program, &raw const self.voice.launch.main),
             ended,
             lingers,
         });

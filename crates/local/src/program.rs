@@ -64,7 +64,12 @@ impl Part<'_> {
         }
     }
 
-    /// The name of the log file and of the mark.
+    /// By what its processes are known among those of all jobs of a run.
+    fn full_name(&self) -> String {
+        format!("{}/{}", self.context.job, self.name())
+    }
+
+    /// The name of the log file.
     fn name(&self) -> String {
         let life = self.launch.life();
         if self.main {
@@ -108,7 +113,7 @@ impl Part<'_> {
 
     /// The mark by which the program's processes are known.
     fn mark(&self) -> Mark {
-        let mark = Mark::new(TASK_MARK, &self.name());
+        let mark = Mark::new(TASK_MARK, &self.full_name());
         if self.context.walls.has(Wall::Mounts) {
             mark.and_own_namespace()
         } else {
@@ -166,7 +171,7 @@ impl Part<'_> {
             .env_clear()
             .envs(&self.context.environment)
             .envs(&self.program.env)
-            .env(TASK_MARK, self.name())
+            .env(TASK_MARK, self.full_name())
             .env(RUN_MARK, &self.context.run)
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)

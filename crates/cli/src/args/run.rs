@@ -30,7 +30,7 @@ With several jobs, the first of these that is not 0.";
 #[command(after_help = EXAMPLES)]
 pub struct Run {
     /// The manifest, or `-` for standard input
-    #[arg(value_name = "FILE", required_unless_present_any = ["workers", "ps", "chief"])]
+    #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Only the job of this name
     #[arg(long, value_name = "NAME", requires = "file")]
@@ -50,7 +50,7 @@ pub struct Run {
     #[arg(long, conflicts_with = "detach")]
     pub print: bool,
     /// What every task runs, where there is no manifest
-    #[arg(last = true, value_name = "COMMAND", conflicts_with = "file")]
+    #[arg(last = true, value_name = "COMMAND")]
     pub command_line: Vec<String>,
 }
 

@@ -18,6 +18,7 @@ use std::ffi::OsString;
 use trainyard_local::outer::{self, Supervisor, SupervisorEnd};
 use trainyard_local::probe::{self, Network, probe_once};
 use trainyard_local::template::Refusal;
+use trainyard_local::told;
 
 use self::begin::Begun;
 pub use self::detach::go_on;
@@ -56,7 +57,8 @@ pub fn run(typed: &Run, color: crate::args::Color, printer: &mut Printer) -> Res
     }
     let begun = begin::begin(&input.source.text, ready)?;
     if typed.detach {
-        return detach::detach(begun, probed.walls, printer);
+        let detached = detach::detach(begun, probed.walls, printer);
+        return detached.inspect_err(|_| probe::forget(&walls_file));
     }
     let view = view(typed, color);
     let supervisor = Supervisor {
@@ -75,13 +77,10 @@ pub fn run(typed: &Run, color: crate::args::Color, printer: &mut Printer) -> Res
 
 /// Starts the supervisor and takes its exit code over.
 fn ended(supervisor: &Supervisor) -> Result<Exit, Failure> {
-    let end = outer::run(supervisor).map_err(|error| Failure::usage(with_sources(&error), None))?;
+    let end = outer::run(supervisor).map_err(|error| Failure::usage(told(&error), None))?;
     match end {
         SupervisorEnd::Code(code) => Ok(Exit::Code(u8::try_from(code).unwrap_or(u8::MAX))),
-        SupervisorEnd::Signal(signal) => Err(Failure::usage(
-            format!("the run's supervisor was killed by signal {signal}, and every task with it"),
-            Some("`trainyard ps` shows the run as interrupted; its logs are kept".to_owned()),
-        )),
+        SupervisorEnd::Signal(signal) => Err(Failure::Killed { signal }),
     }
 }
 
@@ -125,15 +124,4 @@ fn say(refusal: &Refusal, printer: &mut Printer) -> Result<(), Failure> {
         Some(hint) => printer.say(&format!("  {STRONG}hint{STRONG:#}: {hint}")),
         None => Ok(()),
     }
-}
-
-/// An error with everything that led to it.
-fn with_sources(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }

@@ -240,7 +240,11 @@ fn age(since: Moment, now: Moment) -> String {
 pub fn state_style(state: TaskState) -> Style {
     match state {
         TaskState::Running => Style::new(),
-        TaskState::Waiting | TaskState::Starting | TaskState::Stopping | TaskState::Stopped => QUIET,
+        TaskState::Waiting
+        | TaskState::Starting
+        | TaskState::Stopping
+        | TaskState::Stopped
+        | TaskState::LeftOut => QUIET,
         TaskState::Restarting => CAREFUL,
         TaskState::Succeeded => GOOD,
         TaskState::Failed => BAD,

@@ -241,11 +241,6 @@ impl Screen {
         ))
     }
 
-    /// Says something that is no event of a job.
-    pub fn say(&self, text: &str) {
-        self.shared.say(text);
-    }
-
     /// Shows everything that is still to be shown, and takes the footer away.
     pub fn finish(&self) {
         let server = std::mem::replace(&mut *lock(&self.shared.server), Server::Over);

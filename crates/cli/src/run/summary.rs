@@ -225,10 +225,9 @@ fn first_failure(job: &str, end: &RunEnd, failure: &FirstFailure, columns: usize
     for line in &failure.last_lines {
         let _ = writeln!(page, "    {QUIET}│{QUIET:#} {}", log_line(line));
     }
-    let previous = end
-        .tasks
-        .iter()
-        .any(|status| status.task == *task && status.log.as_ref().is_some_and(|log| *log != failure.log));
+    let previous = end.tasks.iter().any(|status| {
+        status.task == *task && status.restarts > 0 && status.log.as_ref() != Some(&failure.log)
+    });
     let previous = if previous { " --previous" } else { "" };
     let _ = writeln!(page, "\n    {QUIET}log{QUIET:#}   {}", short(&failure.log));
     let _ = writeln!(

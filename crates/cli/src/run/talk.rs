@@ -114,17 +114,25 @@ impl Story {
             )),
             What::Restarting { .. } => restarting(&event.what),
             What::Held { suspended: true } => {
-                matters("the job is suspended: nothing runs until it is resumed".into())
+                let job = &event.job;
+                matters(format!(
+                    "the job is suspended: `trainyard resume {job}` lets it run, `trainyard stop {job}` ends it"
+                ))
             }
             What::Held { suspended: false } => {
-                matters("the job is held: nothing runs until somebody orders it to resume".into())
+                let job = &event.job;
+                matters(format!(
+                    "the job is aborted and waits: `trainyard resume {job}` lets it run, `trainyard stop {job}` ends it"
+                ))
             }
             What::Resumed => remark("the job goes on".into()),
             What::Note { text } => matters(format!("{CAREFUL}note{CAREFUL:#}: {text}")),
-            What::Hint { task, text } => {
-                let about = task.as_ref().map_or_else(String::new, |task| format!("{task}: "));
-                matters(format!("{CAREFUL}hint{CAREFUL:#}: {about}{text}"))
+            // Without a prefix, so that it can be pasted.
+            What::ByHand { text, script, .. } => {
+                matters(format!("{CAREFUL}note{CAREFUL:#}: {text}\n\n{script}"))
             }
+            // A hint about a task begins with its name.
+            What::Hint { text, .. } => matters(format!("{CAREFUL}hint{CAREFUL:#}: {text}")),
             What::TensorBoard { url } => matters(format!("TensorBoard: {STRONG}{url}{STRONG:#}")),
             What::RunEnded(_) => return None,
         };

@@ -65,7 +65,15 @@ fn round(turn: &mut Turn) -> bool {
         }
     }
     levels(turn, &mut candidates);
-    candidates.sort_by_key(|candidate| (candidate.rule, candidate.role, candidate.index));
+    // What ended first is told as the cause: its peers often die of it.
+    let ended = |candidate: &Candidate<'_>| {
+        candidate
+            .end
+            .as_ref()
+            .and_then(|end| end.exit)
+            .map(|exit| exit.at)
+    };
+    candidates.sort_by_key(|candidate| (candidate.rule, ended(candidate), candidate.role, candidate.index));
     note_first_failure(turn, &candidates);
     for candidate in candidates {
         if !turn.is_active() {

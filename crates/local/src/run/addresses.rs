@@ -44,12 +44,20 @@ impl Addresses {
         if self.per_task {
             return Ok(());
         }
-        for task in job.tasks() {
-            if !self.taken.contains_key(&task) {
-                let port = self.ports.take()?;
-                self.taken.insert(task, port);
+        let mut new = Vec::new();
+        for task in job.tasks().filter(|task| !self.taken.contains_key(task)) {
+            match self.ports.take() {
+                Ok(port) => new.push((task, port)),
+                Err(error) => {
+                    // All or none: a task without a port cannot be told of.
+                    for (_, port) in &new {
+                        self.ports.give_back(*port);
+                    }
+                    return Err(error);
+                }
             }
         }
+        self.taken.extend(new);
         Ok(())
     }
 
@@ -79,6 +87,11 @@ impl Addresses {
         }
         let address = |(task, port): (&TaskId, &u16)| (task.clone(), Arc::from(format!("127.0.0.1:{port}")));
         AddressBook(self.taken.iter().map(address).collect())
+    }
+
+    /// The port of a task that does not run, if somebody else listens on it.
+    pub fn lost(&self, task: &TaskId) -> Option<u16> {
+        self.port(task).filter(|port| !is_free(*port))
     }
 
     /// The port of a task, if it has one of its own on this machine.

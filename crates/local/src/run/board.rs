@@ -76,7 +76,7 @@ impl Board {
 
     /// A new life begins.
     pub fn begins(&mut self, life: &Life, logs: &Path) {
-        let log: PathBuf = logs.join(log_name(life));
+        let log: PathBuf = logs.join(log_name(life, None));
         self.change(&life.task, TaskState::Starting, |status| {
             // It has had a life before.
             if status.log.is_some() {
@@ -94,14 +94,29 @@ impl Board {
         self.change(task, state, |_| {});
     }
 
-    /// Its newest life has ended.
-    pub fn ended(&mut self, task: &TaskId, exit: &Exit, end: End) {
-        let state = match Ending::of(Some(exit)) {
-            Ending::Succeeded => TaskState::Succeeded,
-            Ending::Failed(_) | Ending::NotStarted => TaskState::Failed,
-            Ending::Disrupted | Ending::Vanished => TaskState::Stopped,
-        };
-        self.change(task, state, |status| status.end = Some(end));
+    /// Its newest life has ended; in an init container, that one's log says why.
+    pub fn ended(&mut self, life: &Life, exit: &Exit, end: End, logs: &Path) {
+        let log = logs.join(log_name(life, end.container.as_deref()));
+        self.change(&life.task, ended_state(Some(exit)), |status| {
+            status.end = Some(end);
+            status.log = Some(log);
+        });
+    }
+
+    /// It will not be started again in place, though it was to be.
+    pub fn stays_down(&mut self, task: &TaskId) {
+        let well = self
+            .get(task)
+            .and_then(|status| status.end.as_ref())
+            .is_some_and(|end| end.code == Some(0));
+        self.is(
+            task,
+            if well {
+                TaskState::Succeeded
+            } else {
+                TaskState::Failed
+            },
+        );
     }
 
     fn change(&mut self, task: &TaskId, state: TaskState, change: impl FnOnce(&mut TaskStatus)) {
@@ -118,14 +133,23 @@ impl Board {
     }
 }
 
-/// The log file of a life's main program.
-pub(super) fn log_name(life: &Life) -> String {
+fn ended_state(exit: Option<&Exit>) -> TaskState {
+    match Ending::of(exit) {
+        Ending::Succeeded => TaskState::Succeeded,
+        Ending::Failed(_) | Ending::NotStarted => TaskState::Failed,
+        Ending::Disrupted | Ending::Vanished => TaskState::Stopped,
+    }
+}
+
+/// The log file of a life's main program, or of one of its other containers.
+pub(super) fn log_name(life: &Life, container: Option<&str>) -> String {
     let stamp = trainyard_core::Stamp {
         epoch: life.epoch,
         attempt: life.attempt,
     };
-    format!(
-        "{}.log",
-        crate::launch::life_name(&life.task, stamp, life.in_place)
-    )
+    let name = crate::launch::life_name(&life.task, stamp, life.in_place);
+    match container {
+        None => format!("{name}.log"),
+        Some(container) => format!("{name}.{container}.log"),
+    }
 }

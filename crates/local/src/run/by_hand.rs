@@ -2,31 +2,79 @@
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use super::event::What;
+use super::runner::Runner;
 use crate::launch::Launch;
+use crate::namespace::Wall;
+use crate::{template, told};
 
-/// A script that starts the task's main program as we would, for a shell.
-pub(super) fn script(launch: &Launch, workdir: &Path) -> String {
+impl Runner {
+    /// Says how to start the task that is left out, as a file and in full, and makes what it needs.
+    pub(super) fn say_how_to_start_by_hand(&mut self) {
+        let Some(prepared) = self.world.by_hand() else {
+            return;
+        };
+        if let Err(error) = template::make(&prepared.make) {
+            self.tell(What::Note { text: told(&error) });
+        }
+        let launch = &prepared.launch;
+        let script = script(launch, &self.file.directory);
+        let file = self.directory.path.join(format!("start-{}.sh", launch.task));
+        let kept = fs::write(&file, &script).is_ok();
+        let mut text = format!(
+            "{} is left out: start it yourself, in another terminal, with",
+            launch.task
+        );
+        if kept {
+            text = format!("{text} `sh {}`, or paste what is below", file.display());
+        }
+        if self.walls.has(Wall::Network) {
+            // An ordinary user enters the network through the user namespace that it belongs to.
+            let user = if self.walls.has(Wall::Users) {
+                "--user --preserve-credentials "
+            } else {
+                ""
+            };
+            let inside = format!("nsenter --target {} {user}--net sh {}", self.pid, file.display());
+            text = format!("{text}\nthe job has a network of its own: `{inside}` starts it there");
+        }
+        for difference in left_out(launch) {
+            text = format!("{text}\n{difference}");
+        }
+        let text = format!("{text}\nthe job does not see how it ends: end the run with Ctrl-C");
+        let task = launch.task.clone();
+        self.tell(What::ByHand { task, text, script });
+    }
+}
+
+/// A script that starts the task's main program as we would, for a shell. A shell exports no name with a dot in it,
+/// and Kubernetes allows them: `env` takes any.
+fn script(launch: &Launch, workdir: &Path) -> String {
     let program = &launch.main;
     let workdir = program.workdir.as_deref().unwrap_or(workdir);
-    let mut text = format!("cd {}\n", quoted(workdir.as_os_str()));
+    let mut text = format!("cd {} || exit\nenv", quoted(workdir.as_os_str()));
     for (name, value) in &program.env {
+        let mut pair = name.clone();
+        pair.push("=");
+        pair.push(value);
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "export {}={}", name.to_string_lossy(), quoted(value));
+        let _ = write!(text, " {} \\\n ", quoted(&pair));
     }
     let words: Vec<String> = program.argv.iter().map(|word| quoted(word)).collect();
-    let _ = writeln!(text, "{}", words.join(" "));
+    let _ = writeln!(text, " {}", words.join(" "));
     text
 }
 
 /// What of a launch such a script cannot do, in words; empty if nothing.
-pub(super) fn left_out(launch: &Launch) -> Vec<String> {
+fn left_out(launch: &Launch) -> Vec<String> {
     let mut left_out = Vec::new();
     for mount in &launch.main.mounts {
         let (target, source) = (mount.target.display(), mount.source.display());
-        left_out.push(format!("`{target}` is `{source}` here"));
+        left_out.push(format!("what it is to find at `{target}` is at `{source}`"));
     }
     for program in launch.init.iter().chain(&launch.beside) {
         left_out.push(format!("container `{}` is not started", program.container));

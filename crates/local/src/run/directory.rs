@@ -12,8 +12,9 @@
 //! `<state>` is `$TRAINYARD_STATE`, else `$XDG_STATE_HOME/trainyard`, else `~/.local/state/trainyard`.
 
 use std::env;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -63,7 +64,10 @@ impl Home {
             let path = env::var_os(name).map(PathBuf::from);
             path.filter(|path| path.is_absolute())
         };
-        let root = absolute("TRAINYARD_STATE")
+        // What somebody has set for us is meant, also if it is relative.
+        let given = env::var_os("TRAINYARD_STATE").filter(|path| !path.is_empty());
+        let root = given
+            .and_then(|path| std::path::absolute(path).ok())
             .or_else(|| absolute("XDG_STATE_HOME").map(|state| state.join("trainyard")))
             .or_else(|| absolute("HOME").map(|home| home.join(".local/state/trainyard")))?;
         Some(Self { root })
@@ -146,7 +150,7 @@ impl JobRuns {
     pub fn claim(&self) -> Result<Option<Claim>, DirectoryError> {
         let lock = self.path.join("lock");
         for _ in 0..TRIES {
-            fs::create_dir_all(&self.path).map_err(cannot("make", &self.path))?;
+            make_private(&self.path).map_err(cannot("make", &self.path))?;
             let file = match open_lock(&lock) {
                 // The job has just been forgotten.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -208,7 +212,7 @@ impl JobRuns {
         }
         let run = self.run(&id);
         let logs = run.logs();
-        fs::create_dir_all(&logs).map_err(cannot("make", &logs))?;
+        make_private(&logs).map_err(cannot("make", &logs))?;
         Ok(run)
     }
 
@@ -225,6 +229,11 @@ impl JobRuns {
         }
         drop(claim);
     }
+}
+
+/// A directory, with those above it that are missing, for its owner alone: manifests, logs and volumes hold secrets.
+fn make_private(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 /// `20261116-014512-345`: sorts by time, and reads as one.
@@ -426,6 +435,20 @@ mod tests {
         assert_eq!(runs.runs().unwrap(), made);
         assert_eq!(runs.newest().unwrap().as_ref(), made.last());
         assert_eq!(home.jobs().unwrap(), [runs]);
+    }
+
+    #[test]
+    fn what_a_run_keeps_is_for_its_owner_alone() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let scratch = tempfile::tempdir().unwrap();
+        let run = Home::at(scratch.path().join("state"))
+            .job("mnist")
+            .begin()
+            .unwrap();
+        for directory in run.path.ancestors().take(4) {
+            let mode = fs::metadata(directory).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o700, "{}", directory.display());
+        }
     }
 
     #[test]

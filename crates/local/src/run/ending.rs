@@ -3,11 +3,13 @@
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
+use std::time::Instant;
 
 use trainyard_core::{Cause, Failure, Outcome, TaskId};
 
 use super::board::log_name;
 use super::event::{End, FirstFailure, Life, RunEnd};
+use super::failures::Root;
 use super::runner::Runner;
 use super::telling;
 
@@ -22,6 +24,17 @@ const TAIL: u64 = 64 * 1024;
 pub(super) struct Ending {
     /// By this signal, if by one.
     pub signal: Option<i32>,
+    /// Since when.
+    pub since: Instant,
+}
+
+impl Ending {
+    pub fn now(signal: Option<i32>) -> Self {
+        Self {
+            signal,
+            since: Instant::now(),
+        }
+    }
 }
 
 /// What there is to say at the end.
@@ -30,7 +43,7 @@ pub(super) fn run_end(run: &Runner, left_alive: Vec<TaskId>) -> RunEnd {
     let verdict = memory.and_then(|memory| memory.verdict.as_ref());
     let cause = match (verdict, &run.ending) {
         (Some(verdict), _) => telling::cause(verdict),
-        (None, Some(Ending { signal: Some(2) })) => "somebody pressed Ctrl-C".to_owned(),
+        (None, Some(Ending { signal: Some(2), .. })) => "somebody pressed Ctrl-C".to_owned(),
         (None, _) => "somebody stopped it".to_owned(),
     };
     let failed = verdict.is_some_and(|verdict| verdict.outcome == Outcome::Failed);
@@ -53,19 +66,19 @@ pub(super) fn run_end(run: &Runner, left_alive: Vec<TaskId>) -> RunEnd {
 }
 
 fn first_failure(run: &Runner, failure: &Failure) -> FirstFailure {
-    let life = run.world.failure(&failure.task, failure.stamp);
-    let (life, end) = life.cloned().unwrap_or_else(|| {
-        let end = End {
+    let root = run.world.root_cause().cloned().unwrap_or_else(|| Root {
+        life: Life::new(&failure.task, failure.stamp, 0),
+        end: End {
             code: failure.exit.code,
             ..End::default()
-        };
-        (Life::new(&failure.task, failure.stamp, 0), end)
+        },
+        meaning: failure.exit.meaning(),
     });
-    let log = run.directory.logs().join(match &end.container {
-        None => log_name(&life),
-        Some(container) => log_name(&life).replace(".log", &format!(".{container}.log")),
-    });
-    let meaning = end.not_started.clone().unwrap_or_else(|| failure.exit.meaning());
+    let Root { life, end, meaning } = root;
+    let log = run
+        .directory
+        .logs()
+        .join(log_name(&life, end.container.as_deref()));
     FirstFailure {
         meaning,
         last_lines: last_lines(&log, LINES).unwrap_or_default(),

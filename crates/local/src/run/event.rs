@@ -126,6 +126,15 @@ pub enum What {
         /// The sentence.
         text: String,
     },
+    /// A task is left out, and this is how it is started by hand.
+    ByHand {
+        /// Which.
+        task: TaskId,
+        /// What people should know, a sentence a line.
+        text: String,
+        /// What a shell is given.
+        script: String,
+    },
     /// What may be wrong, in a sentence or two.
     Hint {
         /// With this task, if it is one.

@@ -77,9 +77,9 @@ impl Hints {
     }
 
     /// Whether the task has been working since it was last looked at; then it is looked at again later.
-    fn works(&mut self, running: &RunningTask<'_>, now: Time) -> bool {
+    fn works(&mut self, running: &RunningTask<'_>, used: &BTreeMap<u32, u64>, now: Time) -> bool {
         let key = (running.task.clone(), running.stamp);
-        let used = running.pid.map_or(0, processor_time);
+        let used = running.pid.and_then(|pid| used.get(&pid).copied()).unwrap_or(0);
         let (since, before) = self.working.get(&key).copied().unwrap_or((running.since, 0));
         let passed = now.since(since).max(1);
         let works = used.saturating_sub(before) >= passed * WORKS;
@@ -109,7 +109,8 @@ impl Hints {
             });
             let silent: Vec<(RunningTask<'_>, u16)> = silent.collect();
             let mut hang = silent;
-            hang.retain(|(running, _)| !self.works(running, now));
+            let used = processor_times();
+            hang.retain(|(running, _)| !self.works(running, &used, now));
             hints.extend(not_listening(world, &hang, now));
             let settled = due.iter().filter(|running| self.next_look(running) <= now);
             let settled: Vec<_> = settled
@@ -137,26 +138,25 @@ impl Hints {
     }
 }
 
-/// How much processor time the processes of a task's group have used, in hundredths of a second. Only the run's own
-/// processes are to be seen here, so looking at all of them is cheap.
-fn processor_time(group: u32) -> u64 {
+/// How much processor time each process group has used, in hundredths of a second. Only the run's own processes are to
+/// be seen here, as a rule, so looking at all of them once is cheap.
+fn processor_times() -> BTreeMap<u32, u64> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let texts = processes.filter_map(|process| fs::read_to_string(process.path().join("stat")).ok());
-    texts.filter_map(|text| used_by(&text, group)).sum()
+    let mut times = BTreeMap::new();
+    for (group, used) in texts.filter_map(|text| used(&text)) {
+        *times.entry(group).or_default() += used;
+    }
+    times
 }
 
-/// What a line of `/proc/PID/stat` says was used, with what those used that it has waited for; none for other groups.
-fn used_by(text: &str, group: u32) -> Option<u64> {
+/// What a line of `/proc/PID/stat` says: the process group, and what was used by it and by those it has waited for.
+fn used(text: &str) -> Option<(u32, u64)> {
     // The name, in brackets, may hold anything; behind it come single words.
     let words: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
-    if words.get(2)?.parse() != Ok(group) {
-        return None;
-    }
-    words
-        .get(11..15)?
-        .iter()
-        .map(|word| word.parse::<u64>().ok())
-        .sum()
+    let group = words.get(2)?.parse().ok()?;
+    let times = words.get(11..15)?.iter().map(|word| word.parse::<u64>().ok());
+    Some((group, times.sum::<Option<u64>>()?))
 }
 
 /// Whether a task of this role starts a TensorFlow server on its port.
@@ -171,8 +171,9 @@ fn not_listening(world: &World, silent: &[(RunningTask<'_>, u16)], now: Time) ->
     let (first, seconds) = (running.task, now.since(running.since));
     let who = match silent.len() {
         1 => format!("{first} has not opened its port {port}"),
+        2 => format!("{first} and {} have not opened their ports", silent[1].0.task),
         count => format!(
-            "{first} has not opened its port {port}, nor have {} other tasks opened theirs,",
+            "{first} and {} other tasks have not opened their ports",
             count - 1
         ),
     };
@@ -263,11 +264,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_group_has_used_counts() {
+    fn what_was_used_is_told_by_group() {
         let line = "7 (a) b) S 1 7 7 0 -1 4194304 100 0 0 0 150 25 3 2 20 0 1 0 100 0 0";
-        assert_eq!(used_by(line, 7), Some(180));
-        assert_eq!(used_by(line, 8), None);
-        assert_eq!(used_by("", 7), None);
+        assert_eq!(used(line), Some((7, 180)));
+        assert_eq!(used(""), None);
     }
 
     #[test]

@@ -7,6 +7,9 @@ use super::event::What;
 use super::order::{Answer, Order};
 use super::runner::Runner;
 
+/// More tasks of a role than this are a slip of the pen on one machine.
+const MOST_TASKS: u32 = 4096;
+
 /// `trainyard stop` ends a run as this signal does.
 const TERMINATE: i32 = 15;
 
@@ -76,6 +79,11 @@ impl Runner {
                 names.join(", ")
             ));
         };
+        if replicas > found.replicas && replicas > MOST_TASKS {
+            return Answer::Refused(format!(
+                "`{role}` cannot have {replicas} tasks here: {MOST_TASKS} at most"
+            ));
+        }
         if replicas > found.replicas && !self.world.shares_network() {
             let why =
                 "its tasks have a network each, and another one cannot be joined to them while they run";

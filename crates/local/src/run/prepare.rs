@@ -15,16 +15,20 @@ use trainyard_dialect::{ReadJob, Reading, read};
 use super::file::{RunFile, TensorBoard};
 use super::moment::Moment;
 use super::status::FORMAT;
-use super::world::chain;
 use crate::gpus::{self, Gpu, Split};
-use crate::images::{Config, StandIns, stand_ins};
+use crate::images::{Config, StandIns, choose, of_job, stand_ins};
 use crate::python::{Cache, Packages, PythonError, Tell, Tools, Wanted};
 use crate::template::{
     Ignored, MOST_ADDRESSES, Machine, Network, Objects, Refusal, Setting, needs_addresses, survey,
 };
+use crate::told;
 
 /// What was asked for besides the manifest.
 #[derive(Clone, Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
 pub struct Request {
     /// The manifest's file, as it was typed.
     pub source: Option<String>,
@@ -38,6 +42,8 @@ pub struct Request {
     pub kept: PathBuf,
     /// `--share-gpus`.
     pub share_gpus: bool,
+    /// `--isolate`.
+    pub isolate: bool,
     /// `--allow-missing-mounts`.
     pub allow_missing_mounts: bool,
     /// `--python own`: tasks use this machine's programs, whatever their images.
@@ -81,6 +87,7 @@ pub fn prepare(
     let job = &read_job.job;
     let mut refusals = Vec::new();
     refusals.extend(unknown_debug(job, request.debug.as_ref()));
+    refusals.extend(no_way_in(job, request.debug.as_ref()));
     let gpus = gpus::split(job, &provisions.gpus, request.share_gpus).unwrap_or_else(|error| {
         refusals.push(refusal("GPUs", error.to_string(), Some(error.hint().to_owned())));
         Split::default()
@@ -117,6 +124,7 @@ pub fn prepare(
     };
     // Before anything is downloaded: a manifest that cannot run need not wait for it.
     refusals.extend(survey_without_images(&setting));
+    refusals.extend(no_cache(job, request, provisions));
     if !refusals.is_empty() {
         return Err(refusals);
     }
@@ -127,6 +135,11 @@ pub fn prepare(
     ignored.retain(|ignored| !(request.own_python && ignored.path.rsplit('.').next() == Some("image")));
     let tensorboard = tensorboard(read_job, request, provisions, tell)?;
     let mut notes = images.notes;
+    let reachable = tensorboard.is_none() || !request.isolate;
+    let tensorboard = tensorboard.filter(|_| reachable);
+    if !reachable {
+        notes.push("there is no TensorBoard: with --isolate nobody could reach it".to_owned());
+    }
     notes.extend(network.map(|why| {
         format!("every task has a network of its own, joined to the others' and to nothing else: {why}")
     }));
@@ -202,6 +215,27 @@ fn unknown_debug(job: &Job, debug: Option<&TaskId>) -> Option<Refusal> {
     Some(refusal(&format!("--debug {debug}"), message, hint))
 }
 
+/// Images that need an environment, and no place for one.
+fn no_cache(job: &Job, request: &Request, provisions: &Provisions) -> Option<Refusal> {
+    if provisions.cache.is_some() || request.own_python {
+        return None;
+    }
+    let needs =
+        |image: &str| choose(image, &provisions.config, false).is_some_and(|choice| choice.wanted.is_some());
+    let (image, _) = of_job(job).into_iter().find(|(image, _)| needs(image))?;
+    let message = format!("there is no place for the Python environment of `{image}`");
+    let hint = "set HOME or XDG_CACHE_HOME, or use this machine's Python: `--python own`".to_owned();
+    Some(refusal("Python", message, Some(hint)))
+}
+
+/// Starting one task by hand needs a network that it can be started in.
+fn no_way_in(job: &Job, debug: Option<&TaskId>) -> Option<Refusal> {
+    let why = needs_addresses(job)?;
+    let debug = debug?;
+    let message = format!("its tasks have a network each, which another terminal is not in: {why}");
+    Some(refusal(&format!("--debug {debug}"), message, None))
+}
+
 fn images(
     job: &Job,
     request: &Request,
@@ -218,7 +252,7 @@ fn images(
 }
 
 fn python_refusal(error: &PythonError) -> Refusal {
-    refusal("Python", chain(error), error.hint().map(str::to_owned))
+    refusal("Python", told(error), error.hint().map(str::to_owned))
 }
 
 /// The `TensorBoard` that was asked for, on the command line or by the manifest.

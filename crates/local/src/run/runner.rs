@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use trainyard_core::{Memory, step};
 
-use super::by_hand;
 use super::clock::Clock;
 use super::directory::{DirectoryError, Durable, RunDirectory};
 use super::ending::{Ending, run_end};
@@ -25,6 +24,7 @@ use super::telling;
 use super::tensorboard::Board as TensorBoard;
 use super::world::World;
 use crate::launch::TaskEvent;
+use crate::namespace::Walls;
 use crate::signals::Notice;
 
 /// How the run stands is not written down more often than this.
@@ -32,6 +32,9 @@ const BETWEEN_WRITES: Duration = Duration::from_millis(100);
 
 /// A run that was shorter is sooner repeated than missed: its end need not survive a sudden end of the machine.
 const WORTH_KEEPING: Duration = Duration::from_secs(1);
+
+/// Signals closer together than this are one.
+const ONE_WISH: Duration = Duration::from_millis(300);
 
 /// Something the loop wakes up for.
 #[derive(Debug)]
@@ -58,7 +61,14 @@ impl Bell {
     #[must_use]
     pub fn order(&self, order: Order) -> Answer {
         let (answer, answered) = sync_channel(1);
-        let ended = || Answer::Refused("the run is just ending".to_owned());
+        let stops = matches!(order, Order::Stop { .. });
+        let ended = || {
+            if stops {
+                Answer::Done
+            } else {
+                Answer::Refused("the run is just ending".to_owned())
+            }
+        };
         match self.0.send(News::Order(order, answer)) {
             Ok(()) => answered.recv().unwrap_or_else(|_| ended()),
             Err(_) => ended(),
@@ -85,8 +95,8 @@ pub(super) struct Runner {
     pub memory: Option<Memory>,
     pub hints: Hints,
     pub pid: u32,
-    /// The job has a network of its own.
-    pub isolated: bool,
+    /// What stands around it.
+    pub walls: Walls,
     /// Somebody ends the run.
     pub ending: Option<Ending>,
     pub events: Option<File>,
@@ -98,6 +108,8 @@ pub(super) struct Runner {
     pub unwritten: bool,
     /// It is not written down again before.
     pub may_write: Instant,
+    /// Everything has been killed: nothing is waited for any longer.
+    pub forced: bool,
 }
 
 impl Runner {
@@ -142,38 +154,12 @@ impl Runner {
             if has_verdict && !acted && !self.world.is_stopping() {
                 return self.world.alive();
             }
-            if !acted {
+            if acted {
+                self.take_waiting();
+            } else {
                 self.wait(wake);
             }
         }
-    }
-
-    /// With `--debug`: the script that starts the task that is left out, as a file and in full.
-    fn say_how_to_start_by_hand(&mut self) {
-        let Some(prepared) = self.world.by_hand() else {
-            return;
-        };
-        let launch = &prepared.launch;
-        let script = by_hand::script(launch, &self.file.directory);
-        let file = self.directory.path.join(format!("start-{}.sh", launch.task));
-        let kept = fs::write(&file, &script).is_ok();
-        let mut text = format!(
-            "{} is left out: start it yourself, in another terminal, with",
-            launch.task
-        );
-        if kept {
-            text = format!("{text} `sh {}`, or paste", file.display());
-        }
-        if self.isolated {
-            let inside = format!("nsenter --target {} --net sh {}", self.pid, file.display());
-            text = format!("{text}\n# the job has a network of its own: `{inside}` starts it there");
-        }
-        for difference in by_hand::left_out(launch) {
-            text = format!("{text}\n# {difference}");
-        }
-        self.tell(What::Note {
-            text: format!("{text}\n{script}# the job does not see how it ends: end the run with Ctrl-C"),
-        });
     }
 
     /// One look at the job; whether something was done, so that another look is due at once, and when to look again.
@@ -218,7 +204,7 @@ impl Runner {
 
     /// Writes down how the run stands, but not for every one of a thousand tasks that start together: nothing is
     /// decided from the file. What is left waits for its time.
-    fn write_in_time(&mut self) {
+    pub(super) fn write_in_time(&mut self) {
         if self.unwritten && self.may_write <= Instant::now() {
             self.unwritten = false;
             self.may_write = Instant::now() + BETWEEN_WRITES;
@@ -234,7 +220,7 @@ impl Runner {
     }
 
     /// Tells what the world has to tell.
-    fn pass_on(&mut self) {
+    pub(super) fn pass_on(&mut self) {
         self.tell_of_tasks();
         if self.world.board.take_changed() {
             self.reporter.tasks(self.world.board.tasks());
@@ -258,17 +244,21 @@ impl Runner {
         if let Ok(news) = news {
             self.take(news);
         }
-        // What has come meanwhile belongs to the same look.
-        while let Ok(news) = self.news.try_recv() {
-            self.take(news);
-        }
+        self.take_waiting();
         let now = self.clock.now();
         for hint in self.hints.look(&self.world, &self.spoken, now) {
             self.tell(hint);
         }
     }
 
-    fn take(&mut self, news: News) {
+    /// Takes what has come meanwhile: it belongs to the same look.
+    fn take_waiting(&mut self) {
+        while let Ok(news) = self.news.try_recv() {
+            self.take(news);
+        }
+    }
+
+    pub(super) fn take(&mut self, news: News) {
         match news {
             News::Task(event) => self.world.happened(event),
             News::Signal(notice) => self.signal(notice),
@@ -288,6 +278,12 @@ impl Runner {
     fn signal(&mut self, notice: Notice) {
         let now = match (notice, &self.ending) {
             (Notice::Child | Notice::Resize, _) => return,
+            // Whoever ends us may signal us, our group and our terminal: that is one wish.
+            (Notice::Interrupt | Notice::Terminate | Notice::Hangup, Some(ending))
+                if ending.since.elapsed() < ONE_WISH =>
+            {
+                return;
+            }
             (Notice::Quit, _) | (_, Some(_)) => true,
             (_, None) => false,
         };
@@ -296,90 +292,22 @@ impl Runner {
 
     /// Ends the run: once asks the tasks to stop, twice kills them.
     pub(super) fn end(&mut self, signal: Option<i32>, now: bool) {
-        self.ending.get_or_insert(Ending { signal });
+        self.ending.get_or_insert_with(|| Ending::now(signal));
+        self.forced |= now;
+        let left = self.world.alive().len();
+        if left > 0 {
+            let text = if now {
+                format!("killing what is left: {left} of the tasks")
+            } else {
+                let seconds = self.world.longest_grace().as_secs();
+                format!(
+                    "stopping: {left} tasks are asked to end and have {seconds} s; once more kills them at once"
+                )
+            };
+            self.tell(What::Note { text });
+        }
         self.world.stop_all(now);
         self.pass_on();
-    }
-
-    /// The job is over: whatever still runs is stopped, since nothing outlives a run.
-    fn stop_what_is_left(&mut self) {
-        self.world.stop_all(false);
-        self.pass_on();
-        self.unwritten = true;
-        while !self.world.is_empty() {
-            self.write_in_time();
-            // Those who watch see which tasks are still waited for, so what is left to write has its time here too.
-            let rest = self.may_write.saturating_duration_since(Instant::now());
-            let news = if self.unwritten {
-                self.news.recv_timeout(rest)
-            } else {
-                self.news.recv().map_err(|_| RecvTimeoutError::Disconnected)
-            };
-            let news = match news {
-                Ok(news) => news,
-                Err(RecvTimeoutError::Timeout) => continue,
-                Err(RecvTimeoutError::Disconnected) => break,
-            };
-            match news {
-                News::Order(order, answer) => {
-                    let answered = match order {
-                        Order::Stop { now } => {
-                            self.world.stop_all(now);
-                            Answer::Done
-                        }
-                        _ => Answer::Refused("the run is ending".to_owned()),
-                    };
-                    let _ = answer.send(answered);
-                }
-                News::Signal(Notice::Child | Notice::Resize) => {}
-                News::Signal(_) => self.world.stop_all(true),
-                news => self.take(news),
-            }
-            self.unwritten |= self.world.board.changed();
-            self.pass_on();
-        }
-    }
-
-    fn stay_for_tensorboard(&mut self) {
-        let Some(board) = self.tensorboard.take() else {
-            return;
-        };
-        if self.ending.is_none() && self.tensorboard_url.is_some() {
-            let keep = self.file.tensorboard.as_ref().and_then(|board| board.keep);
-            let until = keep.map(|seconds| Instant::now() + Duration::from_secs(seconds));
-            if keep != Some(0) {
-                let how_long =
-                    keep.map_or_else(|| "until Ctrl-C".to_owned(), |seconds| format!("for {seconds} s"));
-                let text = format!("the job has ended; TensorBoard stays {how_long}");
-                self.tell(What::Note { text });
-            }
-            self.wait_until(until);
-        }
-        board.stop();
-    }
-
-    /// Waits until then, or until somebody ends the run.
-    fn wait_until(&mut self, until: Option<Instant>) {
-        loop {
-            let left = until.map_or(Duration::from_hours(1), |until| {
-                until.saturating_duration_since(Instant::now())
-            });
-            if left.is_zero() {
-                return;
-            }
-            match self.news.recv_timeout(left) {
-                Ok(News::Signal(Notice::Child | Notice::Resize) | News::Task(_) | News::TensorBoard(_))
-                | Err(RecvTimeoutError::Timeout) => {}
-                Ok(News::Order(Order::Stop { .. }, answer)) => {
-                    let _ = answer.send(Answer::Done);
-                    return;
-                }
-                Ok(News::Order(_, answer)) => {
-                    let _ = answer.send(Answer::Refused("the job has ended".to_owned()));
-                }
-                Ok(News::Signal(_)) | Err(RecvTimeoutError::Disconnected) => return,
-            }
-        }
     }
 
     /// Tells everybody who watches, and the file.

@@ -20,7 +20,7 @@ pub struct Status {
     pub format: u32,
     /// The job's name.
     pub job: Arc<str>,
-    /// The supervisor's process, as the whole machine numbers it.
+    /// The process that was started, as the whole machine numbers it: killing it ends the run.
     pub pid: u32,
     /// When the run began.
     pub started: Moment,
@@ -87,6 +87,8 @@ pub enum TaskState {
     Failed,
     /// We, or somebody through us, stopped it.
     Stopped,
+    /// Somebody starts it by hand: `--debug`.
+    LeftOut,
 }
 
 impl TaskState {
@@ -102,6 +104,7 @@ impl TaskState {
             Self::Succeeded => "succeeded",
             Self::Failed => "failed",
             Self::Stopped => "stopped",
+            Self::LeftOut => "left out",
         }
     }
 }

@@ -32,7 +32,7 @@ use crate::environment;
 use crate::inner::Inner;
 use crate::logs::{LogBlock, LogSink, LogSource, LogTrouble};
 use crate::mounts::Tree;
-use crate::namespace::{Wall, Walls};
+use crate::namespace::Walls;
 use crate::ports::PortError;
 use crate::process::{MissingMounts, SpawnContext};
 use crate::switch::{Switch, SwitchError};
@@ -139,7 +139,7 @@ fn ready(
         None => None,
         Some(told) => {
             let log = directory.logs().join("tensorboard.log");
-            let board = Board::start(told.clone(), addresses.another()?, &log, bell.0.clone());
+            let board = Board::start(told.clone(), run, addresses.another()?, &log, bell.0.clone());
             Some(board.map_err(system("start TensorBoard"))?)
         }
     };
@@ -179,11 +179,12 @@ fn ready(
         memory: None,
         hints: Hints::default(),
         pid,
-        isolated: walls.has(Wall::Network),
+        walls,
         ending: None,
         tensorboard_url: None,
         unwritten: true,
         may_write: Instant::now(),
+        forced: false,
     };
     Ok((bell, runner))
 }
@@ -214,6 +215,8 @@ fn job(directory: &RunDirectory, file: &RunFile) -> Result<(Job, Objects), Canno
     let objects = Objects::beside(read_job, std::iter::once(&reading).chain(&with)).map_err(|_| changed())?;
     let mut job = read_job.job.clone();
     job.uid = directory.id().into();
+    // A job ends with its run: there is nothing left to delete later.
+    job.limits.ttl = None;
     Ok((job, objects))
 }
 
@@ -254,6 +257,7 @@ fn context(
     let sender = bell.0.clone();
     SpawnContext {
         run: run.to_owned(),
+        job: job.name.to_string(),
         walls,
         workdir: file.directory.clone(),
         environment: passed(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use trainyard_core::{Cause, Event, Hold, Job, Oddity, Scope, TaskId, Time, Verdict};
+use trainyard_core::{Cause, Event, Hold, Job, Oddity, Outcome, Scope, TaskId, Time, Verdict};
 
 use super::event::What;
 
@@ -69,6 +69,15 @@ fn odd(oddity: &Oddity) -> String {
 /// What gave a verdict, in a few words.
 pub(super) fn cause(verdict: &Verdict) -> String {
     match &verdict.cause {
+        Cause::Rule { task, .. } if verdict.outcome == Outcome::Succeeded => match task {
+            Some(task) => format!("{task} ended well, and that decides"),
+            None => "the tasks that decide have ended well".to_owned(),
+        },
+        // A rule that no manifest writes has no field to name.
+        Cause::Rule {
+            from,
+            task: Some(task),
+        } if &**from == "built in" => task.to_string(),
         Cause::Rule {
             from,
             task: Some(task),

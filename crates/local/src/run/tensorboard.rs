@@ -16,6 +16,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::file::TensorBoard;
 use super::runner::News;
+use crate::guard::RUN_MARK;
 
 /// It answers within a second where nothing else is going on.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -32,11 +33,18 @@ pub(super) struct Board {
 
 impl Board {
     /// Starts it, and tells when it answers. The thread that starts it lives as long as it does.
-    pub fn start(told: TensorBoard, port: u16, log: &Path, news: Sender<News>) -> io::Result<Self> {
+    pub fn start(
+        told: TensorBoard,
+        run: &str,
+        port: u16,
+        log: &Path,
+        news: Sender<News>,
+    ) -> io::Result<Self> {
+        let run = run.to_owned();
         let (stop, stopped) = channel();
         let log = File::create(log)?;
         let run = move || {
-            let mut child = match command(&told, port, log) {
+            let mut child = match command(&told, &run, port, log) {
                 Ok(child) => child,
                 Err(error) => {
                     let why = format!(
@@ -68,7 +76,7 @@ impl Board {
     }
 }
 
-fn command(told: &TensorBoard, port: u16, log: File) -> io::Result<Child> {
+fn command(told: &TensorBoard, run: &str, port: u16, log: File) -> io::Result<Child> {
     let errors = log.try_clone()?;
     let (option, directories) = match told.directories.as_slice() {
         [one] => ("--logdir", one.display().to_string()),
@@ -86,6 +94,8 @@ fn command(told: &TensorBoard, port: u16, log: File) -> io::Result<Child> {
         .args(["--host", "127.0.0.1", "--port", &port.to_string()])
         // Its second process would listen on a port of its own choosing.
         .arg("--load_fast=false")
+        // Where namespaces are forbidden, the guard knows it by this.
+        .env(RUN_MARK, run)
         .stdin(Stdio::null())
         .stdout(log)
         .stderr(errors)

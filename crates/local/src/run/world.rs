@@ -8,6 +8,7 @@ mod lives;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use trainyard_core::{
     Action, Cluster, Fixture, GangSeen, Job, Observed, Order, Ordered, Stamp, Task, TaskId, TaskSeen, Time,
@@ -16,7 +17,8 @@ use trainyard_core::{
 use super::addresses::Addresses;
 use super::board::Board;
 use super::clock::Clock;
-use super::event::{End, Life, What};
+use super::event::{Life, What};
+use super::failures::{Failures, Root};
 use super::instance::{Instance, Phase};
 use super::moment::Moment;
 use super::status::TaskState;
@@ -24,6 +26,7 @@ use crate::launch::Ended;
 use crate::ports::PortError;
 use crate::process::{SpawnContext, spawn};
 use crate::template::{self, Network, Setting};
+use crate::told;
 
 /// The processes of a run.
 pub(super) struct World {
@@ -38,12 +41,14 @@ pub(super) struct World {
     fixtures: BTreeSet<Fixture>,
     /// The task that somebody starts by hand.
     by_hand: Option<TaskId>,
+    /// Ports have been looked at since the last look at the job.
+    ports_looked_at: bool,
     /// What happened, until somebody takes it.
     told: Vec<What>,
     /// What somebody has ordered and `step` has not answered.
     orders: Vec<Order>,
-    /// How each life failed that did by its own doing; of restarts in place the first.
-    failures: BTreeMap<(TaskId, Stamp), (Life, End)>,
+    /// What failed by its own doing.
+    failures: Failures,
 }
 
 impl World {
@@ -65,9 +70,10 @@ impl World {
             gone: Vec::new(),
             fixtures: BTreeSet::new(),
             by_hand,
+            ports_looked_at: false,
             told: Vec::new(),
             orders: Vec::new(),
-            failures: BTreeMap::new(),
+            failures: Failures::default(),
         }
     }
 
@@ -78,8 +84,10 @@ impl World {
 
     /// Changes the job as an edited manifest would.
     pub fn edit(&mut self, change: impl FnOnce(&mut Job)) -> Result<(), PortError> {
-        change(Arc::make_mut(&mut self.setting.job));
-        self.addresses.extend(&self.setting.job)?;
+        let mut changed = Job::clone(&self.setting.job);
+        change(&mut changed);
+        self.addresses.extend(&changed)?;
+        self.setting.job = Arc::new(changed);
         self.readdress();
         Ok(())
     }
@@ -108,6 +116,7 @@ impl World {
 
     /// The memory that knows of everything observed was written down.
     pub fn absorbed(&mut self) {
+        self.ports_looked_at = false;
         self.gone.clear();
     }
 
@@ -117,9 +126,9 @@ impl World {
         self.orders.push(Order { id, what });
     }
 
-    /// How that life of a task failed, if it did by its own doing.
-    pub fn failure(&self, task: &TaskId, stamp: Stamp) -> Option<&(Life, End)> {
-        self.failures.get(&(task.clone(), stamp))
+    /// The failure with which the trouble began.
+    pub fn root_cause(&self) -> Option<&Root> {
+        self.failures.root()
     }
 
     /// What happened since this was last asked.
@@ -156,7 +165,8 @@ impl World {
         if self.instances.contains_key(task) {
             return;
         }
-        if self.alive().is_empty() {
+        // Looking at every port for every task would take a thousand tasks a million looks.
+        if !std::mem::replace(&mut self.ports_looked_at, true) && self.alive().is_empty() {
             self.refresh_ports();
         }
         let instance = Instance::new(task, stamp, self.clock.now());
@@ -198,7 +208,7 @@ impl World {
                 since: self.clock.now(),
                 pid: None,
             };
-            self.board.is(id, TaskState::Running);
+            self.board.is(id, TaskState::LeftOut);
             return;
         }
         let started = match Task::of(&self.setting.job, &self.cluster, id, stamp, resumed) {
@@ -225,9 +235,14 @@ impl World {
             return;
         };
         instance.stopping.get_or_insert(now);
-        let ended = matches!(instance.phase, Phase::Ended { .. });
+        // What has ended stays what it was, also between two lives in place.
+        let ended = matches!(instance.phase, Phase::Ended { .. } | Phase::Resting { .. });
+        if matches!(instance.phase, Phase::Resting { .. }) {
+            self.board.stays_down(task);
+        }
         let Some(running) = &instance.running else {
-            if !ended {
+            let by_hand = self.by_hand.as_ref() == Some(task);
+            if !ended && !by_hand {
                 self.board.is(task, TaskState::Stopped);
             }
             self.remove(task);
@@ -290,6 +305,16 @@ impl World {
         self.instances
             .values()
             .any(|instance| instance.stopping.is_some())
+    }
+
+    /// The longest grace of what still runs.
+    pub fn longest_grace(&self) -> Duration {
+        let running = self
+            .instances
+            .values()
+            .filter_map(|instance| instance.running.as_ref());
+        let graces = running.map(|running| self.clock.shortened(running.grace()));
+        graces.max().unwrap_or_default()
     }
 
     /// Whether any process is left.
@@ -356,21 +381,7 @@ fn launch(
         lines.join("; ")
     };
     let prepared = template::prepare(setting, task, in_place).map_err(refused)?;
-    template::make(&prepared.make).map_err(|error| chain(&error))?;
+    template::make(&prepared.make).map_err(|error| told(&error))?;
     spawn(prepared.launch, context)
         .map_err(|error| format!("there is no thread left for it ({error}): raise `ulimit -u`"))
-}
-
-/// An error with everything that led to it.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.ends_with(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
 }

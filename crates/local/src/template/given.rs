@@ -3,7 +3,7 @@
 //!
 //! | variable | value | when |
 //! |---|---|---|
-//! | `TRAINYARD_TASK` | the task and which life of it: `worker-1.0.2` | always |
+//! | `TRAINYARD_TASK` | the job, the task, and which life of it: `mnist/worker-1.0.2` | always |
 //! | `TRAINYARD_ROLE` | the task's type as in `TF_CONFIG`: `worker` | always |
 //! | `TRAINYARD_INDEX` | its number within the role: `1` | always |
 //! | `TRAINYARD_CHIEF_HOSTS`, `TRAINYARD_PS_HOSTS`, `TRAINYARD_WORKER_HOSTS` | `host:port` of each, with commas; empty if there are none | always |
@@ -35,7 +35,7 @@ pub(super) fn before(job: &Job, book: &AddressBook, task: &TaskId, life: &str) -
     let kind = job
         .role(&task.role)
         .map_or(&*task.role.0, |(_, role)| &*role.tf_type);
-    variables.set(TASK_MARK, life);
+    variables.set(TASK_MARK, format!("{}/{life}", job.name));
     variables.set("TRAINYARD_ROLE", kind);
     variables.set("TRAINYARD_INDEX", task.index.to_string());
     let hosts: [(&str, &[RoleKind]); 3] = [

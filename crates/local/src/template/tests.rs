@@ -148,7 +148,7 @@ fn variables_come_from_everywhere_in_the_kubelets_order() {
         (
             json!([{"name": "A", "value": "$(TRAINYARD_TASK)"}]),
             "A",
-            Some("worker-1.2.1"),
+            Some("mnist/worker-1.2.1"),
         ),
         (
             json!([{"name": "A", "value": "$(HOSTNAME)"}]),

@@ -191,6 +191,7 @@ fn context(plan: &Plan, entry: &Entry, sender: mpsc::Sender<Happened>) -> Anyhow
     let merged = plan.merged.as_ref().map(File::create).transpose()?;
     Ok(SpawnContext {
         run: entry.run.clone(),
+        job: "fake".into(),
         walls: entry.walls,
         workdir: std::env::current_dir()?,
         environment: environment::passed(std::env::vars_os()),
@@ -255,6 +256,7 @@ fn words(change: &TaskChange) -> String {
             container,
             ended,
             lingers,
+            ..
         } => {
             let lingers = if *lingers { " lingers" } else { "" };
             format!("ended {container} {}{lingers}", how(ended))

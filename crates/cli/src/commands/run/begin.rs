@@ -49,7 +49,7 @@ pub fn begin(manifest: &str, ready: Vec<Ready>) -> Result<Begun, Failure> {
         let runs = home.job(&ready.file.job);
         match runs.claim().map_err(|error| unusable(&error))? {
             Some(claim) => begun.claims.push(claim),
-            None => return Err(goes_on(&runs)),
+            None => return Err(goes_on(&runs, ready.file.source.is_none())),
         }
     }
     for Ready { file, .. } in ready {
@@ -63,13 +63,18 @@ pub fn begin(manifest: &str, ready: Vec<Ready>) -> Result<Begun, Failure> {
     Ok(begun)
 }
 
-fn goes_on(runs: &JobRuns) -> Failure {
+fn goes_on(runs: &JobRuns, of_flags: bool) -> Failure {
     let name = &runs.name;
     let since = runs.newest().ok().flatten().map(|run| run.id());
     let since = since.map(|id| format!(" (run {id})")).unwrap_or_default();
     let hint = format!(
         "end that one with `trainyard stop {name}`, look at it with `trainyard logs -f {name}`, or give this one \
-         another name: `--set metadata.name={name}-2`"
+         another name: `{}{name}-2`",
+        if of_flags {
+            "--name "
+        } else {
+            "--set metadata.name="
+        }
     );
     Failure::usage(
         format!("a job named `{name}` is running already{since}"),

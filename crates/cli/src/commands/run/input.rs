@@ -34,6 +34,7 @@ pub struct Input {
 
 /// Reads the manifest, or makes it from flags; how to exit where it cannot be run.
 pub fn read(typed: &Run, printer: &mut Printer) -> Result<Result<Input, Exit>, Failure> {
+    check_usage(typed)?;
     let source = match &typed.file {
         Some(path) => match inputs::read(&File::Path(path.clone())) {
             Ok(source) => source,
@@ -69,6 +70,24 @@ pub fn read(typed: &Run, printer: &mut Printer) -> Result<Result<Input, Exit>, F
         return Ok(Err(Exit::Unable));
     }
     Ok(Ok(Input { source, reading }))
+}
+
+/// A manifest, or tasks and what they run: one of the two.
+fn check_usage(typed: &Run) -> Result<(), Failure> {
+    let tasks = typed.quick.workers.is_some() || typed.quick.ps.is_some() || typed.quick.chief;
+    let (message, hint) = match (&typed.file, tasks, typed.command_line.is_empty()) {
+        (Some(_), _, false) => (
+            "a manifest says itself what its tasks run",
+            "another command for all of them: `--command 'python train.py'`",
+        ),
+        (None, false, false) => ("how many tasks?", "`trainyard run --workers 1 -- COMMAND`"),
+        (None, false, true) => (
+            "what is to be run?",
+            "a manifest, `trainyard run job.yaml`, or a command, `trainyard run --workers 2 -- python train.py`",
+        ),
+        _ => return Ok(()),
+    };
+    Err(Failure::usage(message, Some(hint.to_owned())))
 }
 
 /// The TFJob that the flags stand for.
@@ -176,6 +195,7 @@ fn request(typed: &Run, printer: &mut Printer) -> Result<Request, Failure> {
         volumes,
         kept: home.volumes(),
         share_gpus: machine.share_gpus,
+        isolate: machine.isolate,
         allow_missing_mounts: machine.allow_missing_mounts,
         own_python: machine.python == Python::Own,
         debug: machine.debug.clone(),
@@ -222,7 +242,7 @@ fn provisions(printer: &mut Printer) -> Result<Result<Provisions, Vec<Refusal>>,
         Err(error) => {
             let refusal = Refusal {
                 path: "GPUs".to_owned(),
-                message: super::with_sources(&error),
+                message: trainyard_local::told(&error),
                 hint: Some("`CUDA_VISIBLE_DEVICES=` hides them all".to_owned()),
             };
             return Ok(Err(vec![refusal]));

@@ -3,6 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
 
 use trainyard_core::Outcome;
 use trainyard_local::inner::{self, Entry};
@@ -14,16 +17,19 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::run::{Screen, View};
 
+/// How long the last words of a run that somebody ended may take.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
 /// A run that reached its deadline ends as `timeout` does.
 const DEADLINE: u8 = 124;
 
 /// Runs the jobs of the directories it was told.
 pub fn run(entry: &Entry) -> Result<Exit, Failure> {
-    let inner = inner::prepare(entry).map_err(|error| Failure::usage(super::with_sources(&error), None))?;
+    let inner = inner::prepare(entry).map_err(|error| Failure::usage(trainyard_local::told(&error), None))?;
     let (view, pid, directories) = told(&entry.arguments)
         .ok_or_else(|| Failure::usage("this is started by `trainyard run` only", None))?;
     let several = directories.len() > 1;
-    let screen = view.map(Screen::new);
+    let screen = view.map(|view| Arc::new(Screen::new(view)));
     let watch = |file: &trainyard_local::run::file::RunFile, job: &trainyard_core::Job| match &screen {
         Some(screen) => {
             let tasks: Vec<_> = job.tasks().collect();
@@ -33,10 +39,26 @@ pub fn run(entry: &Entry) -> Result<Exit, Failure> {
     };
     let ends =
         supervise(inner, pid, directories, &watch).map_err(|error| Failure::usage(error.to_string(), None));
-    if let Some(screen) = &screen {
-        screen.finish();
+    let signalled = ends
+        .as_ref()
+        .is_ok_and(|ends| ends.iter().any(|end| end.signal.is_some()));
+    if let Some(screen) = screen {
+        finish(screen, signalled);
     }
     Ok(exit(&ends?))
+}
+
+/// Shows everything that is still to be shown. A run that somebody ended does not wait for a reader who does not read.
+fn finish(screen: Arc<Screen>, signalled: bool) {
+    if !signalled {
+        return screen.finish();
+    }
+    let (done, finished) = channel();
+    thread::spawn(move || {
+        screen.finish();
+        let _ = done.send(());
+    });
+    let _ = finished.recv_timeout(LAST_WORDS);
 }
 
 /// View, number of the outer process, and directories.

@@ -61,17 +61,19 @@ impl World {
             }),
             TaskChange::Ended {
                 container,
+                main,
                 ended,
                 lingers,
             } => {
-                self.ended(&event.task, &ended, Some(container), lingers);
+                let init = Some(container).filter(|_| !main);
+                self.ended(&event.task, &ended, init, lingers);
             }
             TaskChange::Gone => self.left(&event.task),
         }
     }
 
-    /// The task's main program, or an init program, has ended.
-    pub(super) fn ended(&mut self, task: &TaskId, ended: &Ended, container: Option<Arc<str>>, lingers: bool) {
+    /// The task's main program has ended, or the one of an init container.
+    pub(super) fn ended(&mut self, task: &TaskId, ended: &Ended, init: Option<Arc<str>>, lingers: bool) {
         let now = self.clock.now();
         let policy = self.setting.job.role(&task.role);
         let policy = policy.map_or(InPlace::Never, |(_, role)| role.in_place);
@@ -80,23 +82,19 @@ impl World {
         };
         let exit = instance.exit(ended, now);
         let life = Life::new(task, instance.stamp, instance.in_place);
-        let main = matches!(instance.phase, Phase::Running { .. }) || container.is_none();
         let end = End {
-            container: container.filter(|_| !main),
+            container: init,
             ..End::from(ended)
         };
         if Ending::of(Some(&exit)).is_failure() {
-            let first = || (life.clone(), end.clone());
-            self.failures
-                .entry((task.clone(), instance.stamp))
-                .or_insert_with(first);
+            self.failures.note(&life, &end, &exit);
         }
         self.told.push(What::TaskEnded {
             life: life.clone(),
             end: end.clone(),
             stopped: Ending::of(Some(&exit)) == Ending::Disrupted,
         });
-        self.board.ended(task, &exit, end);
+        self.board.ended(&life, &exit, end, &self.context.logs);
         if let Some(seconds) = instance.comes_back(policy, &exit) {
             instance.phase = Phase::Resting {
                 until: self.clock.after(seconds),
@@ -120,10 +118,26 @@ impl World {
         if let Some(running) = instance.running.take() {
             running.wait();
         }
-        if let Phase::Ended { lingers, .. } = &mut instance.phase {
-            *lingers = false;
+        let failed = match &mut instance.phase {
+            Phase::Ended { lingers, exit } => {
+                *lingers = false;
+                Ending::of(Some(exit)).is_failure()
+            }
+            Phase::Resting { .. } => true,
+            _ => false,
+        };
+        if failed {
+            self.told.extend(self.addresses.lost(task).map(|port| What::Note {
+                text: format!(
+                    "another program listens on port {port}, which is that of {task}: it cannot serve there"
+                ),
+            }));
         }
-        if instance.stopping.is_some() {
+        let stopping = self
+            .instances
+            .get(task)
+            .is_some_and(|instance| instance.stopping.is_some());
+        if stopping {
             self.remove(task);
         }
     }
