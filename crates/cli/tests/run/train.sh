@@ -3,7 +3,8 @@
 #   lives    how many programs the task has had
 #   end-N    of the Nth: seconds until it ends by itself, and its code
 #   term     how many seconds it takes to end when it is told to, and its code
-place=$STAGE/${TRAINYARD_TASK%%.*}
+task=${TRAINYARD_TASK#*/}
+place=$STAGE/${task%%.*}
 life=0
 [ -e "$place/lives" ] && read -r life < "$place/lives"
 echo $((life + 1)) > "$place/lives"
