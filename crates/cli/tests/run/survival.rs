@@ -189,11 +189,7 @@ fn two_runs_of_the_same_job_at_once_are_refused() {
     for flags in [&["--workers", "1"][..], &["--workers", "1", "--detach"]] {
         let second = bench.quick(flags, "exit 0");
         assert_eq!(second.code, Some(2), "{second:?}");
-        let words = [
-            "`job` is running already",
-            "trainyard stop job",
-            "metadata.name=job-2",
-        ];
+        let words = ["`job` is running already", "trainyard stop job", "--name job-2"];
         assert!(
             words.iter().all(|words| second.err.contains(words)),
             "{}",
@@ -201,7 +197,7 @@ fn two_runs_of_the_same_job_at_once_are_refused() {
         );
     }
     // The hint helps.
-    let other = bench.quick(&["--workers", "1", "--set", "metadata.name=job-2"], "exit 0");
+    let other = bench.quick(&["--workers", "1", "--set", "--name job-2"], "exit 0");
     assert_eq!(other.code, Some(0), "{other:?}");
     bench.write("over", "");
     let (said, status) = run.finish();

@@ -279,9 +279,7 @@ impl Runner {
         let now = match (notice, &self.ending) {
             (Notice::Child | Notice::Resize, _) => return,
             // Whoever ends us may signal us, our group and our terminal: that is one wish.
-            (Notice::Interrupt | Notice::Terminate | Notice::Hangup, Some(ending))
-                if ending.since.elapsed() < ONE_WISH =>
-            {
+            (Notice::Terminate | Notice::Hangup, Some(ending)) if ending.since.elapsed() < ONE_WISH => {
                 return;
             }
             (Notice::Quit, _) | (_, Some(_)) => true,

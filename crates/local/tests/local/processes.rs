@@ -102,7 +102,11 @@ fn a_program_finds_a_clean_place() {
         let work = fs::canonicalize(bench.work()).unwrap();
         assert_eq!(
             output[..3],
-            ["TF_CONFIG=(unset)", "TRAINYARD_TASK=fake/worker-0.0.0", "GIVEN=yes"]
+            [
+                "TF_CONFIG=(unset)",
+                "TRAINYARD_TASK=fake/worker-0.0.0",
+                "GIVEN=yes"
+            ]
         );
         assert_eq!(output[3], work.to_str().unwrap());
         // No blocked signals, and no rights that the user does not have.
