@@ -197,7 +197,7 @@ fn two_runs_of_the_same_job_at_once_are_refused() {
         );
     }
     // The hint helps.
-    let other = bench.quick(&["--workers", "1", "--set", "--name job-2"], "exit 0");
+    let other = bench.quick(&["--workers", "1", "--set", "metadata.name=job-2"], "exit 0");
     assert_eq!(other.code, Some(0), "{other:?}");
     bench.write("over", "");
     let (said, status) = run.finish();
