@@ -315,15 +315,19 @@ impl Run {
         }
     }
 
-    /// A run whose words nobody wants to hear.
-    pub fn unheard(mut command: Command) -> Self {
+    /// A run whose words go where the command says, and not to us.
+    pub fn unread(command: &mut Command) -> Self {
         let (reader, _) = io::pipe().expect("a pipe can be made");
-        command.stdout(Stdio::null()).stderr(Stdio::null());
         Self {
             child: command.spawn().expect("the program starts"),
             lines: BufReader::new(reader),
             said: Vec::new(),
         }
+    }
+
+    pub fn has_ended(&mut self) -> bool {
+        let ended = self.child.try_wait();
+        ended.expect("our child can be waited for").is_some()
     }
 
     /// The next line; none once nobody holds the streams any more.

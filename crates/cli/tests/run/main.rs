@@ -8,6 +8,7 @@
 
 mod bench;
 mod endings;
+mod faults;
 mod machine;
 mod manifests;
 mod mounts;

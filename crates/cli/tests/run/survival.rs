@@ -1,6 +1,7 @@
 //! Faults that a run survives, or does not, leaving nothing behind either way.
 
 use std::fs;
+use std::process::Stdio;
 
 use rustix::process::{Signal, getuid};
 use trainyard_local::run::status::TaskState;
@@ -105,8 +106,11 @@ fn a_task_ends_though_a_process_that_cannot_be_found_writes_on() {
     );
     let flags = [&["--workers", "2", "--restarts", "1"], &ALL_WORKERS[..]].concat();
     let mut command = bench.command(&quick(&flags, &script));
-    command.env("STATE", bench.state());
-    let run = Run::unheard(command);
+    command
+        .env("STATE", bench.state())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let run = Run::unread(&mut command);
     eventually("it writes", || bench.path("written").exists());
     eventually("the second task has ended", || {
         bench.status("job").tasks[1].state == TaskState::Succeeded
