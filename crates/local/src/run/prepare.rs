@@ -85,71 +85,25 @@ pub fn prepare(
     tell: &mut Tell<'_>,
 ) -> Result<Ready, Vec<Refusal>> {
     let job = &read_job.job;
-    let mut refusals = Vec::new();
-    refusals.extend(unknown_debug(job, request.debug.as_ref()));
-    refusals.extend(no_way_in(job, request.debug.as_ref()));
-    let gpus = gpus::split(job, &provisions.gpus, request.share_gpus).unwrap_or_else(|error| {
-        refusals.push(refusal("GPUs", error.to_string(), Some(error.hint().to_owned())));
-        Split::default()
-    });
-    let with: Vec<Reading> = request.with.iter().map(read).collect();
-    let objects = Objects::beside(read_job, std::iter::once(reading).chain(&with)).unwrap_or_else(|bad| {
-        refusals.extend(bad.iter().map(|bad| refusal(&bad.name, bad.to_string(), None)));
-        Objects::default()
-    });
-    let network = needs_addresses(job);
-    if network.is_some() && job.size() > MOST_ADDRESSES {
-        let message = format!(
-            "{} tasks need an address each, and {MOST_ADDRESSES} can have one",
-            job.size()
-        );
-        refusals.push(refusal(
-            "tasks",
-            message,
-            Some("run fewer: `--replicas worker=2`".to_owned()),
-        ));
-    }
-    let mut setting = Setting {
-        job: job.clone().into(),
-        book: addresses(job, None),
-        network: Network::Shared,
-        objects,
-        images: BTreeMap::new(),
-        gpus: gpus.clone(),
-        machine: Machine::look(),
-        volumes: request.volumes.clone(),
-        // Nothing is made while a job is looked at.
-        lives: PathBuf::from("/"),
-        kept: request.kept.clone(),
-    };
     // Before anything is downloaded: a manifest that cannot run need not wait for it.
-    refusals.extend(survey_without_images(&setting));
-    refusals.extend(no_cache(job, request, provisions));
-    if !refusals.is_empty() {
-        return Err(refusals);
-    }
+    let mut setting = possible(read_job, reading, request, provisions)?;
     let images = images(job, request, provisions, tell).map_err(|error| vec![python_refusal(&error)])?;
     setting.images = images.images;
     let mut ignored = survey(&setting)?;
     // Whoever asks for this machine's Python knows that the images are not used.
     ignored.retain(|ignored| !(request.own_python && ignored.path.rsplit('.').next() == Some("image")));
-    let tensorboard = tensorboard(read_job, request, provisions, tell)?;
+    let asked = tensorboard(read_job, request, provisions, tell)?;
     let mut notes = images.notes;
-    let reachable = tensorboard.is_none() || !request.isolate;
-    let tensorboard = tensorboard.filter(|_| reachable);
-    if !reachable {
+    if asked.is_some() && request.isolate {
         notes.push("there is no TensorBoard: with --isolate nobody could reach it".to_owned());
     }
-    notes.extend(network.map(|why| {
+    let network = needs_addresses(job);
+    notes.extend(network.as_ref().map(|why| {
         format!("every task has a network of its own, joined to the others' and to nothing else: {why}")
     }));
     notes.extend(folded(ignored));
-    notes.extend(
-        read_job
-            .managed_by
-            .as_ref()
-            .map(|by| format!("`managedBy: {by}` does not matter here: it is run")),
-    );
+    let managed = read_job.managed_by.as_ref();
+    notes.extend(managed.map(|by| format!("`managedBy: {by}` does not matter here: it is run")));
     let file = RunFile {
         format: FORMAT,
         job: job.name.clone(),
@@ -164,15 +118,71 @@ pub fn prepare(
             .map(|source| source.text.to_string())
             .collect(),
         images: setting.images,
-        gpus,
-        volumes: request.volumes.clone(),
-        kept: request.kept.clone(),
-        per_task_network: needs_addresses(job).is_some(),
+        gpus: setting.gpus,
+        volumes: setting.volumes,
+        kept: setting.kept,
+        per_task_network: network.is_some(),
         allow_missing_mounts: request.allow_missing_mounts,
         debug: request.debug.clone(),
-        tensorboard,
+        tensorboard: asked.filter(|_| !request.isolate),
     };
     Ok(Ready { file, notes })
+}
+
+/// The setting of a job's tasks as far as it is known without its images, or everything that is in the way.
+fn possible(
+    read_job: &ReadJob,
+    reading: &Reading,
+    request: &Request,
+    provisions: &Provisions,
+) -> Result<Setting, Vec<Refusal>> {
+    let job = &read_job.job;
+    let mut refusals = Vec::new();
+    refusals.extend(unknown_debug(job, request.debug.as_ref()));
+    refusals.extend(no_way_in(job, request.debug.as_ref()));
+    refusals.extend(too_many_addresses(job));
+    let gpus = gpus::split(job, &provisions.gpus, request.share_gpus).unwrap_or_else(|error| {
+        refusals.push(refusal("GPUs", error.to_string(), Some(error.hint().to_owned())));
+        Split::default()
+    });
+    let with: Vec<Reading> = request.with.iter().map(read).collect();
+    let objects = Objects::beside(read_job, std::iter::once(reading).chain(&with)).unwrap_or_else(|bad| {
+        refusals.extend(bad.iter().map(|bad| refusal(&bad.name, bad.to_string(), None)));
+        Objects::default()
+    });
+    let setting = Setting {
+        job: job.clone().into(),
+        book: addresses(job, None),
+        network: Network::Shared,
+        objects,
+        images: BTreeMap::new(),
+        gpus,
+        machine: Machine::look(),
+        volumes: request.volumes.clone(),
+        // Nothing is made while a job is looked at.
+        lives: PathBuf::from("/"),
+        kept: request.kept.clone(),
+    };
+    refusals.extend(survey_without_images(&setting));
+    refusals.extend(no_cache(job, request, provisions));
+    if refusals.is_empty() {
+        Ok(setting)
+    } else {
+        Err(refusals)
+    }
+}
+
+fn too_many_addresses(job: &Job) -> Option<Refusal> {
+    let size = job.size();
+    let too_many = size > MOST_ADDRESSES && needs_addresses(job).is_some();
+    let message = format!("{size} tasks need an address each, and {MOST_ADDRESSES} can have one");
+    too_many.then(|| {
+        refusal(
+            "tasks",
+            message,
+            Some("run fewer: `--replicas worker=2`".to_owned()),
+        )
+    })
 }
 
 /// The problems that do not depend on what stands for the images.
