@@ -1,7 +1,7 @@
 //! Moving output: 8 tasks that write as fast as they can, through prefixing into a file.
 //!
 //! `trainyard` writes everything twice, since it keeps a log for each task as well; `cat` moves the bytes and nothing
-//! else. honcho is given a tenth, or it would take all day: what counts is bytes a second.
+//! else. honcho is given a hundredth, or it would take all day: what counts is bytes a second.
 
 use std::fs::{self, File};
 use std::io;
@@ -19,7 +19,7 @@ const WRITERS: usize = 8;
 const LEAST: f64 = 10.0;
 
 /// How much less honcho has to do.
-const TENTH: u64 = 10;
+const HUNDREDTH: u64 = 100;
 
 /// Measures all three, and checks every line that came through `trainyard`.
 pub fn measure(place: &Place, rounds: usize, megabytes: u64, bars: &mut Bars) -> io::Result<()> {
@@ -27,7 +27,7 @@ pub fn measure(place: &Place, rounds: usize, megabytes: u64, bars: &mut Bars) ->
     if let Err(error) = &honcho {
         println!("honcho cannot be had: {error}");
     }
-    let few = (megabytes / TENTH).max(1);
+    let few = (megabytes / HUNDREDTH).max(1);
     let mut contenders = vec![
         Contender::new("trainyard", || through_trainyard(place, megabytes)),
         Contender::new("cat", || through_cat(place, megabytes)),
@@ -55,7 +55,7 @@ pub fn measure(place: &Place, rounds: usize, megabytes: u64, bars: &mut Bars) ->
     );
     if let Some(time) = times.get(2) {
         let theirs = speed(few, *time);
-        let compared = format!("honcho, a tenth of it, {theirs:.1} MB/s");
+        let compared = format!("honcho, a hundredth of it, {theirs:.1} MB/s");
         let ratio = ours / theirs;
         bars.add(
             &what,
