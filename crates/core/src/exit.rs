@@ -85,7 +85,9 @@ fn code_meaning(code: Option<i32>) -> String {
         Some(1) => {
             "Exit code 1: the program reported an error, usually a Python exception; its last lines say which."
         }
-        Some(2) => "Exit code 2: the program refused its arguments, or Python did not find the script.",
+        Some(2) => {
+            "Exit code 2: usually the program refused its arguments, or Python did not find the script."
+        }
         Some(42) => {
             "Exit code 42: TensorFlow was told that it would be preempted, saved a checkpoint and stopped."
         }

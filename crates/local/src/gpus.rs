@@ -161,7 +161,7 @@ impl TooFew {
     #[must_use]
     pub fn hint(&self) -> &'static str {
         if self.there == 0 {
-            "`--share-gpus` runs the tasks without; or ask for none: `--set`, `--gpus 0`"
+            "`--share-gpus` runs the tasks without; or ask for none: `--set` the limit to 0"
         } else {
             "`--share-gpus` lets tasks share those there are; or run fewer tasks: `--replicas worker=1`"
         }

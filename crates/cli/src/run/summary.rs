@@ -30,7 +30,7 @@ pub fn page(job: &str, end: &RunEnd, directory: Option<&Path>, columns: usize) -
     page.push_str(&table(&end.tasks));
     if !end.left_alive.is_empty() {
         let left = format!(
-            "{}: the job's clean-up policy would leave them running; the end of the run stopped them.",
+            "The job's clean-up policy would leave {} running; the end of the run stopped what was left.",
             names(&end.left_alive)
         );
         page.push('\n');

@@ -45,6 +45,9 @@ pub fn detach(begun: Begun, walls: Walls, printer: &mut Printer) -> Result<Exit,
     let handed = hand_over(ours, claims);
     let up = handed.is_ok() && wait_until_up(&begun, &mut child);
     if !up {
+        // A start that takes too long must not go on behind the message that it failed.
+        let _ = child.kill();
+        let _ = child.wait();
         let said = std::fs::read_to_string(&log_path).unwrap_or_default();
         let message = format!("the run did not begin: {}", said.trim());
         return Err(Failure::usage(message, None));

@@ -23,6 +23,10 @@ use crate::inputs::{self, Input as File};
 use crate::locale;
 use crate::printer::{CAREFUL, Printer};
 use crate::report::render;
+use crate::run::Glob;
+
+/// So many names are a list that can be read.
+const MANY: usize = 12;
 
 /// The manifest as it will be run.
 pub struct Input {
@@ -133,6 +137,7 @@ pub fn prepare(
     printer: &mut Printer,
 ) -> Result<Result<Vec<Ready>, Vec<Refusal>>, Failure> {
     let chosen: Vec<&ReadJob> = jobs::chosen(typed.job.as_deref(), &input.reading)?;
+    check_globs(typed, &chosen)?;
     let provisions = match provisions(printer)? {
         Ok(provisions) => provisions,
         Err(refusals) => return Ok(Err(refusals)),
@@ -153,10 +158,39 @@ pub fn prepare(
     if !refusals.is_empty() {
         return Ok(Err(refusals));
     }
-    for note in ready.iter().flat_map(|ready| &ready.notes) {
+    let notes = ready
+        .iter()
+        .flat_map(|ready| &ready.notes)
+        .filter(|_| !typed.view.quiet);
+    for note in notes {
         printer.say(&format!("{CAREFUL}note{CAREFUL:#}: {note}"))?;
     }
     Ok(Ok(ready))
+}
+
+/// A pattern that means no task would show nothing, and nobody would know why.
+fn check_globs(typed: &Run, chosen: &[&ReadJob]) -> Result<(), Failure> {
+    let tasks = || {
+        chosen
+            .iter()
+            .flat_map(|read| read.job.tasks().map(|task| (&read.job.name, task)))
+    };
+    for typed in &typed.view.task {
+        let glob = Glob::new(typed);
+        if !tasks().any(|(job, task)| glob.means(job, &task)) {
+            let names: Vec<String> = tasks().take(MANY).map(|(_, task)| task.to_string()).collect();
+            let more = if tasks().nth(MANY).is_some() { ", …" } else { "" };
+            let hint = format!(
+                "the tasks are {}{more}; `worker` and `worker-*` mean several",
+                names.join(", ")
+            );
+            return Err(Failure::usage(
+                format!("--task {typed}: no task is called so"),
+                Some(hint),
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn request(typed: &Run, printer: &mut Printer) -> Result<Request, Failure> {
@@ -186,7 +220,7 @@ fn request(typed: &Run, printer: &mut Printer) -> Result<Request, Failure> {
         let message = format!("--volume {name}: there is no `{}`", path.display());
         return Err(Failure::usage(
             message,
-            Some("make it first, so that a slip of the pen is noticed".into()),
+            Some("make it first: it is not made for you, in case the path is mistyped".into()),
         ));
     }
     Ok(Request {
