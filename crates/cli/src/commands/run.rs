@@ -22,11 +22,11 @@ use trainyard_local::told;
 
 use self::begin::Begun;
 pub use self::detach::go_on;
-use crate::args::{Format, Run};
+use crate::args::Run;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{BAD, Printer, STRONG};
-use crate::run::{Glob, Lines, Output, View};
+use crate::run::{Glob, View};
 
 /// Runs what was typed, to its end or, with `--detach`, until it has begun.
 pub fn run(typed: &Run, color: crate::args::Color, printer: &mut Printer) -> Result<Exit, Failure> {
@@ -99,20 +99,11 @@ fn arguments(view: Option<&View>, begun: &Begun) -> Result<Vec<OsString>, Failur
 fn view(typed: &Run, color: crate::args::Color) -> View {
     let typed = &typed.view;
     View {
-        output: match typed.output {
-            Format::Text => Output::Text,
-            Format::Json => Output::Json,
-        },
-        lines: match (typed.raw, typed.no_prefix) {
-            (true, _) => Lines::Raw,
-            (false, true) => Lines::Plain,
-            (false, false) => Lines::Prefixed,
-        },
         timestamps: typed.timestamps,
         quiet: typed.quiet,
         tasks: typed.task.iter().map(|glob| Glob::new(glob)).collect(),
         footer: !typed.no_footer,
-        ..View::here(color)
+        ..View::typed(color, typed.output, typed.raw, typed.no_prefix)
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use trainyard_core::TaskId;
 
 use super::glob::Glob;
-use crate::args::Color;
+use crate::args::{Color, Format};
 use crate::locale;
 
 /// What is printed.
@@ -105,6 +105,22 @@ impl View {
             footer: true,
             ascii: !locale::is_utf8(),
             ..Self::default()
+        }
+    }
+
+    /// The same, with what was typed about its form: `-o`, `--raw`, `--no-prefix`.
+    pub fn typed(color: Color, format: Format, raw: bool, no_prefix: bool) -> Self {
+        Self {
+            output: match format {
+                Format::Text => Output::Text,
+                Format::Json => Output::Json,
+            },
+            lines: match (raw, no_prefix) {
+                (true, _) => Lines::Raw,
+                (false, true) => Lines::Plain,
+                (false, false) => Lines::Prefixed,
+            },
+            ..Self::here(color)
         }
     }
 

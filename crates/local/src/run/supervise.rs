@@ -135,14 +135,7 @@ fn ready(
     let (bell, news) = bell();
     let mut addresses = Addresses::choose(&job, &format!("{run}/{}", file.job), file.per_task_network)?;
     let (network, switch) = network(&job, file.per_task_network)?;
-    let tensorboard = match &file.tensorboard {
-        None => None,
-        Some(told) => {
-            let log = directory.logs().join("tensorboard.log");
-            let board = Board::start(told.clone(), run, addresses.another()?, &log, bell.0.clone());
-            Some(board.map_err(system("start TensorBoard"))?)
-        }
-    };
+    let tensorboard = tensorboard(&directory, &file, run, &mut addresses, &bell)?;
     let listener = Listener {
         reporter: Arc::clone(&reporter),
         spoken: Arc::clone(&spoken),
@@ -187,6 +180,22 @@ fn ready(
         forced: false,
     };
     Ok((bell, runner))
+}
+
+/// Starts the `TensorBoard` that was asked for, if one was.
+fn tensorboard(
+    directory: &RunDirectory,
+    file: &RunFile,
+    run: &str,
+    addresses: &mut Addresses,
+    bell: &Bell,
+) -> Result<Option<Board>, CannotRun> {
+    let Some(told) = &file.tensorboard else {
+        return Ok(None);
+    };
+    let log = directory.logs().join("tensorboard.log");
+    let board = Board::start(told.clone(), run, addresses.another()?, &log, bell.0.clone());
+    board.map(Some).map_err(system("start TensorBoard"))
 }
 
 fn speed() -> u32 {

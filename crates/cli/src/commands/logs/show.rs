@@ -12,8 +12,8 @@ use trainyard_local::logs::LogSource;
 use trainyard_local::run::moment::Moment;
 
 use super::kept::KeptRun;
+use crate::args::Color;
 use crate::args::runs::Logs;
-use crate::args::{Color, Format};
 use crate::failure::Failure;
 use crate::run::json;
 use crate::run::terminal::{self, Care};
@@ -38,17 +38,8 @@ impl Show {
     /// Shows logs of this run.
     pub fn new(typed: &Logs, run: &KeptRun, chosen: &[LogSource], color: Color) -> Result<Self, Failure> {
         let view = View {
-            output: match typed.output {
-                Format::Text => Output::Text,
-                Format::Json => Output::Json,
-            },
-            lines: match (typed.raw, typed.no_prefix) {
-                (true, _) => Lines::Raw,
-                (false, true) => Lines::Plain,
-                (false, false) => Lines::Prefixed,
-            },
             timestamps: typed.timestamps,
-            ..View::here(color)
+            ..View::typed(color, typed.output, typed.raw, typed.no_prefix)
         };
         // Standard output itself: what programs wrote comes in large blocks, and is not ours to change in a file.
         let out = File::from(io::stdout().as_fd().try_clone_to_owned()?);
