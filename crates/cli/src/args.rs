@@ -7,8 +7,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+mod render;
 mod run;
 
+pub use self::render::{Addressing, As, Render};
 pub use self::run::{Keep, Python, Run};
 use crate::simulate::faults::{self, Evict, Fail, Runs, Scale, Suspend};
 
@@ -21,6 +23,7 @@ Examples:
   trainyard plan job.yaml --tf-config worker-0   what TF_CONFIG says there
   trainyard simulate job.yaml --fail worker-1=137@30s   what happens if worker 1 is killed
   trainyard convert job.yaml --to volcano        the same job in another dialect
+  trainyard render job.yaml | kubectl apply -f - on a cluster where nothing is installed
   trainyard explain TY048                        what a problem code means
 
 Exit codes: 0 done, 1 the manifest has problems or the job failed, 2 wrong usage or a file that cannot be used.";
@@ -121,6 +124,8 @@ pub enum Command {
     Plan(Plan),
     /// Write a job in another dialect, and say what it cannot take along
     Convert(Convert),
+    /// Write a job as plain Kubernetes objects, for clusters where nothing is installed
+    Render(Render),
     /// Play a job in a simulated world: what will happen if worker 1 is killed twice?
     Simulate(Simulate),
     /// List runs on this machine, or the tasks of one

@@ -10,6 +10,7 @@ mod logs;
 mod orders;
 mod plan;
 mod ps;
+mod render;
 mod rm;
 pub mod run;
 mod simulate;
@@ -28,6 +29,7 @@ pub fn run(arguments: Arguments, printer: &mut Printer) -> Result<Exit, Failure>
         Command::Check(typed) => check::run(&typed, printer),
         Command::Plan(typed) => plan::run(&typed, printer),
         Command::Convert(typed) => convert::run(&typed, printer),
+        Command::Render(typed) => render::run(&typed, printer),
         Command::Simulate(typed) => simulate::run(&typed, printer),
         Command::Ps(typed) => ps::run(&typed, printer),
         Command::Logs(typed) => logs::run(&typed, arguments.color, printer),

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::rule::{Rule, Scope, Then};
+use crate::exit::Ending;
+use crate::rule::{Rule, Scope, Then, When};
 
 /// A job, with every default applied and every policy turned into rules and limits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -55,6 +56,18 @@ impl Job {
     /// Every task, in order of creation.
     pub fn tasks(&self) -> impl Iterator<Item = TaskId> + '_ {
         self.roles.iter().flat_map(Role::tasks)
+    }
+
+    /// The first rule that answers an end of a task, with or without a restart left to pay for it.
+    #[must_use]
+    pub fn answer(&self, role: &RoleName, index: u32, ending: Ending, can_pay: bool) -> Option<&Rule> {
+        self.rules.iter().find(|rule| {
+            let When::Ended { who, how } = &rule.when else {
+                return false;
+            };
+            let meant = who.includes(role, index) && how.iter().any(|how| ending.matches(*how));
+            meant && (can_pay || !matches!(rule.then, Then::Restart { paid: true, .. }))
+        })
     }
 
     /// Whether some rule restarts the whole job: its tasks then stand or fall together.

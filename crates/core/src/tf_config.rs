@@ -100,19 +100,38 @@ impl Cluster {
                 text.push_str(cluster);
                 *environment
             }
-            Form::Sparse { .. } => {
-                self.sparse(&mut text, task);
+            Form::Sparse { addresses, .. } => {
+                let own = addresses.0.get(task).map_or("", |address| address);
+                self.sparse(&mut text, &task.role, &task.index.to_string(), own);
                 false
             }
         };
-        text.push_str(",\"task\":{\"type\":");
-        quote(&mut text, kind);
-        // Writing to a String cannot fail.
-        let _ = write!(text, ",\"index\":{}}}", task.index);
-        if environment {
-            text.push_str(",\"environment\":\"cloud\"");
-        }
-        text.push('}');
+        finish(&mut text, kind, &task.index.to_string(), environment);
+        Some(text)
+    }
+
+    /// The value of `TF_CONFIG` for every task of a role at once, where something else puts in what differs:
+    /// Kubernetes replaces `$(NAME)` by the value of a variable. `index` and `own` stand for the task's number and
+    /// address, `shared` for the `cluster` object that all tasks share.
+    #[must_use]
+    pub fn pattern(&self, role: &RoleName, index: &str, own: &str, shared: Option<&str>) -> Option<String> {
+        let (kind, _) = self.types.get(role)?;
+        let mut text = String::from("{\"cluster\":");
+        let environment = match &self.form {
+            Form::None => return None,
+            Form::Full {
+                text: cluster,
+                environment,
+            } => {
+                text.push_str(shared.unwrap_or(cluster));
+                *environment
+            }
+            Form::Sparse { .. } => {
+                self.sparse(&mut text, role, index, own);
+                false
+            }
+        };
+        finish(&mut text, kind, index, environment);
         Some(text)
     }
 
@@ -132,32 +151,25 @@ impl Cluster {
 
     /// A worker sees itself and all parameter servers, a parameter server only itself: so workers may come and go.
     /// Everybody else sees the parameter servers and its own role.
-    fn sparse(&self, text: &mut String, task: &TaskId) {
+    fn sparse(&self, text: &mut String, role: &RoleName, index: &str, own: &str) {
         let Form::Sparse {
-            addresses,
-            ps,
-            workers,
-            servers,
+            ps, workers, servers, ..
         } = &self.form
         else {
             return;
         };
-        let own = addresses.0.get(task).map_or("", |address| address);
         text.push('{');
-        if workers.as_ref() == Some(&task.role) {
-            let _ = write!(text, "\"worker\":{{\"{}\":", task.index);
+        if workers.as_ref() == Some(role) {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "\"worker\":{{\"{index}\":");
             quote(text, own);
             let _ = write!(text, "}},\"ps\":{ps}");
-        } else if servers.as_ref() == Some(&task.role) {
+        } else if servers.as_ref() == Some(role) {
             text.push_str("\"worker\":{},\"ps\":[");
             quote(text, own);
             text.push(']');
         } else {
-            if let Some((kind, _)) = self
-                .types
-                .get(&task.role)
-                .filter(|(kind, _)| &**kind != "evaluator")
-            {
+            if let Some((kind, _)) = self.types.get(role).filter(|(kind, _)| &**kind != "evaluator") {
                 quote(text, kind);
                 text.push_str(":[");
                 quote(text, own);
@@ -167,6 +179,18 @@ impl Cluster {
         }
         text.push('}');
     }
+}
+
+/// Everything after the cluster.
+fn finish(text: &mut String, kind: &str, index: &str, environment: bool) {
+    text.push_str(",\"task\":{\"type\":");
+    quote(text, kind);
+    // Writing to a String cannot fail.
+    let _ = write!(text, ",\"index\":{index}}}");
+    if environment {
+        text.push_str(",\"environment\":\"cloud\"");
+    }
+    text.push('}');
 }
 
 fn full(job: &Job, book: &AddressBook, roles: &[RoleName]) -> String {

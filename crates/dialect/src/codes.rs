@@ -273,6 +273,11 @@ LostField = 90 Warning "a field is left out" "\
 The field means something to the system it was written for, and nothing to any other. It is left out of the converted \
 manifest; what it did must be done in another way."
 
+CannotRender = 91 Error "a job that cannot be rendered" "\
+The job cannot be written as plain Kubernetes objects as it stands: a name becomes too long, or objects would need something \
+that is not known before a server has answered. The message says what. Nothing is written, so that no half of a job is \
+applied."
+
 // ---- TY100–TY119: TFJob -----------------------------------------------------------------------------------------
 UnknownRole = 100 Error "a role that does not exist" "\
 A TFJob has the roles `Chief` (or `Master`), `PS`, `Worker` and `Evaluator`, in any letter case. Kubeflow's operator would \

@@ -9,6 +9,11 @@ use serde_json::{Map, Value};
 
 use crate::scalar::{Scalar, resolve};
 
+/// From so many numbers on, a list is written side by side.
+const FEW_NUMBERS: usize = 4;
+/// So many characters of them on a line.
+const NUMBERS_WIDTH: usize = 88;
+
 /// The value as a YAML document, ending in a line break.
 #[must_use]
 pub fn write(value: &Value) -> String {
@@ -43,6 +48,7 @@ fn below(out: &mut String, value: &Value, depth: usize) {
             indent(out, depth + 1);
             entries(out, map, depth + 1);
         }
+        Value::Array(list) if is_numbers(list) => numbers(out, list, depth + 1),
         Value::Array(list) if !list.is_empty() => {
             out.push('\n');
             indent(out, depth);
@@ -54,6 +60,32 @@ fn below(out: &mut String, value: &Value, depth: usize) {
             out.push('\n');
         }
     }
+}
+
+/// Numbers are read side by side, not one below the other: a list of exit codes may have a hundred.
+fn is_numbers(list: &[Value]) -> bool {
+    list.len() >= FEW_NUMBERS && list.iter().all(Value::is_u64)
+}
+
+fn numbers(out: &mut String, list: &[Value], depth: usize) {
+    out.push_str(" [");
+    let mut length = 0;
+    for (position, number) in list.iter().enumerate() {
+        let text = number.to_string();
+        if position > 0 {
+            out.push(',');
+        }
+        if position > 0 && length + text.len() > NUMBERS_WIDTH {
+            out.push('\n');
+            indent(out, depth);
+            length = 0;
+        } else if position > 0 {
+            out.push(' ');
+        }
+        length += text.len() + 2;
+        out.push_str(&text);
+    }
+    out.push_str("]\n");
 }
 
 fn items(out: &mut String, list: &[Value], depth: usize) {
@@ -112,7 +144,7 @@ fn block(out: &mut String, value: &str, depth: usize) {
     }
 }
 
-/// Text on one line: plain where that is certain, else in double quotes.
+/// Text on one line: plain where that is certain, else in quotes.
 fn text(value: &str) -> String {
     let plain = !value.is_empty()
         && value.chars().all(is_plain_letter)
@@ -122,7 +154,14 @@ fn text(value: &str) -> String {
         && !value.contains(" #")
         && value != "<<"
         && matches!(resolve(value), Scalar::Text(read) if read == value);
-    if plain { value.to_owned() } else { quoted(value) }
+    if plain {
+        value.to_owned()
+    } else if value.contains('"') && !value.contains('\'') && value.chars().all(is_plain_letter) {
+        // JSON within YAML stays readable.
+        format!("'{value}'")
+    } else {
+        quoted(value)
+    }
 }
 
 /// JSON's escapes are YAML's too, but for letters beyond the first plane, which stay as they are.
@@ -176,11 +215,24 @@ mod tests {
     #[test]
     fn manifests_look_as_people_write_them() {
         let value = json!({"kind": "TFJob", "spec": {"list": [{"a": 1, "b": []}, "x"], "none": {}, "yes": "yes",
-            "script": "set -e\npython train.py\n", "empty": "", "number": "017"}});
+            "script": "set -e\npython train.py\n", "empty": "", "number": "017", "json": "{\"a\":1}"}});
         let expected = "kind: TFJob\nspec:\n  list:\n  - a: 1\n    b: []\n  - x\n  none: {}\n  \"yes\": \"yes\"\n  \
-            script: |\n    set -e\n    python train.py\n  empty: \"\"\n  number: \"017\"\n";
+            script: |\n    set -e\n    python train.py\n  empty: \"\"\n  number: \"017\"\n  json: '{\"a\":1}'\n";
         assert_eq!(write(&value), expected);
         assert_eq!(read_back(&write(&value)), value);
+    }
+
+    #[test]
+    fn many_numbers_stand_side_by_side() {
+        let few = json!({"codes": [1, 2, 3], "mixed": [1, 2, 3, "4"]});
+        assert!(write(&few).starts_with("codes:\n- 1\n"), "{}", write(&few));
+        let many = json!({"a": {"codes": (1..=127).collect::<Vec<u8>>()}});
+        let text = write(&many);
+        assert!(
+            text.lines().count() < 9 && text.lines().all(|line| line.len() <= 100),
+            "{text}"
+        );
+        assert_eq!(read_back(&text), many);
     }
 
     fn values() -> impl Strategy<Value = Value> {

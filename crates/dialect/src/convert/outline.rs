@@ -148,28 +148,11 @@ impl<'a> Outline<'a> {
     }
 }
 
-/// The first rule that answers an end of a task, with or without a restart left to pay for it.
-pub(super) fn answer<'a>(
-    job: &'a Job,
-    role: &Role,
-    index: u32,
-    ending: Ending,
-    can_pay: bool,
-) -> Option<&'a Rule> {
-    job.rules.iter().find(|rule| {
-        let When::Ended { who, how } = &rule.when else {
-            return false;
-        };
-        let meant = who.includes(&role.name, index) && how.iter().any(|how| ending.matches(*how));
-        meant && (can_pay || !matches!(rule.then, Then::Restart { paid: true, .. }))
-    })
-}
-
 /// The last task of a role stands for the others: the first may be the one that decides.
 fn restart(job: &Job, role: &Role) -> Restart {
     let last = role.replicas.saturating_sub(1);
     let again = |ending| {
-        let then = answer(job, role, last, ending, true).map(|rule| &rule.then);
+        let then = job.answer(&role.name, last, ending, true).map(|rule| &rule.then);
         matches!(then, Some(Then::Restart { .. }))
     };
     match role.in_place {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use trainyard_core::{ClusterForm, Ending, InPlace, Outcome, RoleKind, Scope, Then};
 
-use super::outline::{Outline, RoleOutline, Success, answer};
+use super::outline::{Outline, RoleOutline, Success};
 use crate::manifest::Dialect;
 
 /// Exit codes worth a policy of their own, where too many are answered otherwise; Volcano takes one code a policy.
@@ -86,7 +86,10 @@ fn policies(outline: &Outline<'_>, role: &RoleOutline<'_>) -> Vec<Value> {
     }
     let last = role.role.replicas.saturating_sub(1);
     let action = |ending| {
-        let then = answer(outline.job, role.role, last, ending, true).map(|rule| &rule.then);
+        let then = outline
+            .job
+            .answer(&role.role.name, last, ending, true)
+            .map(|rule| &rule.then);
         then.and_then(action_for)
     };
     let usual = action(Ending::Failed(None));

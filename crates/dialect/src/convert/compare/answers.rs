@@ -4,7 +4,7 @@ use trainyard_core::{Ending, InPlace, Job, Outcome, Ranges, Role, Scope, Then};
 
 use super::kind_name;
 use crate::codes::Code;
-use crate::convert::outline::{Outline, answer};
+use crate::convert::outline::Outline;
 use crate::problem::Problems;
 
 /// Every end that some dialect may tell apart: all exit codes, and the ends that have none.
@@ -134,7 +134,7 @@ fn acts(job: &Job, role: &Role, index: u32, ending: Ending, can_pay: bool) -> (S
         (role.in_place, ending),
         (InPlace::Always, Ending::Succeeded | Ending::Failed(_)) | (InPlace::OnFailure, Ending::Failed(_))
     );
-    let rule = answer(job, role, index, ending, can_pay);
+    let rule = job.answer(&role.name, index, ending, can_pay);
     let from = rule.map_or_else(String::new, |rule| rule.from.to_string());
     let act = match rule.map(|rule| &rule.then) {
         // In place or as a new pod: the task runs again and it costs one.

@@ -1,0 +1,204 @@
+//! `trainyard render FILE`: a job as objects that any cluster understands.
+//!
+//! ```text
+//! file ─▶ jobs and what stands beside them ─▶ manifest::render or convert ─▶ sections ─▶ standard output or a folder
+//! ```
+//!
+//! All or nothing: a file with errors gives no output, since what is written is usually applied at once.
+
+mod folder;
+mod section;
+
+use trainyard_core::Addresses;
+use trainyard_dialect::convert::convert;
+use trainyard_dialect::document::{Source, Step};
+use trainyard_dialect::problem::{FieldPath, Problem, Problems, has_errors};
+use trainyard_dialect::{Dialect, Item, ReadJob, Reading};
+use trainyard_manifest::render::Refusal;
+use trainyard_manifest::{Form, Wishes};
+
+use self::section::Section;
+use super::jobs;
+use crate::args::{Addressing, As, Render};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::locale;
+use crate::printer::{CAREFUL, Printer};
+use crate::report::render;
+
+/// Writes every object of the file, jobs as was asked for, and says what they cannot do.
+pub fn run(typed: &Render, printer: &mut Printer) -> Result<Exit, Failure> {
+    check_usage(typed)?;
+    let Ok((source, reading)) = jobs::read_source(&typed.file, printer)? else {
+        return Ok(Exit::Unable);
+    };
+    jobs::chosen(typed.job.as_deref(), &reading)?;
+    if reading.has_errors() {
+        return Ok(Exit::Unable);
+    }
+    let (sections, problems) = sections(typed, &source, &reading);
+    for problem in &problems {
+        printer.say(&render(problem, Some(&source.text), locale::columns()))?;
+    }
+    if has_errors(&problems) {
+        return Ok(Exit::Unable);
+    }
+    if let Some((kind, name)) = section::twice(&sections) {
+        let message = format!("two objects would be called {kind} `{name}`");
+        let hint = "rename one of the jobs, or render them one by one with `--job NAME`";
+        return Err(Failure::usage(message, Some(hint.into())));
+    }
+    if typed.output.as_os_str() == "-" {
+        printer.data(&section::text(&sections))?;
+    } else {
+        let count = folder::write(&typed.output, &sections, typed.force)?;
+        let name = crate::inputs::shown_path(&typed.output);
+        printer.say(&format!("wrote {count} objects to {name}"))?;
+    }
+    for section in &sections {
+        if let Some(told) = section.told(locale::columns()) {
+            printer.say(&told)?;
+        }
+    }
+    if is_plain(typed.to) {
+        tell_namespace(typed, &reading, printer)?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Flags that mean nothing together.
+fn check_usage(typed: &Render) -> Result<(), Failure> {
+    let usage = |message: &str, hint: &str| Err(Failure::usage(message, Some(hint.into())));
+    let nodes = typed.addresses == Some(Addressing::Nodes);
+    if typed.addresses.is_some() && typed.to != As::Jobs {
+        return usage(
+            "`--addresses` is for plain Jobs",
+            "a JobSet, a TFJob or a Volcano Job names its pods itself",
+        );
+    }
+    if !typed.nodes.is_empty() && !nodes {
+        return usage(
+            "`--nodes` needs `--addresses nodes`",
+            "with the other addresses the scheduler chooses",
+        );
+    }
+    for name in &typed.nodes {
+        let fits = name
+            .split('.')
+            .all(|label| trainyard_dialect::names::wrong_label(label).is_none());
+        if !fits || name.len() > 253 {
+            let message = format!(
+                "`{}` cannot be the name of a node",
+                trainyard_dialect::problem::shown(name)
+            );
+            return usage(
+                &message,
+                "names with commas between them, as `kubectl get nodes` shows them",
+            );
+        }
+    }
+    if let Some(namespace) = &typed.namespace
+        && let Some(wrong) = trainyard_dialect::names::wrong_label(namespace)
+    {
+        let namespace = trainyard_dialect::problem::shown(namespace);
+        return usage(
+            &format!("`{namespace}` cannot be a namespace: {wrong}"),
+            "for example `research`",
+        );
+    }
+    Ok(())
+}
+
+fn is_plain(form: As) -> bool {
+    matches!(form, As::Jobs | As::Jobset)
+}
+
+/// Every object of the file in its order, and everything that is in the way.
+fn sections(typed: &Render, source: &Source, reading: &Reading) -> (Vec<Section>, Vec<Problem>) {
+    let (mut sections, mut problems) = (Vec::new(), Vec::new());
+    for item in &reading.items {
+        match item {
+            Item::Job(read) if typed.job.as_ref().is_none_or(|name| **name == *read.job.name) => {
+                match dialect(typed.to) {
+                    Some(to) => {
+                        let mut converted = convert(source, read, to);
+                        problems.append(&mut converted.losses);
+                        sections.push(Section::of_other(converted.manifest, typed.namespace.as_deref()));
+                    }
+                    None => match trainyard_manifest::render(read, &wishes(typed)) {
+                        Ok(rendered) => sections.push(Section::of_job(read, typed.to, rendered)),
+                        Err(refusals) => {
+                            problems.extend(refusals.iter().map(|refusal| problem(source, read, refusal)));
+                        }
+                    },
+                }
+            }
+            Item::Other(other) if typed.job.is_none() => {
+                let namespace = section::namespace_for(other, typed.namespace.as_deref(), is_plain(typed.to));
+                sections.push(Section::of_other(other.node.to_json(), namespace));
+            }
+            Item::Job(_) | Item::Other(_) => {}
+        }
+    }
+    (sections, problems)
+}
+
+fn dialect(form: As) -> Option<Dialect> {
+    match form {
+        As::Jobs | As::Jobset => None,
+        As::Volcano => Some(Dialect::Volcano),
+        As::Tfjob => Some(Dialect::TfJob),
+        As::Tensorflowtrainingjob => Some(Dialect::TensorFlowTrainingJob),
+    }
+}
+
+fn wishes(typed: &Render) -> Wishes {
+    Wishes {
+        form: if typed.to == As::Jobset {
+            Form::JobSet
+        } else {
+            Form::Jobs
+        },
+        addresses: typed.addresses.map(|how| match how {
+            Addressing::PerJob => Addresses::PerJob,
+            Addressing::PerReplica => Addresses::PerReplica,
+            Addressing::Nodes => Addresses::Given,
+        }),
+        nodes: typed.nodes.clone(),
+        namespace: typed.namespace.clone(),
+    }
+}
+
+/// A refusal with its place in the file.
+fn problem(source: &Source, read: &ReadJob, refusal: &Refusal) -> Problem {
+    let problems = Problems::new(source, read.document);
+    let path = refusal
+        .path
+        .iter()
+        .fold(FieldPath::root(), |path, name| path.field(*name));
+    let steps: Vec<Step<'_>> = refusal.path.iter().map(|name| Step::Field(name)).collect();
+    let node = read.node.at(&steps).unwrap_or(&read.node);
+    let problem = Problem::new(
+        refusal.code,
+        problems.place(Some(node.span), &path),
+        refusal.message.clone(),
+    );
+    problem.hint(refusal.hint.clone())
+}
+
+/// Addresses hold the namespace, so it is written even where the manifest leaves it to kubectl.
+fn tell_namespace(typed: &Render, reading: &Reading, printer: &mut Printer) -> Result<(), Failure> {
+    let names_none = |read: &ReadJob| {
+        let metadata = read.node.get("metadata");
+        let namespace = metadata.and_then(|metadata| metadata.get("namespace"));
+        namespace
+            .and_then(|node| node.as_text())
+            .is_none_or(str::is_empty)
+    };
+    if typed.namespace.is_none() && reading.jobs().any(names_none) {
+        return printer.say(&format!(
+            "{CAREFUL}note{CAREFUL:#}: no namespace is named, so `default` stands in every name and address; choose another with `-n`"
+        ));
+    }
+    Ok(())
+}

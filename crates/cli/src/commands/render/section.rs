@@ -1,0 +1,152 @@
+//! What is written for one job, or for one object beside the jobs: documents, and a comment above them.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use serde_json::Value;
+use trainyard_dialect::{OtherObject, ReadJob, yaml};
+use trainyard_manifest::Rendered;
+use trainyard_manifest::notes::Note;
+
+use crate::args::As;
+use crate::printer::{CAREFUL, QUIET, STRONG};
+use crate::wrap::wrap;
+
+/// How wide comments are.
+const WIDTH: usize = 100;
+/// The first line of every file that is ours.
+pub const MARK: &str = "# Rendered by trainyard";
+
+/// Kinds that live in a namespace and often stand beside a job.
+const NAMESPACED: &[&str] = &[
+    "ConfigMap",
+    "Secret",
+    "PersistentVolumeClaim",
+    "Service",
+    "ServiceAccount",
+    "Role",
+    "RoleBinding",
+    "NetworkPolicy",
+    "Deployment",
+    "Job",
+];
+
+/// One job's objects, or one other object.
+pub struct Section {
+    /// Which job, and what it is written as; empty for other objects.
+    title: String,
+    notes: Vec<Note>,
+    pub objects: Vec<Value>,
+}
+
+impl Section {
+    pub fn of_job(read: &ReadJob, form: As, rendered: Rendered) -> Self {
+        let form = match form {
+            As::Jobset => "a JobSet",
+            _ => "plain Jobs",
+        };
+        Self {
+            title: format!("{} `{}` as {form}", read.dialect.kind(), read.job.name),
+            notes: rendered.notes,
+            objects: rendered.objects,
+        }
+    }
+
+    pub fn of_other(mut object: Value, namespace: Option<&str>) -> Self {
+        if let (Some(namespace), Some(metadata)) = (namespace, object["metadata"].as_object_mut())
+            && metadata.get("namespace").is_none_or(Value::is_null)
+        {
+            metadata.insert("namespace".into(), namespace.into());
+        }
+        Self {
+            title: String::new(),
+            notes: Vec::new(),
+            objects: vec![object],
+        }
+    }
+
+    /// Each object as text, with the comment above the first.
+    pub fn documents(&self) -> Vec<String> {
+        let mut documents: Vec<String> = self.objects.iter().map(yaml::write).collect();
+        if let Some(first) = documents.first_mut().filter(|_| !self.title.is_empty()) {
+            first.insert_str(0, &self.comment());
+        }
+        documents
+    }
+
+    fn comment(&self) -> String {
+        let mut text = format!("{MARK}: {}.\n", self.title);
+        if !self.notes.is_empty() {
+            text.push_str("#\n# What the manifest asks for and these objects do not do:\n");
+        }
+        for note in &self.notes {
+            text.push_str("#\n");
+            for (at, line) in wrap(&note.what, WIDTH - 4).into_iter().enumerate() {
+                let bullet = if at == 0 { "-" } else { " " };
+                // Writing to a String cannot fail.
+                let _ = writeln!(text, "# {bullet} {line}");
+            }
+            for command in &note.commands {
+                let _ = writeln!(text, "#       {command}");
+            }
+        }
+        text
+    }
+
+    /// The same for people; none where there is nothing to say.
+    pub fn told(&self, columns: usize) -> Option<String> {
+        if self.notes.is_empty() {
+            return None;
+        }
+        let mut text = format!(
+            "{CAREFUL}note{CAREFUL:#}{STRONG}: {}: what the manifest asks for and these objects do not do{STRONG:#}",
+            self.title
+        );
+        for note in &self.notes {
+            for (at, line) in wrap(&note.what, columns.saturating_sub(4))
+                .into_iter()
+                .enumerate()
+            {
+                let bullet = if at == 0 { "-" } else { " " };
+                let _ = write!(text, "\n  {bullet} {line}");
+            }
+            for command in &note.commands {
+                let _ = write!(text, "\n      {QUIET}{command}{QUIET:#}");
+            }
+        }
+        Some(text)
+    }
+}
+
+/// All documents, one after the other.
+pub fn text(sections: &[Section]) -> String {
+    let documents: Vec<String> = sections.iter().flat_map(Section::documents).collect();
+    documents.join("---\n")
+}
+
+/// The namespace to write into an object that stands beside the jobs: where jobs say `default` aloud, what they refer to
+/// must be there too.
+pub fn namespace_for<'a>(other: &OtherObject, typed: Option<&'a str>, plain: bool) -> Option<&'a str> {
+    let known = NAMESPACED.contains(&&*other.kind);
+    let default = plain.then_some("default");
+    typed.or(default).filter(|_| known)
+}
+
+/// Two objects of one kind and name: the second would silently replace the first.
+pub fn twice(sections: &[Section]) -> Option<(String, String)> {
+    let mut seen = BTreeSet::new();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    for object in sections.iter().flat_map(|section| &section.objects) {
+        let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
+        let key = (
+            text(&object["apiVersion"]),
+            kind.clone(),
+            text(&object["metadata"]["namespace"]),
+            name.clone(),
+        );
+        if !name.is_empty() && !seen.insert(key) {
+            return Some((kind, name));
+        }
+    }
+    None
+}

@@ -1,0 +1,33 @@
+//! A job becomes Kubernetes objects. Pure: no cluster is asked, and the same job gives the same bytes.
+//!
+//! ```text
+//! ReadJob ─▶ Subject ─▶ addresses, ClusterMap ─▶ Pods ─┬▶ plain Jobs, one a role  (jobs)
+//!                                                      └▶ one JobSet              (jobset)
+//!               └▶ what its dialect brings beside it ──▶ claims, maps, a TensorBoard (tensorboard)
+//!               └▶ what the target cannot say ─────────▶ notes
+//! ```
+//!
+//! * [`subject`] is a job as it is to be written: namespace, addresses, labels, what comes beside it.
+//! * [`names`] is every name and label; [`service`], [`cluster_map`] and [`pod`] make what any world on a cluster
+//!   needs: Services, the map of addresses, pods from templates with `TF_CONFIG`.
+//! * [`replies`] turns rules into what a Job can answer to an end; [`success`] into what completes it.
+//! * [`render`](render::render) puts it together and [`notes`] says what is missing.
+//!
+//! Pod templates stay the user's own values, so fields that are newer than this program pass through unchanged.
+
+pub mod cluster_map;
+pub mod jobs;
+pub mod jobset;
+pub mod names;
+pub mod nodes;
+pub mod notes;
+pub mod pod;
+pub mod render;
+pub mod replies;
+pub mod service;
+pub mod subject;
+pub mod success;
+pub mod tensorboard;
+mod values;
+
+pub use self::render::{Form, Rendered, Wishes, render};

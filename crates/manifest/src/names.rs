@@ -1,0 +1,105 @@
+//! Names and labels of everything that is made for a job.
+//!
+//! Our own labels find every object of a job whatever its dialect; the dialect's labels are there because its users'
+//! tools look for them.
+
+use serde_json::{Map, Value};
+use trainyard_core::{Job, Role, RoleKind};
+use trainyard_dialect::{Dialect, TASK_INDEX_LABEL};
+
+/// Which job an object belongs to.
+pub const JOB_LABEL: &str = "trainyard.dev/job-name";
+/// Which role a pod belongs to.
+pub const ROLE_LABEL: &str = "trainyard.dev/role";
+/// Where Kubernetes says which index of an Indexed Job a pod is, as a label and as an annotation.
+pub const COMPLETION_INDEX: &str = "batch.kubernetes.io/job-completion-index";
+/// Where Kubernetes says which Job a pod belongs to.
+pub const BATCH_JOB_NAME: &str = "batch.kubernetes.io/job-name";
+/// The variable in which Kubernetes says the same.
+pub const INDEX_VARIABLE: &str = "JOB_COMPLETION_INDEX";
+
+/// Labels with a task's number, by which templates ask for it.
+pub const INDEX_LABELS: &[&str] = &[
+    TASK_INDEX_LABEL,
+    "training.kubeflow.org/replica-index",
+    "tf-replica-index",
+    "replica-index",
+    "volcano.sh/task-index",
+];
+
+/// Labels that the API server gives to the pods of a Job; a template that brings its own is refused.
+pub const SERVER_LABELS: &[&str] = &[
+    "controller-uid",
+    "job-name",
+    "batch.kubernetes.io/controller-uid",
+    BATCH_JOB_NAME,
+    COMPLETION_INDEX,
+];
+
+/// The name of a role's Job: with the index behind it, the host name of each of its pods.
+#[must_use]
+pub fn role_job(job: &Job, role: &Role) -> String {
+    format!("{}-{}", job.name, role.name)
+}
+
+/// The name of the job's TensorBoard. T9k calls it like the job; that is the name of the job's Service here.
+#[must_use]
+pub fn tensorboard(job: &str) -> String {
+    format!("{job}-tensorboard")
+}
+
+/// The labels of an object that belongs to a job.
+#[must_use]
+pub fn of_job(job: &Job) -> Map<String, Value> {
+    let mut labels = Map::new();
+    labels.insert(JOB_LABEL.into(), Value::from(&*job.name));
+    labels
+}
+
+/// The labels of a role's pods; `index` where the pod is made for one task alone.
+///
+/// There is no `training.kubeflow.org/operator-name`: nobody operates these pods, and an operator of that name in the
+/// cluster must not take them for its own.
+#[must_use]
+pub fn of_pods(dialect: Dialect, job: &Job, role: &Role, index: Option<u32>) -> Map<String, Value> {
+    let mut labels = of_job(job);
+    let mut put = |key: &str, value: &str| {
+        labels.insert(key.to_owned(), value.into());
+    };
+    put(ROLE_LABEL, role.name.as_str());
+    let number = index.map(|index| index.to_string());
+    if let Some(number) = &number {
+        put(TASK_INDEX_LABEL, number);
+    }
+    let index_label = match dialect {
+        Dialect::TfJob => {
+            put("training.kubeflow.org/job-name", &job.name);
+            put("training.kubeflow.org/replica-type", role.name.as_str());
+            if leads(job, role, index) {
+                put("training.kubeflow.org/job-role", "master");
+            }
+            Some("training.kubeflow.org/replica-index")
+        }
+        Dialect::TensorFlowTrainingJob => {
+            put("tensorstack.dev/owner-name", &job.name);
+            None
+        }
+        Dialect::Volcano => {
+            put("volcano.sh/job-name", &job.name);
+            put("volcano.sh/job-namespace", &job.namespace);
+            put("volcano.sh/task-spec", role.name.as_str());
+            Some("volcano.sh/task-index")
+        }
+    };
+    if let (Some(key), Some(number)) = (index_label, &number) {
+        put(key, number);
+    }
+    labels
+}
+
+/// Whether Kubeflow calls this pod the master: every chief's, else worker 0's.
+fn leads(job: &Job, role: &Role, index: Option<u32>) -> bool {
+    let is_chief = |role: &Role| matches!(role.kind, RoleKind::Chief | RoleKind::Master);
+    let chief = job.roles.iter().any(|role| is_chief(role) && role.replicas > 0);
+    is_chief(role) || !chief && role.kind == RoleKind::Worker && (index == Some(0) || role.replicas == 1)
+}

@@ -1,0 +1,148 @@
+//! What the manifest asks for and the objects do not do, each with the way to do it by hand.
+//!
+//! A user reads this before applying: on standard error, and at the top of what was written. Silence would be a promise.
+
+mod ends;
+mod limits;
+mod pods;
+
+use trainyard_core::words::{then_words, when_words};
+use trainyard_core::{Down, Job, Role, RoleName, Rule, When};
+
+use crate::cluster_map::ClusterMap;
+use crate::names::{JOB_LABEL, ROLE_LABEL, role_job};
+use crate::render::Form;
+use crate::subject::Subject;
+use crate::success::Success;
+use crate::tensorboard::Board;
+
+/// One thing that is not done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// What is not done, as sentences.
+    pub what: String,
+    /// Commands that do it.
+    pub commands: Vec<String>,
+}
+
+/// A job, and what it is written as.
+pub(crate) struct About<'a> {
+    subject: &'a Subject,
+    job: &'a Job,
+    form: Form,
+    /// Every task has a Job of its own.
+    per_task: bool,
+    success: Success<'a>,
+    list: Vec<Note>,
+}
+
+/// Everything there is to say.
+#[must_use]
+pub fn notes(
+    subject: &Subject,
+    form: Form,
+    per_task: bool,
+    map: &ClusterMap,
+    board: Option<&Board>,
+) -> Vec<Note> {
+    let job = &subject.job;
+    let mut about = About {
+        subject,
+        job,
+        form,
+        per_task,
+        success: Success::of(job),
+        list: Vec::new(),
+    };
+    ends::tell(&mut about);
+    limits::tell(&mut about);
+    about.rules();
+    pods::tell(&mut about, map, board);
+    about.list
+}
+
+impl<'a> About<'a> {
+    fn say(&mut self, what: impl Into<String>) {
+        self.say_with(what, Vec::new());
+    }
+
+    fn say_with(&mut self, what: impl Into<String>, commands: Vec<String>) {
+        self.list.push(Note {
+            what: what.into(),
+            commands,
+        });
+    }
+
+    fn peopled(&self) -> impl Iterator<Item = &'a Role> + use<'a> {
+        self.job.roles.iter().filter(|role| role.replicas > 0)
+    }
+
+    /// What one of the objects is called.
+    fn unit(&self) -> &'static str {
+        match self.form {
+            Form::Jobs => "a Job",
+            Form::JobSet => "a JobSet",
+        }
+    }
+
+    /// `kubectl` with the namespace.
+    fn kubectl(&self, rest: &str) -> String {
+        format!("kubectl -n {} {rest}", self.job.namespace)
+    }
+
+    /// The Jobs of some roles, as kubectl takes them.
+    fn jobs_of(&self, roles: &[&RoleName]) -> String {
+        if self.per_task {
+            let names: Vec<&str> = roles.iter().map(|role| role.as_str()).collect();
+            return format!(
+                "job -l '{JOB_LABEL}={},{ROLE_LABEL} in ({})'",
+                self.job.name,
+                names.join(",")
+            );
+        }
+        let found = roles.iter().filter_map(|name| self.job.role(name));
+        let names: Vec<String> = found.map(|(_, role)| role_job(self.job, role)).collect();
+        format!("job {}", names.join(" "))
+    }
+
+    /// Rules about more than one end, which no Job looks at.
+    fn rules(&mut self) {
+        let job = self.job;
+        let is_level = |rule: &&Rule| match &rule.when {
+            When::Ended { .. } | When::Count(_) => false,
+            When::Down { why, .. } => *why != [Down::Failed],
+            When::InPlace { .. } | When::GangBroken => true,
+        };
+        for rule in job.rules.iter().filter(is_level) {
+            let what = format!(
+                "{} has no rule like this one: when {}, {} ({}).",
+                capital(self.unit()),
+                when_words(job, rule),
+                then_words(job, &rule.then),
+                rule.from
+            );
+            self.say(what);
+        }
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn join(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [front @ .., last] => format!("{} and {last}", front.join(", ")),
+    }
+}
+
+/// Roles as names.
+fn list_of<'r>(roles: impl IntoIterator<Item = &'r RoleName>) -> String {
+    let names: Vec<String> = roles.into_iter().map(|name| format!("`{name}`")).collect();
+    join(&names)
+}

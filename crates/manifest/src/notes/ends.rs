@@ -1,0 +1,246 @@
+//! How the job ends: what decides, what is stopped then, what is started again with what.
+
+use trainyard_core::words::{then_words, when_words};
+use trainyard_core::{Clean, Ending, InPlace, Outcome, Role, RoleName, Scope, Then};
+
+use super::{About, list_of};
+use crate::render::Form;
+use crate::replies::{Replies, Reply};
+use crate::success::Decider;
+
+pub(super) fn tell(about: &mut About<'_>) {
+    success(about);
+    match about.form {
+        Form::Jobs => {
+            stopped_at_the_end(about);
+            failures_end_everything(about);
+        }
+        Form::JobSet => left_at_the_end(about),
+    }
+    starts_others(about);
+    always(about);
+    differs_by_index(about);
+    if about.form == Form::JobSet {
+        stays_failed(about);
+    }
+}
+
+/// Ways of succeeding that no Job can say.
+fn success(about: &mut About<'_>) {
+    let rules: Vec<String> = about
+        .success
+        .unsaid
+        .iter()
+        .map(|rule| format!("when {} ({})", when_words(about.job, rule), rule.from))
+        .collect();
+    for words in rules {
+        about.say(format!(
+            "The job also succeeds {words}; nothing here looks at that."
+        ));
+    }
+    if about.success.deciders.is_empty() {
+        about.say("Nothing here says when the job has succeeded: look at its Jobs one by one.");
+    }
+    let left = about.form == Form::Jobs && about.job.clean == Clean::None && !about.per_task;
+    for decider in about.success.deciders.clone().iter().filter(|_| left) {
+        let (role, who) = match decider {
+            Decider::Role(_) => continue,
+            Decider::Task(role, index) => (role, format!("`{role}-{index}` alone")),
+            Decider::Some(role, count) => (role, format!("{count} tasks of `{role}`")),
+        };
+        let replicas = about.job.role(role).map_or(0, |(_, role)| role.replicas);
+        if replicas > 1 {
+            about.say(format!(
+                "The job succeeds with {who}, and the others go on; the Job of `{role}` is complete only when all {replicas} are."
+            ));
+        }
+    }
+}
+
+/// Who goes on when the job has succeeded, although the manifest stops them.
+fn stopped_at_the_end(about: &mut About<'_>) {
+    if about.job.clean == Clean::None || about.success.deciders.is_empty() {
+        return;
+    }
+    let success = &about.success;
+    let others: Vec<&RoleName> = about
+        .peopled()
+        .map(|role| &role.name)
+        .filter(|name| !success.is_decided_by(name))
+        .collect();
+    if others.is_empty() {
+        return;
+    }
+    let deciding: Vec<&RoleName> = success.deciders.iter().map(Decider::role).collect();
+    let what = format!(
+        "When {} has succeeded, {} should stop. Plain Jobs do not know of each other, so {} on until deleted. Wait for the end and stop:",
+        list_of(deciding.iter().copied()),
+        list_of(others.iter().copied()),
+        if others.len() == 1 { "it goes" } else { "they go" },
+    );
+    let wait = format!(
+        "wait --for=condition=complete --timeout=168h {}",
+        about.jobs_of(&deciding)
+    );
+    let commands = vec![
+        about.kubectl(&wait),
+        about.kubectl(&format!("delete {}", about.jobs_of(&others))),
+    ];
+    about.say_with(what, commands);
+}
+
+/// One role's failure is the job's, but not the other Jobs'.
+fn failures_end_everything(about: &mut About<'_>) {
+    let job = about.job;
+    let ends = |role: &Role| {
+        let replies = Replies::of(job, role);
+        let spent = replies.restarts() && !replies.per_index && job.limits.restarts.is_some();
+        spent || replies.codes.contains(&Reply::Ends)
+    };
+    let several = about.peopled().count() > 1 || about.per_task;
+    if !several || !about.peopled().any(ends) {
+        return;
+    }
+    let everything = format!("job -l {}={}", crate::names::JOB_LABEL, job.name);
+    let commands = vec![about.kubectl(&format!("delete {everything}"))];
+    about.say_with(
+        "When one Job has failed, the whole job has; the other Jobs go on until deleted:",
+        commands,
+    );
+}
+
+/// A JobSet that has ended stops what still runs, whether asked to or not.
+fn left_at_the_end(about: &mut About<'_>) {
+    match about.job.clean {
+        Clean::None if about.peopled().count() > 1 => {
+            about.say("The manifest leaves everything running at the end; a JobSet stops what still runs.");
+        }
+        _ => {}
+    }
+}
+
+/// Restarts that take others with them.
+fn starts_others(about: &mut About<'_>) {
+    let job = about.job;
+    let mut together: Vec<&RoleName> = Vec::new();
+    let mut roles_only = false;
+    for role in about.peopled() {
+        let last = role.replicas - 1;
+        let endings = (1..=255)
+            .map(|code| Ending::Failed(Some(code)))
+            .chain([Ending::Disrupted]);
+        for ending in endings {
+            let then = job.answer(&role.name, last, ending, true).map(|rule| &rule.then);
+            match then {
+                Some(Then::Restart {
+                    scope: Scope::Job, ..
+                }) => {}
+                Some(Then::Restart {
+                    scope: Scope::Roles(_),
+                    ..
+                }) => roles_only = true,
+                _ => continue,
+            }
+            if !together.contains(&&role.name) {
+                together.push(&role.name);
+            }
+        }
+    }
+    if together.is_empty() {
+        return;
+    }
+    let names = list_of(together);
+    match about.form {
+        Form::Jobs => about.say(format!(
+            "A failure in {names} should start other tasks again with it; plain Jobs start only the failed one again. A JobSet can: `--to jobset`."
+        )),
+        Form::JobSet if roles_only => about.say(format!(
+            "A failure in {names} should start some roles again; a JobSet starts all of them again."
+        )),
+        Form::JobSet => {}
+    }
+}
+
+/// `Always`, and answers that a Job does not have.
+fn always(about: &mut About<'_>) {
+    let job = about.job;
+    let again = |role: &Role| {
+        let last = role.replicas - 1;
+        let then = job
+            .answer(&role.name, last, Ending::Succeeded, true)
+            .map(|rule| &rule.then);
+        role.in_place == InPlace::Always || matches!(then, Some(Then::Restart { .. }))
+    };
+    let names: Vec<&RoleName> = about
+        .peopled()
+        .filter(|role| again(role))
+        .map(|role| &role.name)
+        .collect();
+    if !names.is_empty() {
+        about.say(format!(
+            "Tasks of {} should be started again also when they exit 0; in {} they stay ended.",
+            list_of(names),
+            about.unit()
+        ));
+    }
+    let odd = job.rules.iter().filter(|rule| {
+        let ended = matches!(rule.when, trainyard_core::When::Ended { .. });
+        let odd = matches!(rule.then, Then::Abort | Then::Finish(Outcome::Succeeded));
+        ended && odd
+    });
+    let odd: Vec<String> = odd
+        .map(|rule| {
+            let (when, then) = (when_words(job, rule), then_words(job, &rule.then));
+            format!(
+                "When {when}, {then} ({}): {} cannot do that.",
+                rule.from,
+                about.unit()
+            )
+        })
+        .collect();
+    odd.into_iter().for_each(|words| about.say(words));
+}
+
+/// One index of a role that is treated in another way than its others, where they share a Job.
+fn differs_by_index(about: &mut About<'_>) {
+    if about.per_task {
+        return;
+    }
+    let job = about.job;
+    for role in about.peopled().filter(|role| role.replicas > 1) {
+        let (first, last) = (Replies::to(job, role, 0, false), Replies::of(job, role));
+        if first == last {
+            continue;
+        }
+        let name = &role.name;
+        let ends = !first.per_index && last.per_index;
+        about.say(if ends {
+            format!(
+                "When `{name}-0` has failed for good the job has failed; its Job is only told so when the other tasks of `{name}` have ended too."
+            )
+        } else {
+            format!(
+                "`{name}-0` is treated in another way than the other tasks of `{name}` when it fails; in one Job all are treated like the others."
+            )
+        });
+    }
+}
+
+/// Failures that should not matter, and fail a JobSet.
+fn stays_failed(about: &mut About<'_>) {
+    let job = about.job;
+    let names: Vec<&RoleName> = about
+        .peopled()
+        .filter(|role| {
+            let replies = Replies::to(job, role, role.replicas - 1, false);
+            replies.per_index && !about.success.is_decided_by(&role.name)
+        })
+        .map(|role| &role.name)
+        .collect();
+    if !names.is_empty() {
+        about.say(format!(
+            "A task of {} that has failed for good should be left alone; a JobSet fails once all tasks of that role have ended.",
+            list_of(names)
+        ));
+    }
+}

@@ -1,0 +1,67 @@
+//! What is in the pods, and beside them.
+
+use serde_json::Value;
+use trainyard_core::{InPlace, Role, RoleName};
+
+use super::{About, list_of};
+use crate::cluster_map::ClusterMap;
+use crate::tensorboard::Board;
+
+pub(super) fn tell(about: &mut About<'_>, map: &ClusterMap, board: Option<&Board>) {
+    sidecars(about);
+    emptied(about);
+    for variable in &map.too_long {
+        about.say(format!(
+            "`{variable}` is left out: no variable can hold so many hosts."
+        ));
+    }
+    for place in board.into_iter().flat_map(|board| &board.elsewhere) {
+        about.say(format!(
+            "TensorBoard cannot mount `{place}`: only claims are volumes. It is left out."
+        ));
+    }
+}
+
+fn template(role: &Role) -> Value {
+    serde_json::from_str(&role.template.0).unwrap_or_default()
+}
+
+/// The task has ended when its main container has; a pod has ended when all its containers have.
+fn sidecars(about: &mut About<'_>) {
+    let several = |role: &Role| {
+        let containers = &template(role)["spec"]["containers"];
+        containers.as_array().is_some_and(|list| list.len() > 1)
+    };
+    let names: Vec<&RoleName> = about
+        .peopled()
+        .filter(|role| several(role))
+        .map(|role| &role.name)
+        .collect();
+    if !names.is_empty() {
+        about.say(format!(
+            "A pod of {} is done only when all its containers are. A container that does not end by itself belongs under `initContainers`, with `restartPolicy: Always`.",
+            list_of(names)
+        ));
+    }
+}
+
+/// Restarts in place keep the pod and what it has written.
+fn emptied(about: &mut About<'_>) {
+    let keeps = |role: &Role| {
+        let volumes = &template(role)["spec"]["volumes"];
+        let empty = |volume: &Value| volume.get("emptyDir").is_some();
+        let written = volumes.as_array().is_some_and(|list| list.iter().any(empty));
+        role.in_place != InPlace::Never && written
+    };
+    let names: Vec<&RoleName> = about
+        .peopled()
+        .filter(|role| keeps(role))
+        .map(|role| &role.name)
+        .collect();
+    if !names.is_empty() {
+        about.say(format!(
+            "A task of {} that is started again gets a new pod: what it has written to an `emptyDir` is gone.",
+            list_of(names)
+        ));
+    }
+}

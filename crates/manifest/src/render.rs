@@ -1,0 +1,229 @@
+//! The whole of a job as objects, in the order in which they must be applied, or why it cannot be done.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use trainyard_core::{AddressBook, Addresses, Cluster, Job, MOST_BYTES, Role, TaskId, addresses};
+use trainyard_dialect::ReadJob;
+use trainyard_dialect::codes::Code;
+use trainyard_dialect::names::LABEL_LENGTH;
+
+use crate::cluster_map::ClusterMap;
+use crate::jobset;
+use crate::nodes::{self, Seats};
+use crate::notes::{Note, notes};
+use crate::pod::Pods;
+use crate::service::services;
+use crate::subject::Subject;
+use crate::tensorboard::{self, Board};
+use crate::{jobs, names};
+
+/// What a job is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Plain Jobs.
+    Jobs,
+    /// One JobSet.
+    JobSet,
+}
+
+/// How it is to be written.
+#[derive(Clone, Debug)]
+pub struct Wishes {
+    /// As what.
+    pub form: Form,
+    /// How tasks are found, where it is not as the manifest says. [`Addresses::Given`] are those of nodes.
+    pub addresses: Option<Addresses>,
+    /// The nodes.
+    pub nodes: Vec<String>,
+    /// The namespace, where the manifest names none.
+    pub namespace: Option<String>,
+}
+
+/// A job as objects.
+#[derive(Clone, Debug)]
+pub struct Rendered {
+    /// The objects, in the order in which they must be applied.
+    pub objects: Vec<Value>,
+    /// What the manifest asks for and these objects do not do.
+    pub notes: Vec<Note>,
+}
+
+/// Why a job cannot be written so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What sort of problem it is.
+    pub code: Code,
+    /// The field it is about.
+    pub path: &'static [&'static str],
+    /// What is wrong.
+    pub message: String,
+    /// How to mend it.
+    pub hint: String,
+}
+
+const NAME: &[&str] = &["metadata", "name"];
+
+/// Writes a job as objects.
+pub fn render(read: &ReadJob, wishes: &Wishes) -> Result<Rendered, Vec<Refusal>> {
+    let subject = Subject::of(read, wishes.namespace.as_deref(), wishes.addresses);
+    let mut refusals = check_metadata(read, wishes);
+    refusals.extend(check_names(&subject, wishes.form));
+    let job = &subject.job;
+    let seats = seats(job, wishes).unwrap_or_else(|refusal| {
+        refusals.push(refusal);
+        None
+    });
+    let book = match (&seats, wishes.form) {
+        (Some(seats), _) => nodes::book(seats),
+        (None, Form::JobSet) => jobset::addresses(job),
+        (None, Form::Jobs) => addresses(job, None),
+    };
+    let cluster = Cluster::of(job, &book);
+    refusals.extend(check_length(&cluster));
+    if !refusals.is_empty() {
+        return Err(refusals);
+    }
+    let map = ClusterMap::of(job, &book, &cluster);
+    let by_service = matches!(job.addresses, Addresses::PerJob | Addresses::PerJobShort);
+    let pods = Pods {
+        subject: &subject,
+        book: &book,
+        cluster: &cluster,
+        map: &map,
+        // A JobSet sets it itself.
+        subdomain: (by_service && wishes.form == Form::Jobs).then_some(&job.name),
+    };
+    let board = subject
+        .tensorboard
+        .as_ref()
+        .map(|object| tensorboard::board(job, object));
+    let objects = objects(&pods, wishes.form, seats.as_ref(), board.as_ref());
+    Ok(Rendered {
+        notes: notes(&subject, wishes.form, seats.is_some(), &map, board.as_ref()),
+        objects,
+    })
+}
+
+/// Everything, in order: names before whoever looks for them, maps and claims before pods that mount them.
+fn objects(pods: &Pods<'_>, form: Form, seats: Option<&Seats>, board: Option<&Board>) -> Vec<Value> {
+    let job = &pods.subject.job;
+    let mut objects = match form {
+        Form::Jobs => services(job),
+        Form::JobSet => Vec::new(),
+    };
+    objects.push(pods.map.object(job));
+    let beside = pods.subject.objects.iter().cloned();
+    objects.extend(beside.map(|object| with_hosts(object, job, pods.book)));
+    match form {
+        Form::Jobs => objects.extend(jobs::jobs(pods, seats)),
+        Form::JobSet => objects.push(jobset::jobset(pods)),
+    }
+    objects.extend(board.into_iter().flat_map(|board| board.objects.clone()));
+    objects
+}
+
+fn check_metadata(read: &ReadJob, wishes: &Wishes) -> Vec<Refusal> {
+    let mut refusals = Vec::new();
+    if read.generate_name {
+        refusals.push(Refusal {
+            code: Code::CannotRender,
+            path: &["metadata", "generateName"],
+            message: "the name is made by a server, and the objects must know it before".into(),
+            hint: "give the job a name: `name` in place of `generateName`".into(),
+        });
+    }
+    let written = read
+        .node
+        .get("metadata")
+        .and_then(|metadata| metadata.get("namespace"));
+    let written = written.and_then(trainyard_dialect::document::Node::as_text);
+    if let (Some(written), Some(wanted)) = (written.filter(|text| !text.is_empty()), &wishes.namespace)
+        && written != wanted
+    {
+        refusals.push(Refusal {
+            code: Code::CannotRender,
+            path: &["metadata", "namespace"],
+            message: format!("the manifest names the namespace `{written}`, and `-n` another, `{wanted}`"),
+            hint: "take one of the two away".into(),
+        });
+    }
+    refusals
+}
+
+/// Names that become longer here than the pods' names that every job is checked for.
+fn check_names(subject: &Subject, form: Form) -> Vec<Refusal> {
+    let job = &subject.job;
+    let mut longest: Vec<(String, &str)> = Vec::new();
+    if form == Form::JobSet {
+        let peopled = job.roles.iter().filter(|role| role.replicas > 0);
+        // Kubernetes adds a dash and five letters.
+        let pod = |role: &Role| format!("{}{}-xxxxx", jobset::host_prefix(job, role), role.replicas - 1);
+        longest.extend(peopled.map(pod).max_by_key(String::len).map(|name| (name, "pod")));
+    }
+    if subject.tensorboard.is_some() {
+        longest.push((names::tensorboard(&job.name), "Service"));
+    }
+    let too_long = longest.into_iter().filter(|(name, _)| name.len() > LABEL_LENGTH);
+    let refusal = |(name, what): (String, &str)| {
+        let length = name.len();
+        Refusal {
+            code: Code::NameTooLong,
+            path: NAME,
+            message: format!(
+                "the {what} name `{name}` would have {length} characters; at most {LABEL_LENGTH} are allowed"
+            ),
+            hint: format!("shorten the job's name by {}", length - LABEL_LENGTH),
+        }
+    };
+    too_long.map(refusal).collect()
+}
+
+/// Everybody's node, where tasks are found by those.
+fn seats(job: &Job, wishes: &Wishes) -> Result<Option<Seats>, Refusal> {
+    if job.addresses != Addresses::Given {
+        return Ok(None);
+    }
+    let seats = nodes::seats(job, &wishes.nodes).ok_or_else(|| Refusal {
+        code: Code::CannotRender,
+        path: NAME,
+        message: format!("there is no node for some of its {} tasks", job.size()),
+        hint: "name nodes with `--nodes a,b,c`, or in every template with `nodeName`".into(),
+    })?;
+    Ok(Some(seats))
+}
+
+fn check_length(cluster: &Cluster) -> Option<Refusal> {
+    let length = cluster.longest();
+    (length > MOST_BYTES).then(|| Refusal {
+        code: Code::TfConfigTooLong,
+        path: NAME,
+        message: format!(
+            "TF_CONFIG would have {length} bytes here; at most {MOST_BYTES} fit into a variable"
+        ),
+        hint: "use fewer replicas, shorter names, or dynamic workers, who do not know each other".into(),
+    })
+}
+
+/// The files of Volcano's `svc` plugin list hosts by the names they have there; here they may have others.
+fn with_hosts(mut object: Value, job: &Job, book: &AddressBook) -> Value {
+    let is_list = object["kind"] == "ConfigMap" && object["metadata"]["name"] == format!("{}-svc", job.name);
+    let Some(data) = object["data"].as_object_mut().filter(|_| is_list) else {
+        return object;
+    };
+    let host = |task: TaskId| {
+        let there = format!("{}-{}-{}.{}", job.name, task.role, task.index, job.name);
+        let here = book.0.get(&task).and_then(|address| address.rsplit_once(':'));
+        (there, here.map_or_else(String::new, |(host, _)| host.to_owned()))
+    };
+    let hosts: BTreeMap<String, String> = job.tasks().map(host).collect();
+    for (_, value) in data.iter_mut() {
+        let Value::String(text) = value else { continue };
+        let separator = if text.contains('\n') { "\n" } else { "," };
+        let names = text
+            .split(separator)
+            .map(|name| hosts.get(name).map_or(name, String::as_str));
+        *text = names.collect::<Vec<_>>().join(separator);
+    }
+    object
+}

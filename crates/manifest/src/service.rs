@@ -1,0 +1,76 @@
+//! Services: the names under which tasks are found. They must exist before the first pod looks for another.
+
+use serde_json::{Map, Value, json};
+use trainyard_core::{Addresses, Job, Role};
+
+use crate::names::{BATCH_JOB_NAME, COMPLETION_INDEX, JOB_LABEL, of_job, role_job};
+
+/// The name of TensorFlow's port, as in Kubeflow's Services.
+pub const PORT_NAME: &str = "tfjob-port";
+
+/// The Services of a job: one for all tasks, or one for each; none where the addresses are given otherwise.
+#[must_use]
+pub fn services(job: &Job) -> Vec<Value> {
+    match job.addresses {
+        Addresses::PerJob | Addresses::PerJobShort => vec![per_job(job)],
+        Addresses::PerReplica => per_replica(job),
+        Addresses::Given => Vec::new(),
+    }
+}
+
+fn per_job(job: &Job) -> Value {
+    let mut ports: Vec<u16> = Vec::new();
+    for role in job.roles.iter().filter(|role| role.replicas > 0) {
+        if !ports.contains(&role.port) {
+            ports.push(role.port);
+        }
+    }
+    let ports: Vec<Value> = ports
+        .iter()
+        .enumerate()
+        .map(|(at, port)| named(at, *port))
+        .collect();
+    headless(job, &job.name, json!({ JOB_LABEL: *job.name }), ports)
+}
+
+fn per_replica(job: &Job) -> Vec<Value> {
+    let one = |role: &Role, index: u32| {
+        let owner = role_job(job, role);
+        let selector = json!({ BATCH_JOB_NAME: owner, COMPLETION_INDEX: index.to_string() });
+        headless(
+            job,
+            &format!("{owner}-{index}"),
+            selector,
+            vec![named(0, role.port)],
+        )
+    };
+    job.roles
+        .iter()
+        .flat_map(|role| (0..role.replicas).map(move |index| one(role, index)))
+        .collect()
+}
+
+fn named(position: usize, port: u16) -> Value {
+    let name = match position {
+        0 => PORT_NAME.to_owned(),
+        _ => format!("{PORT_NAME}-{port}"),
+    };
+    json!({ "name": name, "port": port })
+}
+
+/// A Service that is nothing but names. They are published before pods are ready: a task is ready when it has found
+/// the others.
+fn headless(job: &Job, name: &str, selector: Value, ports: Vec<Value>) -> Value {
+    let labels: Map<String, Value> = of_job(job);
+    json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": { "name": name, "namespace": *job.namespace, "labels": labels },
+        "spec": {
+            "clusterIP": "None",
+            "publishNotReadyAddresses": true,
+            "selector": selector,
+            "ports": ports,
+        },
+    })
+}
