@@ -39,7 +39,7 @@ fn of_role(pods: &Pods<'_>, success: &Success<'_>, role: &Role) -> Value {
     if let Some(policy) = policy {
         insert_before_template(&mut spec, "successPolicy", policy);
     }
-    object(pods, &name, role, None, spec)
+    object(pods, &name, role, None, &spec)
 }
 
 /// One task, on its node.
@@ -51,7 +51,7 @@ fn of_task(pods: &Pods<'_>, seats: &Seats, role: &Role, task: &TaskId) -> Value 
     put(&mut spec, "suspend", job.suspend.then_some(true));
     spec.extend(limits(pods, &replies, template));
     let name = format!("{}-{}", role_job(job, role), task.index);
-    object(pods, &name, role, Some(task.index), spec)
+    object(pods, &name, role, Some(task.index), &spec)
 }
 
 /// So many pods, each with its index, all at once.
@@ -85,7 +85,7 @@ pub(crate) fn insert_before_template(spec: &mut Map<String, Value>, key: &str, v
     put(spec, "template", template);
 }
 
-fn object(pods: &Pods<'_>, name: &str, role: &Role, index: Option<u32>, spec: Map<String, Value>) -> Value {
+fn object(pods: &Pods<'_>, name: &str, role: &Role, index: Option<u32>, spec: &Map<String, Value>) -> Value {
     let subject = pods.subject;
     let labels = merged(
         &subject.labels,

@@ -101,8 +101,10 @@ impl<'a> About<'a> {
             );
         }
         let found = roles.iter().filter_map(|name| self.job.role(name));
-        let names: Vec<String> = found.map(|(_, role)| role_job(self.job, role)).collect();
-        format!("job {}", names.join(" "))
+        let names: Vec<String> = found
+            .map(|(_, role)| format!("job/{}", role_job(self.job, role)))
+            .collect();
+        names.join(" ")
     }
 
     /// Rules about more than one end, which no Job looks at.

@@ -60,7 +60,7 @@ impl Pods<'_> {
         };
         self.place(&mut pod, seat);
         let main = main_container(&pod);
-        for (key, containers) in pod.iter_mut() {
+        for (key, containers) in &mut pod {
             let is_main_list = key == "containers";
             if !is_main_list && key != "initContainers" {
                 continue;
@@ -270,7 +270,7 @@ fn ask_for_completion_index(pod: &mut Map<String, Value>) {
             Value::String(path) if key == "fieldPath" => {
                 let asked = |list: &str, label: &str| *path == format!("metadata.{list}['{label}']");
                 let is_index = |label: &&str| asked("labels", label) || asked("annotations", label);
-                if INDEX_LABELS.iter().any(|label| is_index(&label)) {
+                if INDEX_LABELS.iter().any(is_index) {
                     *path = format!("metadata.annotations['{COMPLETION_INDEX}']");
                 }
             }

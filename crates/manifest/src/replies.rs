@@ -81,7 +81,9 @@ impl Replies {
         let codes: Vec<Reply> = (1..=255).map(|code| ask(ending(code), can_pay)).collect();
         let disrupted = ask(Ending::Disrupted, can_pay);
         let paid: Vec<i32> = (1..=255)
-            .filter(|code| codes[*code as usize - 1] == Reply::Again)
+            .zip(&codes)
+            .filter(|(_, reply)| **reply == Reply::Again)
+            .map(|(code, _)| code)
             .collect();
         let in_the_end = |code: &i32| ask(ending(*code), false);
         let stays = codes.contains(&Reply::Stays)

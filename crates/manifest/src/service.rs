@@ -30,7 +30,7 @@ fn per_job(job: &Job) -> Value {
         .enumerate()
         .map(|(at, port)| named(at, *port))
         .collect();
-    headless(job, &job.name, json!({ JOB_LABEL: *job.name }), ports)
+    headless(job, &job.name, &json!({ JOB_LABEL: *job.name }), &ports)
 }
 
 fn per_replica(job: &Job) -> Vec<Value> {
@@ -40,8 +40,8 @@ fn per_replica(job: &Job) -> Vec<Value> {
         headless(
             job,
             &format!("{owner}-{index}"),
-            selector,
-            vec![named(0, role.port)],
+            &selector,
+            &[named(0, role.port)],
         )
     };
     job.roles
@@ -60,7 +60,7 @@ fn named(position: usize, port: u16) -> Value {
 
 /// A Service that is nothing but names. They are published before pods are ready: a task is ready when it has found
 /// the others.
-fn headless(job: &Job, name: &str, selector: Value, ports: Vec<Value>) -> Value {
+fn headless(job: &Job, name: &str, selector: &Value, ports: &[Value]) -> Value {
     let labels: Map<String, Value> = of_job(job);
     json!({
         "apiVersion": "v1",

@@ -11,7 +11,7 @@ const BAD: &str = "tests/fixtures/bad/tfjob/misspelt-fields.yaml";
 
 #[test]
 fn help_teaches_by_example() {
-    let pages: [&[&str]; 17] = [
+    let pages: [&[&str]; 18] = [
         &["--help"],
         &["ps", "--help"],
         &["logs", "--help"],
@@ -26,6 +26,7 @@ fn help_teaches_by_example() {
         &["plan", "--help"],
         &["simulate", "--help"],
         &["convert", "--help"],
+        &["render", "--help"],
         &["explain", "--help"],
         &["completions", "--help"],
         &["-h"],

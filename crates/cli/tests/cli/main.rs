@@ -11,6 +11,7 @@ mod logs;
 mod orders;
 mod plan;
 mod ps;
+mod render;
 mod rm;
 mod run;
 mod simulate;

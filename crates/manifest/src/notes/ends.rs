@@ -198,7 +198,9 @@ fn always(about: &mut About<'_>) {
             )
         })
         .collect();
-    odd.into_iter().for_each(|words| about.say(words));
+    for words in odd {
+        about.say(words);
+    }
 }
 
 /// One index of a role that is treated in another way than its others, where they share a Job.

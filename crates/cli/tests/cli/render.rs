@@ -1,0 +1,265 @@
+//! `trainyard render`.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use crate::run::{Ran, folder, manifest, root, run, run_with};
+
+const DIGITS: &str = "examples/digits.yaml";
+
+fn rendered(typed: &[&str]) -> Ran {
+    let mut all = vec!["render"];
+    all.extend(typed);
+    run(&all)
+}
+
+#[test]
+fn a_tfjob_becomes_plain_jobs() {
+    insta::assert_snapshot!(rendered(&[DIGITS]).shown());
+}
+
+#[test]
+fn the_tutorial_made_by_hand_follows_from_one_manifest() {
+    insta::assert_snapshot!(
+        rendered(&[
+            "tests/fixtures/ok/tfjob/tutorial-on-one-node.yaml",
+            "--addresses",
+            "per-replica"
+        ])
+        .shown()
+    );
+}
+
+#[test]
+fn mirrored_workers_become_a_jobset_that_starts_again_as_a_whole() {
+    insta::assert_snapshot!(
+        rendered(&["examples/tfjob/mirrored-workers-gpu.yaml", "--to", "jobset"]).shown()
+    );
+}
+
+#[test]
+fn a_training_job_brings_its_tensorboard() {
+    insta::assert_snapshot!(rendered(&["examples/t9k/with-tensorboard.yaml", "-n", "vision"]).shown());
+}
+
+#[test]
+fn a_volcano_job_keeps_its_files_of_hosts() {
+    insta::assert_snapshot!(
+        "volcano as jobs",
+        rendered(&["examples/digits-volcano.yaml"]).shown()
+    );
+    let as_set = rendered(&["examples/digits-volcano.yaml", "--to", "jobset"]).out;
+    assert!(
+        as_set.contains("worker.host: |-\n    digits-volcano-worker-0-0.digits-volcano\n"),
+        "{as_set}"
+    );
+}
+
+#[test]
+fn exit_codes_become_rules_and_the_rest_is_told() {
+    let ran = rendered(&["examples/volcano/exit-codes.yaml"]);
+    insta::assert_snapshot!("exit codes as jobs", ran.shown());
+    let ran = rendered(&["tests/fixtures/ok/volcano/every-event-and-action.yaml"]);
+    insta::assert_snapshot!("what jobs cannot do", ran.err);
+    let ran = rendered(&[
+        "tests/fixtures/ok/volcano/every-event-and-action.yaml",
+        "--to",
+        "jobset",
+    ]);
+    insta::assert_snapshot!("what a jobset cannot do", ran.err);
+}
+
+#[test]
+fn tasks_sit_on_nodes_each_with_a_port_of_its_own() {
+    let ran = rendered(&[DIGITS, "--addresses", "nodes", "--nodes", "gpu-1,gpu-2"]);
+    insta::assert_snapshot!(ran.shown());
+}
+
+#[test]
+fn a_large_cluster_stands_once_in_a_map() {
+    let ran = rendered(&["tests/fixtures/ok/tfjob/hundred-workers.yaml"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(
+        ran.out.contains("'{\"cluster\":$(TRAINYARD_CLUSTER),\"task\":{"),
+        "{}",
+        ran.out
+    );
+    // Once in the map and once in the list of hosts, and in no pod.
+    assert_eq!(ran.out.matches("-worker-99.").count(), 2);
+    assert!(ran.out.len() < 40_000, "{} bytes", ran.out.len());
+}
+
+#[test]
+fn other_dialects_are_written_as_convert_writes_them() {
+    for to in ["tfjob", "volcano", "tensorflowtrainingjob"] {
+        let file = "examples/tfjob/parameter-server.yaml";
+        let converted = run(&["convert", file, "--to", to]);
+        let ran = rendered(&[file, "--to", to]);
+        assert_eq!(
+            (ran.out, ran.err, ran.code),
+            (converted.out, converted.err, Some(0))
+        );
+    }
+}
+
+#[test]
+fn every_manifest_is_rendered_in_every_form_the_same_each_time() {
+    let forms: [&[&str]; 5] = [
+        &["--to", "jobs"],
+        &["--addresses", "per-job"],
+        &["--addresses", "per-replica"],
+        &["--addresses", "nodes", "--nodes", "a,b.example.com"],
+        &["--to", "jobset"],
+    ];
+    let mut seen = 0;
+    for path in manifests() {
+        for form in forms {
+            let mut typed = vec![path.as_str()];
+            typed.extend(form);
+            let ran = rendered(&typed);
+            let again = rendered(&typed);
+            assert_eq!((&ran.out, ran.code), (&again.out, again.code), "{typed:?}");
+            if ran.code == Some(0) {
+                seen += 1;
+                let checked = run_with(&["check", "-"], &ran.out);
+                assert_eq!(checked.code, Some(0), "{typed:?}\n{}", checked.err);
+            } else {
+                assert!(
+                    ran.out.is_empty() && ran.code == Some(2),
+                    "{typed:?}\n{}",
+                    ran.err
+                );
+            }
+        }
+    }
+    assert!(seen > 300, "{seen}");
+}
+
+/// Every example and every good fixture.
+fn manifests() -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![root().join("examples"), root().join("tests/fixtures/ok")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path
+                .extension()
+                .is_some_and(|extension| extension == "yaml" || extension == "json")
+            {
+                found.push(path.to_str().expect("a path").to_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn wrong_usage_and_what_cannot_be_written_exits_2_and_writes_nothing() {
+    let cases: [&[&str]; 12] = [
+        &["examples/no-such-file.yaml"],
+        &["tests/fixtures/bad/tfjob/misspelt-fields.yaml"],
+        &["tests/fixtures/ok/tfjob/generated-name.yaml"],
+        &["tests/fixtures/ok/other/hand-made-services.yaml"],
+        &[DIGITS, "--job", "digit"],
+        &[DIGITS, "--to", "job"],
+        &[DIGITS, "--addresses", "nodes"],
+        &[DIGITS, "--nodes", "a"],
+        &[DIGITS, "--addresses", "nodes", "--nodes", "a,B_c"],
+        &[DIGITS, "--to", "jobset", "--addresses", "per-replica"],
+        &[DIGITS, "-n", "My Team"],
+        &["examples/tfjob/parameter-server.yaml", "-n", "elsewhere"],
+    ];
+    let mut shown = String::new();
+    for typed in cases {
+        let ran = rendered(typed);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{typed:?}");
+        writeln!(shown, "$ trainyard render {}\n{}", typed.join(" "), ran.err).expect("a string takes it");
+    }
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn names_that_become_too_long_are_told_with_the_figure() {
+    let name = "a-name-that-fits-a-tfjob-but-not-the-pods-of-a-jobset";
+    let text = manifest(name, 2);
+    assert_eq!(run_with(&["render", "-"], &text).code, Some(0));
+    let ran = run_with(&["render", "-", "--to", "jobset"], &text);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
+    assert!(
+        ran.err
+            .contains("would have 70 characters; at most 63 are allowed"),
+        "{}",
+        ran.err
+    );
+    assert!(ran.err.contains("shorten the job's name by 7"), "{}", ran.err);
+}
+
+#[test]
+fn a_folder_gets_one_file_an_object_and_foreign_files_are_left_alone() {
+    let out = folder("render").join("out");
+    let out_text = out.to_str().expect("a path");
+    let names = || {
+        let entries = fs::read_dir(&out).expect("the folder");
+        let mut names: Vec<String> = entries
+            .map(|entry| {
+                entry
+                    .expect("an entry")
+                    .file_name()
+                    .into_string()
+                    .expect("a name")
+            })
+            .collect();
+        names.sort();
+        names
+    };
+    let ran = rendered(&[DIGITS, "-o", out_text]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), ""), "{}", ran.err);
+    assert!(ran.err.contains("wrote 5 objects"), "{}", ran.err);
+    let first = names();
+    assert_eq!(first[0], "01-service-digits.yaml");
+    assert_eq!(
+        first[2..],
+        [
+            "03-job-digits-chief.yaml",
+            "04-job-digits-ps.yaml",
+            "05-job-digits-worker.yaml"
+        ]
+    );
+    let text = fs::read_to_string(out.join(&first[3])).expect("a file");
+    assert!(
+        text.starts_with("# Rendered by trainyard.\napiVersion: batch/v1\n"),
+        "{text}"
+    );
+
+    // Another namespace: the map has another name, and the old file goes.
+    fs::write(out.join("kustomization.yaml"), "mine\n").expect("a file");
+    let ran = rendered(&[DIGITS, "-n", "prod", "-o", out_text]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(names().len(), 6, "{:?}", names());
+    assert_ne!(names()[1], first[1]);
+
+    fs::write(out.join("01-service-digits.yaml"), "mine too\n").expect("a file");
+    let before = fs::read_to_string(out.join(&names()[2])).expect("a file");
+    let ran = rendered(&[DIGITS, "-o", out_text]);
+    assert_eq!(ran.code, Some(2));
+    assert!(
+        ran.err.contains("01-service-digits.yaml` is there already"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(
+        fs::read_to_string(out.join(&names()[2])).expect("a file"),
+        before,
+        "nothing is touched"
+    );
+    let ran = rendered(&[DIGITS, "-o", out_text, "--force"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(
+        fs::read_to_string(out.join("kustomization.yaml")).expect("a file"),
+        "mine\n"
+    );
+    assert_eq!(names().len(), 6, "{:?}", names());
+}
