@@ -3,4 +3,11 @@
 // Package tools names the programs to build, so that `go mod tidy` keeps what they need.
 package tools
 
-import _ "k8s.io/kubernetes/cmd/kubectl"
+import (
+	_ "go.etcd.io/etcd/server/v3"
+	_ "k8s.io/kubernetes/cmd/kube-apiserver"
+	_ "k8s.io/kubernetes/cmd/kube-controller-manager"
+	_ "k8s.io/kubernetes/cmd/kube-scheduler"
+	_ "k8s.io/kubernetes/cmd/kubectl"
+	_ "k8s.io/kubernetes/cmd/kubelet"
+)

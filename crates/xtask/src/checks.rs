@@ -24,6 +24,9 @@ pub enum Generated {
 /// resolves the same features each time and compiles nothing twice for a difference that does not matter.
 const EVERYTHING: [&str; 2] = ["--workspace", "--all-features"];
 
+/// The package of the tests that need a cluster.
+const CLUSTER_TESTS: &str = "trainyard-cluster-tests";
+
 /// `cargo xtask test`: everything, cheapest first, going on after a failure.
 pub fn test(shell: &Shell, flags: &Flags) -> Result<bool, String> {
     let mut report = Report::new(flags.verbose);
@@ -34,6 +37,8 @@ pub fn test(shell: &Shell, flags: &Flags) -> Result<bool, String> {
     report.step("tests, doc tests, generated files", || {
         tests(shell, kubectl.as_deref())
     });
+    report.tool("the programs of a cluster", tools::cluster);
+    report.step("tests on a cluster", || cluster_tests(shell));
     if !flags.quick {
         for member in workspace::members(shell.root())? {
             report.step(&format!("{} alone", member.name), || alone(shell, &member));
@@ -69,7 +74,30 @@ fn tests(shell: &Shell, kubectl: Option<&Path>) -> Result<Ended, String> {
         Some(kubectl) => shell.with("KUBECTL", kubectl),
         None => shell,
     };
-    shell.show("cargo", &[&["test", "--no-fail-fast"], &EVERYTHING[..]].concat())
+    let but_for_the_cluster = ["--exclude", CLUSTER_TESTS];
+    shell.show(
+        "cargo",
+        &[
+            &["test", "--no-fail-fast"],
+            &EVERYTHING[..],
+            &but_for_the_cluster[..],
+        ]
+        .concat(),
+    )
+}
+
+/// The tests that need a real Kubernetes: a step of their own, since they need programs that take minutes to build once,
+/// and a machine to themselves.
+fn cluster_tests(shell: &Shell) -> Result<Ended, String> {
+    shell.show("cargo", &["test", "--no-fail-fast", "--package", CLUSTER_TESTS])
+}
+
+/// `cargo xtask cluster`: the same cluster for people; its own program knows the rest.
+pub fn cluster(shell: &Shell, arguments: &[&str]) -> Result<bool, String> {
+    let run = ["run", "--quiet", "--package", CLUSTER_TESTS, "--"];
+    shell
+        .show("cargo", &[&run, arguments].concat())
+        .map(|ended| ended.success)
 }
 
 /// A crate compiled by itself, with and without its features, cannot lean on what another one switches on. This is

@@ -1,7 +1,8 @@
 //! The developers' commands: `cargo xtask help` lists them.
 //!
 //! This crate only starts other programs (cargo, cargo-deny, go) and reports on them; it decides nothing about
-//! training jobs. It uses no crate at all, so that it builds in a moment and works while the rest does not compile.
+//! training jobs. It uses no crate but `trainyard-tools`, which uses none, so that it builds in a moment and works while
+//! the rest does not compile.
 #![expect(
     clippy::print_stdout,
     reason = "a program for developers; printing is what it does"
@@ -26,6 +27,8 @@ The developers' commands.
   cargo xtask bench [ARGUMENT…]            run the benchmarks; arguments go to them
   cargo xtask bench local [--help]         `trainyard run` against a shell, cat and honcho: which bars hold
   cargo xtask fuzz [SECONDS]               fuzz each target for so long (60 unless told); needs the nightly toolchain
+  cargo xtask cluster up [--kubelet]       a real Kubernetes on this machine, to play with; it says how
+  cargo xtask cluster down                 end it and remove everything
   cargo xtask help                         this text
 
 Tools that are missing are installed into $XDG_CACHE_HOME/trainyard/tools (or ~/.cache/trainyard/tools) and kept there.
@@ -54,6 +57,7 @@ fn run(typed: &[String]) -> Result<bool, String> {
         ["sim", flags @ ..] => checks::simulate(&shell, &checks::Seeds::read(flags)?),
         ["bench", "local", arguments @ ..] => checks::bench_local(&shell, arguments),
         ["bench", arguments @ ..] => checks::bench(&shell, arguments),
+        ["cluster", arguments @ ..] => checks::cluster(&shell, arguments),
         ["fuzz"] => checks::fuzz(&shell, 60),
         ["fuzz", seconds] => checks::fuzz(&shell, number("SECONDS", seconds)?),
         ["help" | "--help" | "-h"] | [] => {

@@ -43,14 +43,6 @@ impl Shell {
         more
     }
 
-    /// The same shell in another folder.
-    pub fn inside(&self, folder: &Path) -> Self {
-        Self {
-            root: folder.to_path_buf(),
-            ..self.clone()
-        }
-    }
-
     /// Runs a program and lets it speak for itself.
     pub fn show(&self, program: impl AsRef<OsStr>, arguments: &[&str]) -> Result<Ended, String> {
         let mut command = self.command(program.as_ref(), arguments);

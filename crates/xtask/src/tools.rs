@@ -2,25 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use trainyard_tools::{CONTROL_PLANE, Cache, NODE, Program};
+
 use crate::shell::Shell;
 
 /// The version of cargo-deny that `deny.toml` is written for.
 const CARGO_DENY: &str = "0.20.2";
 /// The version of cargo-fuzz that `fuzz/` is written for.
 const CARGO_FUZZ: &str = "0.13.2";
-/// The version of kubectl that `tests/tools/go.mod` builds; any recent one on the machine is as good.
-const KUBECTL: &str = "1.37.1";
-
 /// Where installed tools are kept.
-fn cache() -> Result<PathBuf, String> {
-    let set = |name: &str| {
-        std::env::var_os(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
-    let base = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
-    let base = base.ok_or("neither XDG_CACHE_HOME nor HOME is set: no place to install tools")?;
-    Ok(base.join("trainyard").join("tools"))
+fn kept() -> Result<PathBuf, String> {
+    Cache::tools().map_err(|missing| missing.to_string())
 }
 
 /// Whether a program can be started and says what we want to hear.
@@ -60,7 +52,7 @@ fn cargo_tool(shell: &Shell, name: &str, version: &str) -> Result<PathBuf, Strin
     if answers(shell, &on_path, &["--version"], version) {
         return Ok(on_path);
     }
-    let folder = cache()?.join(format!("{name}-{version}"));
+    let folder = kept()?.join(format!("{name}-{version}"));
     let ours = folder.join("bin").join(name);
     if answers(shell, &ours, &["--version"], version) {
         return Ok(ours);
@@ -105,36 +97,13 @@ pub fn kubectl(shell: &Shell) -> Result<PathBuf, String> {
     if works(&on_path) {
         return Ok(on_path);
     }
-    let ours = cache()?.join(format!("kubectl-{KUBECTL}"));
-    if works(&ours) {
-        return Ok(ours);
-    }
-    build_kubectl(shell, &ours)?;
-    Ok(ours)
+    trainyard_tools::find(Program::Kubectl, &mut |line| println!("{line}"))
+        .map_err(|missing| missing.to_string())
 }
 
-fn build_kubectl(shell: &Shell, to: &Path) -> Result<(), String> {
-    if !answers(shell, Path::new("go"), &["version"], "go version") {
-        return Err(
-            "the tests compare our YAML reader with kubectl, and neither kubectl nor Go (to build it) is \
-                    here: install one of them, or set KUBECTL to the program"
-                .to_owned(),
-        );
-    }
-    println!("building kubectl {KUBECTL} into {} (minutes, once)", to.display());
-    let folder = shell.root().join("tests").join("tools");
-    let to = to.to_string_lossy();
-    let shell = shell
-        .inside(&folder)
-        .with("CGO_ENABLED", "0")
-        .with("GOFLAGS", "-mod=readonly");
-    let built = shell.show(
-        "go",
-        &["build", "-trimpath", "-o", &to, "k8s.io/kubernetes/cmd/kubectl"],
-    )?;
-    if built.success {
-        Ok(())
-    } else {
-        Err("go could not build kubectl".to_owned())
-    }
+/// What a test cluster is made of; minutes if it has to be built.
+pub fn cluster() -> Result<(), String> {
+    let wanted = [&CONTROL_PLANE[..], &NODE[..]].concat();
+    let built = trainyard_tools::programs(&wanted, &mut |line| println!("{line}"));
+    built.map(drop).map_err(|missing| missing.to_string())
 }

@@ -1,0 +1,203 @@
+//! A cluster as tests hold it: started, reached, ended.
+
+use std::fs;
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::OnceLock;
+
+use crate::api::Api;
+use crate::crds::Crds;
+use crate::kubectl::Kubectl;
+use crate::namespace::Namespace;
+use crate::parts::Parts;
+use crate::player::Player;
+use crate::server::{Trouble, doing};
+
+/// The command by which the process of a cluster is started.
+pub const SERVE: &str = "serve";
+
+/// A cluster of its own, which ends when this is dropped or this process ends.
+pub struct Cluster {
+    parts: Parts,
+    process: Child,
+    /// The cluster lives as long as this end of the pipe is open.
+    lifeline: Option<BufReader<ChildStderr>>,
+    place: PathBuf,
+    kubectl: Kubectl,
+    api: Api,
+}
+
+/// The control plane that all tests of this process share; each takes a [`Namespace`] of its own. Tests play scheduler
+/// and kubelet by a [`Player`].
+#[track_caller]
+pub fn shared() -> &'static Cluster {
+    static SHARED: OnceLock<Result<Cluster, Trouble>> = OnceLock::new();
+    unwrap(SHARED.get_or_init(|| Cluster::try_start(Parts::CONTROL_PLANE)))
+}
+
+/// An API server without controllers that all tests of this process share: nobody changes what a test has written.
+#[track_caller]
+pub fn bare() -> &'static Cluster {
+    static BARE: OnceLock<Result<Cluster, Trouble>> = OnceLock::new();
+    unwrap(BARE.get_or_init(|| Cluster::try_start(Parts::API)))
+}
+
+#[track_caller]
+fn unwrap(started: &Result<Cluster, Trouble>) -> &Cluster {
+    match started {
+        Ok(cluster) => cluster,
+        Err(trouble) => panic!("there is no cluster to test with: {trouble}"),
+    }
+}
+
+impl Cluster {
+    /// Starts one, or stops the test and says why.
+    #[track_caller]
+    #[must_use]
+    pub fn start(parts: Parts) -> Self {
+        match Self::try_start(parts) {
+            Ok(cluster) => cluster,
+            Err(trouble) => panic!("there is no cluster to test with: {trouble}"),
+        }
+    }
+
+    /// Starts one and waits until it is ready. Programs that are missing are built first, which can take minutes.
+    pub fn try_start(parts: Parts) -> Result<Self, Trouble> {
+        trainyard_tools::programs(&parts.programs(), &mut aloud).map_err(doing("start a cluster"))?;
+        let mut command = Command::new(program()?);
+        command.arg(SERVE).args(parts.words());
+        let (process, mut lifeline) = spawn(&mut command)?;
+        let place = until_ready(&mut lifeline)?;
+        let kubeconfig = place.join("kubeconfig");
+        let kubectl = trainyard_tools::find(trainyard_tools::Program::Kubectl, &mut aloud);
+        Ok(Self {
+            parts,
+            process,
+            lifeline: Some(lifeline),
+            kubectl: Kubectl::new(kubectl.map_err(doing("start a cluster"))?, kubeconfig.clone()),
+            api: Api::of(&kubeconfig)?,
+            place,
+        })
+    }
+
+    /// What it is made of.
+    #[must_use]
+    pub fn parts(&self) -> Parts {
+        self.parts
+    }
+
+    /// The administrator's kubeconfig. It holds for every process of this machine.
+    #[must_use]
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.place.join("kubeconfig")
+    }
+
+    /// kubectl, as the administrator.
+    #[must_use]
+    pub fn kubectl(&self) -> &Kubectl {
+        &self.kubectl
+    }
+
+    /// The API server, as the administrator.
+    #[must_use]
+    pub fn api(&self) -> &Api {
+        &self.api
+    }
+
+    /// Whoever plays nodes and pods.
+    #[must_use]
+    pub fn player(&self) -> Player<'_> {
+        Player::new(&self.api)
+    }
+
+    /// A new namespace whose name begins so.
+    #[track_caller]
+    #[must_use]
+    pub fn namespace(&self, beginning: &str) -> Namespace<'_> {
+        Namespace::create(self, beginning)
+    }
+
+    /// Installs somebody's CRDs, once, and waits until they are served.
+    #[track_caller]
+    pub fn install(&self, crds: Crds) {
+        crds.install(self);
+    }
+
+    /// What a part of the cluster has logged: `kube-apiserver`, `etcd`.
+    #[must_use]
+    pub fn log(&self, program: &str) -> String {
+        let log = self.place.join("logs").join(format!("{program}.log"));
+        fs::read_to_string(log).unwrap_or_default()
+    }
+
+    /// Where the kubeconfig and the logs are.
+    #[must_use]
+    pub fn place(&self) -> &Path {
+        &self.place
+    }
+
+    /// The cluster's outer process.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        self.process.id()
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.lifeline = None;
+        // How it ended is of no interest any more, only that it did.
+        let _ = self.process.wait();
+    }
+}
+
+/// Starts the process of a cluster: it listens on a port of ours that nobody else can take any more.
+pub(crate) fn spawn(command: &mut Command) -> Result<(Child, BufReader<ChildStderr>), Trouble> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(doing("listen on a port"))?;
+    let mut process = command
+        .stdin(Stdio::null())
+        .stdout(OwnedFd::from(listener))
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(doing(format!("start {}", command.get_program().display())))?;
+    let lifeline = process.stderr.take().map(BufReader::new);
+    lifeline
+        .map(|lifeline| (process, lifeline))
+        .ok_or_else(|| Trouble::new("the cluster has no standard error"))
+}
+
+/// Reads until the cluster says that it is ready; where it is.
+pub(crate) fn until_ready(lifeline: &mut impl io::BufRead) -> Result<PathBuf, Trouble> {
+    let (mut place, mut said) = (None, String::new());
+    for line in lifeline.lines() {
+        let line = line.map_err(doing("hear of the cluster"))?;
+        match (line.strip_prefix("at "), line.as_str(), &place) {
+            (Some(path), _, None) => place = Some(PathBuf::from(path)),
+            (_, "ready", Some(place)) => return Ok(place.clone()),
+            _ => said = said + &line + "\n",
+        }
+    }
+    Err(Trouble::new(said))
+}
+
+/// The program of a cluster: beside the tests, where cargo puts it.
+pub(crate) fn program() -> Result<PathBuf, Trouble> {
+    let ourselves = std::env::current_exe().map_err(doing("find this program"))?;
+    let beside = ourselves
+        .ancestors()
+        .skip(1)
+        .take(2)
+        .map(|folder| folder.join("test-cluster"));
+    let found = beside.into_iter().find(|file| file.is_file());
+    found.ok_or_else(|| {
+        Trouble::new("test-cluster is not built: run `cargo build --package trainyard-cluster-tests` first")
+    })
+}
+
+/// Past the test framework, which keeps what tests print to itself: a build of minutes must not look like a hang.
+pub(crate) fn aloud(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}

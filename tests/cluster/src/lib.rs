@@ -1,0 +1,63 @@
+//! A real Kubernetes for tests: etcd, kube-apiserver and what else is asked for, started by the tests themselves.
+//!
+//! ```no_run
+//! use trainyard_cluster_tests::{Crds, Node, bare, shared};
+//!
+//! // An API server that nobody but the test writes to: for what is rendered.
+//! bare().install(Crds::JobSet);
+//! let namespace = bare().namespace("rendered");
+//! let text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}";
+//! let objects = namespace.apply_twice(text); // strict; fails if the second time writes anything
+//! let said = namespace.apply("{apiVersion: v1, kind: ConfigMap, dta: {}}").bad(); // what kubectl says
+//!
+//! // A control plane whose scheduler and kubelet the test plays.
+//! let player = shared().player();
+//! player.node(&Node::ready("node-a").taint("spot", "yes", "NoSchedule"));
+//! let namespace = shared().namespace("played");
+//! player.bind(&namespace, "worker-0", "node-a");
+//! player.run(&namespace, "worker-0");
+//! player.exit(&namespace, "worker-0", 137);
+//! let pod = shared().api().get(&namespace.pod("worker-0")).unwrap();
+//! assert_eq!(pod["status"]["phase"], "Failed");
+//!
+//! // Anything else that wants to speak to it.
+//! let kubeconfig = shared().kubeconfig();
+//! ```
+//!
+//! | | |
+//! |---|---|
+//! | [`bare`], [`shared`] | the clusters that all tests of one binary share; the first test that asks starts it (four seconds) |
+//! | [`Cluster::start`] | one of one's own, of any [`Parts`]; ends when it is dropped |
+//! | [`Namespace`] | a test's own; kubectl in it, manifests applied in it |
+//! | [`Api`] | JSON in and out, at any path; waits for what is to come |
+//! | [`Player`], [`Node`] | nodes and pods without a kubelet |
+//! | [`Crds`] | `JobSet`'s and Volcano's, from their Go modules |
+//! | [`server`] | how it is done: one process, behind walls of its own |
+//!
+//! Tests go into `tests/control_plane` as a module, so that they share the control plane. What a cluster is made of is
+//! built from Go modules once (`tests/tools`); `KUBEBUILDER_ASSETS` is honoured. Without either, tests fail and say what
+//! is missing.
+#![expect(
+    clippy::panic,
+    clippy::missing_panics_doc,
+    clippy::must_use_candidate,
+    reason = "a test that cannot go on says why and stops; what it is made of does so for it"
+)]
+
+mod api;
+mod cluster;
+mod crds;
+pub mod developers;
+mod kubectl;
+mod namespace;
+mod parts;
+mod player;
+pub mod server;
+
+pub use api::{Api, Refused};
+pub use cluster::{Cluster, SERVE, bare, shared};
+pub use crds::Crds;
+pub use kubectl::{Applied, Kubectl, Said};
+pub use namespace::Namespace;
+pub use parts::Parts;
+pub use player::{Node, Player};

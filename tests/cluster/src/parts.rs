@@ -1,0 +1,91 @@
+//! Which parts of a cluster are started. The words here are also what the process of a cluster is told.
+
+use std::ffi::OsString;
+
+use trainyard_tools::{NODE, Program};
+
+use crate::server::Trouble;
+
+/// The parts of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// kube-controller-manager: Jobs get their pods, owners' objects are collected, namespaces end.
+    pub controllers: bool,
+    /// kube-scheduler: pods get nodes.
+    pub scheduler: bool,
+    /// A real node: kubelet, containerd, a network between pods, names for Services. Needs root.
+    pub node: bool,
+}
+
+/// One of the parts.
+type Part = fn(&mut Parts) -> &mut bool;
+
+impl Parts {
+    /// etcd and kube-apiserver: nobody but the tests writes. The pods' service account is not asked for.
+    pub const API: Self = Self {
+        controllers: false,
+        scheduler: false,
+        node: false,
+    };
+    /// That and the controllers; the tests play scheduler and kubelet.
+    pub const CONTROL_PLANE: Self = Self {
+        controllers: true,
+        ..Self::API
+    };
+    /// Everything: pods run.
+    pub const NODE: Self = Self {
+        controllers: true,
+        scheduler: true,
+        node: true,
+    };
+
+    /// The programs that are built from Go modules.
+    #[must_use]
+    pub fn programs(self) -> Vec<Program> {
+        let mut programs = vec![Program::Etcd, Program::Apiserver, Program::Kubectl];
+        programs.extend(self.controllers.then_some(Program::ControllerManager));
+        programs.extend(self.scheduler.then_some(Program::Scheduler));
+        if self.node {
+            programs.extend(NODE);
+        }
+        programs
+    }
+
+    const WORDS: [(&'static str, Part); 3] = [
+        ("--controllers", |parts| &mut parts.controllers),
+        ("--scheduler", |parts| &mut parts.scheduler),
+        ("--kubelet", |parts| &mut parts.node),
+    ];
+
+    /// The parts as arguments.
+    #[must_use]
+    pub fn words(mut self) -> Vec<OsString> {
+        let set = Self::WORDS.into_iter().filter(|(_, part)| *part(&mut self));
+        set.map(|(word, _)| word.into()).collect()
+    }
+
+    /// The parts that arguments name.
+    pub fn read(words: &[OsString]) -> Result<Self, Trouble> {
+        let mut parts = Self::API;
+        for given in words {
+            let known = Self::WORDS.into_iter().find(|(word, _)| given == word);
+            let unknown = || Trouble::new(format!("a cluster has no part `{}`", given.display()));
+            let (_, part) = known.ok_or_else(unknown)?;
+            *part(&mut parts) = true;
+        }
+        Ok(parts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_read_back_from_their_words() {
+        for parts in [Parts::API, Parts::CONTROL_PLANE, Parts::NODE] {
+            assert_eq!(Parts::read(&parts.words()).unwrap(), parts);
+        }
+        assert!(Parts::read(&["--kublet".into()]).is_err());
+    }
+}

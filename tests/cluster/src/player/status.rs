@@ -1,0 +1,108 @@
+//! A pod's status, as a kubelet writes it: changed in place, never made anew, since others write conditions too.
+
+use serde_json::{Value, json};
+
+/// Pods need an address to be found under; one that nobody has.
+const ADDRESS: &str = "192.0.2.1";
+
+pub(crate) fn running(pod: &Value, status: &mut Value) {
+    let now = now();
+    status["phase"] = "Running".into();
+    status["startTime"] = now.as_str().into();
+    status["podIP"] = ADDRESS.into();
+    status["podIPs"] = json!([{"ip": ADDRESS}]);
+    let containers = pod["spec"]["containers"].as_array().cloned().unwrap_or_default();
+    let started = containers.iter().map(|container| {
+        json!({
+            "name": container["name"], "image": container["image"], "imageID": "", "ready": true, "started": true,
+            "restartCount": 0, "state": {"running": {"startedAt": now}},
+        })
+    });
+    status["containerStatuses"] = started.collect();
+    for kind in ["PodScheduled", "Initialized", "ContainersReady", "Ready"] {
+        condition(status, kind, "True", "");
+    }
+}
+
+/// Ends the container of that name, or all; when none runs any more, the pod has ended.
+pub(crate) fn exited(pod: &Value, status: &mut Value, code: i32, container: Option<&str>) {
+    if !status["containerStatuses"].is_array() {
+        running(pod, status);
+    }
+    let now = now();
+    let mut codes = Vec::new();
+    for one in status["containerStatuses"].as_array_mut().into_iter().flatten() {
+        let runs = one["state"]["running"].is_object();
+        if runs && container.is_none_or(|name| one["name"] == name) {
+            one["state"] = json!({"terminated": terminated(code, &one["state"], &now)});
+            one["ready"] = false.into();
+            one["started"] = false.into();
+        }
+        codes.push(one["state"]["terminated"]["exitCode"].as_i64());
+    }
+    unready(status);
+    if let Some(codes) = codes.into_iter().collect::<Option<Vec<_>>>() {
+        let good = codes.iter().all(|code| *code == 0);
+        status["phase"] = if good { "Succeeded" } else { "Failed" }.into();
+    }
+}
+
+pub(crate) fn restarted(status: &mut Value, code: i32) {
+    let now = now();
+    for one in status["containerStatuses"].as_array_mut().into_iter().flatten() {
+        one["lastState"] = json!({"terminated": terminated(code, &one["state"], &now)});
+        one["state"] = json!({"running": {"startedAt": now}});
+        one["restartCount"] = (one["restartCount"].as_i64().unwrap_or_default() + 1).into();
+    }
+}
+
+fn terminated(code: i32, before: &Value, now: &str) -> Value {
+    let started = before["running"]["startedAt"].as_str().unwrap_or(now);
+    let reason = if code == 0 { "Completed" } else { "Error" };
+    json!({"exitCode": code, "reason": reason, "startedAt": started, "finishedAt": now})
+}
+
+pub(crate) fn unready(status: &mut Value) {
+    for kind in ["ContainersReady", "Ready"] {
+        condition(status, kind, "False", "");
+    }
+}
+
+pub(crate) fn unschedulable(status: &mut Value, why: &str) {
+    condition(status, "PodScheduled", "False", "Unschedulable");
+    for one in status["conditions"].as_array_mut().into_iter().flatten() {
+        if one["type"] == "PodScheduled" {
+            one["message"] = why.into();
+        }
+    }
+}
+
+/// Marks a pod whose end somebody else wants.
+pub(crate) fn disrupted(status: &mut Value, reason: &str) {
+    condition(status, "DisruptionTarget", "True", reason);
+}
+
+fn condition(status: &mut Value, kind: &str, value: &str, reason: &str) {
+    let mut new = json!({"type": kind, "status": value, "lastTransitionTime": now()});
+    if !reason.is_empty() {
+        new["reason"] = reason.into();
+    }
+    if !status["conditions"].is_array() {
+        status["conditions"] = json!([]);
+    }
+    if let Some(conditions) = status["conditions"].as_array_mut() {
+        match conditions.iter_mut().find(|one| one["type"] == kind) {
+            Some(old) => *old = new,
+            None => conditions.push(new),
+        }
+    }
+}
+
+/// Now, as Kubernetes writes it.
+fn now() -> String {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let seconds = since.map_or(0, |since| since.as_secs());
+    let seconds = i64::try_from(seconds).unwrap_or_default();
+    let time = k8s_openapi::jiff::Timestamp::from_second(seconds).unwrap_or_default();
+    time.to_string()
+}

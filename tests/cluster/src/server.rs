@@ -1,0 +1,103 @@
+//! The process of a cluster: `test-cluster serve`.
+//!
+//! ```text
+//! a test ─▶ outer: a place, walls ─▶ inner, pid 1: etcd, kube-apiserver, …
+//!            │ stdout: the listener   │ passes what comes there on to the API server
+//!            │ stderr: a pipe         │ says "ready"; ends when nobody reads it any more
+//! ```
+//!
+//! Everything runs in a pid, a mount and a network namespace of its own, put up by the machinery of `trainyard run`. So
+//! ports are always free, and nothing is left when the first process dies, whatever it dies of: processes, mounts and
+//! network go by a rule of the kernel. What the kernel does not remove, a directory and control groups, the outer process
+//! does; if that is killed too, whoever starts the next cluster does.
+
+mod control_plane;
+mod forward;
+mod place;
+mod process;
+mod supervise;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::Path;
+
+pub use place::Place;
+pub use supervise::{DETACHED, supervise};
+use trainyard_local::namespace::Walls;
+use trainyard_local::outer::{self, Supervisor};
+use trainyard_local::probe::{Network, probe};
+
+use crate::parts::Parts;
+
+/// Why a cluster cannot be, in words for people.
+#[derive(Debug)]
+pub struct Trouble(String);
+
+impl Trouble {
+    /// These words.
+    pub fn new(words: impl Into<String>) -> Self {
+        Self(words.into())
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Trouble {}
+
+/// What was being done when something went wrong.
+pub(crate) fn doing<E: std::error::Error>(what: impl fmt::Display) -> impl FnOnce(E) -> Trouble {
+    move |error| Trouble(format!("cannot {what}: {}", trainyard_local::told(&error)))
+}
+
+/// How long a cluster lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// As long as somebody reads its standard error.
+    Bound,
+    /// Until it is asked to end.
+    Detached,
+}
+
+/// The outer process: it makes a place, starts the cluster behind its walls, waits for its end and cleans up.
+///
+/// Standard output must be a socket that listens: what comes there is passed on to the API server. On standard error
+/// it says where the place is (`at DIRECTORY`), then `ready`.
+pub fn serve(place: Place, parts: Parts, life: Life) -> Result<(), Trouble> {
+    if life == Life::Detached {
+        // The terminal it was started from may close; without a session of its own it lives on as well as it can.
+        let _ = rustix::process::setsid();
+    }
+    let walls = probe(Network::Isolated).map_err(|error| {
+        Trouble(format!(
+            "a test cluster needs namespaces for processes, mounts and network: {error}"
+        ))
+    })?;
+    say(&format!("at {}", place.path().display()));
+    let ended = outer::run(&supervisor(place.path(), walls.walls, parts, life));
+    place.remove();
+    match ended {
+        Ok(outer::SupervisorEnd::Code(0)) => Ok(()),
+        Ok(end) => Err(Trouble(format!("the cluster has ended: {end:?}"))),
+        Err(error) => Err(Trouble(trainyard_local::told(&error))),
+    }
+}
+
+fn supervisor(place: &Path, walls: Walls, parts: Parts, life: Life) -> Supervisor {
+    let mut arguments: Vec<OsString> = vec![place.into()];
+    arguments.extend(parts.words());
+    arguments.extend((life == Life::Detached).then(|| DETACHED.into()));
+    Supervisor {
+        run: format!("cluster-{}", std::process::id()),
+        walls,
+        arguments,
+    }
+}
+
+/// Tells whoever started us; if nobody listens any more, that is seen elsewhere.
+pub(crate) fn say(line: &str) {
+    let _ = rustix::io::write(rustix::stdio::stderr(), format!("{line}\n").as_bytes());
+}

@@ -1,0 +1,189 @@
+//! etcd, kube-apiserver, kube-controller-manager, kube-scheduler: with which arguments, in which order.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use trainyard_tools::Program;
+
+use super::process::Starter;
+use super::{Trouble, doing};
+use crate::api::Api;
+use crate::parts::Parts;
+
+/// Where the API server listens, inside the cluster's network.
+pub const PORT: u16 = 6443;
+/// Where pods find it.
+pub const ADDRESS: &str = "10.99.0.1";
+/// Where etcd listens.
+const ETCD: &str = "http://127.0.0.1:2379";
+/// How long the API server may take until it is ready; it takes four seconds on a calm machine.
+const PATIENCE: Duration = Duration::from_mins(2);
+/// The administrator's token. The cluster can be reached from this machine only, and lives for minutes.
+const TOKEN: &str = "trainyard-test-administrator";
+
+/// The files of a control plane.
+#[derive(Clone, Debug)]
+pub struct ControlPlane<'a> {
+    place: &'a Path,
+    parts: Parts,
+}
+
+impl<'a> ControlPlane<'a> {
+    /// One in that directory, of which `state` is the file system in memory.
+    pub fn at(place: &'a Path, parts: Parts) -> Self {
+        Self { place, parts }
+    }
+
+    /// Starts it and waits until it answers. `outside` is the port by which it is reached from the machine.
+    pub fn start(&self, starter: &Starter, outside: u16) -> Result<(), Trouble> {
+        let tokens = self.state("tokens.csv");
+        Self::write(&tokens, &format!("{TOKEN},admin,admin,\"system:masters\"\n"))?;
+        starter.start(Program::Etcd, &self.etcd())?;
+        starter.start(Program::Apiserver, &self.apiserver(&tokens))?;
+        self.wait_until_ready()?;
+        if self.parts.controllers {
+            starter.start(Program::ControllerManager, &self.controller_manager())?;
+        }
+        if self.parts.scheduler {
+            starter.start(Program::Scheduler, &self.scheduler())?;
+        }
+        self.write_kubeconfig(&self.place.join("kubeconfig"), outside)
+    }
+
+    /// The kubeconfig for what runs inside the cluster's network.
+    pub fn inside(&self) -> PathBuf {
+        self.state("kubeconfig")
+    }
+
+    fn state(&self, name: &str) -> PathBuf {
+        self.place.join("state").join(name)
+    }
+
+    /// An argument that names a file of the state.
+    fn file(&self, flag: &str, name: &str) -> String {
+        format!("--{flag}={}", self.state(name).display())
+    }
+
+    fn etcd(&self) -> Vec<String> {
+        vec![
+            self.file("data-dir", "etcd"),
+            format!("--listen-client-urls={ETCD}"),
+            format!("--advertise-client-urls={ETCD}"),
+            "--listen-peer-urls=http://127.0.0.1:2380".into(),
+            // It lives in memory and dies with the cluster: there is nothing to be safe from.
+            "--unsafe-no-fsync".into(),
+            "--log-level=warn".into(),
+        ]
+    }
+
+    fn apiserver(&self, tokens: &Path) -> Vec<String> {
+        let mut arguments = vec![
+            format!("--etcd-servers={ETCD}"),
+            format!("--secure-port={PORT}"),
+            "--bind-address=0.0.0.0".into(),
+            // The address of the node, if there is one; it may not be loopback.
+            format!("--advertise-address={ADDRESS}"),
+            self.file("cert-dir", "pki"),
+            // It makes its own certificate before it reads this key, which is the certificate's.
+            self.file("service-account-key-file", "pki/apiserver.key"),
+            self.file("service-account-signing-key-file", "pki/apiserver.key"),
+            "--service-account-issuer=https://kubernetes.default.svc".into(),
+            format!("--token-auth-file={}", tokens.display()),
+            "--authorization-mode=Node,RBAC".into(),
+            "--service-cluster-ip-range=10.96.0.0/16".into(),
+            "--allow-privileged=true".into(),
+            "--kubelet-preferred-address-types=InternalIP".into(),
+        ];
+        if !self.parts.controllers {
+            // Nobody makes the accounts that it would ask for.
+            arguments.push("--disable-admission-plugins=ServiceAccount".into());
+        }
+        arguments
+    }
+
+    fn controller_manager(&self) -> Vec<String> {
+        let mut arguments = vec![
+            self.file("kubeconfig", "kubeconfig"),
+            self.file("service-account-private-key-file", "pki/apiserver.key"),
+            self.file("root-ca-file", "pki/apiserver.crt"),
+            "--use-service-account-credentials=true".into(),
+            "--leader-elect=false".into(),
+            "--secure-port=0".into(),
+        ];
+        if !self.parts.node {
+            // Nobody renews the leases of nodes that tests play: they would be found dead after a while.
+            arguments.push("--controllers=*,-node-lifecycle-controller".into());
+        }
+        arguments
+    }
+
+    fn scheduler(&self) -> Vec<String> {
+        vec![
+            self.file("kubeconfig", "kubeconfig"),
+            "--leader-elect=false".into(),
+            "--secure-port=0".into(),
+        ]
+    }
+
+    /// Waits for the certificate that the API server makes, then for its word that it is ready.
+    fn wait_until_ready(&self) -> Result<(), Trouble> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut last = String::from("it has not made its certificate");
+        let kubeconfig = self.inside();
+        let mut api = None;
+        while Instant::now() < deadline {
+            // The key is written after it.
+            if api.is_none() && self.state("pki/apiserver.key").exists() {
+                let authority = self.place.join("ca.crt");
+                fs::copy(self.state("pki/apiserver.crt"), &authority).map_err(doing("copy a certificate"))?;
+                self.write_kubeconfig(&kubeconfig, PORT)?;
+                api = Api::of(&kubeconfig)
+                    .map_err(|error| last = error.to_string())
+                    .ok();
+            }
+            if let Some(api) = &api {
+                match api.text("/readyz") {
+                    Ok(_) => return Ok(()),
+                    Err(error) => last = error.to_string(),
+                }
+            }
+            // Its own end is told by the thread that waits for it; there is nothing here but to ask again.
+            thread::sleep(Duration::from_millis(20));
+        }
+        let seconds = PATIENCE.as_secs();
+        Err(Trouble(format!(
+            "kube-apiserver is not ready after {seconds} s: {last}"
+        )))
+    }
+
+    /// The certificate is for `localhost`, whatever the port; it is its own authority.
+    fn write_kubeconfig(&self, path: &Path, port: u16) -> Result<(), Trouble> {
+        let authority = self.place.join("ca.crt");
+        let text = format!(
+            "apiVersion: v1\n\
+             kind: Config\n\
+             clusters:\n\
+             - name: test\n  cluster:\n    server: https://127.0.0.1:{port}\n    tls-server-name: localhost\n    \
+             certificate-authority: {}\n\
+             users:\n\
+             - name: admin\n  user:\n    token: {TOKEN}\n\
+             contexts:\n\
+             - name: test\n  context:\n    cluster: test\n    user: admin\n\
+             current-context: test\n",
+            authority.display()
+        );
+        Self::write(path, &text)
+    }
+
+    /// Written beside and renamed, so that whoever sees it sees all of it.
+    fn write(path: &Path, text: &str) -> Result<(), Trouble> {
+        let part = path.with_extension("part");
+        let written = fs::write(&part, text)
+            .and_then(|()| fs::set_permissions(&part, Permissions::from_mode(0o600)))
+            .and_then(|()| fs::rename(&part, path));
+        written.map_err(doing(format!("write {}", path.display())))
+    }
+}

@@ -1,0 +1,115 @@
+//! The inner process of a cluster: the first one behind its walls.
+
+use std::ffi::OsString;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::mount::{MountFlags, mount};
+use rustix::stdio::{stderr, stdout};
+use trainyard_local::inner::{self, Entry};
+use trainyard_local::signals::Notice;
+
+use super::control_plane::{ControlPlane, PORT};
+use super::forward::forward;
+use super::process::{Ending, Starter};
+use super::{Trouble, doing, say};
+use crate::parts::Parts;
+
+/// What the inner process is told.
+#[derive(Debug)]
+struct Orders {
+    place: PathBuf,
+    parts: Parts,
+    /// Whether the cluster lives on when nobody reads what it says.
+    detached: bool,
+}
+
+impl Orders {
+    fn read(arguments: &[OsString]) -> Result<Self, Trouble> {
+        let detached = arguments.iter().any(|argument| argument == DETACHED);
+        let rest: Vec<OsString> = arguments
+            .iter()
+            .filter(|word| *word != DETACHED)
+            .cloned()
+            .collect();
+        let (place, words) = rest
+            .split_first()
+            .ok_or_else(|| Trouble("no directory is named".into()))?;
+        Ok(Self {
+            place: place.into(),
+            parts: Parts::read(words)?,
+            detached,
+        })
+    }
+}
+
+/// The word for a cluster that outlives whoever started it.
+pub const DETACHED: &str = "--detached";
+
+/// Runs the cluster until it is asked to end or cannot go on. The process must have one thread only.
+pub fn supervise(entry: &Entry) -> Result<(), Trouble> {
+    let orders = Orders::read(&entry.arguments)?;
+    let inner = inner::prepare(entry).map_err(doing("move in behind the walls"))?;
+    let (ends, ending) = mpsc::channel();
+    let asked = ends.clone();
+    let listening = inner.listen(move |notice| {
+        if matches!(notice, Notice::Interrupt | Notice::Terminate) {
+            let _ = asked.send(Ending::Asked);
+        }
+    });
+    listening.map_err(doing("listen to signals"))?;
+    // This thread must not start programs: what it has for children is taken for adopted.
+    let starting = thread::Builder::new().name("start".into());
+    let started = starting.spawn(move || {
+        if let Err(trouble) = start(&orders, &ends) {
+            let _ = ends.send(Ending::Broken(trouble));
+        }
+    });
+    started.map_err(doing("start a thread"))?;
+    match ending.recv() {
+        Ok(Ending::Broken(trouble)) => Err(trouble),
+        Ok(Ending::Asked | Ending::Alone) | Err(_) => Ok(()),
+    }
+}
+
+fn start(orders: &Orders, ends: &Sender<Ending>) -> Result<(), Trouble> {
+    if !orders.detached {
+        watch_over_starter(ends.clone()).map_err(doing("start a thread"))?;
+    }
+    in_memory(&orders.place.join("state"))?;
+    let listener = listener().map_err(doing("use the socket that was handed in"))?;
+    let outside = listener
+        .local_addr()
+        .map_err(doing("ask a socket for its port"))?;
+    let starter = Starter::new(orders.place.join("logs"), ends.clone());
+    ControlPlane::at(&orders.place, orders.parts).start(&starter, outside.port())?;
+    let inside = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
+    forward(listener, inside).map_err(doing("start a thread"))?;
+    say("ready");
+    Ok(())
+}
+
+/// Nobody else can see these files, and nothing has to remove them.
+fn in_memory(path: &Path) -> Result<(), Trouble> {
+    mount("tmpfs", path, "tmpfs", MountFlags::NOSUID, Some(c"mode=0700"))
+        .map_err(doing(format!("mount a tmpfs on {}", path.display())))
+}
+
+fn listener() -> io::Result<TcpListener> {
+    stdout().try_clone_to_owned().map(TcpListener::from)
+}
+
+/// Whoever started us reads our standard error; when that end is closed, however it came to be, we end.
+fn watch_over_starter(ends: Sender<Ending>) -> io::Result<()> {
+    let watch = move || {
+        let mut pipe = [PollFd::from_borrowed_fd(stderr(), PollFlags::empty())];
+        while let Err(rustix::io::Errno::INTR) = poll(&mut pipe, None) {}
+        let _ = ends.send(Ending::Alone);
+    };
+    let builder = thread::Builder::new().name("watch".into());
+    builder.spawn(watch).map(drop)
+}

@@ -1,0 +1,175 @@
+//! The programs of others that our tests need: found on this machine, else built from Go modules, once.
+//!
+//! `cargo xtask` and the cluster tests both ask here, so there is one place that builds them. A program is looked for in
+//! `$KUBEBUILDER_ASSETS`, then in a cache outside the tree whose name is made from what is built (`go.mod`, `go.sum`
+//! beside this file), and is built into that cache if Go is there. Two who build at once share one result: the second
+//! waits at a lock. A program is linked under another name and renamed when it is complete, so a half-made one is never
+//! used.
+//!
+//! This crate prints nothing: it tells what takes long to whoever asks.
+
+mod cache;
+mod module;
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+pub use cache::Cache;
+pub use module::{JOBSET, Module, VOLCANO};
+
+/// The version of Kubernetes that `go.mod` names.
+pub const KUBERNETES: &str = "1.37.1";
+
+/// A program that is built from a Go module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// Where a cluster keeps its objects.
+    Etcd,
+    /// The API server.
+    Apiserver,
+    /// What users speak to a cluster with.
+    Kubectl,
+    /// The controllers of Jobs, Services, namespaces and the garbage collector.
+    ControllerManager,
+    /// Chooses nodes for pods.
+    Scheduler,
+    /// Runs pods on a node.
+    Kubelet,
+    /// The names of Services and pods.
+    Coredns,
+}
+
+impl Program {
+    /// What its file is called.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Etcd => "etcd",
+            Self::Apiserver => "kube-apiserver",
+            Self::Kubectl => "kubectl",
+            Self::ControllerManager => "kube-controller-manager",
+            Self::Scheduler => "kube-scheduler",
+            Self::Kubelet => "kubelet",
+            Self::Coredns => "coredns",
+        }
+    }
+
+    /// The package that is its `main`.
+    const fn package(self) -> &'static str {
+        match self {
+            Self::Etcd => "go.etcd.io/etcd/server/v3",
+            Self::Apiserver => "k8s.io/kubernetes/cmd/kube-apiserver",
+            Self::Kubectl => "k8s.io/kubernetes/cmd/kubectl",
+            Self::ControllerManager => "k8s.io/kubernetes/cmd/kube-controller-manager",
+            Self::Scheduler => "k8s.io/kubernetes/cmd/kube-scheduler",
+            Self::Kubelet => "k8s.io/kubernetes/cmd/kubelet",
+            Self::Coredns => "./coredns",
+        }
+    }
+}
+
+/// A cluster without nodes of its own.
+pub const CONTROL_PLANE: [Program; 5] = [
+    Program::Etcd,
+    Program::Apiserver,
+    Program::Kubectl,
+    Program::ControllerManager,
+    Program::Scheduler,
+];
+
+/// What a real node needs beside that.
+pub const NODE: [Program; 2] = [Program::Kubelet, Program::Coredns];
+
+/// Why there is no such program.
+#[derive(Debug)]
+pub struct Missing {
+    /// What was looked for.
+    pub what: String,
+    /// Why it is not there, and what to do.
+    pub why: String,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} is missing: {}", self.what, self.why)
+    }
+}
+
+impl std::error::Error for Missing {}
+
+impl Missing {
+    fn new(what: impl Into<String>, why: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            why: why.into(),
+        }
+    }
+}
+
+/// Finds the programs, building those that are not there. `tell` gets a line for each that takes long.
+pub fn programs(wanted: &[Program], tell: &mut dyn FnMut(&str)) -> Result<Vec<PathBuf>, Missing> {
+    wanted.iter().map(|program| find(*program, tell)).collect()
+}
+
+/// Finds one program, or builds it.
+pub fn find(program: Program, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, Missing> {
+    if let Some(given) = given(program) {
+        return Ok(given);
+    }
+    let cache = Cache::of_user()?;
+    if let Some(built) = cache.built(program) {
+        return Ok(built);
+    }
+    if !has_go() {
+        return Err(Missing::new(
+            program.name(),
+            "it is neither in the folder that KUBEBUILDER_ASSETS names nor in the cache, and there is no Go to build \
+             it: install Go 1.26 or later, or set KUBEBUILDER_ASSETS",
+        ));
+    }
+    cache.build(program, tell)
+}
+
+/// Whoever has the programs already says where; each one that is not there is built all the same.
+fn given(program: Program) -> Option<PathBuf> {
+    let folder = PathBuf::from(std::env::var_os("KUBEBUILDER_ASSETS")?);
+    let file = folder.join(program.name());
+    file.is_file().then_some(file)
+}
+
+/// Whether Go can be started.
+#[must_use]
+pub fn has_go() -> bool {
+    let mut go = Command::new("go");
+    let asked = go
+        .arg("version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    asked.is_ok_and(|status| status.success())
+}
+
+/// The Go module that names everything built here: this crate's own folder.
+fn folder() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Go, in that folder, as everything here starts it.
+fn go() -> Command {
+    let mut go = Command::new("go");
+    go.current_dir(folder())
+        .env("CGO_ENABLED", "0")
+        // Whatever flags the user has: the versions are those of go.sum.
+        .env("GOFLAGS", "-mod=readonly -buildvcs=false")
+        .env("GOWORK", "off")
+        .stdin(Stdio::null());
+    go
+}
+
+/// A file of that folder; part of what the cache's name is made from.
+fn read(name: &str) -> Result<Vec<u8>, Missing> {
+    let path = folder().join(name);
+    fs::read(&path).map_err(|error| Missing::new(path.display().to_string(), error.to_string()))
+}
