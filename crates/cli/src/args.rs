@@ -1,15 +1,18 @@
 //! What was typed, and nothing else: no file is opened and nothing is decided here.
 
 pub mod runs;
+pub mod simpletfjob;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+mod expand;
 mod render;
 mod run;
 
+pub use self::expand::Expand;
 pub use self::render::{Addressing, As, Render};
 pub use self::run::{Keep, Python, Run};
 use crate::simulate::faults::{self, Evict, Fail, Runs, Scale, Suspend};
@@ -24,6 +27,7 @@ Examples:
   trainyard simulate job.yaml --fail worker-1=137@30s   what happens if worker 1 is killed
   trainyard convert job.yaml --to volcano        the same job in another dialect
   trainyard render job.yaml | kubectl apply -f - on a cluster where nothing is installed
+  trainyard expand mnist.yaml -N 3               a template becomes one Job a node, as with simpletfjob
   trainyard explain TY048                        what a problem code means
 
 Exit codes: 0 done, 1 the manifest has problems or the job failed, 2 wrong usage or a file that cannot be used.";
@@ -126,6 +130,8 @@ pub enum Command {
     Convert(Convert),
     /// Write a job as plain Kubernetes objects, for clusters where nothing is installed
     Render(Render),
+    /// Fill a template in for every task, one host each: manifests for a cluster without an operator
+    Expand(Box<Expand>),
     /// Play a job in a simulated world: what will happen if worker 1 is killed twice?
     Simulate(Simulate),
     /// List runs on this machine, or the tasks of one

@@ -3,6 +3,7 @@
 mod check;
 mod completions;
 mod convert;
+pub mod expand;
 mod explain;
 mod jobs;
 mod kept;
@@ -30,6 +31,7 @@ pub fn run(arguments: Arguments, printer: &mut Printer) -> Result<Exit, Failure>
         Command::Plan(typed) => plan::run(&typed, printer),
         Command::Convert(typed) => convert::run(&typed, printer),
         Command::Render(typed) => render::run(&typed, printer),
+        Command::Expand(typed) => expand::run(&typed, printer),
         Command::Simulate(typed) => simulate::run(&typed, printer),
         Command::Ps(typed) => ps::run(&typed, printer),
         Command::Logs(typed) => logs::run(&typed, arguments.color, printer),

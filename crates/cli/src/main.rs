@@ -18,19 +18,25 @@ mod vocabulary;
 mod wrap;
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
 use trainyard_local::stage::{self, Stage};
 
-use crate::args::{Arguments, Color};
+use crate::args::{Arguments, Color, simpletfjob};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
 fn main() -> ExitCode {
-    let arguments: Vec<OsString> = env::args_os().skip(1).collect();
+    let mut arguments = env::args_os();
+    let name = arguments.next().unwrap_or_default();
+    let arguments: Vec<OsString> = arguments.collect();
+    if Path::new(&name).file_name() == Some(OsStr::new("simpletfjob")) {
+        return as_simpletfjob(&arguments);
+    }
     match stage::enter(&arguments) {
         None => typed(),
         Some(Stage::Over(code)) => code.into(),
@@ -54,8 +60,23 @@ fn typed() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return usage(&error).into(),
     };
-    let mut printer = Printer::new(arguments.color);
-    let ended = commands::run(arguments, &mut printer).and_then(|exit| {
+    let printer = Printer::new(arguments.color);
+    done(printer, |printer| commands::run(arguments, printer))
+}
+
+/// Somebody has linked us under the name of the program that we take over from.
+fn as_simpletfjob(words: &[OsString]) -> ExitCode {
+    done(Printer::new(Color::Auto), |printer| {
+        match simpletfjob::read(words)? {
+            Some(typed) => commands::expand::run(&typed, printer),
+            None => printer.data(simpletfjob::HELP).map(|()| Exit::Success),
+        }
+    })
+}
+
+/// Does it, and says how it ended.
+fn done(mut printer: Printer, work: impl FnOnce(&mut Printer) -> Result<Exit, Failure>) -> ExitCode {
+    let ended = work(&mut printer).and_then(|exit| {
         printer.flush()?;
         Ok(exit)
     });

@@ -10,6 +10,7 @@
 //! | TY040–TY079 | checks that every dialect shares |
 //! | TY080–TY099 | what a conversion cannot carry over |
 //! | TY100–      | one dialect's own: TFJob, TensorFlowTrainingJob from TY120, Volcano's Job from TY140 |
+//! | TY160–      | templates of `trainyard expand` |
 
 use std::fmt;
 
@@ -353,6 +354,15 @@ it. A job that was aborted is resumed by a command."
 VolcanoHosts = 153 Error "more names of pods than the plugin can hand out" "\
 The plugin `svc` puts the names of all pods of the job into one ConfigMap, which holds at most 1 MiB. Use fewer replicas or a \
 shorter name; with the plugin `tensorflow` alone the same limit holds, since it needs `svc`."
+// ---- TY160–: templates of `trainyard expand` --------------------------------------------------------------------
+Template = 160 Error "a template that cannot be filled in" "\
+`trainyard expand` takes templates of Go's text/template: `{{.host}}`, `{{if eq .type \"ps\"}} … {{end}}`. A name in it that \
+means nothing, a block that is not closed, or an action that fails for some task stops everything, and no file is touched. \
+docs/expand.md lists the variables and functions that there are."
+TemplateNotYaml = 161 Error "a template whose result is no YAML" "\
+What the template makes for a task cannot be read as YAML, so `kubectl` would refuse it too. The place is that of the template; \
+the line that it makes is shown with it. Often `TF_CONFIG` stands at another depth than it is indented for: \
+`{{.TF_CONFIG_JSON | quote}}` fits everywhere."
 }
 
 impl Code {

@@ -12,124 +12,145 @@ mod functions;
 pub mod hosts;
 pub mod template;
 pub mod tf_config;
+mod values;
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 use gotmpl::Value;
-use trainyard_dialect::document::{Source, parse};
-use trainyard_dialect::problem::{Problem, Severity};
+use trainyard_dialect::document::{Document, Source, parse};
+use trainyard_dialect::problem::{Problem, Severity, shown};
 
-use self::hosts::Cast;
-use self::template::{Mistake, UserTemplate};
-use self::tf_config::ClusterText;
+use self::hosts::{Cast, Wanted, cast};
+use self::template::{Mistake, Shows, UserTemplate};
+use self::values::Values;
 
-/// Why there is no manifest.
-#[derive(Clone, Debug)]
-pub enum Unexpanded {
-    /// The template cannot be filled in for this task.
-    Mistake {
-        /// Which: `worker-1`.
-        task: String,
-        /// What is wrong.
-        mistake: Mistake,
-    },
-    /// What it makes is no YAML.
-    NotYaml {
-        /// The manifest, to show the place in.
-        text: String,
-        /// What is wrong with it.
-        problem: Box<Problem>,
-    },
+/// Why there is no manifest: what is wrong with the template, seen when it was filled in for a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unexpanded {
+    /// Which: `worker-1`.
+    pub task: String,
+    /// What is wrong; at least one.
+    pub mistakes: Vec<Mistake>,
 }
 
 /// Fills the template in for every task and joins the documents. `name` is what `{{.name}}` means.
 pub fn expand(template: &UserTemplate, cast: &Cast, name: &str) -> Result<String, Unexpanded> {
-    let cluster = ClusterText::of(cast);
-    let shared = Shared::of(cast, name);
+    let values = Values::of(template, cast, name);
     let mut text = String::new();
+    let mut holds_something = false;
+    let mut first = None;
     for (kind, index, host) in cast.tasks() {
-        let filled = template
-            .fill(&shared.values(&cluster, kind, index, host))
-            .map_err(|mistake| Unexpanded::Mistake {
-                task: format!("{kind}-{index}"),
-                mistake,
-            })?;
-        if !text.is_empty() {
+        let values = values.for_task(kind, index, host);
+        let made = filled(template, &values).map_err(|mistakes| Unexpanded {
+            task: format!("{kind}-{index}"),
+            mistakes,
+        })?;
+        holds_something |= made.holds_something;
+        if first.is_some() {
             text.push_str("\n---\n");
         }
-        text.push_str(without_separators(&filled));
+        first.get_or_insert_with(|| format!("{kind}-{index}"));
+        text.push_str(without_last_separator(&made.text));
     }
-    match not_yaml(&text) {
-        None => Ok(text),
-        Some(problem) => Err(Unexpanded::NotYaml {
+    if holds_something {
+        return Ok(text);
+    }
+    Err(Unexpanded {
+        task: first.unwrap_or_default(),
+        mistakes: vec![Mistake {
+            message: "the template makes no object for any task".into(),
+            hint: Some("it should hold at least one object: `apiVersion: batch/v1`, `kind: Job` …".into()),
+            ..Mistake::default()
+        }],
+    })
+}
+
+/// What the template makes for one task of each role, on hosts that there are not; nothing if it cannot be known
+/// before the hosts are.
+#[must_use]
+pub fn stand_ins(template: &UserTemplate, wanted: &Wanted) -> Vec<Document> {
+    let others = usize::from(wanted.chief) + usize::from(wanted.evaluator) + 1;
+    let servers = wanted.ps_hosts.as_ref().map_or(wanted.psn, Vec::len);
+    let number = wanted.num.unwrap_or(0).max(servers.saturating_add(others));
+    // So many hosts nobody has: what was asked for is refused later, with the number that there are.
+    if number > MOST_STAND_INS {
+        return Vec::new();
+    }
+    let hosts: Vec<String> = (0..number).map(|at| format!("host-{at}")).collect();
+    let wanted = Wanted {
+        num: None,
+        exclude: Vec::new(),
+        psn: servers,
+        ps_hosts: None,
+        ..wanted.clone()
+    };
+    let Ok(cast) = cast(&hosts, &wanted) else {
+        return Vec::new();
+    };
+    let values = Values::of(template, &cast, "stand-in");
+    let mut seen = BTreeSet::new();
+    let firsts = cast.tasks().filter(|(kind, ..)| seen.insert(*kind));
+    let made = firsts.filter_map(|(kind, index, host)| {
+        let text = template.fill(&values.for_task(kind, index, host)).ok()?;
+        let source = Source::from_bytes("a stand-in", text.as_bytes()).ok()?;
+        Some(parse(&source).0)
+    });
+    made.flatten().collect()
+}
+
+const MOST_STAND_INS: usize = 100_000;
+
+/// What the template makes for one task.
+struct Made {
+    text: String,
+    holds_something: bool,
+}
+
+fn filled(template: &UserTemplate, values: &Value) -> Result<Made, Vec<Mistake>> {
+    let text = template.fill(values).map_err(|mistake| vec![mistake])?;
+    let (documents, problems) = match Source::from_bytes("the manifest", text.as_bytes()) {
+        Ok(source) => parse(&source),
+        Err(problem) => (Vec::new(), vec![*problem]),
+    };
+    let errors = problems
+        .iter()
+        .filter(|problem| problem.severity == Severity::Error);
+    let mistakes: Vec<Mistake> = errors
+        .map(|problem| not_yaml(template, values, &text, problem))
+        .collect();
+    if mistakes.is_empty() {
+        let holds_something = !documents.is_empty();
+        Ok(Made {
             text,
-            problem: Box::new(problem),
-        }),
+            holds_something,
+        })
+    } else {
+        Err(mistakes)
     }
 }
 
-/// A template that begins or ends with `---` would leave an empty document between two tasks.
-fn without_separators(text: &str) -> &str {
-    let text = text.trim_end();
+/// What is wrong in the manifest, told at the place of the template that made it.
+fn not_yaml(template: &UserTemplate, values: &Value, text: &str, problem: &Problem) -> Mistake {
+    let span = problem.place.span;
+    let line = span.and_then(|span| text.lines().nth(span.line.saturating_sub(1) as usize));
+    let made = line.map(|line| format!("the line it makes is `{}`", shown(line.trim_end())));
+    let hints: Vec<String> = made.into_iter().chain(problem.hint.clone()).collect();
+    Mistake {
+        shows: Shows::Manifest,
+        at: span.and_then(|span| template.origin(values, span.start as usize)),
+        message: format!("what the template makes is no YAML: {}", problem.message),
+        hint: (!hints.is_empty()).then(|| hints.join("; ")),
+    }
+}
+
+/// A template that ends with `---` would leave an empty document between two tasks.
+fn without_last_separator(text: &str) -> &str {
     let end = text
+        .trim_end()
         .strip_suffix("---")
         .filter(|rest| rest.is_empty() || rest.ends_with('\n'));
-    let text = end.map_or(text, str::trim_end);
-    let start = text.strip_prefix("---\n");
-    start.unwrap_or(text)
+    end.map_or(text, str::trim_end)
 }
 
-fn not_yaml(text: &str) -> Option<Problem> {
-    let source = Source::from_bytes("the expanded manifest", text.as_bytes());
-    let problems = match source {
-        Ok(source) => parse(&source).1,
-        Err(problem) => return Some(*problem),
-    };
-    problems
-        .into_iter()
-        .find(|problem| problem.severity == Severity::Error)
-}
-
-/// The values that are the same for every task.
-struct Shared {
-    entries: Vec<(String, Value)>,
-}
-
-impl Shared {
-    fn of(cast: &Cast, name: &str) -> Self {
-        let hosts: Vec<Value> = cast.hosts().map(|host| Value::String(host.into())).collect();
-        let addresses = |hosts: &[String]| {
-            let addresses: Vec<String> = hosts.iter().map(|host| format!("{host}:{}", cast.port)).collect();
-            Value::String(addresses.join(",").into())
-        };
-        let number = |number: usize| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
-        let entries = [
-            ("num", number(hosts.len())),
-            ("hosts", Value::List(Arc::from(hosts))),
-            ("ps_hosts", addresses(&cast.ps)),
-            ("worker_hosts", addresses(&cast.workers)),
-            ("port", Value::Int(cast.port.into())),
-            ("name", Value::String(name.into())),
-        ];
-        Self {
-            entries: entries.map(|(name, value)| (name.to_owned(), value)).into(),
-        }
-    }
-
-    fn values(&self, cluster: &ClusterText, kind: &str, index: usize, host: &str) -> Value {
-        let text = |text: &str| Value::String(text.into());
-        let own = [
-            ("type", text(kind)),
-            ("index", Value::Int(i64::try_from(index).unwrap_or(i64::MAX))),
-            ("host", text(host)),
-            ("TF_CONFIG", text(&cluster.block(kind, index))),
-            ("TF_CONFIG_JSON", text(&cluster.line(kind, index))),
-        ];
-        let own = own.into_iter().map(|(name, value)| (Arc::from(name), value));
-        let shared = self
-            .entries
-            .iter()
-            .map(|(name, value)| (Arc::from(name.as_str()), value.clone()));
-        Value::Map(Arc::new(own.chain(shared).collect()))
-    }
-}
+#[cfg(test)]
+mod tests;

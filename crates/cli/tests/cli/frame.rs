@@ -11,7 +11,7 @@ const BAD: &str = "tests/fixtures/bad/tfjob/misspelt-fields.yaml";
 
 #[test]
 fn help_teaches_by_example() {
-    let pages: [&[&str]; 18] = [
+    let pages: [&[&str]; 19] = [
         &["--help"],
         &["ps", "--help"],
         &["logs", "--help"],
@@ -27,6 +27,7 @@ fn help_teaches_by_example() {
         &["simulate", "--help"],
         &["convert", "--help"],
         &["render", "--help"],
+        &["expand", "--help"],
         &["explain", "--help"],
         &["completions", "--help"],
         &["-h"],

@@ -5,6 +5,7 @@
 mod background;
 mod check;
 mod convert;
+mod expand;
 mod frame;
 mod kept;
 mod logs;

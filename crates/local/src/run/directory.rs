@@ -7,6 +7,7 @@
 //!                          logs/         one file a life of a task       control.sock    where it takes orders
 //!                          lives/        `emptyDir`s and files of tasks, gone with them
 //! <state>/volumes/<claim>                volumes that outlive runs
+//! <state>/expanded/                      which files `trainyard expand` has written
 //! ```
 //!
 //! `<state>` is `$TRAINYARD_STATE`, else `$XDG_STATE_HOME/trainyard`, else `~/.local/state/trainyard`.
@@ -83,6 +84,12 @@ impl Home {
     #[must_use]
     pub fn walls(&self) -> PathBuf {
         self.root.join("walls")
+    }
+
+    /// Where is kept which files `trainyard expand` has written.
+    #[must_use]
+    pub fn expanded(&self) -> PathBuf {
+        self.root.join("expanded")
     }
 
     /// Where volumes are kept beyond a run.

@@ -1,0 +1,208 @@
+//! simpletfjob's own words, as its parser took them: `simpletfjob user_template [-N n] [-E] [--psn n] [--psf file]`.
+//!
+//! They are read here and not by clap because they differ: `-E` takes no file and may be written `-E=false`, numbers may
+//! be `0x10`, and whatever stands behind the template is ignored.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::Expand;
+use crate::failure::Failure;
+
+pub const HELP: &str = "\
+Fills a template in for every task, one node of the cluster each, as simpletfjob did.
+
+Usage: simpletfjob TEMPLATE [-N NUMBER] [-E] [--psn NUMBER] [--psf FILE]
+
+  -N, --num NUMBER   how many nodes to use; -1 and 0 are all (default -1)
+  -E, --exc          leave out the nodes that the file `exc` in this folder names
+      --psn NUMBER   how many parameter servers (default 1)
+      --psf FILE     the hosts of the parameter servers, one a line
+  -h, --help         this text
+
+The file is TEMPLATE without `.yaml` and with `_tfjob.yaml`; one that is there is replaced.
+`trainyard expand --help` tells of everything else that can be done with templates.
+";
+
+/// What was meant; none if help was asked for.
+pub fn read(words: &[OsString]) -> Result<Option<Expand>, Failure> {
+    let mut typed = Expand {
+        psn: 1,
+        port: 2222,
+        all_nodes: true,
+        // Scripts rely on it.
+        force: true,
+        quiet: true,
+        ..Expand::default()
+    };
+    let mut rest = words.iter().cloned();
+    let mut only_names = false;
+    while let Some(word) = rest.next() {
+        let text = word.to_string_lossy().into_owned();
+        if only_names || text == "-" || !text.starts_with('-') {
+            // More than one template it took, and looked at the first.
+            typed.template.get_or_insert_with(|| PathBuf::from(word));
+        } else if text == "--" {
+            only_names = true;
+        } else if let Some(long) = text.strip_prefix("--") {
+            let (name, value) = match long.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (long, None),
+            };
+            if name == "help" {
+                return Ok(None);
+            }
+            set(&mut typed, &format!("--{name}"), value, &mut rest)?;
+        } else if !short(&mut typed, &text[1..], &mut rest)? {
+            return Ok(None);
+        }
+    }
+    if typed.template.is_none() {
+        let hint = "`simpletfjob mnist.yaml -N 3`; `simpletfjob --help` says more";
+        return Err(Failure::usage("no template is named", Some(hint.into())));
+    }
+    Ok(Some(typed))
+}
+
+/// Short ones may stand together: `-EN3`. False is that help was asked for.
+fn short(
+    typed: &mut Expand,
+    letters: &str,
+    rest: &mut impl Iterator<Item = OsString>,
+) -> Result<bool, Failure> {
+    let mut left = letters;
+    while let Some(letter) = left.chars().next() {
+        left = &left[letter.len_utf8()..];
+        match letter {
+            'h' => return Ok(false),
+            // It takes a value only behind `=`.
+            'E' if !left.starts_with('=') => typed.exc = Some(PathBuf::from("exc")),
+            _ => {
+                let value = left.strip_prefix('=').unwrap_or(left);
+                let given = !left.is_empty();
+                let value = given.then(|| value.to_owned());
+                set(typed, &format!("-{letter}"), value, rest)?;
+                return Ok(true);
+            }
+        }
+    }
+    Ok(true)
+}
+
+fn set(
+    typed: &mut Expand,
+    name: &str,
+    value: Option<String>,
+    rest: &mut impl Iterator<Item = OsString>,
+) -> Result<(), Failure> {
+    if matches!(name, "-E" | "--exc") {
+        let on = value.as_deref().map_or(Some(true), truth);
+        let on = on.ok_or_else(|| wrong(name, "true or false", value.as_deref()))?;
+        typed.exc = on.then(|| PathBuf::from("exc"));
+        return Ok(());
+    }
+    if !matches!(name, "-N" | "--num" | "--psn" | "--psf") {
+        let hint = "it knows -N, -E, --psn, --psf and --help; `trainyard expand` knows more";
+        return Err(Failure::usage(
+            format!("there is no flag `{name}`"),
+            Some(hint.into()),
+        ));
+    }
+    let value = value.or_else(|| rest.next().map(|word| word.to_string_lossy().into_owned()));
+    let value = value.ok_or_else(|| wrong(name, "a value", None))?;
+    let number = || number(&value).ok_or_else(|| wrong(name, "a whole number", Some(&value)));
+    match name {
+        "--psf" => typed.psf = Some(PathBuf::from(value)).filter(|path| !path.as_os_str().is_empty()),
+        "--psn" => typed.psn = number()?,
+        // Both mean all.
+        _ => typed.num = Some(number()?).filter(|number| !matches!(number, -1 | 0)),
+    }
+    Ok(())
+}
+
+fn wrong(name: &str, takes: &str, found: Option<&str>) -> Failure {
+    let found = found.map_or_else(String::new, |found| format!(", not `{}`", found.escape_debug()));
+    Failure::usage(format!("`{name}` takes {takes}{found}"), None)
+}
+
+/// What Go takes for a boolean.
+fn truth(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
+        _ => None,
+    }
+}
+
+/// What Go takes for a number: `3`, `0x3`, `0o3`, `03`, `0b11`.
+fn number(text: &str) -> Option<i64> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    let lower = digits.to_ascii_lowercase();
+    let (digits, base) = match lower.as_bytes() {
+        [b'0', b'x', ..] => (&lower[2..], 16),
+        [b'0', b'o', ..] => (&lower[2..], 8),
+        [b'0', b'b', ..] => (&lower[2..], 2),
+        [b'0', _, ..] => (&lower[1..], 8),
+        _ => (lower.as_str(), 10),
+    };
+    let plain = digits.starts_with(|c: char| c.is_ascii_alphanumeric());
+    plain
+        .then(|| i64::from_str_radix(&format!("{sign}{digits}"), base).ok())
+        .flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(words: &str) -> String {
+        let words: Vec<OsString> = words.split_whitespace().map(OsString::from).collect();
+        match read(&words) {
+            Ok(Some(typed)) => {
+                let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+                let words = [
+                    path(&typed.template),
+                    typed.num.map(|num| format!("num {num}")),
+                    path(&typed.exc),
+                    (typed.psn != 1).then(|| format!("psn {}", typed.psn)),
+                    path(&typed.psf),
+                ];
+                words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+            }
+            Ok(None) => "help".to_owned(),
+            Err(failure) => failure.to_string(),
+        }
+    }
+
+    #[test]
+    fn its_words_mean_what_they_meant() {
+        let table = [
+            ("t.yaml", "t.yaml"),
+            ("t.yaml -N 3 -E", "t.yaml num 3 exc"),
+            ("-N 3 t.yaml more ignored", "t.yaml num 3"),
+            ("-E t.yaml", "t.yaml exc"),
+            ("-EN3 t.yaml", "t.yaml num 3 exc"),
+            ("-EN 3 t.yaml", "t.yaml num 3 exc"),
+            ("-N=3 --exc=true t.yaml", "t.yaml num 3 exc"),
+            ("--num=-1 -E=false t.yaml", "t.yaml"),
+            ("--num 0 t.yaml", "t.yaml"),
+            ("-N -5 t.yaml", "t.yaml num -5"),
+            ("-N 0x10 --psn 010 t.yaml", "t.yaml num 16 psn 8"),
+            ("--psf ps t.yaml", "t.yaml ps"),
+            ("-- -t.yaml", "-t.yaml"),
+            ("t.yaml -h", "help"),
+            ("--help", "help"),
+            ("", "no template is named"),
+            ("t.yaml -N", "`-N` takes a value"),
+            ("t.yaml -N three", "`-N` takes a whole number, not `three`"),
+            ("t.yaml --exc=maybe", "`--exc` takes true or false, not `maybe`"),
+            ("t.yaml --hosts a,b", "there is no flag `--hosts`"),
+        ];
+        for (words, expected) in table {
+            assert_eq!(told(words), expected, "{words}");
+        }
+    }
+}

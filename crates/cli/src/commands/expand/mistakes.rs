@@ -1,0 +1,65 @@
+//! Mistakes in a template, shown in its text.
+
+use trainyard_dialect::codes::Code;
+use trainyard_dialect::document::Source;
+use trainyard_dialect::problem::{Place, Problem, Span};
+use trainyard_expand::template::{Mistake, Shows};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::locale;
+use crate::printer::Printer;
+use crate::report::render;
+
+/// Tells them all. `task` is the one that they were seen with.
+pub fn tell(
+    source: &Source,
+    task: Option<&str>,
+    mistakes: &[Mistake],
+    printer: &mut Printer,
+) -> Result<Exit, Failure> {
+    for mistake in mistakes {
+        let problem = problem(source, task, mistake);
+        printer.say(&render(&problem, Some(&source.text), locale::columns()))?;
+    }
+    Ok(Exit::Unable)
+}
+
+fn problem(source: &Source, task: Option<&str>, mistake: &Mistake) -> Problem {
+    let code = match mistake.shows {
+        Shows::Template => Code::Template,
+        Shows::Manifest => Code::TemplateNotYaml,
+    };
+    let place = Place {
+        source: source.name.clone(),
+        document: 0,
+        span: mistake.at.map(|at| span(&source.text, at)),
+        path: String::new(),
+    };
+    let problem = Problem::new(code, place, &mistake.message).maybe_hint(mistake.hint.clone());
+    match task {
+        Some(task) => problem.label(format!("filled in for {task}")),
+        None => problem,
+    }
+}
+
+/// From the byte `at` to the end of the action, or of the word.
+fn span(text: &str, at: usize) -> Span {
+    let at = text.floor_char_boundary(at);
+    let (before, behind) = text.split_at(at);
+    let line = behind.lines().next().unwrap_or_default();
+    let length = if line.starts_with("{{") {
+        line.find("}}").map_or(line.len(), |end| end + 2)
+    } else {
+        let end = line.find(|c: char| c.is_whitespace() || "})|".contains(c));
+        end.unwrap_or(line.len()).max(1)
+    };
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    Span {
+        line: number(before.matches('\n').count() + 1),
+        column: number(before[start..].chars().count() + 1),
+        start: number(at),
+        end: number((at + length).min(text.len())),
+    }
+}

@@ -1,0 +1,67 @@
+//! Which files we have written. The bytes of a manifest are simpletfjob's and hold no mark of ours, so what we wrote is
+//! remembered in the state directory: for each path, the fingerprint of its content.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use trainyard_local::run::directory::Home;
+
+/// What is known about the file at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// We wrote it, and it is as we wrote it.
+    Ours,
+    /// We wrote it, and somebody has changed it since.
+    Changed,
+    /// We did not write it.
+    Foreign,
+}
+
+/// Looks at what was remembered.
+pub fn look(path: &Path, content: &[u8]) -> Known {
+    let kept = note(path).and_then(|note| fs::read_to_string(note).ok());
+    match kept {
+        None => Known::Foreign,
+        Some(kept) if kept.trim_end() == fingerprint(content) => Known::Ours,
+        Some(_) => Known::Changed,
+    }
+}
+
+/// Remembers what we wrote.
+pub fn remember(path: &Path, content: &[u8]) -> io::Result<()> {
+    let note = note(path).ok_or_else(|| io::Error::other("neither TRAINYARD_STATE nor HOME is set"))?;
+    if let Some(folder) = note.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    let scratch = note.with_added_extension(format!("{}.new", std::process::id()));
+    fs::write(&scratch, fingerprint(content) + "\n")?;
+    fs::rename(&scratch, &note)
+}
+
+fn note(path: &Path) -> Option<PathBuf> {
+    let folder = Home::of_user()?.expanded();
+    Some(folder.join(fingerprint(path.as_os_str().as_bytes())))
+}
+
+/// FNV-1a and the length: it tells files apart that nobody has made alike on purpose.
+fn fingerprint(content: &[u8]) -> String {
+    let hash = content.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}-{}", content.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fingerprint_is_fnv_and_stays_so() {
+        // What is kept in state directories must be found again by later versions.
+        assert_eq!(fingerprint(b""), "cbf29ce484222325-0");
+        assert_eq!(fingerprint(b"foobar"), "85944171f73967e8-6");
+    }
+}

@@ -1,0 +1,233 @@
+//! Where the manifest goes: to standard output, or whole and only whole into a file.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use super::ours::{self, Known};
+use crate::failure::Failure;
+use crate::inputs::shown_path;
+use crate::printer::{CAREFUL, Printer};
+
+/// Where the manifest goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// To standard output.
+    Standard,
+    /// Into this file; `shown` is how the user called it.
+    File { path: PathBuf, shown: String },
+}
+
+/// What becomes of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    what: What,
+    shown: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    /// It is written, since it was not there.
+    Make,
+    /// It is replaced.
+    Replace,
+    /// It holds just that already.
+    Leave,
+    /// It is written to as it is: a device, or a pipe.
+    Fill,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = match self.what {
+            What::Make | What::Fill => "write",
+            What::Replace => "replace",
+            What::Leave => "leave as it is",
+        };
+        write!(out, "{verb} {}", self.shown)
+    }
+}
+
+impl Change {
+    /// The same when it has been done.
+    pub fn done(&self) -> String {
+        let shown = &self.shown;
+        match self.what {
+            What::Make | What::Fill => format!("wrote {shown}"),
+            What::Replace => format!("replaced {shown}"),
+            What::Leave => format!("{shown} is up to date"),
+        }
+    }
+}
+
+impl Target {
+    /// What was asked for, or simpletfjob's choice: `mnist_tfjob.yaml` beside `mnist.yaml`.
+    pub fn of(output: Option<&Path>, template: &Path) -> Result<Self, Failure> {
+        let standard = Path::new("-");
+        let path = match output {
+            Some(path) if path == standard => return Ok(Self::Standard),
+            None if template == standard => return Ok(Self::Standard),
+            Some(path) => path.to_owned(),
+            None => beside(template),
+        };
+        let shown = shown_path(&path);
+        // Links are followed, as whoever writes into a file does.
+        let real = fs::canonicalize(&path);
+        if real
+            .as_ref()
+            .is_ok_and(|real| fs::canonicalize(template).is_ok_and(|other| other == *real))
+        {
+            let message = format!("`{shown}` is the template itself");
+            return Err(Failure::usage(
+                message,
+                Some("name another file with `-o`".into()),
+            ));
+        }
+        if real.as_ref().is_ok_and(|real| real.is_dir()) {
+            let message = format!("`{shown}` is a folder");
+            return Err(Failure::usage(
+                message,
+                Some("name a file in it with `-o`".into()),
+            ));
+        }
+        let path = real
+            .or_else(|_| std::path::absolute(&path))
+            .map_err(|cause| Failure::File {
+                path: shown.clone(),
+                cause,
+            })?;
+        Ok(Self::File { path, shown })
+    }
+
+    /// What would become of the file; refused if somebody else's would be lost.
+    pub fn change(&self, text: &str, force: bool) -> Result<Change, Failure> {
+        let (path, shown) = match self {
+            Self::Standard => ("/dev/stdout".as_ref(), "to standard output"),
+            Self::File { path, shown } => (path.as_path(), shown.as_str()),
+        };
+        let what = match fs::metadata(path) {
+            _ if *self == Self::Standard => What::Fill,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => What::Make,
+            Ok(about) if !about.is_file() => What::Fill,
+            Ok(about) => replaced(path, shown, about.len(), text, force)?,
+            Err(cause) => return Err(failed(shown, cause)),
+        };
+        Ok(Change {
+            what,
+            shown: shown.to_owned(),
+        })
+    }
+
+    /// Writes it. Whatever goes wrong, the file is as it was or holds the whole manifest.
+    pub fn write(&self, text: &str, change: &Change, printer: &mut Printer) -> Result<(), Failure> {
+        let Self::File { path, shown } = self else {
+            return Ok(());
+        };
+        let bytes = text.as_bytes();
+        match change.what {
+            What::Leave => {}
+            What::Fill => {
+                let mut file = File::options()
+                    .write(true)
+                    .open(path)
+                    .map_err(|cause| failed(shown, cause))?;
+                return file.write_all(bytes).map_err(|cause| failed(shown, cause));
+            }
+            What::Make | What::Replace => whole(path, bytes).map_err(|cause| failed(shown, cause))?,
+        }
+        if let Err(error) = ours::remember(path, bytes) {
+            let told =
+                format!("cannot remember that `{shown}` is ours: {error}; next time it needs `--force`");
+            printer.say(&format!("{CAREFUL}warning{CAREFUL:#}: {told}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// `mnist.yaml` becomes `mnist_tfjob.yaml`; any other name gets that behind it.
+fn beside(template: &Path) -> PathBuf {
+    let name = template.as_os_str().as_encoded_bytes();
+    let stem = name.strip_suffix(b".yaml").unwrap_or(name).len();
+    let name = template.as_os_str();
+    let mut result = match name.to_str() {
+        Some(name) => OsString::from(&name[..stem]),
+        None => name.to_owned(),
+    };
+    result.push("_tfjob.yaml");
+    result.into()
+}
+
+/// Whether a file that is there may be replaced.
+fn replaced(path: &Path, shown: &str, length: u64, text: &str, force: bool) -> Result<What, Failure> {
+    let same_length = length == text.len() as u64;
+    let content = fs::read(path);
+    if same_length && content.as_ref().is_ok_and(|content| content == text.as_bytes()) {
+        return Ok(What::Leave);
+    }
+    if force {
+        return Ok(What::Replace);
+    }
+    let content = content.map_err(|cause| failed(shown, cause))?;
+    let why = match ours::look(path, &content) {
+        Known::Ours => return Ok(What::Replace),
+        Known::Changed => "has been changed since `trainyard expand` wrote it",
+        Known::Foreign => "is there already, and `trainyard expand` did not write it",
+    };
+    let hint = "`--force` replaces it, `-o FILE` writes another, `-o -` shows the manifest";
+    Err(Failure::usage(format!("`{shown}` {why}"), Some(hint.into())))
+}
+
+/// Writes beside it and renames, so that nobody ever sees half of it.
+fn whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}.new", std::process::id()));
+    let scratch = path.with_file_name(name);
+    let attempt = || -> io::Result<()> {
+        let mut file = File::options()
+            .write(true)
+            .create_new(true)
+            .mode(0o644)
+            .open(&scratch)?;
+        if let Ok(before) = fs::metadata(path) {
+            file.set_permissions(before.permissions())?;
+        }
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&scratch, path)
+    };
+    attempt().inspect_err(|_| {
+        // Half a file helps nobody.
+        let _ = fs::remove_file(&scratch);
+    })
+}
+
+fn failed(shown: &str, cause: io::Error) -> Failure {
+    Failure::File {
+        path: shown.to_owned(),
+        cause,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_is_simpletfjobs() {
+        let table = [
+            ("mnist.yaml", "mnist_tfjob.yaml"),
+            ("a/b.yaml", "a/b_tfjob.yaml"),
+            ("x.yml", "x.yml_tfjob.yaml"),
+            ("plain", "plain_tfjob.yaml"),
+            ("a.yaml.yaml", "a.yaml_tfjob.yaml"),
+            (".yaml", "_tfjob.yaml"),
+        ];
+        for (template, expected) in table {
+            assert_eq!(beside(Path::new(template)), Path::new(expected));
+        }
+    }
+}

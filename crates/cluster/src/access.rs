@@ -1,0 +1,168 @@
+//! The way to the cluster: from the kubeconfig, or from inside a pod, to a client.
+//!
+//! The order is kubectl's: the files of `KUBECONFIG`, of which those that are not there do not count; else
+//! `~/.kube/config`; else what a pod has. A file that is there and cannot be used is an error, never skipped.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::{Client, Config};
+use trainyard_dialect::problem::{did_you_mean, shown};
+
+use crate::error::{ClusterError, OFFLINE, plain, told};
+
+/// A client and the address it talks to.
+pub(crate) struct Access {
+    pub(crate) client: Client,
+    pub(crate) server: String,
+}
+
+/// Makes a client for a context of the kubeconfig; none is the current one.
+pub(crate) async fn access(context: Option<&str>, patience: Duration) -> Result<Access, ClusterError> {
+    let mut config = config(context).await?;
+    config.connect_timeout = Some(patience);
+    config.read_timeout = Some(patience);
+    // Somebody waits at a terminal: better to say what is wrong than to try for minutes.
+    config.default_retry = false;
+    let server = plain(config.cluster_url.to_string().trim_end_matches('/'));
+    match Client::try_from(config) {
+        Ok(client) => Ok(Access { client, server }),
+        Err(error) => Err(ClusterError::of(&error, &server)),
+    }
+}
+
+async fn config(context: Option<&str>) -> Result<Config, ClusterError> {
+    let files = files();
+    let mut there = files.iter().filter(|file| file.exists()).peekable();
+    if there.peek().is_none() {
+        return in_pod(context, &files);
+    }
+    let mut merged = Kubeconfig::default();
+    for file in there {
+        let read = Kubeconfig::read_from(file).and_then(|read| merged.clone().merge(read));
+        merged = read.map_err(|error| unusable(file, &error))?;
+    }
+    let current = merged.current_context.as_deref().unwrap_or_default();
+    if context.is_none() && current.is_empty() && is_pod() {
+        return in_pod(context, &files);
+    }
+    let contexts: Vec<String> = merged
+        .contexts
+        .iter()
+        .map(|context| context.name.clone())
+        .collect();
+    let chosen = context.unwrap_or(current).to_owned();
+    if !contexts.contains(&chosen) {
+        return Err(no_context(&chosen, &contexts, &files));
+    }
+    let options = KubeConfigOptions {
+        context: Some(chosen.clone()),
+        ..KubeConfigOptions::default()
+    };
+    Config::from_custom_kubeconfig(merged, &options)
+        .await
+        .map_err(|error| {
+            let message = format!(
+                "the context `{}` cannot be used: {}",
+                shown(&chosen),
+                told(&error)
+            );
+            ClusterError::new(message, &format!("mend {}, or {OFFLINE}", names(&files)))
+        })
+}
+
+/// The files that may say where the cluster is.
+fn files() -> Vec<PathBuf> {
+    let named = env::var_os("KUBECONFIG").unwrap_or_default();
+    let named: Vec<PathBuf> = env::split_paths(&named)
+        .filter(|path| !path.as_os_str().is_empty())
+        .collect();
+    if !named.is_empty() {
+        return named;
+    }
+    let home = env::home_dir().filter(|home| !home.as_os_str().is_empty());
+    home.map(|home| home.join(".kube/config")).into_iter().collect()
+}
+
+fn is_pod() -> bool {
+    env::var_os("KUBERNETES_SERVICE_HOST").is_some_and(|host| !host.is_empty())
+}
+
+/// What a pod knows, where no file says anything.
+fn in_pod(context: Option<&str>, files: &[PathBuf]) -> Result<Config, ClusterError> {
+    if let Some(context) = context {
+        return Err(no_context(context, &[], files));
+    }
+    if !is_pod() {
+        let message = if files.is_empty() {
+            "no cluster is known: neither KUBECONFIG nor HOME is set, and this is no pod".to_owned()
+        } else {
+            format!(
+                "no cluster is known: there is no {}, and this is no pod",
+                names(files)
+            )
+        };
+        let hint = format!("set KUBECONFIG to the file that `kubectl` uses, or {OFFLINE}");
+        return Err(ClusterError::new(message, &hint));
+    }
+    Config::incluster().map_err(|error| {
+        let message = format!("this pod cannot talk to its cluster: {}", told(&error));
+        let hint = format!("give it a service account (`automountServiceAccountToken`), or {OFFLINE}");
+        ClusterError::new(message, &hint)
+    })
+}
+
+fn unusable(file: &Path, error: &KubeconfigError) -> ClusterError {
+    let cause = match error {
+        // The path is told already.
+        KubeconfigError::ReadConfig(cause, _) => cause.to_string(),
+        // It may go on with a picture of the file, in which there may be keys.
+        KubeconfigError::Parse(cause) => told(cause).lines().next().unwrap_or_default().to_owned(),
+        other => told(other),
+    };
+    let message = format!("the kubeconfig `{}` cannot be used: {cause}", shown_path(file));
+    ClusterError::new(
+        message,
+        &format!("mend it, set KUBECONFIG to another, or {OFFLINE}"),
+    )
+}
+
+fn no_context(context: &str, contexts: &[String], files: &[PathBuf]) -> ClusterError {
+    if context.is_empty() {
+        let message = format!("{} names no current context", names(files));
+        let hint = format!("choose one with `--context`: {}", list(contexts));
+        return ClusterError::new(message, &hint);
+    }
+    let message = format!("there is no context `{}` in {}", shown(context), names(files));
+    let near = did_you_mean(context, contexts.iter().map(String::as_str));
+    ClusterError::new(
+        message,
+        &near.unwrap_or_else(|| format!("there are: {}", list(contexts))),
+    )
+}
+
+fn list(contexts: &[String]) -> String {
+    if contexts.is_empty() {
+        return "none at all".to_owned();
+    }
+    let names: Vec<String> = contexts.iter().map(|name| format!("`{}`", shown(name))).collect();
+    names.join(", ")
+}
+
+fn names(files: &[PathBuf]) -> String {
+    let names: Vec<String> = files
+        .iter()
+        .map(|file| format!("`{}`", shown_path(file)))
+        .collect();
+    if names.is_empty() {
+        "the kubeconfig".to_owned()
+    } else {
+        names.join(", ")
+    }
+}
+
+fn shown_path(path: &Path) -> String {
+    plain(&path.to_string_lossy())
+}
