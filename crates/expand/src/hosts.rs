@@ -197,7 +197,8 @@ fn is_name(host: &str) -> bool {
     !host.is_empty() && (named || bracketed.is_some_and(|inside| inside.chars().all(address)))
 }
 
-/// The names in a file: one a line; blanks, commas at the ends and lines that begin with `#` do not count.
+/// The names in a file: one a line; blanks, commas at the ends and lines that begin with `#` do not count, and neither
+/// does the `node/` of `kubectl get nodes -o name`.
 #[must_use]
 pub fn names(text: &str) -> Vec<String> {
     let lines = text
@@ -207,6 +208,7 @@ pub fn names(text: &str) -> Vec<String> {
     lines
         .flat_map(|line| line.split(','))
         .map(str::trim)
+        .map(|name| name.strip_prefix("node/").unwrap_or(name))
         .filter(|name| !name.is_empty())
         .map(str::to_owned)
         .collect()

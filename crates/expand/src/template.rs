@@ -5,6 +5,7 @@
 //! and [`trace`] finds the place in the template for what goes wrong when it is.
 
 mod check;
+mod comments;
 mod trace;
 
 #[cfg(test)]
@@ -86,7 +87,8 @@ impl fmt::Debug for UserTemplate {
 impl UserTemplate {
     /// Reads a template; what is wrong with it is told all at once.
     pub fn parse(file: &str) -> Result<Self, Vec<Mistake>> {
-        let text = file.trim();
+        let text = comments::mended(file.trim());
+        let text = text.as_ref();
         let start = file.len() - file.trim_start().len();
         let in_file = |mut mistake: Mistake| {
             mistake.at = mistake.at.map(|at| at + start);

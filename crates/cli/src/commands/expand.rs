@@ -71,6 +71,7 @@ fn finish(
     left_out: Option<&str>,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
+    let mut warning = None;
     let note = if typed.dry_run {
         let change = target.change(text, typed.force)?;
         printer.data(&parts(cast))?;
@@ -84,13 +85,16 @@ fn finish(
         None
     } else {
         let change = target.change(text, typed.force)?;
-        target.write(text, &change, printer)?;
+        warning = target.write(text, &change)?;
         Some(format!("{}: {}", change.done(), roles(cast)))
     };
     if typed.quiet {
         return Ok(());
     }
-    for said in [note.as_deref(), left_out].into_iter().flatten() {
+    for said in [note.as_deref(), warning.as_deref(), left_out]
+        .into_iter()
+        .flatten()
+    {
         printer.say(said)?;
     }
     Ok(())

@@ -170,8 +170,8 @@ fn what_crashed_simpletfjob_is_refused_with_both_numbers() {
 #[test]
 fn a_file_of_names_may_have_comments_blanks_and_foreign_line_ends() {
     assert_eq!(
-        names("h10\r\n# old\r\n\r\n  h14 \nh2, h3,\n"),
-        ["h10", "h14", "h2", "h3"]
+        names("h10\r\n# old\r\n\r\n  h14 \nh2, h3,\nnode/h4\n"),
+        ["h10", "h14", "h2", "h3", "h4"]
     );
     let wanted = Wanted {
         exclude: hosts("zz"),

@@ -34,6 +34,7 @@ fn a_template_is_filled_in_as_go_does() {
         ("{{printf \"%s:%s\" .host .port}}", "<host>:<port>"),
         ("{{/* first */}}\na", "\na"),
         ("a: {{.TF_CONFIG}}\n", "a: <TF_CONFIG>"),
+        ("a\n{{- /* one\ntwo */}}\nb", "a\nb"),
         (
             "{{define \"x\"}}[{{.host}}]{{end}}{{template \"x\" .}}",
             "[<host>]",
@@ -58,6 +59,7 @@ fn a_name_that_means_nothing_is_told_with_its_place() {
             "1:19: there is no variable `.bar`",
         ),
         ("{{if (eq .nope 1)}}{{end}}", "1:10: there is no variable `.nope`"),
+        ("a {{- /*\n\n*/}} {{.foo}}", "3:8: there is no variable `.foo`"),
         ("é {{.foo}}", "1:5: there is no variable `.foo`"),
         ("{{nosuch .type}}", "1:3: there is no function `nosuch`"),
         ("{{.type | nosuch}}", "1:11: there is no function `nosuch`"),

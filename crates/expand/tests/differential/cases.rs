@@ -14,15 +14,19 @@ pub struct Case {
 impl Case {
     pub fn made_up(seed: u64) -> Self {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d);
-        let number = dice.below(8);
+        let number = if dice.below(5) == 0 {
+            dice.below(8)
+        } else {
+            4 + dice.below(4)
+        };
         let nodes: Vec<String> = (0..number).map(|at| dice.pick(&NAMES[at as usize])).collect();
-        let exclude = (dice.below(3) == 0).then(|| exclude(&mut dice, &nodes));
-        let num = match dice.below(4) {
+        let exclude = (dice.below(4) == 0).then(|| exclude(&mut dice, &nodes));
+        let num = match dice.below(8) {
             0 => -1,
             1 => dice.signed(-3, 9),
             _ => dice.signed(2, 4),
         };
-        let psn = match dice.below(4) {
+        let psn = match dice.below(6) {
             0 => dice.signed(-1, 5),
             _ => 1,
         };
@@ -63,7 +67,7 @@ fn exclude(dice: &mut Dice, nodes: &[String]) -> String {
 /// A template whose result is YAML whatever its actions make: everything is in a block of text.
 fn template(dice: &mut Dice) -> String {
     let mut text = dice.pick(&["", "\n\n", "  ", "{{/* made up */}}\n", "{{$top := .host}}"]);
-    text.push_str("made-up: |2\n");
+    text.push_str("made-up: |2\n  begin\n");
     for _ in 0..dice.below(7) + 1 {
         text.push_str("  ");
         text.push_str(&line(dice, 3));
@@ -113,7 +117,7 @@ const BROKEN: [&str; 22] = [
 fn line(dice: &mut Dice, deep: u32) -> String {
     let mut text = String::new();
     for _ in 0..=dice.below(3) {
-        text.push_str(&dice.pick(&["", "x", " a: b", "- ", "é", "}", "{", "\"q\"", "$ ", "# "]));
+        text.push_str(&dice.pick(&["", "x", " a: b", "- ", "é", "}", "{ ", "\"q\"", "$ ", "# "]));
         text.push_str(&part(dice, deep));
     }
     text
@@ -166,7 +170,7 @@ fn close(dice: &mut Dice) -> String {
 }
 
 fn variable(dice: &mut Dice) -> String {
-    dice.pick(&["type", "index", "host", "type", "index", "host", "TF_CONFIG"])
+    dice.pick(&["type", "index", "host"])
 }
 
 fn condition(dice: &mut Dice) -> String {
@@ -184,7 +188,9 @@ fn condition(dice: &mut Dice) -> String {
 
 fn action(dice: &mut Dice) -> String {
     let inside = match dice.below(14) {
-        0..=4 => format!(".{}", variable(dice)),
+        0..=3 => format!(".{}", variable(dice)),
+        // It ends with a line break; what follows must be within the block of text.
+        4 => "print .TF_CONFIG \"  \"".to_owned(),
         5 => format!("$.{}", variable(dice)),
         6 => format!(
             "printf \"{}\" .host .index",
@@ -211,7 +217,7 @@ fn action(dice: &mut Dice) -> String {
         12 => format!("and .host .{}", variable(dice)),
         _ => dice.pick(&[
             "/* nothing */",
-            "println .index",
+            "print (println .index) `  `",
             "len .TF_CONFIG",
             "eq .host .host",
             "or \"\" .type",

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must say so")]
 
+mod expand;
 mod life;
 mod manifests;
 mod pods;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::ours::{self, Known};
 use crate::failure::Failure;
 use crate::inputs::shown_path;
-use crate::printer::{CAREFUL, Printer};
+use crate::printer::CAREFUL;
 
 /// Where the manifest goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,10 +121,10 @@ impl Target {
         })
     }
 
-    /// Writes it. Whatever goes wrong, the file is as it was or holds the whole manifest.
-    pub fn write(&self, text: &str, change: &Change, printer: &mut Printer) -> Result<(), Failure> {
+    /// Writes it. Whatever goes wrong, the file is as it was or holds the whole manifest. What comes back is a warning.
+    pub fn write(&self, text: &str, change: &Change) -> Result<Option<String>, Failure> {
         let Self::File { path, shown } = self else {
-            return Ok(());
+            return Ok(None);
         };
         let bytes = text.as_bytes();
         match change.what {
@@ -134,16 +134,17 @@ impl Target {
                     .write(true)
                     .open(path)
                     .map_err(|cause| failed(shown, cause))?;
-                return file.write_all(bytes).map_err(|cause| failed(shown, cause));
+                file.write_all(bytes).map_err(|cause| failed(shown, cause))?;
+                return Ok(None);
             }
             What::Make | What::Replace => whole(path, bytes).map_err(|cause| failed(shown, cause))?,
         }
-        if let Err(error) = ours::remember(path, bytes) {
+        let remembered = ours::remember(path, bytes);
+        Ok(remembered.err().map(|error| {
             let told =
                 format!("cannot remember that `{shown}` is ours: {error}; next time it needs `--force`");
-            printer.say(&format!("{CAREFUL}warning{CAREFUL:#}: {told}"))?;
-        }
-        Ok(())
+            format!("{CAREFUL}warning{CAREFUL:#}: {told}")
+        }))
     }
 }
 

@@ -1,0 +1,126 @@
+//! `trainyard expand` with the nodes of a real API server, and what that server says to its manifests.
+
+#[path = "../../../training/tests/training/program.rs"]
+mod program;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use trainyard_cluster_tests::{Node, bare};
+
+const SEED: &str = "crates/expand/tests/seed/mnist.yaml";
+
+/// A kubeconfig of the test's own, to change at will.
+fn kubeconfig(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("expand-{name}-{}", std::process::id()));
+    std::fs::copy(bare().kubeconfig(), &path).unwrap();
+    path
+}
+
+/// `trainyard expand SEED -o - …`.
+fn expand(kubeconfig: &Path, arguments: &[&str]) -> Output {
+    Command::new(program::trainyard())
+        .args(["expand", SEED, "-o", "-"])
+        .args(arguments)
+        .current_dir(program::root())
+        .env("KUBECONFIG", kubeconfig)
+        .env("NO_PROXY", "*")
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// The nodes that a manifest names, in order.
+fn named(manifest: &str) -> Vec<&str> {
+    let lines = manifest.lines();
+    lines
+        .filter_map(|line| line.trim().strip_prefix("nodeName: "))
+        .collect()
+}
+
+#[test]
+fn only_nodes_that_take_pods_are_used_and_the_manifests_are_accepted() {
+    let player = bare().player();
+    let node = |name: &str| Node::ready(name).label("for", "expand");
+    player.node(&node("expand-e"));
+    player.node(&node("expand-a"));
+    player.node(&node("expand-b").closed());
+    player.node(&node("expand-c").taint("spot", "yes", "NoSchedule"));
+    player.node(&node("expand-d").not_ready());
+    player.node(&node("expand-f").taint("slow", "", "PreferNoSchedule"));
+    player.node(&Node::ready("expand-g").label("for", "others"));
+    let kubeconfig = kubeconfig("nodes");
+
+    let ran = expand(&kubeconfig, &["-l", "for=expand"]);
+    let (manifest, told) = (text(&ran.stdout), text(&ran.stderr));
+    assert_eq!(named(&manifest), ["expand-a", "expand-e", "expand-f"], "{told}");
+    let left_out =
+        "left out: expand-b (cordoned), expand-c (tainted spot=yes:NoSchedule), expand-d (not ready)";
+    assert!(told.contains(left_out), "{told}");
+
+    let all = expand(&kubeconfig, &["-l", "for in (expand)", "--all-nodes", "-N", "5"]);
+    let all = text(&all.stdout);
+    let first = ["expand-a", "expand-b", "expand-c", "expand-d", "expand-e"];
+    assert_eq!(named(&all), first, "by name, as the API tells them");
+
+    let namespace = bare().namespace("expand");
+    let objects = namespace.apply_twice(&manifest);
+    let names: Vec<&str> = objects.iter().map(|object| object.name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["Job/mnist-ps-0", "Job/mnist-worker-0", "Job/mnist-worker-1"]
+    );
+}
+
+#[test]
+fn refusals_of_a_real_cluster_are_told_in_words() {
+    let namespace = bare().namespace("refused");
+    let config = kubeconfig("refused");
+    let kubectl = |arguments: &[&str]| {
+        let file = config.to_str().unwrap();
+        namespace
+            .kubectl(&[&["config", "--kubeconfig", file], arguments].concat())
+            .good()
+    };
+    let cluster = kubectl(&["view", "-o", "jsonpath={.clusters[0].name}"]);
+    namespace.kubectl(&["create", "serviceaccount", "nobody"]).good();
+    let token = namespace.kubectl(&["create", "token", "nobody"]).good();
+    for (name, token) in [("nobody", token.trim()), ("stranger", "made-up")] {
+        kubectl(&["set-credentials", name, "--token", token]);
+        kubectl(&["set-context", name, "--cluster", &cluster, "--user", name]);
+    }
+    let refused = |arguments: &[&str]| {
+        let ran = expand(&config, arguments);
+        assert_eq!((ran.status.code(), text(&ran.stdout).as_str()), (Some(2), ""));
+        text(&ran.stderr)
+    };
+    let told = refused(&["--context", "nobody"]);
+    assert!(
+        told.contains("you may not list the nodes") && told.contains("ClusterRole"),
+        "{told}"
+    );
+    let told = refused(&["--context", "stranger"]);
+    assert!(
+        told.contains("does not know you") && told.contains("log in again"),
+        "{told}"
+    );
+    let told = refused(&["-l", "no==such==selector"]);
+    assert!(
+        told.contains("does not understand") && told.contains("selector"),
+        "{told}"
+    );
+    let told = refused(&["-l", "for=nobody"]);
+    assert!(
+        told.contains("no node of the cluster") && told.contains("`for=nobody`"),
+        "{told}"
+    );
+    kubectl(&["set-cluster", &cluster, "--tls-server-name", "elsewhere.example"]);
+    let told = refused(&[]);
+    assert!(
+        told.contains("is not trusted") && told.contains("tls-server-name"),
+        "{told}"
+    );
+}
