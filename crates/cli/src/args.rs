@@ -27,7 +27,7 @@ Examples:
   trainyard simulate job.yaml --fail worker-1=137@30s   what happens if worker 1 is killed
   trainyard convert job.yaml --to volcano        the same job in another dialect
   trainyard render job.yaml | kubectl apply -f - on a cluster where nothing is installed
-  trainyard expand mnist.yaml -N 3               a template becomes one Job a node, as with simpletfjob
+  trainyard expand mnist.yaml -N 3               a template over nodes, as simpletfjob
   trainyard explain TY048                        what a problem code means
 
 Exit codes: 0 done, 1 the manifest has problems or the job failed, 2 wrong usage or a file that cannot be used.";
@@ -130,7 +130,7 @@ pub enum Command {
     Convert(Convert),
     /// Write a job as plain Kubernetes objects, for clusters where nothing is installed
     Render(Render),
-    /// Fill a template in for every task, one host each: manifests for a cluster without an operator
+    /// Fill a template in for every task, one host each, as simpletfjob did
     Expand(Box<Expand>),
     /// Play a job in a simulated world: what will happen if worker 1 is killed twice?
     Simulate(Simulate),

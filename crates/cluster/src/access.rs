@@ -93,7 +93,13 @@ fn is_pod() -> bool {
 /// What a pod knows, where no file says anything.
 fn in_pod(context: Option<&str>, files: &[PathBuf]) -> Result<Config, ClusterError> {
     if let Some(context) = context {
-        return Err(no_context(context, &[], files));
+        let message = format!(
+            "there is no {}, and so no context `{}`",
+            names(files),
+            shown(context)
+        );
+        let hint = format!("set KUBECONFIG to the file that has it, or {OFFLINE}");
+        return Err(ClusterError::new(message, &hint));
     }
     if !is_pod() {
         let message = if files.is_empty() {
@@ -118,8 +124,12 @@ fn unusable(file: &Path, error: &KubeconfigError) -> ClusterError {
     let cause = match error {
         // The path is told already.
         KubeconfigError::ReadConfig(cause, _) => cause.to_string(),
-        // It may go on with a picture of the file, in which there may be keys.
-        KubeconfigError::Parse(cause) => told(cause).lines().next().unwrap_or_default().to_owned(),
+        // It goes on with a picture of the file, in which there may be keys.
+        KubeconfigError::Parse(cause) => {
+            let cause = cause.to_string();
+            let first = cause.lines().next().unwrap_or_default();
+            plain(first.strip_prefix("error: ").unwrap_or(first))
+        }
         other => told(other),
     };
     let message = format!("the kubeconfig `{}` cannot be used: {cause}", shown_path(file));

@@ -6,19 +6,22 @@ use clap::Args;
 
 const EXAMPLES: &str = "\
 Examples:
-  trainyard expand mnist.yaml -N 3                     on three nodes of the cluster, one of them a parameter server
-  trainyard expand mnist.yaml -N 3 -E                  not on those that the file `exc` names
+  trainyard expand mnist.yaml -N 3                     on three nodes of the cluster
+  trainyard expand mnist.yaml -N 3 -E                  but on none that `exc` names
   trainyard expand mnist.yaml --hosts h10,h14,h23      without asking a cluster
   trainyard expand mnist.yaml -l gpu=a100 --dry-run    who would play which part
   trainyard expand mnist.yaml --chief --psn 2 -o - | kubectl apply -f -
 
-A template is a manifest with {{.type}} {{.index}} {{.host}} {{.TF_CONFIG}} in it, as of Go's text/template; it is filled in
-once for each task. There are also {{.TF_CONFIG_JSON}} (one line) {{.hosts}} {{.ps_hosts}} {{.worker_hosts}} {{.num}}
+A template is a manifest with {{.type}} {{.index}} {{.host}} {{.TF_CONFIG}} in
+it, as of Go's text/template; it is filled in once for each task. There are also
+{{.TF_CONFIG_JSON}} (one line) {{.hosts}} {{.ps_hosts}} {{.worker_hosts}} {{.num}}
 {{.port}} {{.name}}, and the functions indent, nindent, toJson and quote.
 
-Called by the name `simpletfjob` (a link to this program), it takes simpletfjob's words and writes its bytes.
+Called by the name `simpletfjob` (a link to this program), it takes simpletfjob's
+words and writes its bytes.
 
-Exit codes: 0 done, 2 nothing was done: wrong usage, a template with mistakes, too few hosts, no answer from the cluster.";
+Exit codes: 0 done; 2 nothing was done: wrong usage, a template with mistakes, too
+few hosts, no answer from the cluster.";
 
 /// What was typed after `trainyard expand`.
 #[derive(Debug, Default, Args)]

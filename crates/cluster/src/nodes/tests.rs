@@ -16,8 +16,7 @@ fn server(answers: Vec<(u16, String)>) -> (String, Receiver<String>) {
     let address = format!("http://{}", listener.local_addr().unwrap());
     let (tell, seen) = channel();
     thread::spawn(move || {
-        let mut answers = answers.into_iter();
-        while let Some((code, body)) = answers.next() {
+        for (code, body) in answers {
             let (mut stream, _) = listener.accept().unwrap();
             let Some(request) = head(&mut stream) else { return };
             let _ = tell.send(request.lines().next().unwrap_or_default().to_owned());

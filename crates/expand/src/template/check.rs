@@ -139,7 +139,10 @@ impl Check {
             }
             Expr::Identifier(at, name) => {
                 if !FUNCTIONS.contains(&name.as_str()) {
-                    let hint = did_you_mean(name.as_str(), FUNCTIONS);
+                    let hint = did_you_mean(name.as_str(), FUNCTIONS).or_else(|| {
+                        let hint = "there are Go's own, `indent`, `nindent`, `toJson` and `quote`";
+                        Some(hint.to_owned())
+                    });
                     self.wrong(
                         *at,
                         format!("there is no function `{}`", shown(name.as_str())),

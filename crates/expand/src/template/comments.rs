@@ -56,7 +56,6 @@ fn action(text: &str) -> usize {
             Some('"' | '\'') if c == '\\' => {
                 rest.next();
             }
-            Some(_) => {}
             None if matches!(c, '"' | '`' | '\'') => quote = Some(c),
             None if text[2 + at..].starts_with("}}") => return at + 4,
             None if text[2 + at..].starts_with("/*") => {
@@ -65,7 +64,7 @@ fn action(text: &str) -> usize {
                     .find("*/")
                     .map_or(text.len(), |end| 2 + at + end + 2);
             }
-            None => {}
+            Some(_) | None => {}
         }
     }
     text.len()

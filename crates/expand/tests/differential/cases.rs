@@ -19,7 +19,11 @@ impl Case {
         } else {
             4 + dice.below(4)
         };
-        let nodes: Vec<String> = (0..number).map(|at| dice.pick(&NAMES[at as usize])).collect();
+        let nodes: Vec<String> = NAMES
+            .iter()
+            .zip(0..number)
+            .map(|(names, _)| dice.pick(names))
+            .collect();
         let exclude = (dice.below(4) == 0).then(|| exclude(&mut dice, &nodes));
         let num = match dice.below(8) {
             0 => -1,
@@ -68,7 +72,7 @@ fn exclude(dice: &mut Dice, nodes: &[String]) -> String {
 fn template(dice: &mut Dice) -> String {
     let mut text = dice.pick(&["", "\n\n", "  ", "{{/* made up */}}\n", "{{$top := .host}}"]);
     text.push_str("made-up: |2\n  begin\n");
-    for _ in 0..dice.below(7) + 1 {
+    for _ in 0..=dice.below(7) {
         text.push_str("  ");
         text.push_str(&line(dice, 3));
         text.push('\n');

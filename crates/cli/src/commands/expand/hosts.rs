@@ -102,7 +102,8 @@ fn named(word: &str, typed: &Expand) -> Result<Found, Failure> {
     let path = Path::new(word);
     // A name has no slash; a list has commas.
     if !word.contains(',') && (word.contains('/') || path.is_file()) {
-        let file = fs::File::open(path).map_err(|error| unreadable(&shown_path(path), &error))?;
+        let file =
+            fs::File::open(path).map_err(|error| unreadable(&format!("`{}`", shown_path(path)), &error))?;
         return listed(file, &format!("`{}`", shown_path(path)));
     }
     Ok(Found {
