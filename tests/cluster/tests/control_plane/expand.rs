@@ -1,6 +1,11 @@
 //! `trainyard expand` with the nodes of a real API server, and what that server says to its manifests.
 
 #[path = "../../../training/tests/training/program.rs"]
+#[expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on must say so"
+)]
 mod program;
 
 use std::path::{Path, PathBuf};
