@@ -4,6 +4,7 @@
 //! that there is not only when it meets it, without its place. [`check`] looks for those before the template is used,
 //! and [`trace`] finds the place in the template for what goes wrong when it is.
 
+mod blocks;
 mod check;
 mod comments;
 mod trace;
@@ -100,6 +101,7 @@ impl UserTemplate {
         let mut checked = check::names(&template);
         if checked.mistakes.is_empty() && !is_balanced(text) {
             checked.mistakes.push(Mistake {
+                at: blocks::unpaired(text),
                 hint: Some("every `if`, `range`, `with`, `block` and `define` needs one `{{end}}`".into()),
                 ..Mistake::nowhere("a block of the template is not closed, or closed twice")
             });

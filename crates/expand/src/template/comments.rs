@@ -47,7 +47,7 @@ fn trimmed_comment(text: &str) -> Option<usize> {
 }
 
 /// The length of an action: to its braces, but not to those in a text of it.
-fn action(text: &str) -> usize {
+pub(super) fn action(text: &str) -> usize {
     let mut rest = text[2..].char_indices();
     let mut quote = None;
     while let Some((at, c)) = rest.next() {

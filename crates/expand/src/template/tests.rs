@@ -91,6 +91,7 @@ fn blocks_that_go_refuses_are_refused() {
     ] {
         assert!(UserTemplate::parse(text).is_err(), "{text}");
     }
+    assert!(told("a: b\n{{if .type}}\nc: d").starts_with("2:1: "));
 }
 
 #[test]

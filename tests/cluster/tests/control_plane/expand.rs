@@ -11,6 +11,7 @@ mod program;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use serde_json::{Value, json};
 use trainyard_cluster_tests::{Node, bare};
 
 const SEED: &str = "crates/expand/tests/seed/mnist.yaml";
@@ -46,17 +47,38 @@ fn named(manifest: &str) -> Vec<&str> {
         .collect()
 }
 
+/// Makes a node with these taints alone: a new one is tainted as not ready, which a controller would take away later.
+fn make(node: &Node, name: &str, taints: &Value) {
+    bare().player().node(node);
+    let path = format!("/api/v1/nodes/{name}");
+    bare()
+        .api()
+        .patch(&path, &json!({"spec": {"taints": taints}}))
+        .unwrap();
+}
+
 #[test]
 fn only_nodes_that_take_pods_are_used_and_the_manifests_are_accepted() {
-    let player = bare().player();
     let node = |name: &str| Node::ready(name).label("for", "expand");
-    player.node(&node("expand-e"));
-    player.node(&node("expand-a"));
-    player.node(&node("expand-b").closed());
-    player.node(&node("expand-c").taint("spot", "yes", "NoSchedule"));
-    player.node(&node("expand-d").not_ready());
-    player.node(&node("expand-f").taint("slow", "", "PreferNoSchedule"));
-    player.node(&Node::ready("expand-g").label("for", "others"));
+    make(&node("expand-e"), "expand-e", &json!([]));
+    make(&node("expand-a"), "expand-a", &json!([]));
+    make(&node("expand-b").closed(), "expand-b", &json!([]));
+    make(
+        &node("expand-c"),
+        "expand-c",
+        &json!([{"key": "spot", "value": "yes", "effect": "NoSchedule"}]),
+    );
+    bare().player().node(&node("expand-d").not_ready());
+    make(
+        &node("expand-f"),
+        "expand-f",
+        &json!([{"key": "slow", "effect": "PreferNoSchedule"}]),
+    );
+    make(
+        &Node::ready("expand-g").label("for", "others"),
+        "expand-g",
+        &json!([]),
+    );
     let kubeconfig = kubeconfig("nodes");
 
     let ran = expand(&kubeconfig, &["-l", "for=expand"]);

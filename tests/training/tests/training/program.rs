@@ -1,7 +1,7 @@
 //! The program `trainyard`, built as `cargo run` would build it.
 //!
 //! Cargo tells a test where the programs of its own package are; `trainyard` is another package's. So it is built here,
-//! which is a matter of a moment where it has been built already.
+//! which is a matter of a moment where it has been built already; `TRAINYARD_PROGRAM` names another to test.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,9 @@ pub fn trainyard() -> &'static Path {
 }
 
 fn build() -> PathBuf {
+    if let Some(named) = env::var_os("TRAINYARD_PROGRAM") {
+        return named.into();
+    }
     // All packages and features, as the whole check has them: otherwise their dependencies are compiled once more.
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)

@@ -42,12 +42,12 @@ enum What {
 
 impl fmt::Display for Change {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verb = match self.what {
-            What::Make | What::Fill => "write",
-            What::Replace => "replace",
-            What::Leave => "leave as it is",
-        };
-        write!(out, "{verb} {}", self.shown)
+        let shown = &self.shown;
+        match self.what {
+            What::Make | What::Fill => write!(out, "write {shown}"),
+            What::Replace => write!(out, "replace {shown}"),
+            What::Leave => write!(out, "leave {shown} as it is"),
+        }
     }
 }
 
