@@ -11,6 +11,7 @@ use trainyard_core::{Down, Job, Role, RoleName, Rule, When};
 
 use crate::cluster_map::ClusterMap;
 use crate::names::{JOB_LABEL, ROLE_LABEL, role_job};
+use crate::nodes::Seats;
 use crate::render::Form;
 use crate::subject::Subject;
 use crate::success::Success;
@@ -41,7 +42,7 @@ pub(crate) struct About<'a> {
 pub fn notes(
     subject: &Subject,
     form: Form,
-    per_task: bool,
+    seats: Option<&Seats>,
     map: &ClusterMap,
     board: Option<&Board>,
 ) -> Vec<Note> {
@@ -50,7 +51,7 @@ pub fn notes(
         subject,
         job,
         form,
-        per_task,
+        per_task: seats.is_some(),
         success: Success::of(job),
         list: Vec::new(),
     };
@@ -58,6 +59,9 @@ pub fn notes(
     limits::tell(&mut about);
     about.rules();
     pods::tell(&mut about, map, board);
+    if let Some(seats) = seats {
+        pods::seated(&mut about, seats);
+    }
     about.list
 }
 
@@ -115,7 +119,13 @@ impl<'a> About<'a> {
             When::Down { why, .. } => *why != [Down::Failed],
             When::InPlace { .. } | When::GangBroken => true,
         };
+        let mut told: Vec<&When> = Vec::new();
         for rule in job.rules.iter().filter(is_level) {
+            // What follows once no restart is left comes as a rule of its own.
+            if told.contains(&&rule.when) {
+                continue;
+            }
+            told.push(&rule.when);
             let what = format!(
                 "{} has no rule like this one: when {}, {} ({}).",
                 capital(self.unit()),

@@ -100,7 +100,7 @@ pub fn render(read: &ReadJob, wishes: &Wishes) -> Result<Rendered, Vec<Refusal>>
         .map(|object| tensorboard::board(job, object));
     let objects = objects(&pods, wishes.form, seats.as_ref(), board.as_ref());
     Ok(Rendered {
-        notes: notes(&subject, wishes.form, seats.is_some(), &map, board.as_ref()),
+        notes: notes(&subject, wishes.form, seats.as_ref(), &map, board.as_ref()),
         objects,
     })
 }
@@ -208,7 +208,8 @@ fn check_length(cluster: &Cluster) -> Option<Refusal> {
 /// The files of Volcano's `svc` plugin list hosts by the names they have there; here they may have others.
 fn with_hosts(mut object: Value, job: &Job, book: &AddressBook) -> Value {
     let is_list = object["kind"] == "ConfigMap" && object["metadata"]["name"] == format!("{}-svc", job.name);
-    let Some(data) = object["data"].as_object_mut().filter(|_| is_list) else {
+    let data = object.get_mut("data").and_then(Value::as_object_mut);
+    let Some(data) = data.filter(|_| is_list) else {
         return object;
     };
     let host = |task: TaskId| {

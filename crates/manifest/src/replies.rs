@@ -91,8 +91,8 @@ impl Replies {
             || job.limits.restarts.is_some() && paid.iter().any(|code| in_the_end(code) == Reply::Stays);
         let free = role.in_place != InPlace::Never && !job.limits.count_in_place;
         let limit = match job.limits.restarts {
-            _ if paid.is_empty() => 0,
-            Some(limit) if !free => limit,
+            _ if paid.is_empty() && disrupted != Reply::Again => 0,
+            Some(limit) if !free || paid.is_empty() => limit,
             _ => WITHOUT_LIMIT,
         };
         Self {
@@ -106,7 +106,7 @@ impl Replies {
     /// Whether some end is answered with a new pod that costs something.
     #[must_use]
     pub fn restarts(&self) -> bool {
-        self.codes.contains(&Reply::Again)
+        self.codes.contains(&Reply::Again) || self.disrupted == Reply::Again
     }
 
     /// What a Job does about an exit code that no rule of its names.
@@ -156,10 +156,11 @@ impl Replies {
         let rule = |(reply, codes): &(Reply, Vec<usize>)| {
             // With two answers in all, the shorter list says the same.
             let turned = others.len() == 1 && usual_codes.len() < codes.len();
-            let (operator, values) = if turned {
-                ("NotIn", &usual_codes)
-            } else {
-                ("In", codes)
+            let (operator, values) = match (turned, usual_codes.is_empty()) {
+                (false, _) => ("In", codes.as_slice()),
+                (true, false) => ("NotIn", usual_codes.as_slice()),
+                // Every code but 0, which is no failure.
+                (true, true) => ("NotIn", [0].as_slice()),
             };
             let on = json!({ "containerName": main, "operator": operator, "values": values });
             json!({ "action": reply.action(), "onExitCodes": on })

@@ -4,6 +4,9 @@ use serde_json::{Map, Value};
 use trainyard_core::{Addresses, Job};
 use trainyard_dialect::{Dialect, ReadJob};
 
+use crate::names::of_job;
+use crate::values;
+
 /// Annotations that mean something to whoever wrote them there and would be wrong on another object.
 const NOT_HANDED_ON: &[&str] = &["kubectl.kubernetes.io/last-applied-configuration"];
 const OUR_PREFIX: &str = "trainyard.dev/";
@@ -45,6 +48,7 @@ impl Subject {
             .partition(|object| object["kind"] == "TensorBoard");
         for object in &mut objects {
             move_to(object, &job.namespace);
+            mark(object, &job);
         }
         let mut annotations = own(read, "annotations");
         annotations.retain(|key, _| !key.starts_with(OUR_PREFIX) && !NOT_HANDED_ON.contains(&key.as_str()));
@@ -66,6 +70,16 @@ fn own(read: &ReadJob, field: &str) -> Map<String, Value> {
     match written.map(trainyard_dialect::document::Node::to_json) {
         Some(Value::Object(map)) => map,
         _ => Map::new(),
+    }
+}
+
+/// Lets an object be found by the job's name.
+fn mark(object: &mut Value, job: &Job) {
+    let metadata = object
+        .as_object_mut()
+        .and_then(|object| values::object(object, "metadata"));
+    if let Some(labels) = metadata.and_then(|metadata| values::object(metadata, "labels")) {
+        labels.extend(of_job(job));
     }
 }
 

@@ -4,6 +4,7 @@ use trainyard_core::words::{then_words, when_words};
 use trainyard_core::{Clean, Ending, InPlace, Outcome, Role, RoleName, Scope, Then};
 
 use super::{About, list_of};
+use crate::jobset::restarts_together;
 use crate::render::Form;
 use crate::replies::{Replies, Reply};
 use crate::success::Decider;
@@ -152,10 +153,10 @@ fn starts_others(about: &mut About<'_>) {
     let names = list_of(together);
     match about.form {
         Form::Jobs => about.say(format!(
-            "A failure in {names} should start other tasks again with it; plain Jobs start only the failed one again. A JobSet can: `--to jobset`."
+            "When a task of {names} fails or is evicted, others should start again with it; plain Jobs start only that one again. A JobSet can: `--to jobset`."
         )),
         Form::JobSet if roles_only => about.say(format!(
-            "A failure in {names} should start some roles again; a JobSet starts all of them again."
+            "When a task of {names} fails or is evicted, some roles should start again; a JobSet starts all of them again."
         )),
         Form::JobSet => {}
     }
@@ -231,18 +232,20 @@ fn differs_by_index(about: &mut About<'_>) {
 /// Failures that should not matter, and fail a JobSet.
 fn stays_failed(about: &mut About<'_>) {
     let job = about.job;
-    let names: Vec<&RoleName> = about
-        .peopled()
-        .filter(|role| {
-            let replies = Replies::to(job, role, role.replicas - 1, false);
-            replies.per_index && !about.success.is_decided_by(&role.name)
-        })
-        .map(|role| &role.name)
-        .collect();
-    if !names.is_empty() {
-        about.say(format!(
-            "A task of {} that has failed for good should be left alone; a JobSet fails once all tasks of that role have ended.",
-            list_of(names)
-        ));
+    for role in about.peopled() {
+        let keeps = Replies::to(job, role, role.replicas - 1, false).per_index;
+        let when = if restarts_together(job, role) {
+            "at once"
+        } else if about.success.is_decided_by(&role.name) {
+            continue;
+        } else {
+            "once all tasks of that role have ended"
+        };
+        if keeps {
+            about.say(format!(
+                "A task of `{}` that has failed for good should be left alone; a JobSet fails with it, {when}.",
+                role.name
+            ));
+        }
     }
 }

@@ -14,6 +14,7 @@ const KUEUE_QUEUE: &str = "kueue.x-k8s.io/queue-name";
 pub(super) fn tell(about: &mut About<'_>) {
     budget(about);
     times(about);
+    suspended(about);
     order(about);
     placement(about);
     dynamic(about);
@@ -72,6 +73,26 @@ fn times(about: &mut About<'_>) {
     }
 }
 
+/// A Job is let go on by itself.
+fn suspended(about: &mut About<'_>) {
+    if !about.job.suspend || about.form == Form::JobSet || about.per_task {
+        return;
+    }
+    let patch = |role: &Role| {
+        let job = about.jobs_of(&[&role.name]);
+        about.kubectl(&format!(
+            "patch {job} --type=merge -p '{{\"spec\":{{\"suspend\":false}}}}'"
+        ))
+    };
+    let commands: Vec<String> = about.peopled().map(patch).collect();
+    if commands.len() > 1 {
+        about.say_with(
+            "The job is suspended, which each Job is by itself. To let them go on:",
+            commands,
+        );
+    }
+}
+
 fn order(about: &mut About<'_>) {
     let job = about.job;
     for role in about.peopled() {
@@ -94,9 +115,12 @@ fn order(about: &mut About<'_>) {
 fn placement(about: &mut About<'_>) {
     let sentences = gang(about.job);
     if !sentences.is_empty() {
-        let mut what = format!("Gang scheduling is left out: {}", sentences.join(" "));
+        let mut what = format!(
+            "Gang scheduling is left out. The manifest says: {}",
+            sentences.join(" ")
+        );
         if about.subject.dialect == Dialect::Volcano {
-            what.push_str(" Pods are placed one by one, by the cluster's own scheduler.");
+            what.push_str(" Here pods are placed one by one, by the cluster's own scheduler.");
         }
         about.say(what);
     }

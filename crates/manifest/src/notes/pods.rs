@@ -1,11 +1,15 @@
 //! What is in the pods, and beside them.
 
 use serde_json::Value;
-use trainyard_core::{InPlace, Role, RoleName};
+use trainyard_core::{InPlace, Role, RoleName, TaskId};
 
-use super::{About, list_of};
+use super::{About, join, list_of};
 use crate::cluster_map::ClusterMap;
+use crate::nodes::{Seat, Seats};
 use crate::tensorboard::Board;
+
+/// So many tasks are named one by one.
+const MOST_SHOWN: usize = 4;
 
 pub(super) fn tell(about: &mut About<'_>, map: &ClusterMap, board: Option<&Board>) {
     sidecars(about);
@@ -18,6 +22,22 @@ pub(super) fn tell(about: &mut About<'_>, map: &ClusterMap, board: Option<&Board
     for place in board.into_iter().flat_map(|board| &board.elsewhere) {
         about.say(format!(
             "TensorBoard cannot mount `{place}`: only claims are volumes. It is left out."
+        ));
+    }
+}
+
+/// Tasks on one node cannot all listen on the same port.
+pub(super) fn seated(about: &mut About<'_>, seats: &Seats) {
+    let moved = |(task, seat): (&TaskId, &Seat)| {
+        let (_, role) = about.job.role(&task.role)?;
+        (role.port != seat.port).then(|| format!("`{task}` {}", seat.port))
+    };
+    let moved: Vec<String> = seats.iter().filter_map(moved).collect();
+    if !moved.is_empty() {
+        let shown = join(&moved[..moved.len().min(MOST_SHOWN)]);
+        let more = if moved.len() > MOST_SHOWN { " …" } else { "" };
+        about.say(format!(
+            "Tasks that share a node listen on ports of their own: {shown}{more}. A script that does not take its port from TF_CONFIG or TRAINYARD_*_HOSTS must be told."
         ));
     }
 }
