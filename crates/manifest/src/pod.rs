@@ -138,7 +138,7 @@ impl Pods<'_> {
         is_main: bool,
         seat: Option<&Seat>,
     ) {
-        rename_gpus(container);
+        mend_resources(container);
         if is_main {
             open_port(container, role.port, seat.map(|seat| seat.port));
         }
@@ -229,8 +229,9 @@ pub fn main_container(pod: &Map<String, Value>) -> Option<usize> {
     named.or(if containers.is_empty() { None } else { Some(0) })
 }
 
-/// The old name of GPUs is offered by no node any more.
-fn rename_gpus(container: &mut Map<String, Value>) {
+/// The old name of GPUs is offered by no node any more; and `0.5` is a quantity to the API server itself, but to a CRD
+/// only as text.
+fn mend_resources(container: &mut Map<String, Value>) {
     let Some(Value::Object(resources)) = container.get_mut("resources") else {
         return;
     };
@@ -238,6 +239,9 @@ fn rename_gpus(container: &mut Map<String, Value>) {
         let Value::Object(amounts) = amounts else { continue };
         if let Some(count) = amounts.shift_remove(OLD_GPU) {
             amounts.entry(GPU).or_insert(count);
+        }
+        for (_, amount) in amounts.iter_mut().filter(|(_, amount)| amount.is_f64()) {
+            *amount = amount.to_string().into();
         }
     }
 }

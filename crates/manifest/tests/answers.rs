@@ -142,7 +142,7 @@ spec:
               image: s
             - name: tensorflow
               image: i
-              resources: {limits: {alpha.kubernetes.io/nvidia-gpu: 2}}
+              resources: {limits: {cpu: 0.5, alpha.kubernetes.io/nvidia-gpu: 2}}
               env:
                 - {name: TF_CONFIG, value: mine}
                 - {name: ME, valueFrom: {fieldRef: {fieldPath: \"metadata.labels['training.kubeflow.org/replica-index']\"}}}
@@ -165,7 +165,10 @@ spec:
         (None, &json!(false))
     );
     let main = &pod["containers"][1];
-    assert_eq!(main["resources"]["limits"], json!({ "nvidia.com/gpu": 2 }));
+    assert_eq!(
+        main["resources"]["limits"],
+        json!({ "cpu": "0.5", "nvidia.com/gpu": 2 })
+    );
     let env = main["env"].as_array().expect("variables");
     let named = |name: &str| {
         env.iter()

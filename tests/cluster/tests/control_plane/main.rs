@@ -6,3 +6,5 @@ mod expand;
 mod life;
 mod manifests;
 mod pods;
+mod rendered;
+mod rendered_jobs;
