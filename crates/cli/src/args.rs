@@ -26,7 +26,7 @@ Examples:
   trainyard plan job.yaml --tf-config worker-0   what TF_CONFIG says there
   trainyard simulate job.yaml --fail worker-1=137@30s   what happens if worker 1 is killed
   trainyard convert job.yaml --to volcano        the same job in another dialect
-  trainyard render job.yaml | kubectl apply -f - on a cluster where nothing is installed
+  trainyard render job.yaml -o manifests/        plain Jobs: nothing needs to be installed
   trainyard expand mnist.yaml -N 3               a template over nodes, as simpletfjob
   trainyard explain TY048                        what a problem code means
 
