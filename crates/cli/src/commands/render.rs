@@ -32,7 +32,7 @@ pub fn run(typed: &Render, printer: &mut Printer) -> Result<Exit, Failure> {
     let Ok((source, reading)) = jobs::read_source(&typed.file, printer)? else {
         return Ok(Exit::Unable);
     };
-    jobs::chosen(typed.job.as_deref(), &reading)?;
+    let chosen = jobs::chosen(typed.job.as_deref(), &reading)?;
     if reading.has_errors() {
         return Ok(Exit::Unable);
     }
@@ -61,7 +61,7 @@ pub fn run(typed: &Render, printer: &mut Printer) -> Result<Exit, Failure> {
         }
     }
     if is_plain(typed.to) {
-        tell_namespace(typed, &reading, printer)?;
+        tell_namespace(typed, &chosen, printer)?;
     }
     Ok(Exit::Success)
 }
@@ -187,7 +187,7 @@ fn problem(source: &Source, read: &ReadJob, refusal: &Refusal) -> Problem {
 }
 
 /// Addresses hold the namespace, so it is written even where the manifest leaves it to kubectl.
-fn tell_namespace(typed: &Render, reading: &Reading, printer: &mut Printer) -> Result<(), Failure> {
+fn tell_namespace(typed: &Render, chosen: &[&ReadJob], printer: &mut Printer) -> Result<(), Failure> {
     let names_none = |read: &ReadJob| {
         let metadata = read.node.get("metadata");
         let namespace = metadata.and_then(|metadata| metadata.get("namespace"));
@@ -195,7 +195,7 @@ fn tell_namespace(typed: &Render, reading: &Reading, printer: &mut Printer) -> R
             .and_then(|node| node.as_text())
             .is_none_or(str::is_empty)
     };
-    if typed.namespace.is_none() && reading.jobs().any(names_none) {
+    if typed.namespace.is_none() && chosen.iter().any(|read| names_none(read)) {
         return printer.say(&format!(
             "{CAREFUL}note{CAREFUL:#}: no namespace is named, so `default` stands in every name and address; choose another with `-n`"
         ));
