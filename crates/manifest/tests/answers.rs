@@ -225,3 +225,30 @@ fn fewer_nodes_than_tasks_are_shared_by_ports() {
         json!(["a"])
     );
 }
+
+#[test]
+fn an_eviction_that_costs_a_restart_has_one_to_pay_with() {
+    let text = "
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: j}
+spec:
+  minAvailable: 2
+  maxRetry: 4
+  policies: [{event: PodEvicted, action: RestartPod}]
+  tasks:
+    - name: worker
+      replicas: 2
+      template: {spec: {restartPolicy: Never, containers: [{name: tensorflow, image: i}]}}
+";
+    let objects = rendered(text, Form::Jobs);
+    let spec = &objects.last().expect("a Job")["spec"];
+    assert_eq!(spec["backoffLimitPerIndex"], 3);
+    let rules = [("Count", "DisruptionTarget"), ("FailIndex", "NotIn 0..0 (1)")];
+    assert_eq!(
+        actions(spec),
+        rules.map(|(action, on)| (action.to_owned(), on.to_owned()))
+    );
+    // Volcano's own scheduler would be waited for in vain.
+    assert_eq!(spec["template"]["spec"].get("schedulerName"), None);
+}
