@@ -1,8 +1,9 @@
 //! Finds the programs the checks need, or installs them into a cache outside the tree.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use trainyard_tools::{CONTROL_PLANE, Cache, NODE, Program};
+use trainyard_tools::{CONTROL_PLANE, Cache, NODE, Program, packages};
 
 use crate::shell::Shell;
 
@@ -105,5 +106,14 @@ pub fn kubectl(shell: &Shell) -> Result<PathBuf, String> {
 pub fn cluster() -> Result<(), String> {
     let wanted = [&CONTROL_PLANE[..], &NODE[..]].concat();
     let built = trainyard_tools::programs(&wanted, &mut |line| println!("{line}"));
-    built.map(drop).map_err(|missing| missing.to_string())
+    built.map_err(|missing| missing.to_string())?;
+    if may_install() {
+        packages::install(&mut |line| println!("{line}")).map_err(|missing| missing.to_string())?;
+    }
+    Ok(())
+}
+
+/// Whether we are root, which the tests with a real node need as well; others are told so by those tests.
+fn may_install() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|ourselves| ourselves.uid() == 0)
 }

@@ -118,7 +118,19 @@ impl Api {
     /// Asks until `look` sees in the object what it looks for. A test that waits in vain says for what.
     #[track_caller]
     pub fn wait<T>(&self, path: &str, what: &str, look: impl Fn(&Value) -> Option<T>) -> T {
-        let deadline = Instant::now() + PATIENCE;
+        self.wait_for(PATIENCE, path, what, look)
+    }
+
+    /// The same, for so long at most.
+    #[track_caller]
+    pub fn wait_for<T>(
+        &self,
+        limit: Duration,
+        path: &str,
+        what: &str,
+        look: impl Fn(&Value) -> Option<T>,
+    ) -> T {
+        let deadline = Instant::now() + limit;
         loop {
             let seen = self.get(path);
             if let Some(found) = seen.as_ref().ok().and_then(&look) {
@@ -128,7 +140,7 @@ impl Api {
                 let seen = seen.map_or_else(|error| error.to_string(), |object| format!("{object:#}"));
                 panic!(
                     "waited {} s in vain for {what} at {path}; last seen: {seen}",
-                    PATIENCE.as_secs()
+                    limit.as_secs()
                 );
             }
             thread::sleep(Duration::from_millis(50));

@@ -8,12 +8,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::OnceLock;
 
+use trainyard_tools::packages;
+
 use crate::api::Api;
 use crate::crds::Crds;
 use crate::kubectl::Kubectl;
 use crate::namespace::Namespace;
 use crate::parts::Parts;
 use crate::player::Player;
+use crate::server::node::image::Tensorflow;
 use crate::server::{Trouble, doing};
 
 /// The command by which the process of a cluster is started.
@@ -36,6 +39,18 @@ pub struct Cluster {
 pub fn shared() -> &'static Cluster {
     static SHARED: OnceLock<Result<Cluster, Trouble>> = OnceLock::new();
     unwrap(SHARED.get_or_init(|| Cluster::try_start(Parts::CONTROL_PLANE)))
+}
+
+/// A cluster with a real node that all tests of this process share; pods run. None where this machine cannot have one,
+/// which is said aloud.
+#[track_caller]
+pub fn with_node() -> Option<&'static Cluster> {
+    static WITH_NODE: OnceLock<Result<Cluster, Trouble>> = OnceLock::new();
+    if !rustix::process::getuid().is_root() {
+        aloud("SKIPPED: tests with a real node need root, for containers and control groups");
+        return None;
+    }
+    Some(unwrap(WITH_NODE.get_or_init(|| Cluster::try_start(Parts::NODE))))
 }
 
 /// An API server without controllers that all tests of this process share: nobody changes what a test has written.
@@ -66,7 +81,7 @@ impl Cluster {
 
     /// Starts one and waits until it is ready. Programs that are missing are built first, which can take minutes.
     pub fn try_start(parts: Parts) -> Result<Self, Trouble> {
-        trainyard_tools::programs(&parts.programs(), &mut aloud).map_err(doing("start a cluster"))?;
+        prepare(parts)?;
         let mut command = Command::new(program()?);
         command.arg(SERVE).args(parts.words());
         let (process, mut lifeline) = spawn(&mut command)?;
@@ -152,6 +167,25 @@ impl Drop for Cluster {
         // How it ended is of no interest any more, only that it did.
         let _ = self.process.wait();
     }
+}
+
+/// Gets what a cluster of these parts is made of. What is not there is built or installed, which can take minutes.
+pub(crate) fn prepare(parts: Parts) -> Result<(), Trouble> {
+    trainyard_tools::programs(&parts.programs(), &mut aloud).map_err(doing("start a cluster"))?;
+    if !parts.node {
+        return Ok(());
+    }
+    if !rustix::process::getuid().is_root() {
+        return Err(Trouble::new("a node runs as root only"));
+    }
+    let missing = packages::missing();
+    if !missing.is_empty() {
+        let packages = missing.join(" ");
+        return Err(Trouble::new(format!(
+            "a node needs more of the distribution: apt install {packages} (`cargo xtask test` does it)"
+        )));
+    }
+    Tensorflow::ensure(&mut aloud)
 }
 
 /// Starts the process of a cluster: it listens on a port of ours that nobody else can take any more.

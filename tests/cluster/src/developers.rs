@@ -1,7 +1,7 @@
 //! `cargo xtask cluster up|down`: the same cluster, for people.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use trainyard_tools::{Cache, Program};
 
-use crate::cluster::{SERVE, aloud, program, spawn, until_ready};
+use crate::cluster::{SERVE, aloud, prepare, program, spawn, until_ready};
 use crate::parts::Parts;
 use crate::server::{DETACHED, Place, Trouble, doing};
 
@@ -25,14 +25,14 @@ fn place() -> Result<PathBuf, Trouble> {
 /// Starts a cluster that stays, and says how to use it.
 pub fn up(parts: Parts) -> Result<(), Trouble> {
     let place = place()?;
-    if is_used(&place) {
+    if Place::is_used(&place) {
         let kubeconfig = place.join("kubeconfig");
         return Err(Trouble::new(format!(
             "it is up already: export KUBECONFIG={} (`cargo xtask cluster down` ends it)",
             kubeconfig.display()
         )));
     }
-    trainyard_tools::programs(&parts.programs(), &mut aloud).map_err(doing("start a cluster"))?;
+    prepare(parts)?;
     aloud("starting the cluster");
     let mut command = Command::new(program()?);
     command.args([SERVE, DETACHED]).arg(&place).args(parts.words());
@@ -54,7 +54,7 @@ pub fn up(parts: Parts) -> Result<(), Trouble> {
 /// Ends it.
 pub fn down() -> Result<(), Trouble> {
     let place = place()?;
-    if !is_used(&place) {
+    if !Place::is_used(&place) {
         aloud("there is no cluster to end");
         return Ok(());
     }
@@ -63,7 +63,7 @@ pub fn down() -> Result<(), Trouble> {
     let process = process.ok_or_else(|| Trouble::new(format!("`{noted}` is no process")))?;
     kill_process(process, Signal::TERM).map_err(doing("ask the cluster to end"))?;
     let deadline = Instant::now() + PATIENCE;
-    while is_used(&place) {
+    while Place::is_used(&place) {
         if Instant::now() > deadline {
             return Err(Trouble::new("the cluster does not end"));
         }
@@ -71,9 +71,4 @@ pub fn down() -> Result<(), Trouble> {
     }
     aloud("the cluster is gone");
     Ok(())
-}
-
-/// Whether a cluster holds the lock of that directory.
-fn is_used(place: &Path) -> bool {
-    place.exists() && Place::at(place.to_path_buf()).is_err()
 }

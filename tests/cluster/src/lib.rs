@@ -55,7 +55,7 @@ mod player;
 pub mod server;
 
 pub use api::{Api, Refused};
-pub use cluster::{Cluster, SERVE, bare, shared};
+pub use cluster::{Cluster, SERVE, bare, shared, with_node};
 pub use crds::Crds;
 pub use kubectl::{Applied, Kubectl, Said};
 pub use namespace::Namespace;

@@ -13,6 +13,7 @@
 
 mod control_plane;
 mod forward;
+pub mod node;
 mod place;
 mod process;
 mod supervise;

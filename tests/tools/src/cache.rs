@@ -34,7 +34,7 @@ impl Cache {
     /// One inside that folder.
     pub fn inside(tools: &Path) -> Result<Self, Missing> {
         let mut name = Name::new();
-        for file in ["go.mod", "go.sum", "coredns/main.go"] {
+        for file in ["go.mod", "go.sum", "coredns/main.go", "pause/main.go"] {
             name.add(&read(file)?);
         }
         name.add(link_flags().as_bytes());
@@ -97,11 +97,12 @@ fn link_flags() -> String {
     )
 }
 
-/// Runs Go; what it said if it failed.
+/// Runs a program; what it said, if it failed.
 pub(crate) fn run(mut command: Command) -> Result<String, String> {
+    let name = command.get_program().display().to_string();
     let ended = command
         .output()
-        .map_err(|error| format!("cannot start Go: {error}"))?;
+        .map_err(|error| format!("cannot start {name}: {error}"))?;
     if ended.status.success() {
         return Ok(String::from_utf8_lossy(&ended.stdout).into_owned());
     }
@@ -111,7 +112,7 @@ pub(crate) fn run(mut command: Command) -> Result<String, String> {
     } else {
         said
     };
-    Err(format!("Go failed ({}):\n{said}", ended.status))
+    Err(format!("{name} failed ({}):\n{said}", ended.status))
 }
 
 /// FNV-1a: tells states of a file apart, and is the same on every machine.

@@ -1,4 +1,4 @@
-//! The programs of others that our tests need: found on this machine, else built from Go modules, once.
+//! The programs that our tests need: found on this machine, else built from Go modules, once.
 //!
 //! `cargo xtask` and the cluster tests both ask here, so there is one place that builds them. A program is looked for in
 //! `$KUBEBUILDER_ASSETS`, then in a cache outside the tree whose name is made from what is built (`go.mod`, `go.sum`
@@ -10,6 +10,8 @@
 
 mod cache;
 mod module;
+mod ours;
+pub mod packages;
 
 use std::fmt;
 use std::fs;
@@ -18,6 +20,7 @@ use std::process::{Command, Stdio};
 
 pub use cache::Cache;
 pub use module::{JOBSET, Module, VOLCANO};
+pub use ours::trainyard;
 
 /// The version of Kubernetes that `go.mod` names.
 pub const KUBERNETES: &str = "1.37.1";
@@ -39,6 +42,8 @@ pub enum Program {
     Kubelet,
     /// The names of Services and pods.
     Coredns,
+    /// Holds a pod's namespaces open.
+    Pause,
 }
 
 impl Program {
@@ -53,6 +58,7 @@ impl Program {
             Self::Scheduler => "kube-scheduler",
             Self::Kubelet => "kubelet",
             Self::Coredns => "coredns",
+            Self::Pause => "pause",
         }
     }
 
@@ -66,6 +72,7 @@ impl Program {
             Self::Scheduler => "k8s.io/kubernetes/cmd/kube-scheduler",
             Self::Kubelet => "k8s.io/kubernetes/cmd/kubelet",
             Self::Coredns => "./coredns",
+            Self::Pause => "./pause",
         }
     }
 }
@@ -80,7 +87,7 @@ pub const CONTROL_PLANE: [Program; 5] = [
 ];
 
 /// What a real node needs beside that.
-pub const NODE: [Program; 2] = [Program::Kubelet, Program::Coredns];
+pub const NODE: [Program; 3] = [Program::Kubelet, Program::Coredns, Program::Pause];
 
 /// Why there is no such program.
 #[derive(Debug)]

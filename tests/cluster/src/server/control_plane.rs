@@ -110,6 +110,8 @@ impl<'a> ControlPlane<'a> {
             self.file("service-account-private-key-file", "pki/apiserver.key"),
             self.file("root-ca-file", "pki/apiserver.crt"),
             "--use-service-account-credentials=true".into(),
+            // It would make a folder below /usr.
+            self.file("flex-volume-plugin-dir", "flex-volumes"),
             "--leader-elect=false".into(),
             "--secure-port=0".into(),
         ];

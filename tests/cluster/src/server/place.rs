@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use rustix::mount::{UnmountFlags, unmount};
 
+use super::node::groups;
 use super::{Trouble, doing};
 
 /// What names of directories begin with.
@@ -59,6 +60,13 @@ impl Place {
         Ok(Self { path, _lock: lock })
     }
 
+    /// Whether a cluster uses the directory at that path.
+    #[must_use]
+    pub fn is_used(path: &Path) -> bool {
+        let lock = File::options().write(true).open(path.join("lock"));
+        lock.is_ok_and(|lock| lock.try_lock().is_err())
+    }
+
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -73,8 +81,9 @@ impl Place {
     }
 }
 
-/// What a cluster leaves: its directory. Who cannot remove it leaves it to the next.
+/// What a cluster leaves: control groups and its directory. Who cannot remove them leaves them to the next.
 fn clear(path: &Path) {
+    groups::clear(path);
     let _ = fs::remove_dir_all(path);
 }
 
@@ -144,8 +153,9 @@ mod tests {
     fn one_place_serves_one_cluster() {
         let path = std::env::temp_dir().join(format!("trainyard-place-{}", std::process::id()));
         let place = Place::at(path.clone()).unwrap();
-        assert!(Place::at(path.clone()).is_err());
+        assert!(Place::is_used(&path) && Place::at(path.clone()).is_err());
         place.remove();
+        assert!(!Place::is_used(&path));
         assert!(!path.exists());
     }
 }

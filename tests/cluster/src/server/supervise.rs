@@ -15,6 +15,7 @@ use trainyard_local::signals::Notice;
 
 use super::control_plane::{ControlPlane, PORT};
 use super::forward::forward;
+use super::node::Node;
 use super::process::{Ending, Starter};
 use super::{Trouble, doing, say};
 use crate::parts::Parts;
@@ -86,7 +87,18 @@ fn start(orders: &Orders, ends: &Sender<Ending>) -> Result<(), Trouble> {
         .local_addr()
         .map_err(doing("ask a socket for its port"))?;
     let starter = Starter::new(orders.place.join("logs"), ends.clone());
-    ControlPlane::at(&orders.place, orders.parts).start(&starter, outside.port())?;
+    let control_plane = ControlPlane::at(&orders.place, orders.parts);
+    if orders.parts.node {
+        Node::prepare()?;
+    }
+    control_plane.start(&starter, outside.port())?;
+    if orders.parts.node {
+        let node = Node {
+            place: &orders.place,
+            kubeconfig: control_plane.inside(),
+        };
+        node.start(&starter)?;
+    }
     let inside = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
     forward(listener, inside).map_err(doing("start a thread"))?;
     say("ready");

@@ -1,0 +1,51 @@
+//! Our own program, for tests of other packages than its own: cargo tells those nothing about it.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Missing;
+use crate::cache::run;
+
+/// Builds `trainyard` as the whole check builds it, which is a matter of a moment where it has been built already.
+pub fn trainyard() -> Result<PathBuf, Missing> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    // All packages and features: otherwise their dependencies are compiled once more.
+    cargo
+        .args(["build", "--quiet", "--workspace", "--all-features"])
+        .args(["--bin", "trainyard", "--message-format", "json"])
+        .current_dir(root);
+    let told = run(cargo).map_err(|why| Missing::new("trainyard", why))?;
+    let built = told.lines().filter_map(executable).next_back();
+    built.ok_or_else(|| Missing::new("trainyard", "cargo does not say where it is"))
+}
+
+/// The program that a line of cargo's messages tells of.
+fn executable(message: &str) -> Option<PathBuf> {
+    let (_, path) = message.split_once("\"executable\":\"")?;
+    path.split_once('"').map(|(path, _)| PathBuf::from(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_is_read_from_what_cargo_says() {
+        let cases = [
+            (
+                r#"{"reason":"compiler-artifact","executable":"/a/b","fresh":true}"#,
+                Some("/a/b"),
+            ),
+            (
+                r#"{"reason":"compiler-artifact","executable":null,"fresh":true}"#,
+                None,
+            ),
+            (r#"{"reason":"build-finished","success":true}"#, None),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(executable(line), expected.map(PathBuf::from), "{line}");
+        }
+    }
+}
