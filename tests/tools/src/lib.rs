@@ -20,7 +20,7 @@ use std::process::{Command, Stdio};
 
 pub use cache::Cache;
 pub use module::{JOBSET, Module, VOLCANO};
-pub use ours::trainyard;
+pub use ours::{root, trainyard};
 
 /// The version of Kubernetes that `go.mod` names.
 pub const KUBERNETES: &str = "1.37.1";

@@ -3,22 +3,36 @@
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use crate::Missing;
 use crate::cache::run;
 
-/// Builds `trainyard` as the whole check builds it, which is a matter of a moment where it has been built already.
-pub fn trainyard() -> Result<PathBuf, Missing> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+/// Builds `trainyard` as the whole check builds it, once a process; where it is.
+///
+/// That is a matter of a moment where it has been built already.
+pub fn trainyard() -> Result<&'static Path, &'static Missing> {
+    static BUILT: OnceLock<Result<PathBuf, Missing>> = OnceLock::new();
+    BUILT.get_or_init(build).as_deref()
+}
+
+fn build() -> Result<PathBuf, Missing> {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     // All packages and features: otherwise their dependencies are compiled once more.
     cargo
         .args(["build", "--quiet", "--workspace", "--all-features"])
         .args(["--bin", "trainyard", "--message-format", "json"])
-        .current_dir(root);
+        .current_dir(root());
     let told = run(cargo).map_err(|why| Missing::new("trainyard", why))?;
     let built = told.lines().filter_map(executable).next_back();
     built.ok_or_else(|| Missing::new("trainyard", "cargo does not say where it is"))
+}
+
+/// The root of the repository.
+#[must_use]
+pub fn root() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here)
 }
 
 /// The program that a line of cargo's messages tells of.

@@ -1,13 +1,5 @@
 //! `trainyard expand` with the nodes of a real API server, and what that server says to its manifests.
 
-#[path = "../../../training/tests/training/program.rs"]
-#[expect(
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test that cannot go on must say so"
-)]
-mod program;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -25,10 +17,10 @@ fn kubeconfig(name: &str) -> PathBuf {
 
 /// `trainyard expand SEED -o - …`.
 fn expand(kubeconfig: &Path, arguments: &[&str]) -> Output {
-    Command::new(program::trainyard())
+    Command::new(trainyard_tools::trainyard().unwrap())
         .args(["expand", SEED, "-o", "-"])
         .args(arguments)
-        .current_dir(program::root())
+        .current_dir(trainyard_tools::root())
         .env("KUBECONFIG", kubeconfig)
         .env("NO_PROXY", "*")
         .output()

@@ -1,6 +1,5 @@
 //! Real TensorFlow in pods: what `trainyard render` writes trains.
 
-use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -11,10 +10,9 @@ use crate::PATIENCE;
 /// What `trainyard render` makes of an example.
 fn render(example: &str, namespace: &str) -> String {
     let program = trainyard_tools::trainyard().unwrap();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let rendered = Command::new(program)
         .args(["render", example, "--to", "jobs", "--namespace", namespace])
-        .current_dir(root)
+        .current_dir(trainyard_tools::root())
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&rendered.stderr);

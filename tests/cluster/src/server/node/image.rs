@@ -78,7 +78,7 @@ impl Tensorflow {
             PathBuf::from("/usr"),
             self.interpreter.clone(),
             self.environment.clone(),
-            repository().join("examples"),
+            trainyard_tools::root().join("examples"),
         ];
         // Debian's own Python is in /usr, which is there already.
         mounts.dedup_by(|later, earlier| later.starts_with(&*earlier));
@@ -88,12 +88,6 @@ impl Tensorflow {
 
 fn cache() -> Result<Cache, Trouble> {
     Cache::of_user().ok_or_else(|| Trouble("neither XDG_CACHE_HOME nor HOME is set".into()))
-}
-
-/// Our repository: containers of TensorFlow's image start there, as tasks of `trainyard run` do.
-fn repository() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().nth(2).unwrap_or(here).to_path_buf()
 }
 
 /// An image's files and settings.
@@ -132,7 +126,8 @@ pub fn make(folder: &Path, tensorflow: &Tensorflow) -> Result<Vec<PathBuf>, Trou
             files: links(&folder.join("tensorflow"))?,
             path: in_environment,
             command: "/bin/bash",
-            start_in: repository(),
+            // As tasks of `trainyard run` do.
+            start_in: trainyard_tools::root().to_path_buf(),
         },
     ];
     images.iter().map(archive).collect()
