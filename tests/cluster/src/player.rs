@@ -188,6 +188,12 @@ impl<'a> Player<'a> {
             &status,
             self.api.patch(&status, &json!({"status": node.status()})),
         );
+        if node.is_ready() {
+            // The API server taints every new node; a controller, which is not here, unties those that are ready.
+            let path = format!("{path}/{}", node.name());
+            let taints = json!({"spec": {"taints": node.taints()}});
+            must(&path, self.api.patch(&path, &taints));
+        }
     }
 }
 

@@ -71,6 +71,14 @@ impl Node {
         &self.name
     }
 
+    pub(crate) fn is_ready(&self) -> bool {
+        self.ready == "True"
+    }
+
+    pub(crate) fn taints(&self) -> &[Value] {
+        &self.taints
+    }
+
     pub(crate) fn object(&self) -> Value {
         json!({
             "apiVersion": "v1", "kind": "Node",
@@ -80,7 +88,7 @@ impl Node {
     }
 
     pub(crate) fn status(&self) -> Value {
-        let reason = if self.ready == "True" {
+        let reason = if self.is_ready() {
             "KubeletReady"
         } else {
             "KubeletNotReady"

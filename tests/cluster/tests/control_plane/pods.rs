@@ -181,6 +181,10 @@ fn a_node_is_as_it_was_described() {
     assert_eq!(node["metadata"]["labels"]["zone"], "a");
     assert_eq!(node["status"]["allocatable"]["nvidia.com/gpu"], "4");
     assert_eq!(node["status"]["conditions"][0]["status"], "False");
+
+    player.node(&Node::ready("plain"));
+    let plain = shared().api().get("/api/v1/nodes/plain").unwrap();
+    assert!(plain["spec"]["taints"].is_null(), "{plain}");
 }
 
 #[test]
