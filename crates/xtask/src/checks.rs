@@ -24,9 +24,6 @@ pub enum Generated {
 /// resolves the same features each time and compiles nothing twice for a difference that does not matter.
 const EVERYTHING: [&str; 2] = ["--workspace", "--all-features"];
 
-/// The package of the tests that need a cluster.
-const CLUSTER_TESTS: &str = "trainyard-cluster-tests";
-
 /// `cargo xtask test`: everything, cheapest first, going on after a failure.
 pub fn test(shell: &Shell, flags: &Flags) -> Result<bool, String> {
     let mut report = Report::new(flags.verbose);
@@ -34,11 +31,11 @@ pub fn test(shell: &Shell, flags: &Flags) -> Result<bool, String> {
     report.step("format", || shell.quiet("cargo", &["fmt", "--all", "--check"]));
     report.step("clippy", || clippy(shell));
     let kubectl = report.tool("kubectl", || tools::kubectl(shell));
+    // Before the tests, since it takes minutes on a new machine, and those that need a cluster would seem to hang.
+    report.tool("the programs of a cluster", tools::cluster);
     report.step("tests, doc tests, generated files", || {
         tests(shell, kubectl.as_deref())
     });
-    report.tool("the programs of a cluster", tools::cluster);
-    report.step("tests on a cluster", || cluster_tests(shell));
     if !flags.quick {
         for member in workspace::members(shell.root())? {
             report.step(&format!("{} alone", member.name), || alone(shell, &member));
@@ -66,7 +63,8 @@ fn clippy(shell: &Shell) -> Result<Ended, String> {
     )
 }
 
-/// The tests, with their output shown as it comes. Doc tests are among them, and so are the generated files.
+/// The tests, with their output shown as it comes. Doc tests are among them, and so are the generated files, and the tests
+/// on a real cluster, which start it themselves: by themselves their dependencies would be compiled once more.
 fn tests(shell: &Shell, kubectl: Option<&Path>) -> Result<Ended, String> {
     // A snapshot that differs fails; it is never written by a test run.
     let shell = shell.with("INSTA_UPDATE", "no");
@@ -74,27 +72,12 @@ fn tests(shell: &Shell, kubectl: Option<&Path>) -> Result<Ended, String> {
         Some(kubectl) => shell.with("KUBECTL", kubectl),
         None => shell,
     };
-    let but_for_the_cluster = ["--exclude", CLUSTER_TESTS];
-    shell.show(
-        "cargo",
-        &[
-            &["test", "--no-fail-fast"],
-            &EVERYTHING[..],
-            &but_for_the_cluster[..],
-        ]
-        .concat(),
-    )
-}
-
-/// The tests that need a real Kubernetes: a step of their own, since they need programs that take minutes to build once,
-/// and a machine to themselves.
-fn cluster_tests(shell: &Shell) -> Result<Ended, String> {
-    shell.show("cargo", &["test", "--no-fail-fast", "--package", CLUSTER_TESTS])
+    shell.show("cargo", &[&["test", "--no-fail-fast"], &EVERYTHING[..]].concat())
 }
 
 /// `cargo xtask cluster`: the same cluster for people; its own program knows the rest.
 pub fn cluster(shell: &Shell, arguments: &[&str]) -> Result<bool, String> {
-    let run = ["run", "--quiet", "--package", CLUSTER_TESTS, "--"];
+    let run = ["run", "--quiet", "--package", "trainyard-cluster-tests", "--"];
     shell
         .show("cargo", &[&run, arguments].concat())
         .map(|ended| ended.success)

@@ -11,6 +11,7 @@ use crate::shell::Shell;
 const CARGO_DENY: &str = "0.20.2";
 /// The version of cargo-fuzz that `fuzz/` is written for.
 const CARGO_FUZZ: &str = "0.13.2";
+
 /// Where installed tools are kept.
 fn kept() -> Result<PathBuf, String> {
     Cache::tools().map_err(|missing| missing.to_string())

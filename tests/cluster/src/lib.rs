@@ -1,7 +1,7 @@
 //! A real Kubernetes for tests: etcd, kube-apiserver and what else is asked for, started by the tests themselves.
 //!
 //! ```no_run
-//! use trainyard_cluster_tests::{Crds, Node, bare, shared};
+//! use trainyard_cluster_tests::{Crds, Node, bare, shared, with_node};
 //!
 //! // An API server that nobody but the test writes to: for what is rendered.
 //! bare().install(Crds::JobSet);
@@ -20,13 +20,19 @@
 //! let pod = shared().api().get(&namespace.pod("worker-0")).unwrap();
 //! assert_eq!(pod["status"]["phase"], "Failed");
 //!
+//! // A cluster with a real node, where this machine can have one: pods run, TensorFlow trains in them.
+//! if let Some(cluster) = with_node() {
+//!     let namespace = cluster.namespace("real");
+//!     namespace.apply(text).good();
+//! }
+//!
 //! // Anything else that wants to speak to it.
 //! let kubeconfig = shared().kubeconfig();
 //! ```
 //!
 //! | | |
 //! |---|---|
-//! | [`bare`], [`shared`] | the clusters that all tests of one binary share; the first test that asks starts it (four seconds) |
+//! | [`bare`], [`shared`], [`with_node`] | the clusters that all tests of one binary share; the first test that asks starts it (four seconds, ten with a node) |
 //! | [`Cluster::start`] | one of one's own, of any [`Parts`]; ends when it is dropped |
 //! | [`Namespace`] | a test's own; kubectl in it, manifests applied in it |
 //! | [`Api`] | JSON in and out, at any path; waits for what is to come |
@@ -34,7 +40,7 @@
 //! | [`Crds`] | `JobSet`'s and Volcano's, from their Go modules |
 //! | [`server`] | how it is done: one process, behind walls of its own |
 //!
-//! Tests go into `tests/control_plane` as a module, so that they share the control plane. What a cluster is made of is
+//! Tests go into `tests/control_plane` or `tests/kubelet` as a module, so that they share a cluster. What a cluster is made of is
 //! built from Go modules once (`tests/tools`); `KUBEBUILDER_ASSETS` is honoured. Without either, tests fail and say what
 //! is missing.
 #![expect(
