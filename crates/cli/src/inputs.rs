@@ -10,7 +10,7 @@ use std::thread;
 
 use trainyard_dialect::codes::Code;
 use trainyard_dialect::document::Source;
-use trainyard_dialect::problem::{Place, Problem, shown};
+use trainyard_dialect::problem::{Place, Problem, escaped};
 
 /// Below this many sources, starting threads costs more than it saves.
 const WORTH_THREADS: usize = 8;
@@ -100,7 +100,7 @@ fn unreadable(path: &Path, message: String) -> Box<Problem> {
 
 /// A path as it may be shown, whatever bytes it is made of.
 pub fn shown_path(path: &Path) -> String {
-    shown(&path.to_string_lossy())
+    escaped(&path.to_string_lossy())
 }
 
 /// Reads one input.

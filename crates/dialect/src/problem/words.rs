@@ -8,12 +8,18 @@ const SHOWN_CHARACTERS: usize = 60;
 /// User text as it may be repeated in a message: control characters escaped, long text shortened.
 #[must_use]
 pub fn shown(text: &str) -> String {
-    let mut out = String::with_capacity(text.len().min(4 * SHOWN_CHARACTERS));
-    for (count, character) in text.chars().enumerate() {
-        if count == SHOWN_CHARACTERS {
-            out.push('…');
-            break;
-        }
+    let mut characters = text.char_indices().skip(SHOWN_CHARACTERS);
+    match characters.next() {
+        Some((end, _)) => escaped(text.get(..end).unwrap_or_default()) + "…",
+        None => escaped(text),
+    }
+}
+
+/// User text as it may be repeated in a message, whole: for paths, of which the end matters most.
+#[must_use]
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
         if character.is_control() || is_direction_mark(character) {
             // Writing to a String cannot fail.
             let _ = write!(out, "{}", character.escape_default());

@@ -105,7 +105,7 @@ fn several_kubeconfigs_are_one_and_those_that_are_not_there_do_not_count() {
     api::serve(&desk.folder, &NODES);
     desk.write("first", "current-context: there\n");
     let joined = std::env::join_paths([
-        "/nonexistent".into(),
+        desk.folder.join("absent"),
         desk.folder.join("first"),
         desk.folder.join("kubeconfig"),
     ]);
