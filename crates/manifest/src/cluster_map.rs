@@ -37,6 +37,8 @@ pub struct ClusterMap {
     pub name: String,
     /// Whether it holds the `cluster` object too.
     pub large: bool,
+    /// No pod refers to it: what it would hold stands in the pods.
+    pub inline: bool,
     /// What it holds.
     pub data: Map<String, Value>,
     /// Variables that no pod could hold, so that they are left out.
@@ -65,6 +67,7 @@ impl ClusterMap {
         Self {
             name: format!("{}-cluster-{:010x}", job.name, mark & 0xff_ffff_ffff),
             large,
+            inline: false,
             data,
             too_long,
         }
@@ -95,6 +98,9 @@ impl ClusterMap {
     /// A variable with the value of one key.
     #[must_use]
     pub fn variable(&self, variable: &str, key: &str) -> Value {
+        if self.inline {
+            return json!({ "name": variable, "value": self.data.get(key) });
+        }
         json!({ "name": variable, "valueFrom": { "configMapKeyRef": { "name": self.name, "key": key } } })
     }
 }

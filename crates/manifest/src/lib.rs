@@ -16,17 +16,20 @@
 //! Pod templates stay the user's own values, so fields that are newer than this program pass through unchanged.
 
 pub mod cluster_map;
+pub mod crd;
 pub mod jobs;
 pub mod jobset;
 pub mod names;
 pub mod nodes;
 pub mod notes;
+pub mod observe;
 pub mod pod;
 pub mod render;
 pub mod replies;
 pub mod service;
 pub mod subject;
 pub mod success;
+pub mod task_pod;
 pub mod tensorboard;
 mod values;
 

@@ -11,6 +11,12 @@ use trainyard_dialect::{Dialect, TASK_INDEX_LABEL};
 pub const JOB_LABEL: &str = "trainyard.dev/job-name";
 /// Which role a pod belongs to.
 pub const ROLE_LABEL: &str = "trainyard.dev/role";
+/// Which life of its task a pod is.
+pub const STAMP: &str = "trainyard.dev/stamp";
+/// Who operates a pod. The value is Kubeflow's: its users' tools look for it.
+pub const OPERATOR_LABEL: &str = "training.kubeflow.org/operator-name";
+/// See [`OPERATOR_LABEL`].
+pub const OPERATOR: &str = "tfjob-controller";
 /// Where Kubernetes says which index of an Indexed Job a pod is, as a label and as an annotation.
 pub const COMPLETION_INDEX: &str = "batch.kubernetes.io/job-completion-index";
 /// Where Kubernetes says which Job a pod belongs to.

@@ -15,7 +15,7 @@ use crate::subject::Subject;
 use crate::values::{list, object};
 
 /// The container that is the task, where there is one of this name; else the first.
-const MAIN: &str = "tensorflow";
+pub(crate) const MAIN: &str = "tensorflow";
 const OLD_GPU: &str = "alpha.kubernetes.io/nvidia-gpu";
 const GPU: &str = "nvidia.com/gpu";
 

@@ -1,9 +1,10 @@
 //! Services: the names under which tasks are found. They must exist before the first pod looks for another.
 
 use serde_json::{Map, Value, json};
-use trainyard_core::{Addresses, Job, Role};
+use trainyard_core::{Addresses, Job, Role, task_name};
+use trainyard_dialect::TASK_INDEX_LABEL;
 
-use crate::names::{BATCH_JOB_NAME, COMPLETION_INDEX, JOB_LABEL, of_job, role_job};
+use crate::names::{BATCH_JOB_NAME, COMPLETION_INDEX, JOB_LABEL, ROLE_LABEL, of_job, role_job};
 
 /// The name of TensorFlow's port, as in Kubeflow's Services.
 pub const PORT_NAME: &str = "tfjob-port";
@@ -48,6 +49,25 @@ fn per_replica(job: &Job) -> Vec<Value> {
         .iter()
         .flat_map(|role| (0..role.replicas).map(move |index| one(role, index)))
         .collect()
+}
+
+/// The Services of a job whose pods are made one by one, each with the labels of its task.
+#[must_use]
+pub fn services_of_tasks(job: &Job) -> Vec<Value> {
+    if job.addresses != Addresses::PerReplica {
+        return services(job);
+    }
+    let one = |task: trainyard_core::TaskId, role: &Role| {
+        let selector = json!({
+            JOB_LABEL: *job.name, ROLE_LABEL: role.name.as_str(), TASK_INDEX_LABEL: task.index.to_string(),
+        });
+        headless(job, &task_name(job, &task), &selector, &[named(0, role.port)])
+    };
+    let tasks = job
+        .roles
+        .iter()
+        .flat_map(|role| role.tasks().map(move |task| (task, role)));
+    tasks.map(|(task, role)| one(task, role)).collect()
 }
 
 fn named(position: usize, port: u16) -> Value {

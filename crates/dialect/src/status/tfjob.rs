@@ -76,6 +76,24 @@ pub fn tfjob_memory(status: Option<&Value>, job: &Job) -> Option<Memory> {
     Some(memory)
 }
 
+/// The status of a job that cannot be read, or none if it says so already. What has ended or run before stays as it was.
+#[must_use]
+pub fn tfjob_invalid(previous: Option<&Value>, words: &str, now: Time) -> Option<Value> {
+    let mut conditions = Conditions::read(previous);
+    if conditions.is(Kind::Failed) || conditions.is(Kind::Succeeded) {
+        return None;
+    }
+    let message = format!("The spec is invalid: {words}");
+    conditions.set(Kind::Failed, true, "InvalidTFJobSpec", message, now);
+    let mut status = match previous {
+        Some(Value::Object(status)) => status.clone(),
+        _ => Map::new(),
+    };
+    status.insert("conditions".into(), conditions.write());
+    status.insert("completionTime".into(), json!(rfc3339(now)));
+    Some(Value::Object(status))
+}
+
 /// How many replicas of a role are in which state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {

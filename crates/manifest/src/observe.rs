@@ -1,0 +1,124 @@
+//! What a pod says about its task: the cluster's half of what `step` observes.
+//!
+//! A pod is read straight into the few fields that matter; everything else is dropped on the way in, so that a cache
+//! of pods holds little. Ends are normalised here (W7): whether somebody asked, whether the program ran at all, times
+//! that are not later than now.
+
+mod exit;
+mod wire;
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use trainyard_core::{Seen, Stamp, TaskId, TaskSeen, Time};
+use trainyard_dialect::TASK_INDEX_LABEL;
+
+use self::wire::{PodWire, time};
+use crate::names::{JOB_LABEL, ROLE_LABEL, STAMP};
+
+/// A pod of ours, as far as anybody here wants to know it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "PodWire")]
+pub struct PodSeen {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its namespace.
+    pub namespace: Arc<str>,
+    /// Which pod of that name.
+    pub uid: Arc<str>,
+    /// Its version.
+    pub version: Arc<str>,
+    /// The name of the job it says it belongs to.
+    pub job: Arc<str>,
+    /// The UID of the job that owns it.
+    pub owner: Option<Arc<str>>,
+    /// The task it is a life of, and how that is; none where its labels do not say.
+    pub task: Option<TaskSeen>,
+    /// What it waits for, in the cluster's words.
+    pub waits: Option<Waits>,
+}
+
+/// What a pod waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// In one word: `Unschedulable`, `ErrImagePull`.
+    pub reason: Arc<str>,
+    /// In the cluster's own words.
+    pub message: Arc<str>,
+}
+
+impl PodSeen {
+    /// The same pod, gone: how its task ended, if somebody saw.
+    #[must_use]
+    pub fn gone(&self) -> Option<TaskSeen> {
+        let mut task = self.task.clone()?;
+        let exit = task.exit().cloned();
+        task.state = Seen::Gone(exit);
+        task.lingers = false;
+        Some(task)
+    }
+}
+
+impl From<PodWire> for PodSeen {
+    fn from(wire: PodWire) -> Self {
+        let text = |text: &Option<String>| Arc::from(text.as_deref().unwrap_or_default());
+        let meta = &wire.metadata;
+        let owner = meta.owner_references.iter().find(|owner| owner.controller);
+        Self {
+            name: text(&meta.name),
+            namespace: text(&meta.namespace),
+            uid: text(&meta.uid),
+            version: text(&meta.resource_version),
+            job: text(&meta.labels.get(JOB_LABEL).cloned()),
+            owner: owner.map(|owner| owner.uid.as_str().into()),
+            task: task(&wire),
+            waits: exit::waits(&wire),
+        }
+    }
+}
+
+/// The task that a pod is a life of.
+fn task(wire: &PodWire) -> Option<TaskSeen> {
+    let meta = &wire.metadata;
+    let role = meta.labels.get(ROLE_LABEL)?;
+    let index = meta.labels.get(TASK_INDEX_LABEL)?.parse().ok()?;
+    let stamp = read_stamp(meta.annotations.get(STAMP)?)?;
+    let created = meta.creation_timestamp.as_deref().and_then(time);
+    let stopping = stopping(wire);
+    let (state, lingers) = exit::state(wire, stopping);
+    Some(TaskSeen {
+        id: TaskId::new(role, index),
+        stamp,
+        instance: meta.uid.as_deref().unwrap_or_default().into(),
+        state,
+        created: created.unwrap_or_default(),
+        in_place: wire.status.restarts(),
+        last: exit::last(wire),
+        stopping,
+        lingers,
+    })
+}
+
+/// When somebody asked for the pod to be deleted: the time in its metadata is when its grace is over.
+fn stopping(wire: &PodWire) -> Option<Time> {
+    let over = wire.metadata.deletion_timestamp.as_deref().and_then(time)?;
+    let grace = wire.metadata.deletion_grace_period_seconds.unwrap_or_default();
+    Some(Time(over.0.saturating_sub(grace)))
+}
+
+/// A stamp as it is written on a pod: `<epoch>.<attempt>`.
+#[must_use]
+pub fn write_stamp(stamp: Stamp) -> String {
+    format!("{}.{}", stamp.epoch, stamp.attempt)
+}
+
+fn read_stamp(text: &str) -> Option<Stamp> {
+    let (epoch, attempt) = text.split_once('.')?;
+    Some(Stamp {
+        epoch: epoch.parse().ok()?,
+        attempt: attempt.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests;

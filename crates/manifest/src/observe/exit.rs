@@ -1,0 +1,189 @@
+//! How a pod's task is: waiting, running, or ended, and then by whose doing.
+//!
+//! The main container is the task. What the API calls a phase is about the whole pod and comes second: a sidecar may
+//! keep it running, a drained program may have exited 0, an evicted pod may have no container at all.
+
+use trainyard_core::{Exit, Seen, Time, Why};
+
+use super::Waits;
+use super::wire::{ContainerWire, PodWire, TerminatedWire, time};
+use crate::pod::MAIN;
+
+/// Reasons with which a runtime says that it could not start the program.
+const NOT_STARTED: &[&str] = &[
+    "StartError",
+    "ContainerCannotRun",
+    "ContainerStatusUnknown.StartError",
+];
+/// With these a pod was ended for a fault of its own, though the kubelet did it.
+const OWN_FAULT: &[&str] = &["Evicted", "DeadlineExceeded"];
+/// What a container waits for in the ordinary course of things.
+const ORDINARY: &[&str] = &["ContainerCreating", "PodInitializing"];
+
+/// The state of the task, and whether something of the pod still runs beside it.
+pub fn state(wire: &PodWire, stopping: Option<Time>) -> (Seen, bool) {
+    let phase = wire.status.phase.as_deref().unwrap_or("Pending");
+    let over = matches!(phase, "Succeeded" | "Failed");
+    let main = main(wire);
+    let terminated = main.and_then(|main| main.state.terminated.as_ref());
+    match terminated {
+        Some(terminated) if over || !restarted_in_place(wire, terminated) => {
+            (Seen::Ended(ended(wire, terminated, stopping)), !over)
+        }
+        None if over => (Seen::Ended(without_container(wire, stopping)), false),
+        _ if phase == "Pending" => (Seen::Waiting, false),
+        _ => (
+            Seen::Running {
+                ready: is_ready(wire),
+            },
+            false,
+        ),
+    }
+}
+
+/// How the last life in place ended.
+pub fn last(wire: &PodWire) -> Option<Exit> {
+    let main = main(wire)?;
+    // Between two lives the kubelet shows the end as the present state.
+    let between = main.state.terminated.as_ref();
+    let terminated = main.last_state.terminated.as_ref().or(between)?;
+    (main.restart_count > 0).then(|| exit_of(terminated, None))
+}
+
+/// What the pod waits for, if it is something that somebody may want to know.
+pub fn waits(wire: &PodWire) -> Option<Waits> {
+    let said = |reason: &str, message: Option<&str>| Waits {
+        reason: reason.into(),
+        message: message.unwrap_or_default().into(),
+    };
+    let unplaced = wire
+        .status
+        .condition("PodScheduled")
+        .filter(|it| it.status == "False");
+    if let Some(condition) = unplaced {
+        let reason = condition.reason.as_deref().unwrap_or("Unschedulable");
+        return Some(said(reason, condition.message.as_deref()));
+    }
+    let status = &wire.status;
+    let mut all = status
+        .init_container_statuses
+        .iter()
+        .chain(&status.container_statuses);
+    all.find_map(|container| {
+        let waiting = container.state.waiting.as_ref()?;
+        let reason = waiting
+            .reason
+            .as_deref()
+            .filter(|reason| !ORDINARY.contains(reason))?;
+        Some(said(reason, waiting.message.as_deref()))
+    })
+}
+
+/// The container that is the task: the one of that name, else the first.
+fn main(wire: &PodWire) -> Option<&ContainerWire> {
+    let names = wire.spec.containers.iter().map(|container| &*container.name);
+    let name = names
+        .clone()
+        .find(|name| *name == MAIN)
+        .or_else(|| names.clone().next())?;
+    wire.status
+        .container_statuses
+        .iter()
+        .find(|status| status.name == name)
+}
+
+/// Whether the kubelet is about to start it again.
+fn restarted_in_place(wire: &PodWire, terminated: &TerminatedWire) -> bool {
+    if wire.metadata.deletion_timestamp.is_some() {
+        return false;
+    }
+    match wire.spec.restart_policy.as_deref() {
+        Some("Always") => true,
+        Some("OnFailure") => terminated.exit_code != Some(0),
+        _ => false,
+    }
+}
+
+fn is_ready(wire: &PodWire) -> bool {
+    wire.status
+        .condition("Ready")
+        .is_some_and(|ready| ready.status == "True")
+}
+
+/// An end of the main container, in the light of everything else the pod says.
+fn ended(wire: &PodWire, terminated: &TerminatedWire, stopping: Option<Time>) -> Exit {
+    let mut exit = exit_of(terminated, stopping);
+    if is_disrupted(wire) {
+        exit.asked = true;
+    } else if own_fault(wire) && exit.code == Some(0) {
+        // It was told to go for what it did; that it went quietly is no success.
+        exit.code = None;
+    }
+    exit
+}
+
+fn exit_of(terminated: &TerminatedWire, stopping: Option<Time>) -> Exit {
+    let started = terminated
+        .started_at
+        .as_deref()
+        .and_then(time)
+        .unwrap_or_default();
+    let at = terminated
+        .finished_at
+        .as_deref()
+        .and_then(time)
+        .unwrap_or_default();
+    let reason = terminated.reason.as_deref().unwrap_or_default();
+    // Runtimes that could not start a program say that it started in 1970.
+    let never_ran = NOT_STARTED.contains(&reason) || started == Time(0);
+    let why = match reason {
+        "OOMKilled" => Why::OutOfMemory,
+        _ if never_ran && terminated.exit_code != Some(0) => Why::NotStarted,
+        _ => Why::Itself,
+    };
+    let ran = if started == Time(0) { 0 } else { at.since(started) };
+    Exit {
+        code: terminated.exit_code,
+        why,
+        asked: stopping.is_some_and(|stopping| at >= stopping),
+        at,
+        ran: u32::try_from(ran).unwrap_or(u32::MAX),
+    }
+}
+
+/// A pod that has ended and has nothing to say about its main container: evicted before it started, rejected by its
+/// node, or lost with it.
+fn without_container(wire: &PodWire, stopping: Option<Time>) -> Exit {
+    let changed = |name: &str| {
+        let condition = wire.status.condition(name)?;
+        condition.last_transition_time.as_deref().and_then(time)
+    };
+    let created = wire.metadata.creation_timestamp.as_deref().and_then(time);
+    let at = changed("DisruptionTarget")
+        .or_else(|| changed("Ready"))
+        .or(stopping)
+        .or(created);
+    let succeeded = wire.status.phase.as_deref() == Some("Succeeded");
+    let (code, why) = match own_fault(wire) && !is_disrupted(wire) {
+        true => (None, Why::Itself),
+        false if succeeded && stopping.is_none() => (Some(0), Why::Itself),
+        false => (None, Why::Disrupted),
+    };
+    Exit {
+        code,
+        why,
+        asked: stopping.is_some() || is_disrupted(wire),
+        at: at.unwrap_or_default(),
+        ran: 0,
+    }
+}
+
+fn is_disrupted(wire: &PodWire) -> bool {
+    let target = wire.status.condition("DisruptionTarget");
+    target.is_some_and(|target| target.status == "True")
+}
+
+fn own_fault(wire: &PodWire) -> bool {
+    let reason = wire.status.reason.as_deref();
+    reason.is_some_and(|reason| OWN_FAULT.contains(&reason))
+}

@@ -1,0 +1,227 @@
+//! Every way in which a pod's task can be, as the API server shows it.
+
+use serde_json::{Value, json};
+use trainyard_core::{Ending, Exit, Seen, Time, Why};
+
+use super::*;
+
+#[expect(clippy::needless_pass_by_value, reason = "a table of literals reads better")]
+fn pod(phase: &str, rest: Value) -> Value {
+    let mut pod = json!({
+        "metadata": {
+            "name": "mnist-worker-1", "namespace": "ml", "uid": "u1", "resourceVersion": "7",
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            "labels": {
+                "trainyard.dev/job-name": "mnist", "trainyard.dev/role": "worker", "trainyard.dev/task-index": "1",
+            },
+            "annotations": { "trainyard.dev/stamp": "2.3" },
+            "ownerReferences": [{ "uid": "other" }, { "uid": "job", "controller": true }],
+        },
+        "spec": { "restartPolicy": "Never", "containers": [{ "name": "sidecar" }, { "name": "tensorflow" }] },
+        "status": { "phase": phase },
+    });
+    merge(&mut pod, &rest);
+    pod
+}
+
+fn merge(into: &mut Value, from: &Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (key, value) in from {
+                merge(into.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from.clone(),
+    }
+}
+
+fn terminated(code: i32, reason: &str) -> Value {
+    json!({ "status": { "containerStatuses": [{
+        "name": "tensorflow",
+        "state": { "terminated": {
+            "exitCode": code, "reason": reason,
+            "startedAt": "2026-01-01T00:00:10Z", "finishedAt": "2026-01-01T00:01:10Z",
+        } },
+    }] } })
+}
+
+fn with(mut first: Value, second: &Value) -> Value {
+    merge(&mut first, second);
+    first
+}
+
+fn seen(pod: Value) -> TaskSeen {
+    let pod: PodSeen = serde_json::from_value(pod).unwrap();
+    pod.task.unwrap()
+}
+
+fn exit(pod: Value) -> Exit {
+    let task = seen(pod);
+    match task.state {
+        Seen::Ended(exit) => exit,
+        other => panic!("not ended: {other:?}"),
+    }
+}
+
+#[test]
+fn who_it_is() {
+    let seen: PodSeen = serde_json::from_value(pod("Pending", json!({}))).unwrap();
+    assert_eq!(
+        (&*seen.job, seen.owner.as_deref(), &*seen.version),
+        ("mnist", Some("job"), "7")
+    );
+    let task = seen.task.unwrap();
+    assert_eq!(task.id.to_string(), "worker-1");
+    assert_eq!(task.stamp, Stamp { epoch: 2, attempt: 3 });
+    assert_eq!(write_stamp(task.stamp), "2.3");
+    assert_eq!(task.state, Seen::Waiting);
+}
+
+#[test]
+fn nulls_and_strangers_stop_nobody() {
+    let stranger = json!({ "metadata": { "name": "x", "labels": null, "ownerReferences": null }, "status": {
+        "conditions": null, "containerStatuses": [{ "name": "a", "state": null }] } });
+    let seen: PodSeen = serde_json::from_value(stranger).unwrap();
+    assert_eq!(seen.task, None);
+}
+
+#[test]
+fn running_and_ready() {
+    let ready = json!({ "status": { "conditions": [{ "type": "Ready", "status": "True" }] } });
+    assert_eq!(
+        seen(pod("Running", json!({}))).state,
+        Seen::Running { ready: false }
+    );
+    assert_eq!(seen(pod("Running", ready)).state, Seen::Running { ready: true });
+    assert_eq!(
+        seen(pod("Unknown", json!({}))).state,
+        Seen::Running { ready: false }
+    );
+}
+
+#[test]
+fn ends_of_the_programs_own() {
+    let done = exit(pod("Succeeded", terminated(0, "Completed")));
+    assert_eq!(Ending::of(Some(&done)), Ending::Succeeded);
+    assert_eq!(done.ran, 60);
+    let failed = exit(pod("Failed", terminated(3, "Error")));
+    assert_eq!(Ending::of(Some(&failed)), Ending::Failed(Some(3)));
+    let memory = exit(pod("Failed", terminated(137, "OOMKilled")));
+    assert_eq!(memory.why, Why::OutOfMemory);
+    let never = exit(pod("Failed", terminated(128, "StartError")));
+    assert_eq!(Ending::of(Some(&never)), Ending::NotStarted);
+}
+
+#[test]
+fn a_sidecar_does_not_keep_the_task_alive() {
+    let task = seen(pod("Running", terminated(0, "Completed")));
+    assert!(task.lingers);
+    assert!(matches!(task.state, Seen::Ended(_)));
+}
+
+#[test]
+fn what_the_kubelet_restarts_has_not_ended() {
+    let policy = |policy: &str| json!({ "spec": { "restartPolicy": policy } });
+    let failed = with(terminated(1, "Error"), &policy("OnFailure"));
+    assert_eq!(
+        seen(pod("Running", failed.clone())).state,
+        Seen::Running { ready: false }
+    );
+    assert!(matches!(seen(pod("Failed", failed)).state, Seen::Ended(_)));
+    let done = with(terminated(0, "Completed"), &policy("OnFailure"));
+    assert!(matches!(seen(pod("Running", done)).state, Seen::Ended(_)));
+    let always = with(terminated(0, "Completed"), &policy("Always"));
+    assert_eq!(seen(pod("Running", always)).state, Seen::Running { ready: false });
+}
+
+#[test]
+fn restarts_in_place_are_counted_over_all_containers() {
+    let again = json!({ "status": {
+        "initContainerStatuses": [{ "name": "fetch", "restartCount": 2 }],
+        "containerStatuses": [{
+            "name": "tensorflow", "restartCount": 3,
+            "state": { "running": {} },
+            "lastState": { "terminated": { "exitCode": 9, "startedAt": "2026-01-01T00:00:10Z",
+                "finishedAt": "2026-01-01T00:00:12Z" } },
+        }],
+    } });
+    let task = seen(pod("Running", again));
+    assert_eq!(task.in_place, 5);
+    assert_eq!(task.last.unwrap().code, Some(9));
+}
+
+#[test]
+fn an_end_that_was_asked_for_is_no_end_of_its_own() {
+    // Deleted at 00:01:00 with 30 s of grace; the program ended ten seconds after that, with 0.
+    let deleted = json!({ "metadata": {
+        "deletionTimestamp": "2026-01-01T00:01:30Z", "deletionGracePeriodSeconds": 30 } });
+    let drained = exit(pod("Succeeded", with(terminated(0, "Completed"), &deleted)));
+    assert_eq!(Ending::of(Some(&drained)), Ending::Disrupted);
+    // The same program had ended before anybody asked.
+    let later = json!({ "metadata": {
+        "deletionTimestamp": "2026-01-01T00:02:30Z", "deletionGracePeriodSeconds": 30 } });
+    let collected = exit(pod("Succeeded", with(terminated(0, "Completed"), &later)));
+    assert_eq!(Ending::of(Some(&collected)), Ending::Succeeded);
+    // The kubelet, the scheduler or a drain said so.
+    let target = json!({ "status": { "conditions": [{ "type": "DisruptionTarget", "status": "True" }] } });
+    let shut = exit(pod("Failed", with(terminated(143, "Error"), &target)));
+    assert_eq!(Ending::of(Some(&shut)), Ending::Disrupted);
+}
+
+#[test]
+fn pods_without_containers() {
+    let rejected = json!({ "status": { "reason": "OutOfcpu" } });
+    assert_eq!(
+        Ending::of(Some(&exit(pod("Failed", rejected)))),
+        Ending::Disrupted
+    );
+    // Its own emptyDir grew over its limit: the user's fault, and never a success.
+    let greedy = json!({ "status": { "reason": "Evicted" } });
+    assert_eq!(
+        Ending::of(Some(&exit(pod("Failed", greedy.clone())))),
+        Ending::Failed(None)
+    );
+    let quiet = exit(pod("Succeeded", with(terminated(0, "Completed"), &greedy)));
+    assert_eq!(Ending::of(Some(&quiet)), Ending::Failed(None));
+    // Evicted because its node had no memory left.
+    let target = json!({ "status": { "reason": "Evicted",
+        "conditions": [{ "type": "DisruptionTarget", "status": "True" }] } });
+    assert_eq!(Ending::of(Some(&exit(pod("Failed", target)))), Ending::Disrupted);
+}
+
+#[test]
+fn gone_keeps_the_end_that_was_seen() {
+    let ended: PodSeen = serde_json::from_value(pod("Failed", terminated(3, "Error"))).unwrap();
+    let Seen::Gone(Some(exit)) = ended.gone().unwrap().state else {
+        panic!()
+    };
+    assert_eq!(exit.code, Some(3));
+    let running: PodSeen = serde_json::from_value(pod("Running", json!({}))).unwrap();
+    assert_eq!(running.gone().unwrap().state, Seen::Gone(None));
+}
+
+#[test]
+fn what_it_waits_for() {
+    let read = |rest: Value| -> Option<Waits> {
+        serde_json::from_value::<PodSeen>(pod("Pending", rest))
+            .unwrap()
+            .waits
+    };
+    let unplaced = read(
+        json!({ "status": { "conditions": [{ "type": "PodScheduled", "status": "False",
+        "reason": "Unschedulable", "message": "0/3 nodes are available" }] } }),
+    );
+    assert_eq!(&*unplaced.unwrap().message, "0/3 nodes are available");
+    let state = |reason: &str| {
+        json!({ "status": { "containerStatuses": [{ "name": "tensorflow",
+        "state": { "waiting": { "reason": reason, "message": "m" } } }] } })
+    };
+    assert_eq!(&*read(state("ErrImagePull")).unwrap().reason, "ErrImagePull");
+    assert_eq!(read(state("ContainerCreating")), None);
+}
+
+#[test]
+fn times_with_fractions() {
+    assert_eq!(time("2026-01-01T00:00:10.123456Z"), time("2026-01-01T00:00:10Z"));
+    assert_eq!(time("1970-01-01T00:00:00Z"), Some(Time(0)));
+}

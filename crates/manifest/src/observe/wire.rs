@@ -1,0 +1,146 @@
+//! A pod on the wire, as far as it is read. Every field may be missing: no pod can stop the others from being seen.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer};
+use trainyard_core::Time;
+use trainyard_dialect::status::read_rfc3339;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PodWire {
+    pub metadata: MetaWire,
+    pub spec: SpecWire,
+    pub status: StatusWire,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MetaWire {
+    pub name: Option<String>,
+    pub namespace: Option<String>,
+    pub uid: Option<String>,
+    pub resource_version: Option<String>,
+    pub creation_timestamp: Option<String>,
+    pub deletion_timestamp: Option<String>,
+    pub deletion_grace_period_seconds: Option<u64>,
+    #[serde(deserialize_with = "or_default")]
+    pub labels: BTreeMap<String, String>,
+    #[serde(deserialize_with = "or_default")]
+    pub annotations: BTreeMap<String, String>,
+    #[serde(deserialize_with = "or_default")]
+    pub owner_references: Vec<OwnerWire>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct OwnerWire {
+    pub uid: String,
+    pub controller: bool,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SpecWire {
+    pub restart_policy: Option<String>,
+    #[serde(deserialize_with = "or_default")]
+    pub containers: Vec<NameWire>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct NameWire {
+    pub name: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct StatusWire {
+    pub phase: Option<String>,
+    pub reason: Option<String>,
+    pub message: Option<String>,
+    #[serde(deserialize_with = "or_default")]
+    pub conditions: Vec<ConditionWire>,
+    #[serde(deserialize_with = "or_default")]
+    pub container_statuses: Vec<ContainerWire>,
+    #[serde(deserialize_with = "or_default")]
+    pub init_container_statuses: Vec<ContainerWire>,
+}
+
+impl StatusWire {
+    /// How often the kubelet has started containers of the pod again.
+    pub fn restarts(&self) -> u32 {
+        let all = self
+            .container_statuses
+            .iter()
+            .chain(&self.init_container_statuses);
+        all.fold(0, |sum, container| sum.saturating_add(container.restart_count))
+    }
+
+    pub fn condition(&self, kind: &str) -> Option<&ConditionWire> {
+        self.conditions.iter().find(|condition| condition.kind == kind)
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ConditionWire {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub status: String,
+    pub reason: Option<String>,
+    pub message: Option<String>,
+    pub last_transition_time: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ContainerWire {
+    pub name: String,
+    pub restart_count: u32,
+    #[serde(deserialize_with = "or_default")]
+    pub state: StateWire,
+    #[serde(deserialize_with = "or_default")]
+    pub last_state: StateWire,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct StateWire {
+    pub running: Option<serde::de::IgnoredAny>,
+    pub waiting: Option<WaitingWire>,
+    pub terminated: Option<TerminatedWire>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct WaitingWire {
+    pub reason: Option<String>,
+    pub message: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TerminatedWire {
+    pub exit_code: Option<i32>,
+    pub reason: Option<String>,
+    pub started_at: Option<String>,
+    pub finished_at: Option<String>,
+}
+
+/// `null` means the same as nothing.
+fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+/// A time of the API server's. Fractions of a second are dropped.
+pub fn time(text: &str) -> Option<Time> {
+    match text.split_once('.') {
+        Some((seconds, _)) => read_rfc3339(&format!("{seconds}Z")),
+        None => read_rfc3339(text),
+    }
+}

@@ -1,0 +1,133 @@
+//! The pods of a job that an operator runs: one a task and life, owned by the job, and what must exist before them.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use trainyard_core::{AddressBook, Addresses, Cluster, InPlace, Role, Stamp, TaskId, task_name};
+
+use crate::cluster_map::ClusterMap;
+use crate::names::{OPERATOR, OPERATOR_LABEL, STAMP};
+use crate::observe::write_stamp;
+use crate::pod::{Index, Pods, spec_of};
+use crate::service::services_of_tasks;
+use crate::subject::Subject;
+
+/// The object that owns what is made for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// Its `apiVersion`.
+    pub api_version: &'static str,
+    /// Its kind.
+    pub kind: &'static str,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its UID.
+    pub uid: Arc<str>,
+}
+
+impl Owner {
+    fn reference(&self) -> Value {
+        json!({
+            "apiVersion": self.api_version, "kind": self.kind, "name": self.name, "uid": self.uid,
+            "controller": true, "blockOwnerDeletion": true,
+        })
+    }
+}
+
+/// Makes the pods of one job.
+#[derive(Debug)]
+pub struct TaskPods<'a> {
+    pods: Pods<'a>,
+    owner: Value,
+}
+
+impl<'a> TaskPods<'a> {
+    /// The pods of this job.
+    #[must_use]
+    pub fn of(
+        subject: &'a Subject,
+        book: &'a AddressBook,
+        cluster: &'a Cluster,
+        map: &'a ClusterMap,
+        owner: &Owner,
+    ) -> Self {
+        let named = matches!(subject.job.addresses, Addresses::PerJob | Addresses::PerJobShort);
+        Self {
+            pods: Pods {
+                subject,
+                book,
+                cluster,
+                map,
+                subdomain: named.then_some(&*subject.job.name),
+            },
+            owner: owner.reference(),
+        }
+    }
+
+    /// One life of one task.
+    #[must_use]
+    pub fn pod(&self, task: &TaskId, stamp: Stamp, resumed: bool) -> Value {
+        let job = &self.pods.subject.job;
+        let Some((_, role)) = job.role(&task.role) else {
+            return Value::Null;
+        };
+        let again = role.resume_template.as_ref().filter(|_| resumed);
+        let role = again.map_or_else(
+            || std::borrow::Cow::Borrowed(role),
+            |template| {
+                let mut role = role.clone();
+                role.template = template.clone();
+                std::borrow::Cow::Owned(role)
+            },
+        );
+        let mut pod = self.pods.template(&role, Index::Fixed(task.index), None);
+        let name = task_name(job, task);
+        self.place(&mut pod, &role, &name);
+        pod["apiVersion"] = "v1".into();
+        pod["kind"] = "Pod".into();
+        let metadata = &mut pod["metadata"];
+        metadata["name"] = name.into();
+        metadata["namespace"] = (&*job.namespace).into();
+        metadata["labels"][OPERATOR_LABEL] = OPERATOR.into();
+        metadata["annotations"][STAMP] = write_stamp(stamp).into();
+        metadata["ownerReferences"] = json!([self.owner]);
+        pod
+    }
+
+    /// Who restarts the task in place, and under which name it is found.
+    fn place(&self, pod: &mut Value, role: &Role, name: &str) {
+        let Some(spec) = spec_of(pod) else { return };
+        let policy = match role.in_place {
+            InPlace::Never => "Never",
+            InPlace::OnFailure => "OnFailure",
+            InPlace::Always => "Always",
+        };
+        spec.insert("restartPolicy".into(), policy.into());
+        if self.pods.subdomain.is_some() {
+            spec.insert("hostname".into(), name.into());
+        }
+    }
+}
+
+/// What must exist before the first pod: each with the plural of its kind.
+#[must_use]
+pub fn fixtures(subject: &Subject, map: &ClusterMap, owner: &Owner) -> Vec<(&'static str, Value)> {
+    let job = &subject.job;
+    let services = services_of_tasks(job)
+        .into_iter()
+        .map(|service| ("services", service));
+    let map = (!map.inline).then(|| ("configmaps", map.object(job)));
+    services
+        .chain(map)
+        .map(|(plural, mut object)| {
+            let mut labels = match object["metadata"]["labels"].take() {
+                Value::Object(labels) => labels,
+                _ => Map::new(),
+            };
+            labels.insert(OPERATOR_LABEL.into(), OPERATOR.into());
+            object["metadata"]["labels"] = labels.into();
+            object["metadata"]["ownerReferences"] = json!([owner.reference()]);
+            (plural, object)
+        })
+        .collect()
+}
