@@ -9,10 +9,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 mod expand;
+mod operator;
 mod render;
 mod run;
 
 pub use self::expand::Expand;
+pub use self::operator::{Crd, LogFormat, Operator};
 pub use self::render::{Addressing, As, Render};
 pub use self::run::{Keep, Python, Run};
 use crate::simulate::faults::{self, Evict, Fail, Runs, Scale, Suspend};
@@ -132,6 +134,10 @@ pub enum Command {
     Render(Render),
     /// Fill a template in for every task, one host each, as simpletfjob did
     Expand(Box<Expand>),
+    /// Run TFJobs on a Kubernetes cluster, as Kubeflow's operator did
+    Operator(Operator),
+    /// Print the definition of TFJob for a Kubernetes cluster
+    Crd(Crd),
     /// Play a job in a simulated world: what will happen if worker 1 is killed twice?
     Simulate(Simulate),
     /// List runs on this machine, or the tasks of one

@@ -3,11 +3,13 @@
 mod check;
 mod completions;
 mod convert;
+mod crd;
 pub mod expand;
 mod explain;
 mod jobs;
 mod kept;
 mod logs;
+mod operator;
 mod orders;
 mod plan;
 mod ps;
@@ -32,6 +34,8 @@ pub fn run(arguments: Arguments, printer: &mut Printer) -> Result<Exit, Failure>
         Command::Convert(typed) => convert::run(&typed, printer),
         Command::Render(typed) => render::run(&typed, printer),
         Command::Expand(typed) => expand::run(&typed, printer),
+        Command::Operator(typed) => operator::run(typed),
+        Command::Crd(typed) => crd::run(&typed, printer),
         Command::Simulate(typed) => simulate::run(&typed, printer),
         Command::Ps(typed) => ps::run(&typed, printer),
         Command::Logs(typed) => logs::run(&typed, arguments.color, printer),

@@ -5,6 +5,7 @@
 mod expand;
 mod life;
 mod manifests;
+mod operator;
 mod pods;
 mod rendered;
 mod rendered_jobs;

@@ -1,0 +1,20 @@
+//! `trainyard crd`: the definition of `TFJob`.
+
+use trainyard_dialect::yaml;
+use trainyard_manifest::crd::{Served, definition};
+
+use crate::args::Crd;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Prints it.
+pub fn run(typed: &Crd, printer: &mut Printer) -> Result<Exit, Failure> {
+    let served = if typed.newest_only {
+        Served::Newest
+    } else {
+        Served::All
+    };
+    printer.data(&yaml::write(&definition(served)))?;
+    Ok(Exit::Success)
+}

@@ -1,0 +1,263 @@
+//! Every request that the operator makes, never more than so many at a time.
+//!
+//! Bodies are plain values and answers are cut down to what is needed: the server is asked for metadata alone.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use http::{Method, Request};
+use kube::Client;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use trainyard_manifest::observe::PodSeen;
+
+use crate::job::{API_VERSION, JobKey, version};
+
+/// Answers hold metadata alone.
+const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+
+/// The way to the API server.
+pub struct Api {
+    client: Client,
+    permits: Semaphore,
+    requests: AtomicU64,
+}
+
+/// An object that has been written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// Its UID.
+    pub uid: Arc<str>,
+    /// Its version.
+    pub version: u64,
+}
+
+#[derive(Deserialize)]
+struct MadeWire {
+    metadata: MetaWire,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct MetaWire {
+    uid: Option<String>,
+    resource_version: Option<String>,
+}
+
+impl From<MadeWire> for Made {
+    fn from(wire: MadeWire) -> Self {
+        Self {
+            uid: wire.metadata.uid.as_deref().unwrap_or_default().into(),
+            version: version(wire.metadata.resource_version.as_deref()),
+        }
+    }
+}
+
+/// A request that was not carried out, or of which nobody knows.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refused {
+    /// The HTTP code; 0 where there was no answer.
+    pub code: u16,
+    /// The reason in one word, where there is one.
+    pub reason: String,
+    /// What the server said, or what happened to the request.
+    pub message: String,
+}
+
+impl Refused {
+    /// An object of that name exists.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        self.code == 409 && self.reason == "AlreadyExists"
+    }
+
+    /// Somebody else has written it since it was read, or it is another object than the one that was meant.
+    #[must_use]
+    pub fn conflicts(&self) -> bool {
+        self.code == 409 && self.reason != "AlreadyExists"
+    }
+
+    /// There is no such object.
+    #[must_use]
+    pub fn not_found(&self) -> bool {
+        self.code == 404
+    }
+}
+
+impl From<kube::Error> for Refused {
+    fn from(error: kube::Error) -> Self {
+        match error {
+            kube::Error::Api(status) => Self {
+                code: status.code,
+                reason: status.reason.clone(),
+                message: status.message.clone(),
+            },
+            other => Self {
+                code: 0,
+                reason: String::new(),
+                message: other.to_string(),
+            },
+        }
+    }
+}
+
+/// What is deleted, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// With its own grace.
+    Gracefully,
+    /// Without waiting for its node.
+    AtOnce,
+    /// With everything that it owns, in the background.
+    WithDependents,
+}
+
+impl Api {
+    /// At most `most` requests at a time.
+    #[must_use]
+    pub fn new(client: Client, most: usize) -> Self {
+        Self {
+            client,
+            permits: Semaphore::new(most),
+            requests: AtomicU64::new(0),
+        }
+    }
+
+    /// How many requests have been made.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    /// Creates an object of the core group.
+    pub async fn create(&self, plural: &str, object: &Value) -> Result<Made, Refused> {
+        let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str);
+        let path = core(namespace.unwrap_or_default(), plural, None);
+        self.send::<MadeWire>(Method::POST, &path, object, METADATA_ONLY)
+            .await
+            .map(Made::from)
+    }
+
+    /// Tells an event.
+    pub async fn event(&self, namespace: &str, event: &Value) -> Result<(), Refused> {
+        let path = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
+        self.send::<MadeWire>(Method::POST, &path, event, METADATA_ONLY)
+            .await
+            .map(drop)
+    }
+
+    /// One pod, as it is now.
+    pub async fn pod(&self, namespace: &str, name: &str) -> Result<PodSeen, Refused> {
+        let path = core(namespace, "pods", Some(name));
+        self.send(Method::GET, &path, &Value::Null, "application/json")
+            .await
+    }
+
+    /// The UID of the controller that owns an object of the core group.
+    pub async fn owner(&self, namespace: &str, plural: &str, name: &str) -> Result<Option<String>, Refused> {
+        let path = core(namespace, plural, Some(name));
+        let object: Value = self.send(Method::GET, &path, &Value::Null, METADATA_ONLY).await?;
+        let owners = object
+            .pointer("/metadata/ownerReferences")
+            .and_then(Value::as_array);
+        let owner = owners
+            .into_iter()
+            .flatten()
+            .find(|owner| owner["controller"] == true);
+        Ok(owner.and_then(|owner| owner["uid"].as_str()).map(str::to_owned))
+    }
+
+    /// Deletes one pod, and no other of that name.
+    pub async fn delete_pod(&self, namespace: &str, name: &str, uid: &str, how: How) -> Result<(), Refused> {
+        self.delete(&core(namespace, "pods", Some(name)), uid, how).await
+    }
+
+    /// Deletes one job, and no other of that name.
+    pub async fn delete_job(&self, job: &JobKey, uid: &str) -> Result<(), Refused> {
+        self.delete(&job_path(job), uid, How::WithDependents).await
+    }
+
+    async fn delete(&self, path: &str, uid: &str, how: How) -> Result<(), Refused> {
+        let mut options = json!({
+            "apiVersion": "v1", "kind": "DeleteOptions",
+            "preconditions": { "uid": uid }, "propagationPolicy": "Background",
+        });
+        if how == How::AtOnce {
+            options["gracePeriodSeconds"] = 0.into();
+        }
+        self.send::<Value>(Method::DELETE, path, &options, "application/json")
+            .await
+            .map(drop)
+    }
+
+    /// Writes a job's status over the version that it was decided from; gives the status as it was stored.
+    pub async fn write_status(
+        &self,
+        job: &JobKey,
+        uid: &str,
+        over: u64,
+        status: &Value,
+    ) -> Result<(Made, Option<Value>), Refused> {
+        let body = json!({
+            "apiVersion": API_VERSION, "kind": crate::job::KIND,
+            "metadata": {
+                "name": job.name, "namespace": job.namespace, "uid": uid, "resourceVersion": over.to_string(),
+            },
+            "status": status,
+        });
+        let path = format!("{}/status", job_path(job));
+        let mut stored: Value = self.send(Method::PUT, &path, &body, "application/json").await?;
+        let made = Made {
+            uid: uid.into(),
+            version: version(
+                stored
+                    .pointer("/metadata/resourceVersion")
+                    .and_then(Value::as_str),
+            ),
+        };
+        Ok((made, stored.get_mut("status").map(Value::take)))
+    }
+
+    async fn send<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: &Value,
+        accept: &str,
+    ) -> Result<T, Refused> {
+        let unsent = |message: String| Refused {
+            code: 0,
+            reason: String::new(),
+            message,
+        };
+        let bytes = if body.is_null() {
+            Vec::new()
+        } else {
+            body.to_string().into_bytes()
+        };
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(http::header::ACCEPT, accept)
+            .header(http::header::CONTENT_TYPE, "application/json")
+            .body(bytes)
+            .map_err(|error| unsent(error.to_string()))?;
+        // Nobody closes the semaphore; a request without a permit is still better than none.
+        let _permit = self.permits.acquire().await.ok();
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.client.request(request).await.map_err(Refused::from)
+    }
+}
+
+fn core(namespace: &str, plural: &str, name: Option<&str>) -> String {
+    let name = name.map(|name| format!("/{name}")).unwrap_or_default();
+    format!("/api/v1/namespaces/{namespace}/{plural}{name}")
+}
+
+fn job_path(job: &JobKey) -> String {
+    let JobKey { namespace, name } = job;
+    format!("/apis/{API_VERSION}/namespaces/{namespace}/tfjobs/{name}")
+}

@@ -1,0 +1,213 @@
+//! A `TFJob` as the API server shows it, and what it means.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use trainyard_core::{AddressBook, Addresses, Cluster, Job, Memory, addresses};
+use trainyard_dialect::document::Source;
+use trainyard_dialect::problem::Severity;
+use trainyard_dialect::status::tfjob_memory;
+use trainyard_dialect::{Dialect, read};
+use trainyard_manifest::cluster_map::ClusterMap;
+use trainyard_manifest::subject::Subject;
+
+/// The API we serve.
+pub const API_VERSION: &str = "kubeflow.org/v1";
+/// The newest one with its policies beside each other.
+const OLD_VERSION: &str = "kubeflow.org/v1beta2";
+/// Its kind.
+pub const KIND: &str = "TFJob";
+/// The values of `managedBy` that mean us: we take over from Kubeflow's operator.
+const OURS: &[&str] = &["kubeflow.org/training-operator", "trainyard.dev/operator"];
+
+/// Which job: two of the same name may follow each other, but are never there at once.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobKey {
+    /// Its namespace.
+    pub namespace: Arc<str>,
+    /// Its name.
+    pub name: Arc<str>,
+}
+
+/// A job as it was last seen or written.
+#[derive(Clone, Debug)]
+pub struct JobSeen {
+    /// Which.
+    pub key: JobKey,
+    /// Which job of that name.
+    pub uid: Arc<str>,
+    /// Its version.
+    pub version: u64,
+    /// Grows with every change of its spec.
+    pub generation: i64,
+    /// It is being deleted.
+    pub deleting: bool,
+    /// Its status.
+    pub status: Option<Value>,
+    /// What it means, or why it means nothing.
+    pub meaning: Arc<Meaning>,
+}
+
+/// What a job's spec means.
+#[derive(Debug)]
+pub enum Meaning {
+    /// This.
+    Job(Box<Compiled>),
+    /// Somebody else is to run it.
+    NotOurs,
+    /// It cannot be read: these are the problems, one a line.
+    Broken(String),
+}
+
+/// A job that can be run.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The job, and what comes with it.
+    pub subject: Subject,
+    /// Where its tasks are found.
+    pub book: AddressBook,
+    /// What `TF_CONFIG` says.
+    pub cluster: Cluster,
+    /// The map of addresses.
+    pub map: ClusterMap,
+}
+
+impl Compiled {
+    /// The job that `step` decides about.
+    #[must_use]
+    pub fn job(&self) -> &Job {
+        &self.subject.job
+    }
+}
+
+/// A job on the wire. `spec` stays as it is until somebody reads it, so that no job can stop the others from being seen.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobWire {
+    /// Name, UID and what else says which object it is.
+    pub metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
+    #[serde(default)]
+    spec: Value,
+    #[serde(default)]
+    status: Option<Value>,
+}
+
+#[cfg(test)]
+impl JobWire {
+    /// Gives the job to somebody.
+    pub(crate) fn manage(&mut self, by: &str) {
+        self.spec["runPolicy"]["managedBy"] = by.into();
+    }
+}
+
+/// Fields that v1 has under `runPolicy`, and its predecessors had beside it. The definition knows them in every version,
+/// and a job that has them was written for an old one.
+const MOVED: &[&str] = &[
+    "cleanPodPolicy",
+    "ttlSecondsAfterFinished",
+    "activeDeadlineSeconds",
+    "backoffLimit",
+];
+
+/// How an operator reads jobs.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// What follows `svc` in addresses, on clusters with a domain of their own.
+    pub domain: Option<String>,
+    /// Every job has a Service a replica, as Kubeflow's have, unless it says otherwise.
+    pub per_replica: bool,
+}
+
+impl Reading {
+    /// Reads a job; what it means is taken over from `before` where nothing has changed.
+    #[must_use]
+    pub fn read(&self, wire: JobWire, before: Option<&JobSeen>) -> JobSeen {
+        let meta = &wire.metadata;
+        let text = |text: &Option<String>| Arc::<str>::from(text.as_deref().unwrap_or_default());
+        let uid = text(&meta.uid);
+        let generation = meta.generation.unwrap_or_default();
+        let same =
+            before.filter(|before| before.uid == uid && before.generation == generation && generation > 0);
+        JobSeen {
+            key: JobKey {
+                namespace: text(&meta.namespace),
+                name: text(&meta.name),
+            },
+            version: version(meta.resource_version.as_deref()),
+            deleting: meta.deletion_timestamp.is_some(),
+            meaning: match same {
+                Some(before) => Arc::clone(&before.meaning),
+                None => Arc::new(self.meaning(&wire, &uid)),
+            },
+            uid,
+            generation,
+            status: wire.status,
+        }
+    }
+
+    fn meaning(&self, wire: &JobWire, uid: &Arc<str>) -> Meaning {
+        let meta = &wire.metadata;
+        let manager = wire.spec.pointer("/runPolicy/managedBy").and_then(Value::as_str);
+        if manager.is_some_and(|manager| !OURS.contains(&manager)) {
+            return Meaning::NotOurs;
+        }
+        let text = json!({
+            "apiVersion": if MOVED.iter().any(|field| wire.spec.get(field).is_some()) { OLD_VERSION } else { API_VERSION },
+            "kind": KIND,
+            "metadata": {
+                "name": meta.name, "namespace": meta.namespace,
+                "labels": meta.labels.clone().unwrap_or_default(),
+                "annotations": meta.annotations.clone().unwrap_or_default(),
+            },
+            "spec": wire.spec,
+        })
+        .to_string();
+        let broken = |words: String| Meaning::Broken(words);
+        let source = match Source::from_bytes("job", text.as_bytes()) {
+            Ok(source) => source,
+            Err(problem) => return broken(problem.message.clone()),
+        };
+        let reading = read(&source);
+        let Some(job) = reading.jobs().find(|job| job.dialect == Dialect::TfJob) else {
+            let errors = reading
+                .problems
+                .iter()
+                .filter(|problem| problem.severity == Severity::Error);
+            let words = errors.map(|problem| format!("{}: {}", problem.place.path, problem.message));
+            return broken(words.collect::<Vec<_>>().join("; "));
+        };
+        let asked = meta
+            .annotations
+            .as_ref()
+            .is_some_and(|own| own.contains_key("trainyard.dev/addresses"));
+        let per_replica = (self.per_replica && !asked).then_some(Addresses::PerReplica);
+        let mut subject = Subject::of(job, None, per_replica);
+        subject.job.uid = Arc::clone(uid);
+        let book = addresses(&subject.job, self.domain.as_deref());
+        let cluster = Cluster::of(&subject.job, &book);
+        let mut map = ClusterMap::of(&subject.job, &book, &cluster);
+        // One object less a job: hosts stand in the pods as long as that is short.
+        map.inline = !map.large;
+        Meaning::Job(Box::new(Compiled {
+            subject,
+            book,
+            cluster,
+            map,
+        }))
+    }
+}
+
+impl JobSeen {
+    /// The memory that its status holds.
+    #[must_use]
+    pub fn memory(&self, job: &Job) -> Option<Memory> {
+        tfjob_memory(self.status.as_ref(), job)
+    }
+}
+
+/// Versions of one kind of object grow; one that is no number is older than all.
+#[must_use]
+pub fn version(text: Option<&str>) -> u64 {
+    text.and_then(|text| text.parse().ok()).unwrap_or_default()
+}

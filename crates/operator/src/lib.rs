@@ -1,0 +1,29 @@
+//! Jobs on a Kubernetes cluster: the world that `step` decides about when there is one.
+//!
+//! ```text
+//! watches (jobs, pods) ─▶ Yard ─▶ look: Observed ─▶ step ─▶ Pass ─▶ carry out: status, then actions, then events
+//!                          ▲                                             │
+//!                          └───────────── what was written ◀─────────────┘
+//! ```
+//!
+//! One loop owns everything that is known ([`yard`]); it decides ([`look`]) and hands each decision to a task of its own
+//! that does nothing but talk to the API server ([`pass`]). What was written comes back as news before the same job is
+//! looked at again, so a decision never stands on less than our own writes (W2), and one job has one pass at a time.
+//!
+//! * [`job`] is a `TFJob` as the API server shows it, and what it compiles to.
+//! * [`watched`] is how jobs and pods are watched; of a pod hardly anything is kept.
+//! * [`api`] is every request we make, bounded in number.
+//! * [`tell`] is what happened, for whoever prints or counts it.
+
+pub mod api;
+pub mod job;
+pub mod look;
+pub mod operate;
+pub mod pass;
+pub mod run;
+pub mod tell;
+pub mod watched;
+pub mod yard;
+
+pub use self::operate::{Options, operate};
+pub use self::run::{CannotOperate, run};

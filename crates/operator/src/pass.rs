@@ -1,0 +1,331 @@
+//! A decision on its way to the API server: the status first, then actions in order, then events.
+//!
+//! Each pass is a task of its own. It decides nothing; what it has done, and the first thing that was refused, comes back
+//! as a [`Report`].
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use serde_json::Value;
+use trainyard_core::{Action, Fixture, RoleName, Seen, Stamp, TaskId, TaskSeen, Time, task_name};
+use trainyard_dialect::status::MEMORY_FIELD;
+use trainyard_manifest::observe::PodSeen;
+use trainyard_manifest::task_pod::{Owner, TaskPods};
+
+use crate::api::{Api, How, Refused};
+use crate::job::{API_VERSION, Compiled, JobKey, KIND, Meaning};
+use crate::tell::{Listener, Told};
+
+/// So many pods are created at first, then twice as many, and so on: a quota that is used up costs few requests.
+const FIRST_BATCH: usize = 8;
+
+/// Something to be done about one job.
+#[derive(Debug)]
+pub struct Pass {
+    /// About which.
+    pub key: JobKey,
+    /// Which job of that name.
+    pub uid: Arc<str>,
+    /// The version it was decided from.
+    pub version: u64,
+    /// What the job means.
+    pub meaning: Arc<Meaning>,
+    /// The new status, if it has changed.
+    pub status: Option<Value>,
+    /// The template for resumed jobs is used.
+    pub resumed: bool,
+    /// What is to be done once the status is stored.
+    pub actions: Vec<Action>,
+    /// What is to be told after that.
+    pub events: Vec<Value>,
+    /// When it was decided.
+    pub now: Time,
+}
+
+/// What a pass has done.
+#[derive(Debug)]
+pub struct Report {
+    /// About which job.
+    pub key: JobKey,
+    /// Which job of that name.
+    pub uid: Arc<str>,
+    /// The version and the status that are stored now, if one was written.
+    pub written: Option<(u64, Value)>,
+    /// Pods that exist now.
+    pub made: Vec<PodSeen>,
+    /// UIDs of pods that have been told to stop.
+    pub stopped: Vec<Arc<str>>,
+    /// Shared objects that exist now.
+    pub fixtures: Vec<Fixture>,
+    /// Something was refused: the rest was left undone.
+    pub refused: bool,
+}
+
+/// What went wrong, and with what.
+struct Trouble {
+    doing: &'static str,
+    refused: Refused,
+}
+
+fn doing(doing: &'static str) -> impl FnOnce(Refused) -> Trouble {
+    move |refused| Trouble { doing, refused }
+}
+
+/// Carries a pass out.
+pub async fn carry_out(api: Arc<Api>, listener: Arc<dyn Listener>, pass: Pass) -> Report {
+    let mut report = Report {
+        key: pass.key.clone(),
+        uid: Arc::clone(&pass.uid),
+        written: None,
+        made: Vec::new(),
+        stopped: Vec::new(),
+        fixtures: Vec::new(),
+        refused: false,
+    };
+    if let Err(trouble) = try_to(&api, &pass, &mut report).await {
+        report.refused = true;
+        let Trouble { doing, refused } = &trouble;
+        listener.told(&Told::Refused {
+            job: &pass.key,
+            doing,
+            refused,
+        });
+    }
+    report
+}
+
+async fn try_to(api: &Api, pass: &Pass, report: &mut Report) -> Result<(), Trouble> {
+    if let Some(status) = &pass.status {
+        let written = api.write_status(&pass.key, &pass.uid, pass.version, status).await;
+        let (made, stored) = written.map_err(doing("write its status"))?;
+        let stored = stored.unwrap_or_default();
+        let kept = status.get(MEMORY_FIELD).is_none() || stored.get(MEMORY_FIELD).is_some();
+        report.written = Some((made.version, stored));
+        if !kept {
+            return Err(pruned());
+        }
+    }
+    if let Meaning::Job(compiled) = &*pass.meaning {
+        act(api, pass, compiled, report).await?;
+    }
+    for event in &pass.events {
+        // An event that is lost is lost; one that is there already was told before a crash.
+        let _ = api.event(&pass.key.namespace, event).await;
+    }
+    Ok(())
+}
+
+/// The server keeps no memory for us: whoever goes on now restarts for ever.
+fn pruned() -> Trouble {
+    let message = "the installed CRD drops `status.trainyard`: install Trainyard's with `trainyard crd | kubectl apply \
+                   --server-side --force-conflicts -f -`; nothing is done about TFJobs until then";
+    Trouble {
+        doing: "keep its memory",
+        refused: Refused {
+            code: 0,
+            reason: "Pruned".into(),
+            message: message.into(),
+        },
+    }
+}
+
+/// Actions in order; the first refusal ends it (W5). Neighbours of one kind go together.
+async fn act(api: &Api, pass: &Pass, compiled: &Compiled, report: &mut Report) -> Result<(), Trouble> {
+    let mut creates: Vec<(&TaskId, Stamp)> = Vec::new();
+    let mut stops: Vec<(&TaskId, &Arc<str>, bool)> = Vec::new();
+    for action in &pass.actions {
+        match action {
+            Action::Ensure(Fixture::Addresses) => {
+                ensure_addresses(api, pass, compiled).await?;
+                report.fixtures.push(Fixture::Addresses);
+            }
+            Action::Stop {
+                task,
+                instance,
+                force,
+            } => stops.push((task, instance, *force)),
+            Action::Create { task, stamp } => creates.push((task, *stamp)),
+            Action::DeleteJob => {
+                let deleted = api.delete_job(&pass.key, &pass.uid).await;
+                unless_gone(deleted).map_err(doing("delete it, since its time is over"))?;
+            }
+            // Gangs and orders come with the adapters that make them.
+            Action::Ensure(Fixture::Gang) | Action::Remove(_) | Action::Answered(_) => {}
+        }
+    }
+    stop(api, pass, compiled, &stops, report).await?;
+    create(api, pass, compiled, &creates, report).await
+}
+
+async fn stop(
+    api: &Api,
+    pass: &Pass,
+    compiled: &Compiled,
+    stops: &[(&TaskId, &Arc<str>, bool)],
+    report: &mut Report,
+) -> Result<(), Trouble> {
+    let one = |(task, uid, force): &(&TaskId, &Arc<str>, bool)| {
+        let name = task_name(compiled.job(), task);
+        let how = if *force { How::AtOnce } else { How::Gracefully };
+        let uid = Arc::clone(uid);
+        async move {
+            let deleted = api.delete_pod(&pass.key.namespace, &name, &uid, how).await;
+            unless_gone(deleted).map(|()| uid)
+        }
+    };
+    let mut first = Ok(());
+    for stopped in join_all(stops.iter().map(one)).await {
+        match stopped {
+            Ok(uid) => report.stopped.push(uid),
+            Err(refused) if first.is_ok() => first = Err(doing("stop a pod")(refused)),
+            Err(_) => {}
+        }
+    }
+    first
+}
+
+/// Gone already, or another object of that name: then there is nothing to delete.
+fn unless_gone(deleted: Result<(), Refused>) -> Result<(), Refused> {
+    deleted.or_else(|refused| {
+        if refused.not_found() || refused.conflicts() {
+            Ok(())
+        } else {
+            Err(refused)
+        }
+    })
+}
+
+async fn create(
+    api: &Api,
+    pass: &Pass,
+    compiled: &Compiled,
+    creates: &[(&TaskId, Stamp)],
+    report: &mut Report,
+) -> Result<(), Trouble> {
+    if creates.is_empty() {
+        return Ok(());
+    }
+    let owner = owner(pass);
+    let pods = TaskPods::of(
+        &compiled.subject,
+        &compiled.book,
+        &compiled.cluster,
+        &compiled.map,
+        &owner,
+    );
+    let mut rest = creates;
+    let mut batch = FIRST_BATCH;
+    while !rest.is_empty() {
+        let (now, later) = rest.split_at(batch.min(rest.len()));
+        rest = later;
+        batch = batch.saturating_mul(2);
+        let made = join_all(
+            now.iter()
+                .map(|(task, stamp)| one(api, pass, &pods, task, *stamp)),
+        )
+        .await;
+        let mut first = Ok(());
+        for result in made {
+            match result {
+                Ok(pod) => report.made.push(pod),
+                Err(refused) if first.is_ok() => first = Err(doing("create a pod")(refused)),
+                Err(_) => {}
+            }
+        }
+        first?;
+    }
+    Ok(())
+}
+
+async fn one(
+    api: &Api,
+    pass: &Pass,
+    pods: &TaskPods<'_>,
+    task: &TaskId,
+    stamp: Stamp,
+) -> Result<PodSeen, Refused> {
+    let object = pods.pod(task, stamp, pass.resumed);
+    let name = object
+        .pointer("/metadata/name")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
+    match api.create("pods", &object).await {
+        Ok(made) => Ok(born(pass, &name, made.uid, made.version, task, stamp)),
+        Err(refused) if refused.exists() => {
+            // Ours from before a crash or a repeated request; or somebody else's, and then it is in the way.
+            let there = api.pod(&pass.key.namespace, &name).await?;
+            match (&there.owner, &there.task) {
+                (Some(owner), Some(seen)) if *owner == pass.uid && seen.stamp == stamp => Ok(there),
+                _ => Err(refused),
+            }
+        }
+        Err(refused) => Err(refused),
+    }
+}
+
+/// A pod as it is right after we made it.
+fn born(pass: &Pass, name: &str, uid: Arc<str>, version: u64, task: &TaskId, stamp: Stamp) -> PodSeen {
+    PodSeen {
+        name: name.into(),
+        namespace: Arc::clone(&pass.key.namespace),
+        version: version.to_string().into(),
+        job: Arc::clone(&pass.key.name),
+        owner: Some(Arc::clone(&pass.uid)),
+        task: Some(TaskSeen {
+            id: TaskId {
+                role: RoleName(Arc::clone(&task.role.0)),
+                index: task.index,
+            },
+            stamp,
+            instance: Arc::clone(&uid),
+            state: Seen::Waiting,
+            created: pass.now,
+            in_place: 0,
+            last: None,
+            stopping: None,
+            lingers: false,
+        }),
+        uid,
+        waits: None,
+    }
+}
+
+/// Services, and the map of addresses where there is one; all before the first pod.
+async fn ensure_addresses(api: &Api, pass: &Pass, compiled: &Compiled) -> Result<(), Trouble> {
+    let owner = owner(pass);
+    let objects = trainyard_manifest::task_pod::fixtures(&compiled.subject, &compiled.map, &owner);
+    let one = |(plural, object): &(&'static str, Value)| {
+        let (plural, object) = (*plural, object.clone());
+        async move {
+            match api.create(plural, &object).await {
+                Err(refused) if refused.exists() => {
+                    let name = object
+                        .pointer("/metadata/name")
+                        .and_then(Value::as_str)
+                        .unwrap_or_default();
+                    let owner = api.owner(&pass.key.namespace, plural, name).await?;
+                    if owner.as_deref() == Some(&*pass.uid) {
+                        Ok(())
+                    } else {
+                        Err(refused)
+                    }
+                }
+                made => made.map(drop),
+            }
+        }
+    };
+    for made in join_all(objects.iter().map(one)).await {
+        made.map_err(doing("create what its tasks are found by"))?;
+    }
+    Ok(())
+}
+
+fn owner(pass: &Pass) -> Owner {
+    Owner {
+        api_version: API_VERSION,
+        kind: KIND,
+        name: Arc::clone(&pass.key.name),
+        uid: Arc::clone(&pass.uid),
+    }
+}

@@ -1,0 +1,238 @@
+//! Everything that is known of every job, in one place: what the watches showed and what we have written since.
+//!
+//! It keeps the world's contract towards `step` (docs/architecture.md): an object is never replaced by an older one, our
+//! own acknowledged writes are in it at once (W2), a pod that has vanished leaves a tombstone until a memory that absorbed
+//! it has been stored (W4), and of one job there is one pass at a time.
+
+mod plot;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use trainyard_core::Time;
+use trainyard_manifest::observe::PodSeen;
+
+pub use self::plot::Plot;
+use crate::job::{JobKey, JobWire, Reading};
+use crate::look::{Next, look};
+use crate::pass::{Pass, Report};
+
+/// All jobs.
+#[derive(Debug, Default)]
+pub struct Yard {
+    reading: Reading,
+    plots: BTreeMap<JobKey, Plot>,
+    /// Jobs to look at, in the order in which something happened to them.
+    due: VecDeque<JobKey>,
+    waking: BTreeSet<(Time, JobKey)>,
+    /// Jobs and pods that the list now being read has shown; none while no list is read.
+    listed_jobs: Option<BTreeSet<JobKey>>,
+    listed_pods: Option<BTreeSet<Arc<str>>>,
+}
+
+impl Yard {
+    /// An empty one.
+    #[must_use]
+    pub fn new(reading: Reading) -> Self {
+        Self {
+            reading,
+            ..Self::default()
+        }
+    }
+
+    /// How many jobs and pods are known.
+    #[must_use]
+    pub fn counts(&self) -> (usize, usize) {
+        let jobs = self.plots.values().filter(|plot| plot.job.is_some()).count();
+        (jobs, self.plots.values().map(|plot| plot.pods.len()).sum())
+    }
+
+    /// A list of all jobs begins.
+    pub fn jobs_begin(&mut self) {
+        self.listed_jobs = Some(BTreeSet::new());
+    }
+
+    /// Every job has been listed: those that were not are gone.
+    pub fn jobs_end(&mut self) {
+        let Some(listed) = self.listed_jobs.take() else {
+            return;
+        };
+        let known = self.plots.iter().filter(|(_, plot)| plot.job.is_some());
+        let gone: Vec<JobKey> = known
+            .map(|(key, _)| key)
+            .filter(|key| !listed.contains(key))
+            .cloned()
+            .collect();
+        for key in gone {
+            self.forget_job(&key);
+        }
+    }
+
+    /// A job is like this now.
+    pub fn job_seen(&mut self, wire: JobWire) {
+        let key = key_of(&wire);
+        if let Some(listed) = &mut self.listed_jobs {
+            listed.insert(key.clone());
+        }
+        let plot = self.plots.entry(key.clone()).or_default();
+        let seen = self.reading.read(wire, plot.job.as_ref());
+        if plot.see(seen) {
+            self.look_at(key);
+        }
+    }
+
+    /// A job is gone.
+    pub fn job_gone(&mut self, wire: &JobWire) {
+        self.forget_job(&key_of(wire));
+    }
+
+    fn forget_job(&mut self, key: &JobKey) {
+        if let Some(plot) = self.plots.get_mut(key) {
+            plot.forget_job();
+        }
+        self.drop_if_empty(key);
+    }
+
+    /// A list of all our pods begins.
+    pub fn pods_begin(&mut self) {
+        self.listed_pods = Some(BTreeSet::new());
+        for plot in self.plots.values_mut() {
+            plot.pods_begin();
+        }
+    }
+
+    /// Every pod has been listed: those that were not are gone, but for those we have made since the list began.
+    pub fn pods_end(&mut self) {
+        let Some(listed) = self.listed_pods.take() else {
+            return;
+        };
+        let mut touched = Vec::new();
+        for (key, plot) in &mut self.plots {
+            if plot.pods_end(&listed) {
+                touched.push(key.clone());
+            }
+        }
+        for key in touched {
+            self.drop_if_empty(&key);
+            self.look_at(key);
+        }
+    }
+
+    /// A pod is like this now.
+    pub fn pod_seen(&mut self, pod: PodSeen) {
+        if let Some(listed) = &mut self.listed_pods {
+            listed.insert(Arc::clone(&pod.uid));
+        }
+        let key = owner_of(&pod);
+        if self.plots.entry(key.clone()).or_default().see_pod(pod) {
+            self.look_at(key);
+        }
+    }
+
+    /// A pod is gone; this is what it was last.
+    pub fn pod_gone(&mut self, pod: &PodSeen) {
+        let key = owner_of(pod);
+        if let Some(plot) = self.plots.get_mut(&key) {
+            plot.lose_pod(pod);
+            self.look_at(key.clone());
+        }
+        self.drop_if_empty(&key);
+    }
+
+    /// What a pass has done.
+    pub fn reported(&mut self, report: Report, now: Time) {
+        let key = report.key.clone();
+        let Some(plot) = self.plots.get_mut(&key) else {
+            return;
+        };
+        match plot.absorb(report, now) {
+            Some(later) => self.wake_at(later, key),
+            None => self.look_at(key),
+        }
+    }
+
+    /// The next thing to be done about some job, if there is something to do now.
+    pub fn next(&mut self, now: Time) -> Option<Pass> {
+        while let Some((time, key)) = self.waking.first().cloned() {
+            if time > now {
+                break;
+            }
+            self.waking.pop_first();
+            self.look_at(key);
+        }
+        while let Some(key) = self.due.pop_front() {
+            let Some(plot) = self.plots.get_mut(&key) else {
+                continue;
+            };
+            plot.due = false;
+            if plot.busy {
+                plot.again = true;
+                continue;
+            }
+            match look(&key, plot, now) {
+                Next::Do(pass) => {
+                    plot.busy = true;
+                    return Some(*pass);
+                }
+                Next::Wait(time) => self.wake_at(time, key),
+                Next::Nothing => {}
+            }
+        }
+        None
+    }
+
+    /// When something is to be done by itself.
+    #[must_use]
+    pub fn wake(&self) -> Option<Time> {
+        self.waking.first().map(|(time, _)| *time)
+    }
+
+    fn look_at(&mut self, key: JobKey) {
+        if let Some(plot) = self.plots.get_mut(&key)
+            && !plot.due
+        {
+            plot.due = true;
+            self.due.push_back(key);
+        }
+    }
+
+    /// One time a job: an earlier one that is still there only means one look too many.
+    fn wake_at(&mut self, time: Time, key: JobKey) {
+        if let Some(plot) = self.plots.get_mut(&key) {
+            if let Some(before) = plot.wake.replace(time) {
+                self.waking.remove(&(before, key.clone()));
+            }
+            self.waking.insert((time, key));
+        }
+    }
+
+    fn drop_if_empty(&mut self, key: &JobKey) {
+        if let Some(plot) = self.plots.get(key)
+            && plot.is_empty()
+        {
+            if let Some(time) = plot.wake {
+                self.waking.remove(&(time, key.clone()));
+            }
+            self.plots.remove(key);
+        }
+    }
+}
+
+fn key_of(wire: &JobWire) -> JobKey {
+    let text = |text: &Option<String>| Arc::<str>::from(text.as_deref().unwrap_or_default());
+    JobKey {
+        namespace: text(&wire.metadata.namespace),
+        name: text(&wire.metadata.name),
+    }
+}
+
+/// The job that a pod names; whether that job owns it is looked at when it matters.
+fn owner_of(pod: &PodSeen) -> JobKey {
+    JobKey {
+        namespace: Arc::clone(&pod.namespace),
+        name: Arc::clone(&pod.job),
+    }
+}
+
+#[cfg(test)]
+mod tests;

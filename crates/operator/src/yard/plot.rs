@@ -1,0 +1,240 @@
+//! One job's place in the yard.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use trainyard_core::{Fixture, Memory, Observed, TaskSeen, Time};
+use trainyard_manifest::observe::PodSeen;
+
+use crate::job::{Compiled, JobSeen, Meaning, version};
+use crate::pass::Report;
+
+/// A pass that was refused is tried again after this many seconds, then twice as many, and so on.
+const FIRST_RETRY: u32 = 1;
+const LAST_RETRY: u32 = 60;
+
+/// What is known of one job, and what is under way.
+#[derive(Debug, Default)]
+pub struct Plot {
+    /// The job; none while only pods are known that name it.
+    pub job: Option<JobSeen>,
+    /// Pods that name it, by their names.
+    pub pods: BTreeMap<Arc<str>, Held>,
+    /// Lives whose pods are gone, with the UID of the job that owned them.
+    pub gone: Vec<(Arc<str>, TaskSeen)>,
+    /// Shared objects that are known to exist.
+    pub fixtures: Vec<Fixture>,
+    /// A pass is under way.
+    pub busy: bool,
+    /// Something has happened since it began.
+    pub again: bool,
+    /// It stands in line to be looked at.
+    pub due: bool,
+    /// When it is to be looked at by itself.
+    pub wake: Option<Time>,
+    /// When its status was last written.
+    pub written: Time,
+    /// Passes refused in a row.
+    pub refusals: u32,
+    /// Nothing is tried before this.
+    pub not_before: Time,
+}
+
+/// A pod, and whether it is known from our own write alone.
+#[derive(Debug)]
+pub struct Held {
+    /// The pod.
+    pub pod: PodSeen,
+    /// We have made it, and the list that is being read may have begun before that.
+    unlisted: bool,
+}
+
+impl Plot {
+    /// Takes a job in; false if it is older than what is known.
+    pub fn see(&mut self, seen: JobSeen) -> bool {
+        if let Some(known) = &self.job {
+            let same = known.uid == seen.uid;
+            if same && seen.version <= known.version {
+                return false;
+            }
+            if !same {
+                self.fixtures.clear();
+                self.refusals = 0;
+                self.not_before = Time::default();
+            }
+        }
+        self.job = Some(seen);
+        true
+    }
+
+    /// The job is gone; its pods go by themselves, since it owned them.
+    pub fn forget_job(&mut self) {
+        self.job = None;
+        self.fixtures.clear();
+        self.gone.clear();
+    }
+
+    /// Takes a pod in; false if it is older than what is known.
+    pub fn see_pod(&mut self, pod: PodSeen) -> bool {
+        if let Some(known) = self.pods.get(&pod.name) {
+            let older = version(Some(&pod.version)) < version(Some(&known.pod.version));
+            if older {
+                return false;
+            }
+            if known.pod.uid != pod.uid {
+                // The one before it vanished while nobody watched.
+                let before = known.pod.clone();
+                self.bury(&before);
+            }
+        }
+        let held = Held { pod, unlisted: false };
+        self.pods.insert(Arc::clone(&held.pod.name), held);
+        true
+    }
+
+    /// A pod is gone.
+    pub fn lose_pod(&mut self, pod: &PodSeen) {
+        let known = self
+            .pods
+            .get(&pod.name)
+            .is_some_and(|held| held.pod.uid == pod.uid);
+        if known {
+            self.pods.remove(&pod.name);
+            self.bury(pod);
+        }
+    }
+
+    fn bury(&mut self, pod: &PodSeen) {
+        if let (Some(owner), Some(task)) = (&pod.owner, pod.gone()) {
+            self.gone.push((Arc::clone(owner), task));
+        }
+    }
+
+    /// From now on, what we make may be missing in the list.
+    pub fn pods_begin(&mut self) {
+        for held in self.pods.values_mut() {
+            held.unlisted = false;
+        }
+    }
+
+    /// Drops what was not listed; true if something was.
+    pub fn pods_end(&mut self, listed: &BTreeSet<Arc<str>>) -> bool {
+        let lost: Vec<PodSeen> = self
+            .pods
+            .values()
+            .filter(|held| !held.unlisted && !listed.contains(&held.pod.uid))
+            .map(|held| held.pod.clone())
+            .collect();
+        for pod in &lost {
+            self.lose_pod(pod);
+        }
+        !lost.is_empty()
+    }
+
+    /// What `step` may know. Foreign clocks are not believed about the future (W7).
+    #[must_use]
+    pub fn observed(&self, uid: &Arc<str>, deleting: bool, now: Time) -> Observed {
+        let ours = |pod: &&PodSeen| pod.owner.as_ref() == Some(uid);
+        let here = self.pods.values().map(|held| &held.pod).filter(ours);
+        let gone = self
+            .gone
+            .iter()
+            .filter(|(owner, _)| owner == uid)
+            .map(|(_, task)| task);
+        let tasks = here.filter_map(|pod| pod.task.as_ref()).chain(gone);
+        Observed {
+            tasks: tasks.map(|task| not_later(task.clone(), now)).collect(),
+            ready: self.fixtures.clone(),
+            deleting,
+            ..Observed::default()
+        }
+    }
+
+    /// Tombstones that a stored memory has absorbed are needed no longer.
+    pub fn let_rest(&mut self, compiled: &Compiled, memory: &Memory) {
+        let job = compiled.job();
+        self.gone
+            .retain(|(owner, task)| *owner == job.uid && !memory.has_absorbed(job, task));
+    }
+
+    /// Takes in what a pass has done. If it was refused, says when to try again.
+    pub fn absorb(&mut self, report: Report, now: Time) -> Option<Time> {
+        self.busy = false;
+        self.again = false;
+        let Report {
+            uid,
+            written,
+            made,
+            stopped,
+            fixtures,
+            refused,
+            ..
+        } = report;
+        if let Some(job) = self.job.as_mut().filter(|job| job.uid == uid) {
+            if let Some((version, status)) = written
+                && version > job.version
+            {
+                job.version = version;
+                job.status = Some(status);
+                self.written = now;
+                let meaning = Arc::clone(&job.meaning);
+                if let Meaning::Job(compiled) = &*meaning
+                    && let Some(memory) = job.memory(compiled.job())
+                {
+                    self.let_rest(compiled, &memory);
+                }
+            }
+            self.fixtures.extend(fixtures);
+        }
+        for pod in made {
+            let known = self
+                .pods
+                .get(&pod.name)
+                .is_some_and(|held| held.pod.uid == pod.uid);
+            // The watch may have been faster than the answer.
+            if !known
+                && self.see_pod(pod.clone())
+                && let Some(held) = self.pods.get_mut(&pod.name)
+            {
+                held.unlisted = true;
+            }
+        }
+        for uid in stopped {
+            let mut all = self.pods.values_mut().filter_map(|held| held.pod.task.as_mut());
+            if let Some(task) = all.find(|task| task.instance == uid) {
+                task.stopping.get_or_insert(now);
+            }
+        }
+        self.retry(refused, now)
+    }
+
+    fn retry(&mut self, refused: bool, now: Time) -> Option<Time> {
+        if !refused {
+            self.refusals = 0;
+            self.not_before = Time::default();
+            return None;
+        }
+        let wait = FIRST_RETRY
+            .checked_shl(self.refusals)
+            .unwrap_or(LAST_RETRY)
+            .min(LAST_RETRY);
+        self.refusals = self.refusals.saturating_add(1);
+        self.not_before = now + wait;
+        Some(self.not_before)
+    }
+
+    /// Whether nothing is known here any more.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.job.is_none() && self.pods.is_empty() && !self.busy
+    }
+}
+
+fn not_later(mut task: TaskSeen, now: Time) -> TaskSeen {
+    use trainyard_core::Seen;
+    task.created = task.created.min(now);
+    if let Seen::Ended(exit) | Seen::Gone(Some(exit)) = &mut task.state {
+        exit.at = exit.at.min(now);
+    }
+    task
+}

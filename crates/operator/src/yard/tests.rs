@@ -1,0 +1,245 @@
+//! What the yard promises `step`, without a cluster: the tests play the API server.
+
+use serde_json::{Value, json};
+use trainyard_core::{Action, Fixture, Time};
+use trainyard_manifest::observe::PodSeen;
+
+use super::*;
+use crate::pass::Report;
+
+const NOW: Time = Time(1_800_000_000);
+
+fn job(version: u64, generation: i64, status: &Value) -> JobWire {
+    let template = json!({ "spec": { "containers": [{ "name": "tensorflow", "image": "i" }] } });
+    let wire = json!({
+        "metadata": {
+            "name": "mnist", "namespace": "ml", "uid": "job", "resourceVersion": version.to_string(),
+            "generation": generation,
+        },
+        "spec": { "tfReplicaSpecs": { "Worker": { "replicas": 2, "restartPolicy": "ExitCode", "template": template } } },
+        "status": status,
+    });
+    serde_json::from_value(wire).unwrap()
+}
+
+fn pod(index: u32, version: u64, uid: &str, status: &Value) -> PodSeen {
+    let wire = json!({
+        "metadata": {
+            "name": format!("mnist-worker-{index}"), "namespace": "ml", "uid": uid,
+            "resourceVersion": version.to_string(), "creationTimestamp": "2026-01-01T00:00:00Z",
+            "labels": {
+                "trainyard.dev/job-name": "mnist", "trainyard.dev/role": "worker",
+                "trainyard.dev/task-index": index.to_string(),
+            },
+            "annotations": { "trainyard.dev/stamp": "0.0" },
+            "ownerReferences": [{ "uid": "job", "controller": true }],
+        },
+        "spec": { "restartPolicy": "Never", "containers": [{ "name": "tensorflow" }] },
+        "status": status,
+    });
+    serde_json::from_value(wire).unwrap()
+}
+
+fn running() -> Value {
+    json!({ "phase": "Running" })
+}
+
+fn exited(code: i32) -> Value {
+    let phase = if code == 0 { "Succeeded" } else { "Failed" };
+    json!({ "phase": phase, "containerStatuses": [{ "name": "tensorflow", "state": { "terminated": {
+        "exitCode": code, "startedAt": "2026-01-01T00:00:00Z", "finishedAt": "2026-01-01T00:01:00Z" } } }] })
+}
+
+/// A yard in which the job has started: its status is stored, its Service exists, and no pod does yet.
+fn started() -> (Yard, Value) {
+    let mut yard = Yard::new(Reading::default());
+    yard.job_seen(job(10, 1, &Value::Null));
+    let pass = yard.next(NOW).unwrap();
+    let status = pass.status.clone().unwrap();
+    yard.reported(report(&pass, 11, Vec::new()), NOW);
+    (yard, status)
+}
+
+/// The answer to a pass: its status stored as that version, its fixtures there, and these pods.
+fn report(pass: &Pass, version: u64, made: Vec<PodSeen>) -> Report {
+    Report {
+        key: pass.key.clone(),
+        uid: Arc::clone(&pass.uid),
+        written: pass.status.clone().map(|status| (version, status)),
+        made,
+        stopped: Vec::new(),
+        fixtures: vec![Fixture::Addresses],
+        refused: false,
+    }
+}
+
+fn creates(pass: &Pass) -> Vec<String> {
+    let task = |action: &Action| match action {
+        Action::Create { task, .. } => Some(task.to_string()),
+        _ => None,
+    };
+    pass.actions.iter().filter_map(task).collect()
+}
+
+#[test]
+fn the_status_comes_first_then_what_tasks_are_found_by_then_pods() {
+    let mut yard = Yard::new(Reading::default());
+    yard.job_seen(job(10, 1, &Value::Null));
+    let pass = yard.next(NOW).unwrap();
+    let status = pass.status.as_ref().unwrap();
+    assert_eq!(status["conditions"][0]["type"], "Created");
+    assert_eq!(status["trainyard"]["job"], "job");
+    assert_eq!(pass.version, 10);
+    assert_eq!(pass.actions[0], Action::Ensure(Fixture::Addresses));
+    assert!(yard.next(NOW).is_none(), "one pass at a time");
+}
+
+#[test]
+fn what_we_made_is_not_made_again() {
+    let (mut yard, _) = started();
+    let pass = yard.next(NOW).unwrap();
+    assert_eq!(creates(&pass), ["worker-0", "worker-1"]);
+    let made = vec![pod(0, 12, "p0", &json!({})), pod(1, 13, "p1", &json!({}))];
+    yard.reported(report(&pass, 0, made), NOW);
+    assert!(yard.next(NOW).is_none_or(|pass| creates(&pass).is_empty()));
+}
+
+#[test]
+fn an_older_job_is_not_believed() {
+    let (mut yard, status) = started();
+    yard.job_seen(job(10, 1, &Value::Null));
+    let pass = yard.next(NOW).unwrap();
+    assert_eq!(pass.version, 11, "our own write is newer than the watch");
+    assert!(
+        pass.status
+            .is_none_or(|written| written["trainyard"] == status["trainyard"])
+    );
+}
+
+#[test]
+fn an_older_pod_is_not_believed() {
+    let (mut yard, _) = started();
+    yard.pod_seen(pod(0, 20, "p0", &exited(0)));
+    yard.pod_seen(pod(0, 19, "p0", &running()));
+    let pass = yard.next(NOW).unwrap();
+    assert_eq!(pass.status.unwrap()["conditions"][1]["type"], "Succeeded");
+}
+
+#[test]
+fn a_pod_that_vanishes_is_remembered_until_its_end_is_stored() {
+    let (mut yard, _) = started();
+    yard.pod_seen(pod(1, 20, "p1", &exited(137)));
+    yard.pod_seen(pod(0, 21, "p0", &running()));
+    yard.pod_gone(&pod(1, 22, "p1", &exited(137)));
+    // The pass that answers it fails; nothing may be forgotten.
+    let pass = yard.next(NOW).unwrap();
+    let paid = |pass: &Pass| pass.status.as_ref().unwrap()["trainyard"]["paid"].clone();
+    assert_eq!(paid(&pass), 1);
+    let refused = Report {
+        written: None,
+        refused: true,
+        ..report(&pass, 0, Vec::new())
+    };
+    yard.reported(refused, NOW);
+    assert!(yard.next(NOW).is_none(), "not at once again");
+    let pass = yard.next(NOW + 1).unwrap();
+    assert_eq!(paid(&pass), 1);
+    yard.reported(report(&pass, 30, Vec::new()), NOW);
+    let pass = yard.next(NOW + 60).unwrap();
+    assert_eq!(
+        pass.status
+            .map_or_else(|| json!(1), |status| status["trainyard"]["paid"].clone()),
+        1,
+        "charged once"
+    );
+}
+
+#[test]
+fn a_list_that_lacks_a_pod_means_that_it_is_gone() {
+    let (mut yard, _) = started();
+    yard.pod_seen(pod(0, 20, "p0", &running()));
+    yard.pod_seen(pod(1, 21, "p1", &running()));
+    yard.pods_begin();
+    yard.pod_seen(pod(0, 22, "p0", &running()));
+    yard.pods_end();
+    assert_eq!(yard.counts(), (1, 1));
+}
+
+#[test]
+fn a_pod_made_while_a_list_is_read_is_kept() {
+    let (mut yard, _) = started();
+    let pass = yard.next(NOW).unwrap();
+    yard.pods_begin();
+    yard.reported(
+        report(
+            &pass,
+            0,
+            vec![pod(0, 20, "p0", &json!({})), pod(1, 21, "p1", &json!({}))],
+        ),
+        NOW,
+    );
+    yard.pods_end();
+    assert_eq!(yard.counts(), (1, 2));
+}
+
+#[test]
+fn nothing_is_left_of_a_job_that_is_gone() {
+    let (mut yard, _) = started();
+    yard.pod_seen(pod(0, 20, "p0", &running()));
+    yard.job_gone(&job(30, 1, &Value::Null));
+    yard.pod_gone(&pod(0, 31, "p0", &running()));
+    assert_eq!(yard.counts(), (0, 0));
+    assert!(yard.next(NOW).is_none());
+    assert!(yard.plots.is_empty());
+}
+
+#[test]
+fn a_job_that_cannot_be_read_says_so_once_and_stops_nobody() {
+    let mut yard = Yard::new(Reading::default());
+    let broken = json!({ "metadata": { "name": "bad", "namespace": "ml", "uid": "b", "resourceVersion": "1",
+        "generation": 1 }, "spec": { "tfReplicaSpecs": { "Worker": { "replicas": "two" } } } });
+    yard.job_seen(serde_json::from_value(broken).unwrap());
+    yard.job_seen(job(10, 1, &Value::Null));
+    let pass = yard.next(NOW).unwrap();
+    let condition = &pass.status.as_ref().unwrap()["conditions"][0];
+    assert_eq!(
+        (&condition["type"], &condition["reason"]),
+        (&json!("Failed"), &json!("InvalidTFJobSpec"))
+    );
+    assert!(condition["message"].as_str().unwrap().contains("replicas"));
+    assert_eq!(pass.events.len(), 1);
+    yard.reported(report(&pass, 5, Vec::new()), NOW);
+    assert_eq!(&*yard.next(NOW).unwrap().key.name, "mnist");
+    assert!(yard.next(NOW).is_none());
+}
+
+#[test]
+fn somebody_elses_job_is_left_alone() {
+    let mut yard = Yard::new(Reading::default());
+    let mut wire = job(10, 1, &Value::Null);
+    wire.manage("kueue.x-k8s.io/multikueue");
+    yard.job_seen(wire);
+    assert!(yard.next(NOW).is_none());
+}
+
+#[test]
+fn counts_alone_are_written_once_a_second() {
+    let (mut yard, _) = started();
+    let pass = yard.next(NOW).unwrap();
+    yard.reported(
+        report(
+            &pass,
+            0,
+            vec![pod(0, 20, "p0", &running()), pod(1, 21, "p1", &json!({}))],
+        ),
+        NOW,
+    );
+    // Running is a condition: it is told at once. The second worker is a number.
+    let pass = yard.next(NOW).unwrap();
+    assert!(pass.status.is_some());
+    yard.reported(report(&pass, 40, Vec::new()), NOW);
+    yard.pod_seen(pod(1, 41, "p1", &running()));
+    assert!(yard.next(NOW).is_none());
+    let pass = yard.next(NOW + 1).unwrap();
+    assert_eq!(pass.status.unwrap()["replicaStatuses"]["Worker"]["active"], 2);
+}

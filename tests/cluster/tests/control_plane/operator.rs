@@ -1,0 +1,196 @@
+//! `trainyard operator` on a real API server: the program as it is shipped, pods played by the test.
+
+mod jobs;
+mod refused;
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Child, Command};
+use std::sync::Once;
+
+use serde_json::{Value, json};
+use trainyard_cluster_tests::{Namespace, Node, shared};
+
+/// Where all pods run.
+const NODE: &str = "yard";
+
+/// A namespace with an operator of its own.
+struct Yard {
+    namespace: Namespace<'static>,
+    operator: Option<Child>,
+    log: PathBuf,
+}
+
+impl Yard {
+    fn new(name: &str) -> Self {
+        install();
+        let namespace = shared().namespace(name);
+        let log = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.log", namespace.name()));
+        let mut yard = Self {
+            namespace,
+            operator: None,
+            log,
+        };
+        yard.start();
+        yard
+    }
+
+    /// Starts the operator, again if it was killed.
+    fn start(&mut self) {
+        let log = File::options().create(true).append(true).open(&self.log).unwrap();
+        let child = Command::new(trainyard_tools::trainyard().unwrap())
+            .args([
+                "operator",
+                "--log-format",
+                "json",
+                "--namespace",
+                self.namespace.name(),
+            ])
+            .env("KUBECONFIG", shared().kubeconfig())
+            .env("NO_PROXY", "*")
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        self.operator = Some(child);
+    }
+
+    /// Kills the operator with 9.
+    fn kill(&mut self) {
+        if let Some(mut operator) = self.operator.take() {
+            operator.kill().unwrap();
+            operator.wait().unwrap();
+        }
+    }
+
+    fn path(&self, job: &str) -> String {
+        self.namespace
+            .path("apis/kubeflow.org/v1", &format!("tfjobs/{job}"))
+    }
+
+    fn create(&self, job: &Value) {
+        let path = self.namespace.path("apis/kubeflow.org/v1", "tfjobs");
+        shared().api().create(&path, job).unwrap();
+    }
+
+    fn patch(&self, job: &str, change: &Value) {
+        shared().api().patch(&self.path(job), change).unwrap();
+    }
+
+    /// Waits until the conditions of a job, in order, are these: `Running`, or `!Running` where it is false.
+    #[track_caller]
+    fn conditions(&self, job: &str, wanted: &[&str]) -> Value {
+        shared()
+            .api()
+            .wait(&self.path(job), &format!("conditions {wanted:?}"), |object| {
+                let conditions = object["status"]["conditions"].as_array()?;
+                let shown: Vec<String> = conditions.iter().map(shown).collect();
+                (shown == wanted).then(|| object["status"].clone())
+            })
+    }
+
+    /// Waits until there is such a pod with that stamp.
+    #[track_caller]
+    fn pod(&self, name: &str, stamp: &str) -> Value {
+        shared()
+            .api()
+            .wait(&self.namespace.pod(name), &format!("life {stamp}"), |pod| {
+                (pod["metadata"]["annotations"]["trainyard.dev/stamp"] == stamp).then(|| pod.clone())
+            })
+    }
+
+    /// Runs pods, as a kubelet does.
+    #[track_caller]
+    fn run(&self, pods: &[&str]) {
+        for name in pods {
+            self.pod(name, "0.0");
+            self.run_on_a_node(name);
+        }
+    }
+
+    /// A pod without a node is gone as soon as it is deleted; one with a node is asked to end.
+    #[track_caller]
+    fn run_on_a_node(&self, pod: &str) {
+        shared().player().bind(&self.namespace, pod, NODE);
+        shared().player().run(&self.namespace, pod);
+    }
+
+    /// Ends a pod that is being deleted.
+    #[track_caller]
+    fn vanish(&self, pod: &str, code: i32) {
+        shared()
+            .api()
+            .wait(&self.namespace.pod(pod), "being deleted", |pod| {
+                pod["metadata"]["deletionTimestamp"].is_string().then_some(())
+            });
+        shared().player().vanish(&self.namespace, pod, code);
+    }
+
+    #[track_caller]
+    fn exit(&self, pod: &str, code: i32) {
+        shared().player().exit(&self.namespace, pod, code);
+    }
+
+    /// The names of the pods that are there.
+    fn names(&self) -> Vec<String> {
+        let pods = self.namespace.pods();
+        pods.iter()
+            .map(|pod| pod["metadata"]["name"].as_str().unwrap().to_owned())
+            .collect()
+    }
+}
+
+impl Drop for Yard {
+    fn drop(&mut self) {
+        self.kill();
+        if std::thread::panicking() {
+            let said = std::fs::read_to_string(&self.log).unwrap_or_default();
+            let _ = writeln!(std::io::stderr(), "the operator said:\n{said}");
+        }
+        let _ = std::fs::remove_file(&self.log);
+    }
+}
+
+fn shown(condition: &Value) -> String {
+    let kind = condition["type"].as_str().unwrap_or_default();
+    let no = if condition["status"] == "True" { "" } else { "!" };
+    format!("{no}{kind}")
+}
+
+/// Our definition of `TFJob`, as users install it.
+fn install() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let printed = Command::new(trainyard_tools::trainyard().unwrap())
+            .arg("crd")
+            .output()
+            .unwrap();
+        let text = String::from_utf8(printed.stdout).unwrap();
+        let apply = ["apply", "--server-side", "--force-conflicts", "--filename", "-"];
+        shared().kubectl().run_with(&apply, &text).good();
+        let wait = [
+            "wait",
+            "--for=condition=established",
+            "--timeout=60s",
+            "crd/tfjobs.kubeflow.org",
+        ];
+        shared().kubectl().run(&wait).good();
+        shared().player().node(&Node::ready(NODE));
+    });
+}
+
+/// A job with these roles: `("Worker", 2, "ExitCode")`.
+fn job(name: &str, policy: &Value, roles: &[(&str, u32, &str)]) -> Value {
+    let template = json!({ "spec": { "containers": [{ "name": "tensorflow", "image": "trainer" }] } });
+    let roles: serde_json::Map<String, Value> = roles
+        .iter()
+        .map(|(role, replicas, restart)| {
+            let spec = json!({ "replicas": replicas, "restartPolicy": restart, "template": template });
+            ((*role).to_owned(), spec)
+        })
+        .collect();
+    json!({
+        "apiVersion": "kubeflow.org/v1", "kind": "TFJob", "metadata": { "name": name },
+        "spec": { "runPolicy": policy, "tfReplicaSpecs": roles },
+    })
+}

@@ -1,0 +1,183 @@
+//! Jobs from beginning to end.
+
+use serde_json::json;
+use trainyard_cluster_tests::shared;
+
+use super::{Yard, job};
+
+#[test]
+fn a_job_runs_to_its_end_and_its_servers_are_stopped() {
+    let yard = Yard::new("ends");
+    let policy = json!({ "cleanPodPolicy": "Running" });
+    yard.create(&job(
+        "mnist",
+        &policy,
+        &[("PS", 1, "Never"), ("Worker", 2, "Never")],
+    ));
+    yard.run(&["mnist-ps-0", "mnist-worker-0", "mnist-worker-1"]);
+    let status = yard.conditions("mnist", &["Created", "Running"]);
+    assert_eq!(status["conditions"][1]["reason"], "TFJobRunning");
+    let pod = yard.pod("mnist-worker-1", "0.0");
+    let labels = &pod["metadata"]["labels"];
+    assert_eq!(labels["training.kubeflow.org/operator-name"], "tfjob-controller");
+    assert_eq!(labels["training.kubeflow.org/replica-index"], "1");
+    assert_eq!(pod["spec"]["subdomain"], "mnist");
+    let service = shared()
+        .api()
+        .get(&yard.namespace.path("api/v1", "services/mnist"))
+        .unwrap();
+    assert_eq!(service["spec"]["publishNotReadyAddresses"], true);
+    assert_eq!(service["metadata"]["ownerReferences"][0]["kind"], "TFJob");
+    yard.exit("mnist-worker-0", 0);
+    let status = yard.conditions("mnist", &["Created", "!Running", "Succeeded"]);
+    assert!(status["completionTime"].is_string());
+    yard.vanish("mnist-ps-0", 143);
+    yard.vanish("mnist-worker-1", 143);
+    assert_eq!(yard.names(), ["mnist-worker-0"], "what has ended keeps its logs");
+}
+
+#[test]
+fn a_permanent_failure_ends_the_job_and_says_whose() {
+    let yard = Yard::new("fails");
+    yard.create(&job("mnist", &json!({}), &[("Worker", 2, "ExitCode")]));
+    yard.run(&["mnist-worker-0", "mnist-worker-1"]);
+    yard.exit("mnist-worker-1", 3);
+    let status = yard.conditions("mnist", &["Created", "!Running", "Failed"]);
+    let failed = &status["conditions"][2];
+    assert_eq!(
+        failed["message"],
+        "job \"mnist\" is failing because \"Worker\" replica(s) failed."
+    );
+    assert_eq!(status["firstFailure"]["task"], "worker-1");
+    assert_eq!(status["firstFailure"]["exitCode"], 3);
+}
+
+#[test]
+fn a_drained_pod_is_made_again_and_costs_nothing() {
+    let yard = Yard::new("drained");
+    let policy = json!({ "backoffLimit": 0 });
+    yard.create(&job(
+        "mnist",
+        &policy,
+        &[("Chief", 1, "OnFailure"), ("Worker", 1, "OnFailure")],
+    ));
+    yard.run(&["mnist-chief-0", "mnist-worker-0"]);
+    yard.conditions("mnist", &["Created", "Running"]);
+    // It saves and exits 0: a drain, not a success.
+    shared().player().evict(&yard.namespace, "mnist-chief-0");
+    yard.vanish("mnist-chief-0", 0);
+    yard.pod("mnist-chief-0", "0.1");
+    yard.run_on_a_node("mnist-chief-0");
+    let status = yard.conditions("mnist", &["Created", "Running"]);
+    assert_eq!(status["trainyard"]["paid"], json!(null));
+    yard.exit("mnist-chief-0", 0);
+    yard.conditions("mnist", &["Created", "!Running", "Succeeded"]);
+}
+
+#[test]
+fn a_suspended_job_has_no_pods_and_starts_anew() {
+    let yard = Yard::new("suspended");
+    yard.create(&job(
+        "mnist",
+        &json!({ "suspend": true }),
+        &[("Worker", 1, "Never")],
+    ));
+    let status = yard.conditions("mnist", &["Created", "Suspended"]);
+    assert_eq!(status["startTime"], json!(null));
+    assert!(yard.names().is_empty());
+    yard.patch("mnist", &json!({ "spec": { "runPolicy": { "suspend": false } } }));
+    yard.run(&["mnist-worker-0"]);
+    yard.conditions("mnist", &["Created", "!Suspended", "Running"]);
+    yard.patch("mnist", &json!({ "spec": { "runPolicy": { "suspend": true } } }));
+    yard.conditions("mnist", &["Created", "!Running", "Suspended"]);
+    yard.vanish("mnist-worker-0", 143);
+    yard.patch("mnist", &json!({ "spec": { "runPolicy": { "suspend": false } } }));
+    yard.pod("mnist-worker-0", "1.0");
+}
+
+#[test]
+fn replicas_come_and_go_and_the_job_goes_on() {
+    let yard = Yard::new("scaled");
+    let workers = |count: u32| json!({ "spec": { "tfReplicaSpecs": { "Worker": { "replicas": count } } } });
+    yard.create(&job(
+        "mnist",
+        &json!({}),
+        &[("Chief", 1, "Never"), ("Worker", 1, "Never")],
+    ));
+    yard.run(&["mnist-chief-0", "mnist-worker-0"]);
+    yard.conditions("mnist", &["Created", "Running"]);
+    yard.patch("mnist", &workers(3));
+    yard.run(&["mnist-worker-1", "mnist-worker-2"]);
+    yard.patch("mnist", &workers(1));
+    yard.vanish("mnist-worker-2", 143);
+    yard.vanish("mnist-worker-1", 143);
+    yard.conditions("mnist", &["Created", "Running"]);
+    yard.exit("mnist-chief-0", 0);
+    yard.conditions("mnist", &["Created", "!Running", "Succeeded"]);
+}
+
+#[test]
+fn an_operator_that_was_killed_goes_on_where_it_was() {
+    let mut yard = Yard::new("killed");
+    let policy = json!({ "cleanPodPolicy": "None" });
+    yard.create(&job(
+        "mnist",
+        &policy,
+        &[("Chief", 1, "Never"), ("Worker", 1, "Never")],
+    ));
+    yard.run(&["mnist-chief-0", "mnist-worker-0"]);
+    yard.conditions("mnist", &["Created", "Running"]);
+    let before = yard.pod("mnist-worker-0", "0.0");
+    yard.kill();
+    yard.exit("mnist-chief-0", 0);
+    yard.start();
+    yard.conditions("mnist", &["Created", "!Running", "Succeeded"]);
+    let after = yard.pod("mnist-worker-0", "0.0");
+    assert_eq!(before["metadata"]["uid"], after["metadata"]["uid"]);
+}
+
+#[test]
+fn a_finished_pod_that_is_collected_is_not_run_again() {
+    let yard = Yard::new("collected");
+    yard.create(&job(
+        "mnist",
+        &json!({}),
+        &[("Chief", 1, "Never"), ("Worker", 1, "Never")],
+    ));
+    yard.run(&["mnist-chief-0", "mnist-worker-0"]);
+    yard.conditions("mnist", &["Created", "Running"]);
+    yard.exit("mnist-worker-0", 0);
+    let succeeded = "/status/replicaStatuses/Worker/succeeded";
+    shared()
+        .api()
+        .wait(&yard.path("mnist"), "the worker's success", |object| {
+            (object.pointer(succeeded) == Some(&json!(1))).then_some(())
+        });
+    shared()
+        .api()
+        .delete(&(yard.namespace.pod("mnist-worker-0") + "?gracePeriodSeconds=0"))
+        .unwrap();
+    shared()
+        .api()
+        .wait_until_gone(&yard.namespace.pod("mnist-worker-0"));
+    yard.exit("mnist-chief-0", 0);
+    yard.conditions("mnist", &["Created", "!Running", "Succeeded"]);
+    assert_eq!(yard.names(), ["mnist-chief-0"]);
+}
+
+#[test]
+fn a_job_of_an_old_version_means_what_it_said() {
+    let yard = Yard::new("old");
+    let mut old = job("mnist", &json!(null), &[("Worker", 1, "Never")]);
+    old["apiVersion"] = "kubeflow.org/v1beta1".into();
+    old["spec"].as_object_mut().unwrap().remove("runPolicy");
+    old["spec"]["cleanPodPolicy"] = "All".into();
+    let path = yard.namespace.path("apis/kubeflow.org/v1beta1", "tfjobs");
+    shared().api().create(&path, &old).unwrap();
+    yard.run(&["mnist-worker-0"]);
+    yard.exit("mnist-worker-0", 0);
+    shared()
+        .api()
+        .wait_until_gone(&yard.namespace.pod("mnist-worker-0"));
+    yard.conditions("mnist", &["Created", "!Running", "Succeeded"]);
+}

@@ -1,0 +1,83 @@
+//! What the API server itself says to jobs that cannot be run, by the rules of our definition.
+
+use serde_json::{Value, json};
+use trainyard_cluster_tests::shared;
+
+use super::{install, job};
+
+/// What `kubectl apply` answers.
+fn answer(change: impl FnOnce(&mut Value)) -> String {
+    install();
+    let namespace = shared().namespace("refused");
+    let mut object = job("mnist", &json!({}), &[("Worker", 1, "Never")]);
+    change(&mut object);
+    namespace.apply(&object.to_string()).bad()
+}
+
+/// What is wrong, how it is made so, and words of the answer.
+type Row = (&'static str, fn(&mut Value), &'static [&'static str]);
+
+#[test]
+fn mistakes_are_answered_with_the_field_and_the_reason() {
+    let rows: [Row; 8] = [
+        (
+            "a type that there is not",
+            |object| {
+                let worker = object["spec"]["tfReplicaSpecs"]["Worker"].take();
+                object["spec"]["tfReplicaSpecs"] = json!({ "Wrker": worker });
+            },
+            &["unknown replica type \"Wrker\"", "Evaluator"],
+        ),
+        (
+            "less than none",
+            |object| object["spec"]["tfReplicaSpecs"]["Worker"]["replicas"] = json!(-1),
+            &["replicas", "greater than or equal to 0"],
+        ),
+        (
+            "no container of that name",
+            |object| {
+                object["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]["name"] =
+                    "main".into();
+            },
+            &["containers", "named \"tensorflow\""],
+        ),
+        (
+            "both names of one role",
+            |object| {
+                let worker = object["spec"]["tfReplicaSpecs"]["Worker"].clone();
+                object["spec"]["tfReplicaSpecs"]["Chief"] = worker.clone();
+                object["spec"]["tfReplicaSpecs"]["Master"] = worker;
+            },
+            &["Chief and Master"],
+        ),
+        (
+            "one role twice",
+            |object| {
+                let worker = object["spec"]["tfReplicaSpecs"]["Worker"].clone();
+                object["spec"]["tfReplicaSpecs"]["worker"] = worker;
+            },
+            &["given twice"],
+        ),
+        (
+            "a policy that there is not",
+            |object| object["spec"]["tfReplicaSpecs"]["Worker"]["restartPolicy"] = "Sometimes".into(),
+            &["restartPolicy", "ExitCode"],
+        ),
+        (
+            "a field that there is not",
+            |object| object["spec"]["bogus"] = json!(1),
+            &["unknown field \"spec.bogus\""],
+        ),
+        (
+            "a name that no pod can have",
+            |object| object["metadata"]["name"] = "a".repeat(60).into(),
+            &["metadata.name", "at most 50"],
+        ),
+    ];
+    for (what, change, words) in rows {
+        let said = answer(change);
+        for word in words {
+            assert!(said.contains(word), "{what}: no {word:?} in {said}");
+        }
+    }
+}
