@@ -119,9 +119,10 @@ fn replicated(pods: &Pods<'_>, success: &Success<'_>, role: &Role) -> Value {
         // Every failure fails the Job, so that the JobSet can answer it for all.
         replies.limit = 0;
         replies.per_index = false;
-        if replies.disrupted == Reply::Free {
+        if matches!(replies.disrupted, Reply::Free | Reply::Stays) {
             replies.disrupted = Reply::Ends;
         }
+        // Without a limit for each index the API server refuses answers about one.
         for reply in replies.codes.iter_mut().filter(|reply| **reply == Reply::Stays) {
             *reply = Reply::Ends;
         }

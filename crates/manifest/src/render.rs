@@ -133,22 +133,28 @@ fn check_metadata(read: &ReadJob, wishes: &Wishes) -> Vec<Refusal> {
             hint: "give the job a name: `name` in place of `generateName`".into(),
         });
     }
-    let written = read
-        .node
-        .get("metadata")
-        .and_then(|metadata| metadata.get("namespace"));
-    let written = written.and_then(trainyard_dialect::document::Node::as_text);
-    if let (Some(written), Some(wanted)) = (written.filter(|text| !text.is_empty()), &wishes.namespace)
-        && written != wanted
-    {
-        refusals.push(Refusal {
-            code: Code::CannotRender,
-            path: &["metadata", "namespace"],
-            message: format!("the manifest names the namespace `{written}`, and `-n` another, `{wanted}`"),
-            hint: "take one of the two away".into(),
-        });
-    }
+    refusals.extend(check_namespace(read, wishes.namespace.as_deref()));
     refusals
+}
+
+/// The namespace that the manifest itself names.
+#[must_use]
+pub fn written_namespace(read: &ReadJob) -> Option<&str> {
+    let metadata = read.node.get("metadata")?;
+    let written = metadata.get("namespace")?.as_text()?;
+    Some(written).filter(|text| !text.is_empty())
+}
+
+/// A job lives in one namespace, whoever names it. For every form: what stands beside the job is moved by the same wish.
+#[must_use]
+pub fn check_namespace(read: &ReadJob, wanted: Option<&str>) -> Option<Refusal> {
+    let (written, wanted) = (written_namespace(read)?, wanted?);
+    (written != wanted).then(|| Refusal {
+        code: Code::CannotRender,
+        path: &["metadata", "namespace"],
+        message: format!("the manifest names the namespace `{written}`, and `-n` another, `{wanted}`"),
+        hint: "take one of the two away".into(),
+    })
 }
 
 /// Names that become longer here than the pods' names that every job is checked for.

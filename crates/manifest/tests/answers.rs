@@ -6,28 +6,46 @@ use serde_json::{Value, json};
 use trainyard_core::Addresses;
 use trainyard_dialect::document::Source;
 use trainyard_dialect::read;
-use trainyard_manifest::{Form, Wishes, render};
+use trainyard_manifest::{Form, Rendered, Wishes, render};
 
 fn rendered(text: &str, form: Form) -> Vec<Value> {
+    whole(text, form, None).objects
+}
+
+/// What is told beside the objects, sentences and commands, as one text.
+fn told(text: &str, form: Form, addresses: Option<Addresses>) -> String {
+    let notes = whole(text, form, addresses).notes;
+    let notes = notes
+        .iter()
+        .map(|note| format!("{}\n{}", note.what, note.commands.join("\n")));
+    notes.collect::<Vec<_>>().join("\n")
+}
+
+fn whole(text: &str, form: Form, addresses: Option<Addresses>) -> Rendered {
     let source = Source::from_bytes("test", text.as_bytes()).expect("text");
     let reading = read(&source);
     let job = reading.jobs().next().expect("a job");
     let wishes = Wishes {
         form,
-        addresses: None,
-        nodes: Vec::new(),
+        addresses,
+        nodes: vec!["a".into()],
         namespace: None,
     };
-    render(job, &wishes).expect("objects").objects
+    render(job, &wishes).expect("objects")
 }
 
-/// A TFJob with two workers; the spec of their Job.
+/// A TFJob with two workers.
+fn two_workers(restart: &str, run_policy: &str, annotation: &str) -> String {
+    format!(
+        "apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {{name: j, annotations: {{{annotation}}}}}\nspec:\n  \
+         runPolicy: {{{run_policy}}}\n  tfReplicaSpecs:\n    Worker:\n      replicas: 2\n      restartPolicy: {restart}\n      \
+         template: {{spec: {{containers: [{{name: tensorflow, image: i}}]}}}}\n"
+    )
+}
+
+/// The spec of their Job.
 fn workers(restart: &str, run_policy: &str) -> Value {
-    let text = format!(
-        "apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {{name: j}}\nspec:\n  runPolicy: {{{run_policy}}}\n  \
-         tfReplicaSpecs:\n    Worker:\n      replicas: 2\n      restartPolicy: {restart}\n      template: {{spec: {{containers: \
-         [{{name: tensorflow, image: i}}]}}}}\n"
-    );
+    let text = two_workers(restart, run_policy, "");
     rendered(&text, Form::Jobs).pop().expect("a Job")["spec"].clone()
 }
 
@@ -251,4 +269,69 @@ spec:
     );
     // Volcano's own scheduler would be waited for in vain.
     assert_eq!(spec["template"]["spec"].get("schedulerName"), None);
+}
+
+#[test]
+fn a_jobset_that_starts_again_as_a_whole_says_nothing_about_one_index() {
+    let text = "
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: j}
+spec:
+  minAvailable: 2
+  policies: [{event: PodEvicted, action: CompleteJob}, {event: PodFailed, action: RestartJob}]
+  tasks:
+    - name: worker
+      replicas: 2
+      template: {spec: {restartPolicy: Never, containers: [{name: tensorflow, image: i}]}}
+";
+    let objects = rendered(text, Form::JobSet);
+    let spec = &objects.last().expect("a JobSet")["spec"]["replicatedJobs"][0]["template"]["spec"];
+    assert_eq!(spec["backoffLimit"], 0);
+    assert!(
+        actions(spec).iter().all(|(action, _)| action != "FailIndex"),
+        "{spec}"
+    );
+}
+
+#[test]
+fn a_drained_task_that_exits_0_is_told_of() {
+    let text = two_workers("OnFailure", "", "");
+    for form in [Form::Jobs, Form::JobSet] {
+        let told = told(&text, form, None);
+        assert!(told.contains("exits 0 counts as done"), "{told}");
+        assert!(told.contains("(`worker-0`)") && told.contains("143"), "{told}");
+    }
+}
+
+#[test]
+fn on_nodes_one_task_is_waited_for_and_its_peers_are_stopped() {
+    let told = |run_policy| {
+        told(
+            &two_workers("Never", run_policy, ""),
+            Form::Jobs,
+            Some(Addresses::Given),
+        )
+    };
+    let stopped = told("cleanPodPolicy: Running");
+    assert!(stopped.contains("--timeout=168h job/j-worker-0\n"), "{stopped}");
+    assert!(
+        stopped.contains("--field-selector metadata.name!=j-worker-0"),
+        "{stopped}"
+    );
+    assert!(!told("cleanPodPolicy: None").contains("job/j-worker-0"));
+    let suspended = told("suspend: true");
+    assert!(
+        suspended.contains("-o name | xargs -n 1 kubectl -n default patch"),
+        "{suspended}"
+    );
+}
+
+#[test]
+fn what_a_jobset_does_of_itself_is_told() {
+    let annotation = "trainyard.dev/addresses: per-replica";
+    let text = two_workers("Never", "cleanPodPolicy: None", annotation);
+    let told = told(&text, Form::JobSet, None);
+    assert!(told.contains("a JobSet stops what still runs"), "{told}");
+    assert!(told.contains("not `per-replica`"), "{told}");
 }

@@ -74,13 +74,43 @@ fn variables(container: &Value, maps: &[&Value], index: u32) -> BTreeMap<String,
     known
 }
 
-/// `$(NAME)` replaced where the name is known by then, as the kubelet does.
+/// `$(NAME)` replaced where the name is known by then and `$$` by `$`, in one pass, as the kubelet does: what was put in
+/// is not looked at again.
 fn expanded(text: &str, known: &BTreeMap<String, String>) -> String {
-    let mut out = text.to_owned();
-    for (name, value) in known {
-        out = out.replace(&format!("$({name})"), value);
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        out.push_str(before);
+        let named = after.strip_prefix('(').and_then(|inner| inner.split_once(')'));
+        if let Some(after) = after.strip_prefix('$') {
+            out.push('$');
+            rest = after;
+        } else if let Some((name, after)) = named {
+            let value = known.get(name).cloned();
+            out.push_str(&value.unwrap_or_else(|| format!("$({name})")));
+            rest = after;
+        } else {
+            out.push('$');
+            rest = after;
+        }
     }
-    out
+    out + rest
+}
+
+#[test]
+fn variables_are_put_in_as_the_kubelet_does() {
+    let known = [("A", "$(B)"), ("B", "b")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let known = BTreeMap::from(known);
+    let cases = [
+        ("$(A)", "$(B)"),
+        ("$$(A)", "$(A)"),
+        ("$$$(B)$", "$b$"),
+        ("$(C) $(B", "$(C) $(B"),
+        ("a$b", "a$b"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(expanded(text, &known), expected, "{text}");
+    }
 }
 
 /// Every pod template with the task it is for: its Job's role, all its indexes.

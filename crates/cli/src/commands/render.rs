@@ -14,7 +14,7 @@ use trainyard_dialect::convert::convert;
 use trainyard_dialect::document::{Source, Step};
 use trainyard_dialect::problem::{FieldPath, Problem, Problems, has_errors};
 use trainyard_dialect::{Dialect, Item, ReadJob, Reading};
-use trainyard_manifest::render::Refusal;
+use trainyard_manifest::render::{Refusal, check_namespace, written_namespace};
 use trainyard_manifest::{Form, Wishes};
 
 use self::section::Section;
@@ -61,7 +61,7 @@ pub fn run(typed: &Render, printer: &mut Printer) -> Result<Exit, Failure> {
         }
     }
     if is_plain(typed.to) {
-        tell_namespace(typed, &chosen, printer)?;
+        tell_namespace(typed, &chosen, &reading, printer)?;
     }
     Ok(Exit::Success)
 }
@@ -116,11 +116,14 @@ fn is_plain(form: As) -> bool {
 /// Every object of the file in its order, and everything that is in the way.
 fn sections(typed: &Render, source: &Source, reading: &Reading) -> (Vec<Section>, Vec<Problem>) {
     let (mut sections, mut problems) = (Vec::new(), Vec::new());
+    let home = section::home(reading, typed.namespace.as_deref(), is_plain(typed.to));
     for item in &reading.items {
         match item {
             Item::Job(read) if typed.job.as_ref().is_none_or(|name| **name == *read.job.name) => {
                 match dialect(typed.to) {
                     Some(to) => {
+                        let refusal = check_namespace(read, typed.namespace.as_deref());
+                        problems.extend(refusal.map(|refusal| problem(source, read, &refusal)));
                         let mut converted = convert(source, read, to);
                         problems.append(&mut converted.losses);
                         sections.push(Section::of_other(converted.manifest, typed.namespace.as_deref()));
@@ -134,7 +137,7 @@ fn sections(typed: &Render, source: &Source, reading: &Reading) -> (Vec<Section>
                 }
             }
             Item::Other(other) if typed.job.is_none() => {
-                let namespace = section::namespace_for(other, typed.namespace.as_deref(), is_plain(typed.to));
+                let namespace = home.filter(|_| section::has_namespace(other));
                 sections.push(Section::of_other(other.node.to_json(), namespace));
             }
             Item::Job(_) | Item::Other(_) => {}
@@ -187,18 +190,27 @@ fn problem(source: &Source, read: &ReadJob, refusal: &Refusal) -> Problem {
 }
 
 /// Addresses hold the namespace, so it is written even where the manifest leaves it to kubectl.
-fn tell_namespace(typed: &Render, chosen: &[&ReadJob], printer: &mut Printer) -> Result<(), Failure> {
-    let names_none = |read: &ReadJob| {
-        let metadata = read.node.get("metadata");
-        let namespace = metadata.and_then(|metadata| metadata.get("namespace"));
-        namespace
-            .and_then(|node| node.as_text())
-            .is_none_or(str::is_empty)
-    };
-    if typed.namespace.is_none() && chosen.iter().any(|read| names_none(read)) {
-        return printer.say(&format!(
+fn tell_namespace(
+    typed: &Render,
+    chosen: &[&ReadJob],
+    reading: &Reading,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    if typed.namespace.is_some() {
+        return Ok(());
+    }
+    if chosen.iter().any(|read| written_namespace(read).is_none()) {
+        printer.say(&format!(
             "{CAREFUL}note{CAREFUL:#}: no namespace is named, so `default` stands in every name and address; choose another with `-n`"
-        ));
+        ))?;
+    }
+    if typed.job.is_none() && section::home(reading, None, true).is_none() {
+        for other in section::homeless(reading) {
+            printer.say(&format!(
+                "{CAREFUL}note{CAREFUL:#}: {} names no namespace, and the jobs are in several: it goes where kubectl puts it",
+                other
+            ))?;
+        }
     }
     Ok(())
 }

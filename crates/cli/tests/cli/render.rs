@@ -158,7 +158,7 @@ fn manifests() -> Vec<String> {
 
 #[test]
 fn wrong_usage_and_what_cannot_be_written_exits_2_and_writes_nothing() {
-    let cases: [&[&str]; 12] = [
+    let cases: [&[&str]; 13] = [
         &["examples/no-such-file.yaml"],
         &["tests/fixtures/bad/tfjob/misspelt-fields.yaml"],
         &["tests/fixtures/ok/tfjob/generated-name.yaml"],
@@ -171,6 +171,13 @@ fn wrong_usage_and_what_cannot_be_written_exits_2_and_writes_nothing() {
         &[DIGITS, "--to", "jobset", "--addresses", "per-replica"],
         &[DIGITS, "-n", "My Team"],
         &["examples/tfjob/parameter-server.yaml", "-n", "elsewhere"],
+        &[
+            "examples/tfjob/parameter-server.yaml",
+            "-n",
+            "elsewhere",
+            "--to",
+            "volcano",
+        ],
     ];
     let mut shown = String::new();
     for typed in cases {
@@ -262,4 +269,49 @@ fn a_folder_gets_one_file_an_object_and_foreign_files_are_left_alone() {
         "mine\n"
     );
     assert_eq!(names().len(), 6, "{:?}", names());
+}
+
+#[test]
+fn what_stands_beside_the_jobs_goes_where_they_are() {
+    let beside = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: beside}\n";
+    let job = |name: &str, namespace: &str| {
+        let named = format!("{{name: {name}, namespace: {namespace}}}");
+        manifest(name, 2).replace(&format!("{{name: {name}}}"), &named)
+    };
+    let several = [job("one", "a"), job("two", "b")].join("---\n");
+    let mixed = [job("one", "a"), manifest("two", 2)].join("---\n");
+    let cases: [(&str, &[&str], Option<&str>); 7] = [
+        (&job("one", "research"), &[], Some("research")),
+        (&job("one", "research"), &["--to", "jobset"], Some("research")),
+        (&manifest("one", 2), &[], Some("default")),
+        (&manifest("one", 2), &["-n", "team"], Some("team")),
+        (&manifest("one", 2), &["--to", "volcano"], None),
+        (&several, &[], None),
+        // kubectl would have put it beside the job that names none.
+        (&mixed, &[], Some("default")),
+    ];
+    for (jobs, typed, expected) in cases {
+        let mut all = vec!["render", "-"];
+        all.extend(typed);
+        let ran = run_with(&all, &format!("{jobs}---\n{beside}"));
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let written = ran.out.split("---\n").find(|text| text.contains("name: beside"));
+        let written = written.expect("the object");
+        let namespace = written
+            .lines()
+            .find_map(|line| line.strip_prefix("  namespace: "));
+        assert_eq!(namespace, expected, "{typed:?}\n{jobs}{written}");
+        let told = ran.err.contains("ConfigMap `beside` names no namespace");
+        assert_eq!(told, jobs == several, "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_folder_in_the_place_of_a_file_is_refused_before_anything_is_written() {
+    let out = folder("render-odd").join("out");
+    fs::create_dir_all(out.join("05-job-digits-worker.yaml")).expect("a folder");
+    let ran = rendered(&[DIGITS, "-o", out.to_str().expect("a path"), "--force"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+    assert!(ran.err.contains("is not a file"), "{}", ran.err);
+    assert_eq!(fs::read_dir(&out).expect("the folder").count(), 1);
 }

@@ -3,8 +3,9 @@
 use trainyard_core::words::{then_words, when_words};
 use trainyard_core::{Clean, Ending, InPlace, Outcome, Role, RoleName, Scope, Then};
 
-use super::{About, list_of};
+use super::{About, join, list_of};
 use crate::jobset::restarts_together;
+use crate::names::{JOB_LABEL, role_job};
 use crate::render::Form;
 use crate::replies::{Replies, Reply};
 use crate::success::Decider;
@@ -19,6 +20,7 @@ pub(super) fn tell(about: &mut About<'_>) {
         Form::JobSet => left_at_the_end(about),
     }
     starts_others(about);
+    drained(about);
     always(about);
     differs_by_index(about);
     if about.form == Form::JobSet {
@@ -63,6 +65,10 @@ fn stopped_at_the_end(about: &mut About<'_>) {
     if about.job.clean == Clean::None || about.success.deciders.is_empty() {
         return;
     }
+    if about.per_task && about.success.deciders.iter().any(is_part) {
+        stopped_among_tasks(about);
+        return;
+    }
     let success = &about.success;
     let others: Vec<&RoleName> = about
         .peopled()
@@ -90,6 +96,73 @@ fn stopped_at_the_end(about: &mut About<'_>) {
     about.say_with(what, commands);
 }
 
+/// Whether only some tasks of the role decide.
+fn is_part(decider: &Decider) -> bool {
+    !matches!(decider, Decider::Role(_))
+}
+
+/// The same where every task has a Job of its own, so that tasks of the role that decides go on too.
+fn stopped_among_tasks(about: &mut About<'_>) {
+    let name = &about.job.name;
+    let get = format!("get job -l {JOB_LABEL}={name}");
+    let delete = format!("delete job -l {JOB_LABEL}={name}");
+    let note = match about.success.deciders.as_slice() {
+        [Decider::Task(role, index)] => {
+            let own = about.job.role(role).map(|(_, role)| role_job(about.job, role));
+            let own = format!("{}-{index}", own.unwrap_or_default());
+            let what = format!(
+                "When `{role}-{index}` has succeeded, all others should stop. Plain Jobs do not know of each other, so they go on until deleted. Wait for the end and stop:"
+            );
+            let wait = format!("wait --for=condition=complete --timeout=168h job/{own}");
+            let others = format!("{delete} --field-selector metadata.name!={own}");
+            (what, vec![about.kubectl(&wait), about.kubectl(&others)])
+        }
+        deciders => {
+            let part = |decider: &Decider| match decider {
+                Decider::Role(role) => format!("all tasks of `{role}`"),
+                Decider::Task(role, index) => format!("`{role}-{index}`"),
+                Decider::Some(role, count) => format!("{count} tasks of `{role}`"),
+            };
+            let parts: Vec<String> = deciders.iter().map(part).collect();
+            let what = format!(
+                "When {} have succeeded, all others should stop. Nobody counts Jobs here, and they go on until deleted. Look, and stop:",
+                join(&parts)
+            );
+            (what, vec![about.kubectl(&get), about.kubectl(&delete)])
+        }
+    };
+    about.say_with(note.0, note.1);
+}
+
+/// A policy about failures does not see a task that was drained and exited 0.
+fn drained(about: &mut About<'_>) {
+    let job = about.job;
+    let again = |role: &Role| {
+        let last = role.replicas - 1;
+        let then = job.answer(&role.name, last, Ending::Disrupted, true);
+        matches!(then.map(|rule| &rule.then), Some(Then::Restart { .. }))
+    };
+    if !about.peopled().any(again) {
+        return;
+    }
+    let deciding = about.success.deciders.iter().map(|decider| match decider {
+        Decider::Task(role, index) => format!("`{role}-{index}`"),
+        Decider::Role(role) | Decider::Some(role, _) => format!("`{role}`"),
+    });
+    let deciding: Vec<String> = deciding.collect();
+    let success = if deciding.is_empty() {
+        String::new()
+    } else {
+        format!(
+            ", and where it decides ({}) its success is the job's",
+            join(&deciding)
+        )
+    };
+    about.say(format!(
+        "A task that is drained or evicted and exits 0 counts as done: it is not started again{success}. Let the program exit with another code on SIGTERM (143, say), or use `trainyard operator`."
+    ));
+}
+
 /// One role's failure is the job's, but not the other Jobs'.
 fn failures_end_everything(about: &mut About<'_>) {
     let job = about.job;
@@ -102,7 +175,7 @@ fn failures_end_everything(about: &mut About<'_>) {
     if !several || !about.peopled().any(ends) {
         return;
     }
-    let everything = format!("job -l {}={}", crate::names::JOB_LABEL, job.name);
+    let everything = format!("job -l {}={}", JOB_LABEL, job.name);
     let commands = vec![about.kubectl(&format!("delete {everything}"))];
     about.say_with(
         "When one Job has failed, the whole job has; the other Jobs go on until deleted:",
@@ -113,7 +186,7 @@ fn failures_end_everything(about: &mut About<'_>) {
 /// A JobSet that has ended stops what still runs, whether asked to or not.
 fn left_at_the_end(about: &mut About<'_>) {
     match about.job.clean {
-        Clean::None if about.peopled().count() > 1 => {
+        Clean::None if about.peopled().count() > 1 || about.success.deciders.iter().any(is_part) => {
             about.say("The manifest leaves everything running at the end; a JobSet stops what still runs.");
         }
         _ => {}

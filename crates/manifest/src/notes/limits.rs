@@ -1,11 +1,12 @@
 //! Budgets, times and places: what is shared there and apart here.
 
 use trainyard_core::words::{duration, gang, start_order};
-use trainyard_core::{Clean, ClusterForm, Role};
+use trainyard_core::{Addresses, Clean, ClusterForm, Role};
 use trainyard_dialect::Dialect;
 
 use super::{About, list_of};
 use crate::jobset::{restarts_together, waits_for};
+use crate::names::JOB_LABEL;
 use crate::render::Form;
 use crate::replies::Replies;
 
@@ -18,6 +19,9 @@ pub(super) fn tell(about: &mut About<'_>) {
     order(about);
     placement(about);
     dynamic(about);
+    if about.form == Form::JobSet && about.job.addresses == Addresses::PerReplica {
+        about.say("Addresses are not `per-replica`: a JobSet makes one Service for all its pods, and names them itself.");
+    }
     if let (Form::Jobs, Some(who)) = (about.form, about.subject.managed_by.clone()) {
         about.say(format!(
             "`managedBy: {who}` is left out: whoever it is would see several Jobs and no job."
@@ -75,17 +79,25 @@ fn times(about: &mut About<'_>) {
 
 /// A Job is let go on by itself.
 fn suspended(about: &mut About<'_>) {
-    if !about.job.suspend || about.form == Form::JobSet || about.per_task {
+    if !about.job.suspend || about.form == Form::JobSet {
         return;
     }
-    let patch = |role: &Role| {
-        let job = about.jobs_of(&[&role.name]);
-        about.kubectl(&format!(
-            "patch {job} --type=merge -p '{{\"spec\":{{\"suspend\":false}}}}'"
-        ))
+    let patch = "--type=merge -p '{\"spec\":{\"suspend\":false}}'";
+    let commands: Vec<String> = if about.per_task {
+        // `kubectl patch` takes no label.
+        let all = about.kubectl(&format!("get job -l {JOB_LABEL}={} -o name", about.job.name));
+        vec![format!(
+            "{all} | xargs -n 1 {}",
+            about.kubectl(&format!("patch {patch}"))
+        )]
+    } else {
+        let one = |role: &Role| {
+            let job = about.jobs_of(&[&role.name]);
+            about.kubectl(&format!("patch {job} {patch}"))
+        };
+        about.peopled().map(one).collect()
     };
-    let commands: Vec<String> = about.peopled().map(patch).collect();
-    if commands.len() > 1 {
+    if commands.len() > 1 || about.per_task && about.job.size() > 1 {
         about.say_with(
             "The job is suspended, which each Job is by itself. To let them go on:",
             commands,

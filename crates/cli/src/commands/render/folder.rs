@@ -30,7 +30,13 @@ pub fn write(folder: &Path, sections: &[Section], force: bool) -> Result<usize, 
             Some("`-o -` writes everything to standard output".into()),
         ));
     }
-    let (ours, foreign) = present(folder, &files).map_err(failed(folder))?;
+    let Present { ours, foreign, odd } = present(folder, &files).map_err(failed(folder))?;
+    if let Some(name) = odd.first() {
+        let path = shown_path(&folder.join(name));
+        let message = format!("`{path}` is in the way, and is not a file");
+        let hint = "remove it, or choose another folder with `-o`";
+        return Err(Failure::usage(message, Some(hint.into())));
+    }
     if let Some(name) = foreign.first().filter(|_| !force) {
         let path = shown_path(&folder.join(name));
         let message = format!("`{path}` is there already, and was not written by this command");
@@ -105,36 +111,49 @@ fn files(sections: &[Section]) -> Vec<(String, String)> {
     documents.into_iter().enumerate().map(file).collect()
 }
 
-/// The names of our own files in the folder, and of foreign ones in the way.
-fn present(folder: &Path, files: &[(String, String)]) -> io::Result<(Vec<String>, Vec<String>)> {
-    let (mut ours, mut foreign) = (Vec::new(), Vec::new());
+/// What is in the folder already.
+#[derive(Default)]
+struct Present {
+    /// Our own files.
+    ours: Vec<String>,
+    /// Files in the way that are not ours.
+    foreign: Vec<String>,
+    /// What is in the way and no file: it could not be replaced when others already were.
+    odd: Vec<String>,
+}
+
+fn present(folder: &Path, files: &[(String, String)]) -> io::Result<Present> {
+    let mut found = Present::default();
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((ours, foreign)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
         Err(error) => return Err(error),
     };
     for entry in entries {
-        let path: PathBuf = entry?.path();
+        let entry = entry?;
+        let path: PathBuf = entry.path();
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
             continue;
         };
-        if is_ours(&path) {
-            ours.push(name.to_owned());
-        } else if files.iter().any(|(new, _)| new == name) {
-            foreign.push(name.to_owned());
+        let is_file = entry.file_type()?.is_file();
+        let in_the_way = files.iter().any(|(new, _)| new == name);
+        if is_file && is_ours(&path) {
+            found.ours.push(name.to_owned());
+        } else if in_the_way && is_file {
+            found.foreign.push(name.to_owned());
+        } else if in_the_way {
+            found.odd.push(name.to_owned());
         }
     }
-    foreign.sort_unstable();
-    Ok((ours, foreign))
+    found.foreign.sort_unstable();
+    found.odd.sort_unstable();
+    Ok(found)
 }
 
 /// Whether a file begins with our mark. What cannot be read is not ours.
 fn is_ours(path: &Path) -> bool {
-    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
     let mut start = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(MARK.len() as u64).read_to_end(&mut start));
-    is_file
-        && path.extension().is_some_and(|extension| extension == "yaml")
-        && read.is_ok()
-        && start == MARK.as_bytes()
+    let is_manifest = path.extension().is_some_and(|extension| extension == "yaml");
+    is_manifest && read.is_ok() && start == MARK.as_bytes()
 }

@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use trainyard_dialect::{OtherObject, ReadJob, yaml};
+use trainyard_dialect::problem::shown;
+use trainyard_dialect::{Item, OtherObject, ReadJob, Reading, yaml};
 use trainyard_manifest::Rendered;
 use trainyard_manifest::notes::Note;
+use trainyard_manifest::render::written_namespace;
 
 use crate::args::As;
 use crate::printer::{CAREFUL, QUIET, STRONG};
@@ -124,12 +126,42 @@ pub fn text(sections: &[Section]) -> String {
     documents.join("---\n")
 }
 
-/// The namespace to write into an object that stands beside the jobs: where jobs say `default` aloud, what they refer to
-/// must be there too.
-pub fn namespace_for<'a>(other: &OtherObject, typed: Option<&'a str>, plain: bool) -> Option<&'a str> {
-    let known = NAMESPACED.contains(&&*other.kind);
-    let default = plain.then_some("default");
-    typed.or(default).filter(|_| known)
+/// The namespace of objects beside the jobs that name none: that of the jobs, which refer to them. None where it is left
+/// to kubectl: the jobs leave it too, or are in several.
+pub fn home<'a>(reading: &'a Reading, typed: Option<&'a str>, plain: bool) -> Option<&'a str> {
+    let written: BTreeSet<Option<&str>> = reading.jobs().map(written_namespace).collect();
+    let written: Vec<Option<&str>> = written.into_iter().collect();
+    match (typed, written.as_slice()) {
+        (Some(typed), _) => Some(typed),
+        // kubectl would have put both into one place, and those jobs say `default` aloud now.
+        (None, [None, ..]) => plain.then_some("default"),
+        (None, [one]) => *one,
+        (None, _) => None,
+    }
+}
+
+/// Whether it is of a kind that lives in a namespace.
+pub fn has_namespace(other: &OtherObject) -> bool {
+    NAMESPACED.contains(&&*other.kind)
+}
+
+/// The objects beside the jobs that live in a namespace and name none, as a reader finds them.
+pub fn homeless(reading: &Reading) -> Vec<String> {
+    let others = reading.items.iter().filter_map(|item| match item {
+        Item::Other(other) if has_namespace(other) => Some(other),
+        _ => None,
+    });
+    let text = |other: &OtherObject, field: &str| {
+        let metadata = other.node.get("metadata")?;
+        metadata.get(field)?.as_text().map(str::to_owned)
+    };
+    others
+        .filter(|other| text(other, "namespace").is_none_or(|name| name.is_empty()))
+        .map(|other| {
+            let name = text(other, "name").unwrap_or_default();
+            format!("{} `{}`", other.kind, shown(&name))
+        })
+        .collect()
 }
 
 /// Two objects of one kind and name: the second would silently replace the first.
