@@ -275,9 +275,9 @@ The field means something to the system it was written for, and nothing to any o
 manifest; what it did must be done in another way."
 
 CannotRender = 91 Error "a job that cannot be rendered" "\
-The job cannot be written as plain Kubernetes objects as it stands: a name becomes too long, or objects would need something \
-that is not known before a server has answered. The message says what. Nothing is written, so that no half of a job is \
-applied."
+The job cannot be written as Kubernetes objects as it stands: its name is made by a server (`generateName`) and the objects must \
+know it before, the manifest and `-n` name different namespaces, or tasks are to be found by nodes and there is no node for some \
+of them. The message says which. Nothing is written, so that no half of a job is applied."
 
 // ---- TY100–TY119: TFJob -----------------------------------------------------------------------------------------
 UnknownRole = 100 Error "a role that does not exist" "\
