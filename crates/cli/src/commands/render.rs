@@ -207,8 +207,7 @@ fn tell_namespace(
     if typed.job.is_none() && section::home(reading, None, true).is_none() {
         for other in section::homeless(reading) {
             printer.say(&format!(
-                "{CAREFUL}note{CAREFUL:#}: {} names no namespace, and the jobs are in several: it goes where kubectl puts it",
-                other
+                "{CAREFUL}note{CAREFUL:#}: {other} names no namespace, and the jobs are in several: it goes where kubectl puts it"
             ))?;
         }
     }
