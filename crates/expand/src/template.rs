@@ -7,6 +7,7 @@
 mod blocks;
 mod check;
 mod comments;
+mod looks;
 mod trace;
 
 #[cfg(test)]

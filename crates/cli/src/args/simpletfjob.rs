@@ -1,21 +1,26 @@
 //! simpletfjob's own words, as its parser took them: `simpletfjob user_template [-N n] [-E] [--psn n] [--psf file]`.
 //!
-//! They are read here and not by clap because they differ: `-E` takes no file and may be written `-E=false`, numbers may
-//! be `0x10`, and whatever stands behind the template is ignored.
+//! They are read here and not by clap because they differ: `-E` may be written `-E=false`, numbers may be `0x10`, and
+//! whatever stands behind the template is ignored. Its README promised `-E FILE` where its parser saw another word to
+//! ignore: [`Names`] tells the two apart.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Expand;
 use crate::failure::Failure;
+use crate::inputs::shown_path;
+
+/// The file that it always read.
+const EXC: &str = "exc";
 
 pub const HELP: &str = "\
 Fills a template in for every task, one node of the cluster each, as simpletfjob did.
 
-Usage: simpletfjob TEMPLATE [-N NUMBER] [-E] [--psn NUMBER] [--psf FILE]
+Usage: simpletfjob TEMPLATE [-N NUMBER] [-E [FILE]] [--psn NUMBER] [--psf FILE]
 
   -N, --num NUMBER   how many nodes to use; -1 and 0 are all (default -1)
-  -E, --exc          leave out the nodes that the file `exc` in this folder names
+  -E, --exc [FILE]   leave out the nodes that this file names; `exc` in this folder unless told
       --psn NUMBER   how many parameter servers (default 1)
       --psf FILE     the hosts of the parameter servers, one a line
   -h, --help         this text
@@ -37,11 +42,15 @@ pub fn read(words: &[OsString]) -> Result<Option<Expand>, Failure> {
     };
     let mut rest = words.iter().cloned();
     let mut only_names = false;
+    let mut names = Names::default();
     while let Some(word) = rest.next() {
         let text = word.to_string_lossy().into_owned();
+        let follows = std::mem::take(&mut names.follows);
         if only_names || text == "-" || !text.starts_with('-') {
-            // More than one template it took, and looked at the first.
-            typed.template.get_or_insert_with(|| PathBuf::from(word));
+            if follows {
+                names.behind = Some(names.all.len());
+            }
+            names.all.push(PathBuf::from(word));
         } else if text == "--" {
             only_names = true;
         } else if let Some(long) = text.strip_prefix("--") {
@@ -52,16 +61,70 @@ pub fn read(words: &[OsString]) -> Result<Option<Expand>, Failure> {
             if name == "help" {
                 return Ok(None);
             }
+            names.follows = text == "--exc";
             set(&mut typed, &format!("--{name}"), value, &mut rest)?;
         } else if !short(&mut typed, &text[1..], &mut rest)? {
             return Ok(None);
+        } else {
+            names.follows = text.ends_with('E') && text[1..].chars().all(|letter| letter == 'E');
         }
     }
+    names.choose(&mut typed)?;
     if typed.template.is_none() {
         let hint = "`simpletfjob mnist.yaml -N 3`; `simpletfjob --help` says more";
         return Err(Failure::usage("no template is named", Some(hint.into())));
     }
     Ok(Some(typed))
+}
+
+/// Words that are no flags and no flag's value.
+#[derive(Default)]
+struct Names {
+    all: Vec<PathBuf>,
+    /// The word before was `-E`.
+    follows: bool,
+    /// Which of them stood behind `-E`.
+    behind: Option<usize>,
+}
+
+impl Names {
+    /// Which is the template: the first of them, as it was, but for the one behind `-E` if that is a file of hosts.
+    fn choose(self, typed: &mut Expand) -> Result<(), Failure> {
+        let mut all = self.all;
+        let asked = typed.exc.as_deref() == Some(Path::new(EXC));
+        let Some(at) = self.behind.filter(|_| asked && all.len() > 1) else {
+            typed.template = all.into_iter().next();
+            return Ok(());
+        };
+        let behind = all.remove(at);
+        let other = all.remove(0);
+        // The template is known by its name, or by standing in front of all.
+        match (is_manifest(&behind), is_manifest(&other)) {
+            (false, true) => {}
+            (false, false) if at > 0 => {}
+            (true, false) if at == 0 => {
+                typed.template = Some(behind);
+                return Ok(());
+            }
+            _ => {
+                let (behind, other) = (shown_path(&behind), shown_path(&other));
+                let message =
+                    format!("which is the template, and which the file for `-E`: `{behind}` or `{other}`?");
+                let hint =
+                    format!("`simpletfjob {other} --exc={behind}`, or `simpletfjob {behind} -E` alone");
+                return Err(Failure::usage(message, Some(hint)));
+            }
+        }
+        typed.exc = Some(behind);
+        typed.template = Some(other);
+        Ok(())
+    }
+}
+
+/// Whether a word looks like a template.
+fn is_manifest(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    path == Path::new("-") || matches!(extension, Some("yaml" | "yml"))
 }
 
 /// Short ones may stand together: `-EN3`. False is that help was asked for.
@@ -75,8 +138,7 @@ fn short(
         left = &left[letter.len_utf8()..];
         match letter {
             'h' => return Ok(false),
-            // It takes a value only behind `=`.
-            'E' if !left.starts_with('=') => typed.exc = Some(PathBuf::from("exc")),
+            'E' if is_flags(left) => typed.exc = Some(PathBuf::from(EXC)),
             _ => {
                 let value = left.strip_prefix('=').unwrap_or(left);
                 let given = !left.is_empty();
@@ -89,6 +151,12 @@ fn short(
     Ok(true)
 }
 
+/// Whether what stands right behind `E` are more short flags, and no file.
+fn is_flags(behind: &str) -> bool {
+    let last = behind.trim_start_matches('E');
+    last.is_empty() || last == "h" || last.starts_with('N')
+}
+
 fn set(
     typed: &mut Expand,
     name: &str,
@@ -96,9 +164,14 @@ fn set(
     rest: &mut impl Iterator<Item = OsString>,
 ) -> Result<(), Failure> {
     if matches!(name, "-E" | "--exc") {
-        let on = value.as_deref().map_or(Some(true), truth);
-        let on = on.ok_or_else(|| wrong(name, "true or false", value.as_deref()))?;
-        typed.exc = on.then(|| PathBuf::from("exc"));
+        typed.exc = match value.as_deref() {
+            Some("") => return Err(wrong(name, "a file, or true or false", Some(""))),
+            None => Some(PathBuf::from(EXC)),
+            Some(file) => match truth(file) {
+                Some(on) => on.then(|| PathBuf::from(EXC)),
+                None => Some(PathBuf::from(file)),
+            },
+        };
         return Ok(());
     }
     if !matches!(name, "-N" | "--num" | "--psn" | "--psf") {
@@ -198,7 +271,33 @@ mod tests {
             ("", "no template is named"),
             ("t.yaml -N", "`-N` takes a value"),
             ("t.yaml -N three", "`-N` takes a whole number, not `three`"),
-            ("t.yaml --exc=maybe", "`--exc` takes true or false, not `maybe`"),
+            ("t.yaml --exc=", "`--exc` takes a file, or true or false, not ``"),
+            // Its README promised a file.
+            ("t.yaml -E hosts", "t.yaml hosts"),
+            ("t.yaml -N 3 --exc hosts", "t.yaml num 3 hosts"),
+            ("-E hosts t.yaml", "t.yaml hosts"),
+            ("plain -E hosts", "plain hosts"),
+            ("t.yaml more -E hosts", "t.yaml hosts"),
+            ("t.yaml --exc=hosts", "t.yaml hosts"),
+            ("t.yaml -E=hosts", "t.yaml hosts"),
+            ("t.yaml -Ehosts", "t.yaml hosts"),
+            ("t.yaml -EE hosts", "t.yaml hosts"),
+            ("t.yaml -Eh", "help"),
+            ("t.yaml -E -N 3 more", "t.yaml num 3 exc"),
+            ("t.yaml -E hosts -E=false", "t.yaml"),
+            ("-E t.yaml more", "t.yaml exc"),
+            (
+                "-E a b",
+                "which is the template, and which the file for `-E`: `a` or `b`?",
+            ),
+            (
+                "t.yaml -E u.yaml",
+                "which is the template, and which the file for `-E`: `u.yaml` or `t.yaml`?",
+            ),
+            (
+                "plain -E t.yaml",
+                "which is the template, and which the file for `-E`: `t.yaml` or `plain`?",
+            ),
             ("t.yaml --hosts a,b", "there is no flag `--hosts`"),
         ];
         for (words, expected) in table {

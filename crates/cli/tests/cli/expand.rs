@@ -193,7 +193,7 @@ fn mistakes_in_a_template_are_shown_in_its_text_all_at_once() {
 fn wrong_words_are_told_with_what_is_right() {
     let desk = Desk::with("words", SEED);
     desk.write("empty", "\n# nobody\n");
-    let cases: [&[&str]; 14] = [
+    let cases: [&[&str]; 15] = [
         &[],
         &["-E", "mnist.yaml"],
         &["mnist.yaml", "--hosts", "a,b", "-N", "0"],
@@ -202,6 +202,7 @@ fn wrong_words_are_told_with_what_is_right() {
         &["mnist.yaml", "--hosts", "a,b", "--port", "70000"],
         &["mnist.yaml", "--hosts", "a,b", "--context", "c"],
         &["mnist.yaml", "--hosts", "nodes.txt"],
+        &["mnist.yaml", "--hosts", ""],
         &["mnist.yaml", "--hosts", "./nodes.txt"],
         &["mnist.yaml", "--hosts", "empty"],
         &["mnist.yaml", "--hosts", "a,b,a"],

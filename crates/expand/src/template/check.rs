@@ -9,7 +9,7 @@ use gotmpl::Template;
 use gotmpl::parse::{BranchNode, Expr, ListNode, Node, PipeNode, Pos};
 use trainyard_dialect::problem::{did_you_mean, shown};
 
-use super::{Mistake, NAME, VARIABLES, known};
+use super::{Mistake, NAME, VARIABLES, known, looks};
 
 /// Go's own functions, and ours.
 const FUNCTIONS: [&str; 23] = [
@@ -33,6 +33,7 @@ pub(super) struct Checked {
 pub(super) fn names(template: &Template) -> Checked {
     let mut check = Check {
         templates: template.templates().iter().map(ToString::to_string).collect(),
+        looks: looks::templates(template),
         variables: Vec::new(),
         found: Checked::default(),
     };
@@ -53,6 +54,8 @@ pub(super) fn names(template: &Template) -> Checked {
 
 struct Check {
     templates: BTreeSet<String>,
+    /// Those that refer to what they are given.
+    looks: BTreeSet<String>,
     /// Those declared so far that can be seen.
     variables: Vec<String>,
     found: Checked,
@@ -88,8 +91,9 @@ impl Check {
                     let name = shown(call.name.as_str());
                     self.wrong(call.pos, format!("there is no template `{name}`"), None);
                 }
-                if let Some(pipe) = &call.pipe {
-                    self.pipe(pipe, root);
+                match &call.pipe {
+                    Some(pipe) => self.pipe(pipe, root),
+                    None => self.called_with_nothing(call.pos, call.name.as_str()),
                 }
             }
             Node::Define(define) => self.list(&define.body, false),
@@ -170,6 +174,16 @@ impl Check {
             self.wrong(at, format!("there is no variable `.{}`", shown(&name)), hint);
         }
         self.found.used.insert(name);
+    }
+
+    /// Go gives such a template nothing, and the engine the dot of whoever calls it. Only where it never looks is that the same.
+    fn called_with_nothing(&mut self, at: Pos, name: &str) {
+        if self.looks.contains(name) {
+            let name = shown(name);
+            let message = format!("template `{name}` is given nothing here, and refers to what it is given");
+            let hint = format!("give it the dot: `{{{{template \"{name}\" .}}}}`");
+            self.wrong(at, message, Some(hint));
+        }
     }
 
     fn no_such_variable(&mut self, at: Pos, name: &str) {

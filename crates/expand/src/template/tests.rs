@@ -40,6 +40,11 @@ fn a_template_is_filled_in_as_go_does() {
             "[<host>]",
         ),
         ("{{block \"x\" .}}[{{.host}}]{{end}}", "[<host>]"),
+        // Given nothing, and it looks at nothing but what it makes itself.
+        (
+            "{{define \"x\"}}{{$a := \"b\"}}{{with $a}}{{.}}{{end}}{{range 2}}{{.}}{{end}}{{end}}{{template \"x\"}}",
+            "b01",
+        ),
     ];
     for (text, expected) in table {
         let template = UserTemplate::parse(text).unwrap_or_else(|mistakes| panic!("{text}: {mistakes:?}"));
@@ -69,6 +74,14 @@ fn a_name_that_means_nothing_is_told_with_its_place() {
             "1:32: there is no variable `$x` here",
         ),
         ("{{template \"x\"}}", "1:3: there is no template `x`"),
+        (
+            "{{define \"x\"}}{{if true}}{{.}}{{end}}{{end}}\n{{template \"x\"}}",
+            "2:3: template `x` is given nothing here, and refers to what it is given",
+        ),
+        (
+            "{{define \"x\"}}{{template \"y\" $.host}}{{end}}{{define \"y\"}}{{end}}{{template \"x\"}}",
+            "1:68: template `x` is given nothing here, and refers to what it is given",
+        ),
         (
             "{{printf \"%999999999d\" 1}}",
             "1:10: a width of 999999999 is too much; the most is 1000000",

@@ -74,8 +74,17 @@ fn asked(typed: &Expand, pods: &[Vec<Toleration>]) -> Result<Found, Failure> {
         selector: typed.selector.clone(),
         ..Question::default()
     };
-    let nodes = trainyard_cluster::list(&question)
-        .map_err(|error| Failure::usage(error.message, Some(error.hint)))?;
+    let nodes = trainyard_cluster::list(&question).map_err(|error| {
+        // Under simpletfjob's name there is no such flag.
+        let hint = if typed.quiet {
+            error
+                .hint
+                .replace("`--hosts ", "`trainyard expand TEMPLATE --hosts ")
+        } else {
+            error.hint
+        };
+        Failure::usage(error.message, Some(hint))
+    })?;
     Ok(fit(nodes, pods, typed.all_nodes))
 }
 
@@ -106,8 +115,13 @@ fn named(word: &str, typed: &Expand) -> Result<Found, Failure> {
             fs::File::open(path).map_err(|error| unreadable(&format!("`{}`", shown_path(path)), &error))?;
         return listed(file, &format!("`{}`", shown_path(path)));
     }
+    let hosts = names(word);
+    if hosts.is_empty() {
+        let hint = "names with commas between them, a file of names, or `-`".to_owned();
+        return Err(Failure::usage("`--hosts` names no host", Some(hint)));
+    }
     Ok(Found {
-        hosts: names(word),
+        hosts,
         word: (!word.contains(',')).then(|| shown_path(path)),
         ..Found::default()
     })

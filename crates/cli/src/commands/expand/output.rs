@@ -94,7 +94,7 @@ impl Target {
             ));
         }
         let path = real
-            .or_else(|_| std::path::absolute(&path))
+            .or_else(|_| std::path::absolute(pointed(path)))
             .map_err(|cause| Failure::File {
                 path: shown.clone(),
                 cause,
@@ -145,6 +145,14 @@ impl Target {
                 format!("cannot remember that `{shown}` is ours: {error}; next time it needs `--force`");
             format!("{CAREFUL}warning{CAREFUL:#}: {told}")
         }))
+    }
+}
+
+/// Where a link leads that has nothing at its end: the file is made there, and the link stays.
+fn pointed(path: PathBuf) -> PathBuf {
+    match (fs::read_link(&path), path.parent()) {
+        (Ok(end), Some(folder)) => folder.join(end),
+        _ => path,
     }
 }
 

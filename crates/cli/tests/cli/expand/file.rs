@@ -112,6 +112,14 @@ fn the_mode_is_that_of_before_and_links_are_followed() {
             .is_symlink()
     );
     assert!(desk.made().expect("it is there").contains("b:2222"));
+    // One that leads nowhere yet.
+    symlink("new.yaml", desk.folder.join("dangling.yaml")).expect("a link can be made");
+    assert_eq!(
+        desk.expand(&["--hosts", "a,b", "-o", "dangling.yaml"]).code,
+        Some(0)
+    );
+    let link = fs::symlink_metadata(desk.folder.join("dangling.yaml")).expect("it is there");
+    assert!(link.is_symlink() && desk.read("new.yaml").is_some());
 }
 
 #[test]
