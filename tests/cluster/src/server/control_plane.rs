@@ -1,7 +1,8 @@
 //! etcd, kube-apiserver, kube-controller-manager, kube-scheduler: with which arguments, in which order.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,26 +22,33 @@ pub const ADDRESS: &str = "10.99.0.1";
 const ETCD: &str = "http://127.0.0.1:2379";
 /// How long the API server may take until it is ready; it takes four seconds on a calm machine.
 const PATIENCE: Duration = Duration::from_mins(2);
-/// The administrator's token. The cluster can be reached from this machine only, and lives for minutes.
-const TOKEN: &str = "trainyard-test-administrator";
 
 /// The files of a control plane.
 #[derive(Clone, Debug)]
 pub struct ControlPlane<'a> {
     place: &'a Path,
     parts: Parts,
+    /// The administrator's. Everybody on this machine can reach the port, so it must not be known to everybody.
+    token: String,
 }
 
 impl<'a> ControlPlane<'a> {
     /// One in that directory, of which `state` is the file system in memory.
-    pub fn at(place: &'a Path, parts: Parts) -> Self {
-        Self { place, parts }
+    pub fn at(place: &'a Path, parts: Parts) -> Result<Self, Trouble> {
+        Ok(Self {
+            place,
+            parts,
+            token: token()?,
+        })
     }
 
     /// Starts it and waits until it answers. `outside` is the port by which it is reached from the machine.
     pub fn start(&self, starter: &Starter, outside: u16) -> Result<(), Trouble> {
         let tokens = self.state("tokens.csv");
-        Self::write(&tokens, &format!("{TOKEN},admin,admin,\"system:masters\"\n"))?;
+        Self::write(
+            &tokens,
+            &format!("{},admin,admin,\"system:masters\"\n", self.token),
+        )?;
         starter.start(Program::Etcd, &self.etcd())?;
         starter.start(Program::Apiserver, &self.apiserver(&tokens))?;
         self.wait_until_ready()?;
@@ -171,11 +179,12 @@ impl<'a> ControlPlane<'a> {
              - name: test\n  cluster:\n    server: https://127.0.0.1:{port}\n    tls-server-name: localhost\n    \
              certificate-authority: {}\n\
              users:\n\
-             - name: admin\n  user:\n    token: {TOKEN}\n\
+             - name: admin\n  user:\n    token: {}\n\
              contexts:\n\
              - name: test\n  context:\n    cluster: test\n    user: admin\n\
              current-context: test\n",
-            authority.display()
+            authority.display(),
+            self.token
         );
         Self::write(path, &text)
     }
@@ -183,9 +192,26 @@ impl<'a> ControlPlane<'a> {
     /// Written beside and renamed, so that whoever sees it sees all of it.
     fn write(path: &Path, text: &str) -> Result<(), Trouble> {
         let part = path.with_extension("part");
-        let written = fs::write(&part, text)
-            .and_then(|()| fs::set_permissions(&part, Permissions::from_mode(0o600)))
-            .and_then(|()| fs::rename(&part, path));
-        written.map_err(doing(format!("write {}", path.display())))
+        let doing = || doing(format!("write {}", path.display()));
+        // Nobody else may read it at any time, so it is made so: one that is left over may be open.
+        let _ = fs::remove_file(&part);
+        let mut options = OpenOptions::new();
+        let mut file = options
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&part)
+            .map_err(doing())?;
+        file.write_all(text.as_bytes()).map_err(doing())?;
+        fs::rename(&part, path).map_err(doing())
     }
+}
+
+/// A token that nobody can guess.
+fn token() -> Result<String, Trouble> {
+    let mut bytes = [0_u8; 16];
+    File::open("/dev/urandom")
+        .and_then(|mut source| source.read_exact(&mut bytes))
+        .map_err(doing("read /dev/urandom"))?;
+    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
 }

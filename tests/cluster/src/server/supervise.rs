@@ -87,7 +87,7 @@ fn start(orders: &Orders, ends: &Sender<Ending>) -> Result<(), Trouble> {
         .local_addr()
         .map_err(doing("ask a socket for its port"))?;
     let starter = Starter::new(orders.place.join("logs"), ends.clone());
-    let control_plane = ControlPlane::at(&orders.place, orders.parts);
+    let control_plane = ControlPlane::at(&orders.place, orders.parts)?;
     if orders.parts.node {
         Node::prepare()?;
     }
