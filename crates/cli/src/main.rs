@@ -6,6 +6,7 @@ mod args;
 mod commands;
 mod exit;
 mod failure;
+mod fingerprint;
 mod inputs;
 mod locale;
 mod plan;

@@ -24,7 +24,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::locale;
 use crate::printer::{CAREFUL, Printer};
-use crate::report::render;
+use crate::report::{count, render};
 
 /// Writes every object of the file, jobs as was asked for, and says what they cannot do.
 pub fn run(typed: &Render, printer: &mut Printer) -> Result<Exit, Failure> {
@@ -51,9 +51,12 @@ pub fn run(typed: &Render, printer: &mut Printer) -> Result<Exit, Failure> {
     if typed.output.as_os_str() == "-" {
         printer.data(&section::text(&sections))?;
     } else {
-        let count = folder::write(&typed.output, &sections, typed.force)?;
+        let written = folder::write(&typed.output, &sections, typed.force)?;
         let name = crate::inputs::shown_path(&typed.output);
-        printer.say(&format!("wrote {count} objects to {name}"))?;
+        printer.say(&format!("wrote {} to {name}", count(written.objects, "object")))?;
+        if let Some(others) = written.others() {
+            printer.say(&others)?;
+        }
     }
     for section in &sections {
         if let Some(told) = section.told(locale::columns()) {
@@ -117,6 +120,11 @@ fn is_plain(form: As) -> bool {
 fn sections(typed: &Render, source: &Source, reading: &Reading) -> (Vec<Section>, Vec<Problem>) {
     let (mut sections, mut problems) = (Vec::new(), Vec::new());
     let home = section::home(reading, typed.namespace.as_deref(), is_plain(typed.to));
+    // What stands beside the jobs goes with the first of them.
+    let first = reading.items.iter().find_map(|item| match item {
+        Item::Job(read) => Some(section::owner(read)),
+        Item::Other(_) => None,
+    });
     for item in &reading.items {
         match item {
             Item::Job(read) if typed.job.as_ref().is_none_or(|name| **name == *read.job.name) => {
@@ -126,7 +134,12 @@ fn sections(typed: &Render, source: &Source, reading: &Reading) -> (Vec<Section>
                         problems.extend(refusal.map(|refusal| problem(source, read, &refusal)));
                         let mut converted = convert(source, read, to);
                         problems.append(&mut converted.losses);
-                        sections.push(Section::of_other(converted.manifest, typed.namespace.as_deref()));
+                        let owner = section::owner(read);
+                        sections.push(Section::of_other(
+                            owner,
+                            converted.manifest,
+                            typed.namespace.as_deref(),
+                        ));
                     }
                     None => match trainyard_manifest::render(read, &wishes(typed)) {
                         Ok(rendered) => sections.push(Section::of_job(read, typed.to, rendered)),
@@ -138,7 +151,8 @@ fn sections(typed: &Render, source: &Source, reading: &Reading) -> (Vec<Section>
             }
             Item::Other(other) if typed.job.is_none() => {
                 let namespace = home.filter(|_| section::has_namespace(other));
-                sections.push(Section::of_other(other.node.to_json(), namespace));
+                let owner = first.clone().unwrap_or_default();
+                sections.push(Section::of_other(owner, other.node.to_json(), namespace));
             }
             Item::Job(_) | Item::Other(_) => {}
         }

@@ -1,5 +1,7 @@
 //! `trainyard render`.
 
+mod files;
+
 use std::fmt::Write as _;
 use std::fs;
 
@@ -202,73 +204,6 @@ fn names_that_become_too_long_are_told_with_the_figure() {
         ran.err
     );
     assert!(ran.err.contains("shorten the job's name by 7"), "{}", ran.err);
-}
-
-#[test]
-fn a_folder_gets_one_file_an_object_and_foreign_files_are_left_alone() {
-    let out = folder("render").join("out");
-    let out_text = out.to_str().expect("a path");
-    let names = || {
-        let entries = fs::read_dir(&out).expect("the folder");
-        let mut names: Vec<String> = entries
-            .map(|entry| {
-                entry
-                    .expect("an entry")
-                    .file_name()
-                    .into_string()
-                    .expect("a name")
-            })
-            .collect();
-        names.sort();
-        names
-    };
-    let ran = rendered(&[DIGITS, "-o", out_text]);
-    assert_eq!((ran.code, ran.out.as_str()), (Some(0), ""), "{}", ran.err);
-    assert!(ran.err.contains("wrote 5 objects"), "{}", ran.err);
-    let first = names();
-    assert_eq!(first[0], "01-service-digits.yaml");
-    assert_eq!(
-        first[2..],
-        [
-            "03-job-digits-chief.yaml",
-            "04-job-digits-ps.yaml",
-            "05-job-digits-worker.yaml"
-        ]
-    );
-    let text = fs::read_to_string(out.join(&first[3])).expect("a file");
-    assert!(
-        text.starts_with("# Rendered by trainyard.\napiVersion: batch/v1\n"),
-        "{text}"
-    );
-
-    // Another namespace: the map has another name, and the old file goes.
-    fs::write(out.join("kustomization.yaml"), "mine\n").expect("a file");
-    let ran = rendered(&[DIGITS, "-n", "prod", "-o", out_text]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    assert_eq!(names().len(), 6, "{:?}", names());
-    assert_ne!(names()[1], first[1]);
-
-    fs::write(out.join("01-service-digits.yaml"), "mine too\n").expect("a file");
-    let before = fs::read_to_string(out.join(&names()[2])).expect("a file");
-    let ran = rendered(&[DIGITS, "-o", out_text]);
-    assert_eq!(ran.code, Some(2));
-    assert!(
-        ran.err.contains("01-service-digits.yaml` is there already"),
-        "{}",
-        ran.err
-    );
-    assert_eq!(
-        fs::read_to_string(out.join(&names()[2])).expect("a file"),
-        before,
-        "nothing is touched"
-    );
-    let ran = rendered(&[DIGITS, "-o", out_text, "--force"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    assert_eq!(
-        fs::read_to_string(out.join("kustomization.yaml")).expect("a file"),
-        "mine\n"
-    );
-    assert_eq!(names().len(), 6, "{:?}", names());
 }
 
 #[test]

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use trainyard_local::run::directory::Home;
 
+use crate::fingerprint::fingerprint;
+
 /// What is known about the file at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
@@ -44,24 +46,4 @@ pub fn remember(path: &Path, content: &[u8]) -> io::Result<()> {
 fn note(path: &Path) -> Option<PathBuf> {
     let folder = Home::of_user()?.expanded();
     Some(folder.join(fingerprint(path.as_os_str().as_bytes())))
-}
-
-/// FNV-1a and the length: it tells files apart that nobody has made alike on purpose.
-fn fingerprint(content: &[u8]) -> String {
-    let hash = content.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("{hash:016x}-{}", content.len())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_fingerprint_is_fnv_and_stays_so() {
-        // What is kept in state directories must be found again by later versions.
-        assert_eq!(fingerprint(b""), "cbf29ce484222325-0");
-        assert_eq!(fingerprint(b"foobar"), "85944171f73967e8-6");
-    }
 }

@@ -1,20 +1,55 @@
 //! One file an object in a folder, whole or not at all.
 //!
 //! Everything is written beside its place first; only when all of it is on the disk are files put there. Files of an earlier
-//! rendering that have no successor are removed: `kubectl apply -f FOLDER` would apply them too.
+//! rendering of the same job that have no successor are removed: `kubectl apply -f FOLDER` would apply them too. What
+//! somebody has changed, and what was rendered for another job, is left alone.
+
+mod present;
 
 use std::fs;
-use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write as _};
+use std::path::Path;
 
 use serde_json::Value;
+use trainyard_dialect::problem::shown;
 
+use self::present::{Found, Present, State};
 use super::section::{MARK, Section};
 use crate::failure::Failure;
+use crate::fingerprint::fingerprint;
 use crate::inputs::shown_path;
 
-/// Writes the files; how many there are.
-pub fn write(folder: &Path, sections: &[Section], force: bool) -> Result<usize, Failure> {
+/// So many files in the way are told.
+const MOST_TOLD: usize = 8;
+
+/// A file to write.
+pub struct New {
+    name: String,
+    owner: String,
+    text: String,
+}
+
+/// What was done.
+pub struct Written {
+    pub objects: usize,
+    /// Jobs that have files in the folder too.
+    others: Vec<String>,
+}
+
+impl Written {
+    /// Whose files were left alone.
+    pub fn others(&self) -> Option<String> {
+        let jobs: Vec<String> = self
+            .others
+            .iter()
+            .map(|job| format!("`{}`", shown(job)))
+            .collect();
+        (!jobs.is_empty()).then(|| format!("left alone there: the files of {}", jobs.join(", ")))
+    }
+}
+
+/// Writes the files.
+pub fn write(folder: &Path, sections: &[Section], force: bool) -> Result<Written, Failure> {
     let files = files(sections);
     let failed = |path: &Path| {
         let path = shown_path(path);
@@ -30,17 +65,17 @@ pub fn write(folder: &Path, sections: &[Section], force: bool) -> Result<usize, 
             Some("`-o -` writes everything to standard output".into()),
         ));
     }
-    let Present { ours, foreign, odd } = present(folder, &files).map_err(failed(folder))?;
-    if let Some(name) = odd.first() {
-        let path = shown_path(&folder.join(name));
-        let message = format!("`{path}` is in the way, and is not a file");
+    let present = Present::of(folder, &files).map_err(failed(folder))?;
+    if let Some(name) = present.odd() {
+        let message = format!(
+            "`{name}` is in the way in `{}`, and is not a file",
+            shown_path(folder)
+        );
         let hint = "remove it, or choose another folder with `-o`";
         return Err(Failure::usage(message, Some(hint.into())));
     }
-    if let Some(name) = foreign.first().filter(|_| !force) {
-        let path = shown_path(&folder.join(name));
-        let message = format!("`{path}` is there already, and was not written by this command");
-        return Err(Failure::usage(message, Some("`--force` replaces it".into())));
+    if !force {
+        check(folder, &present)?;
     }
     let is_new = !folder.exists();
     fs::create_dir_all(folder).map_err(failed(folder))?;
@@ -52,108 +87,102 @@ pub fn write(folder: &Path, sections: &[Section], force: bool) -> Result<usize, 
         }
         return Err(failed(folder)(cause));
     }
-    for name in ours
-        .iter()
-        .filter(|name| files.iter().all(|(new, _)| new != *name))
-    {
+    for name in present.gone() {
         let path = folder.join(name);
         fs::remove_file(&path).map_err(failed(&path))?;
     }
-    Ok(files.len())
+    Ok(Written {
+        objects: files.len(),
+        others: present.others(),
+    })
+}
+
+/// Whether nothing would be lost that is not ours to lose.
+fn check(folder: &Path, present: &Present) -> Result<(), Failure> {
+    let in_the_way = present.in_the_way();
+    if in_the_way.is_empty() {
+        return Ok(());
+    }
+    let told = |found: &&Found| {
+        let path = &found.name;
+        match &found.state {
+            State::Changed => format!("`{path}` has been changed since it was written"),
+            State::Of(job) => format!("`{path}` was rendered from another job, `{}`", shown(job)),
+            State::Ours | State::Foreign | State::Odd => {
+                format!("`{path}` is there already, and was not written by this command")
+            }
+        }
+    };
+    let mut lines: Vec<String> = in_the_way.iter().take(MOST_TOLD).map(told).collect();
+    if let Some(more) = in_the_way.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
+        lines.push(format!("and {more} more"));
+    }
+    let them = if in_the_way.len() == 1 { "it" } else { "them" };
+    let hint = format!("`--force` replaces {them}; another folder keeps both");
+    let message = format!(
+        "something in `{}` would be lost:\n  {}",
+        shown_path(folder),
+        lines.join("\n  ")
+    );
+    Err(Failure::usage(message, Some(hint)))
 }
 
 /// All on the disk, then all in their places.
-fn put(folder: &Path, stage: &Path, files: &[(String, String)]) -> io::Result<()> {
+fn put(folder: &Path, stage: &Path, files: &[New]) -> io::Result<()> {
     fs::create_dir(stage)?;
-    for (name, text) in files {
+    for New { name, text, .. } in files {
         let mut file = fs::File::create(stage.join(name))?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
     }
-    for (name, _) in files {
+    for New { name, .. } in files {
         fs::rename(stage.join(name), folder.join(name))?;
     }
     fs::remove_dir(stage)
 }
 
-/// Names that sort in the order to apply them, and texts that begin with our mark.
-fn files(sections: &[Section]) -> Vec<(String, String)> {
-    let documents: Vec<(&Value, String)> = sections
+/// Names that sort in the order to apply them, and texts that begin with whose they are and how they are known.
+fn files(sections: &[Section]) -> Vec<New> {
+    let documents: Vec<(&Section, &Value, String)> = sections
         .iter()
-        .flat_map(|section| section.objects.iter().zip(section.documents()))
+        .flat_map(|section| {
+            let documents = section.objects.iter().zip(section.documents());
+            documents.map(move |(object, text)| (section, object, text))
+        })
         .collect();
     let digits = documents.len().to_string().len().max(2);
-    let file = |(position, (object, text)): (usize, (&Value, String))| {
-        let word = |value: &Value| {
-            let text = value.as_str().unwrap_or_default().to_lowercase();
-            let plain = |letter: char| {
-                if letter.is_ascii_alphanumeric() || letter == '.' {
-                    letter
-                } else {
-                    '-'
-                }
-            };
-            text.chars().map(plain).collect::<String>()
-        };
+    let file = |(position, (section, object, text)): (usize, (&Section, &Value, String))| {
         let name = format!(
             "{:0digits$}-{}-{}.yaml",
             position + 1,
             word(&object["kind"]),
             word(&object["metadata"]["name"])
         );
-        let text = if text.starts_with(MARK) {
-            text
-        } else {
-            format!("{MARK}.\n{text}")
+        // The line above says by whom; the rest of the comment goes on.
+        let text = match text.strip_prefix(&format!("{MARK}: ")) {
+            Some(rest) => format!("# {rest}"),
+            None => text,
         };
-        (name, text)
+        let owner = section.owner.clone();
+        let mark = format!("{MARK} from {owner} ({})\n", fingerprint(text.as_bytes()));
+        New {
+            name,
+            owner,
+            text: mark + &text,
+        }
     };
     documents.into_iter().enumerate().map(file).collect()
 }
 
-/// What is in the folder already.
-#[derive(Default)]
-struct Present {
-    /// Our own files.
-    ours: Vec<String>,
-    /// Files in the way that are not ours.
-    foreign: Vec<String>,
-    /// What is in the way and no file: it could not be replaced when others already were.
-    odd: Vec<String>,
-}
-
-fn present(folder: &Path, files: &[(String, String)]) -> io::Result<Present> {
-    let mut found = Present::default();
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
-        Err(error) => return Err(error),
-    };
-    for entry in entries {
-        let entry = entry?;
-        let path: PathBuf = entry.path();
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
-            continue;
-        };
-        let is_file = entry.file_type()?.is_file();
-        let in_the_way = files.iter().any(|(new, _)| new == name);
-        if is_file && is_ours(&path) {
-            found.ours.push(name.to_owned());
-        } else if in_the_way && is_file {
-            found.foreign.push(name.to_owned());
-        } else if in_the_way {
-            found.odd.push(name.to_owned());
+/// A name as a part of a file's.
+fn word(value: &Value) -> String {
+    let text = value.as_str().unwrap_or_default().to_lowercase();
+    let plain = |letter: char| {
+        if letter.is_ascii_alphanumeric() || letter == '.' {
+            letter
+        } else {
+            '-'
         }
-    }
-    found.foreign.sort_unstable();
-    found.odd.sort_unstable();
-    Ok(found)
-}
-
-/// Whether a file begins with our mark. What cannot be read is not ours.
-fn is_ours(path: &Path) -> bool {
-    let mut start = Vec::new();
-    let read = fs::File::open(path).and_then(|file| file.take(MARK.len() as u64).read_to_end(&mut start));
-    let is_manifest = path.extension().is_some_and(|extension| extension == "yaml");
-    is_manifest && read.is_ok() && start == MARK.as_bytes()
+    };
+    text.chars().map(plain).collect()
 }

@@ -38,6 +38,8 @@ pub struct Section {
     /// Which job, and what it is written as; empty for other objects.
     title: String,
     notes: Vec<Note>,
+    /// The job that it is written for, by which its files are known.
+    pub owner: String,
     pub objects: Vec<Value>,
 }
 
@@ -50,11 +52,12 @@ impl Section {
         Self {
             title: format!("{} `{}` as {form}", read.dialect.kind(), read.job.name),
             notes: rendered.notes,
+            owner: owner(read),
             objects: rendered.objects,
         }
     }
 
-    pub fn of_other(mut object: Value, namespace: Option<&str>) -> Self {
+    pub fn of_other(owner: String, mut object: Value, namespace: Option<&str>) -> Self {
         if let (Some(namespace), Some(metadata)) = (namespace, object["metadata"].as_object_mut())
             && metadata.get("namespace").is_none_or(Value::is_null)
         {
@@ -63,6 +66,7 @@ impl Section {
         Self {
             title: String::new(),
             notes: Vec::new(),
+            owner,
             objects: vec![object],
         }
     }
@@ -117,6 +121,17 @@ impl Section {
             }
         }
         Some(text)
+    }
+}
+
+/// What a job is called in its manifest, whatever namespace it is written for.
+pub fn owner(read: &ReadJob) -> String {
+    let (kind, name) = (read.dialect.kind(), &read.job.name);
+    let metadata = read.node.get("metadata");
+    let namespace = metadata.and_then(|metadata| metadata.get("namespace"));
+    match namespace.and_then(|node| node.as_text()) {
+        Some(namespace) if !namespace.is_empty() => format!("{kind} {namespace}/{name}"),
+        _ => format!("{kind} {name}"),
     }
 }
 
