@@ -172,15 +172,24 @@ fn failures_end_everything(about: &mut About<'_>) {
         spent || replies.codes.contains(&Reply::Ends)
     };
     let several = about.peopled().count() > 1 || about.per_task;
-    if !several || !about.peopled().any(ends) {
+    let ending: Vec<&RoleName> = about
+        .peopled()
+        .filter(|role| ends(role))
+        .map(|role| &role.name)
+        .collect();
+    if !several || ending.is_empty() {
         return;
     }
+    // A role whose failures the job goes on without must not be a reason to delete the rest.
+    let whose = if ending.len() == about.peopled().count() {
+        "one Job".to_owned()
+    } else {
+        format!("a Job of {}", list_of(ending.iter().copied()))
+    };
     let everything = format!("job -l {}={}", JOB_LABEL, job.name);
     let commands = vec![about.kubectl(&format!("delete {everything}"))];
-    about.say_with(
-        "When one Job has failed, the whole job has; the other Jobs go on until deleted:",
-        commands,
-    );
+    let what = format!("When {whose} has failed, the whole job has; the other Jobs go on until deleted:");
+    about.say_with(what, commands);
 }
 
 /// A JobSet that has ended stops what still runs, whether asked to or not.

@@ -44,8 +44,14 @@ fn budget(about: &mut About<'_>) {
     let jobs = paying.len();
     if jobs > 1 || per_index || about.per_task && jobs > 0 {
         let each = if per_index { "each task" } else { "each Job" };
+        let unbounded = paying.iter().any(|role| Replies::of(job, role).limit > limit);
+        let own = if unbounded {
+            "as many as it needs".to_owned()
+        } else {
+            format!("{limit} of its own")
+        };
         about.say(format!(
-            "The job has {limit} restarts, shared by all its tasks; here {each} has {limit} of its own."
+            "The job has {limit} restarts, shared by all its tasks; here {each} has {own}."
         ));
     }
 }
