@@ -169,7 +169,9 @@ fn failures_end_everything(about: &mut About<'_>) {
     let ends = |role: &Role| {
         let replies = Replies::of(job, role);
         let spent = replies.restarts() && !replies.per_index && job.limits.restarts.is_some();
-        spent || replies.codes.contains(&Reply::Ends)
+        // A Job of one task fails with it even where the job itself would go on.
+        let left_alone = Replies::to(job, role, role.replicas - 1, false).per_index;
+        !left_alone && (spent || replies.codes.contains(&Reply::Ends))
     };
     let several = about.peopled().count() > 1 || about.per_task;
     let ending: Vec<&RoleName> = about
