@@ -117,6 +117,9 @@ fn run_policy() -> Value {
         },
         // `Replica`, `Job`, or a list of replica types.
         "restartScope": { "x-kubernetes-preserve-unknown-fields": true },
+        // A list of replica types, or their names with commas.
+        "startOrder": { "x-kubernetes-preserve-unknown-fields": true },
+        "startTimeoutSeconds": seconds("int32"),
         "schedulingPolicy": {
             "type": "object",
             "properties": {
