@@ -1,8 +1,8 @@
 //! The user's template: Go's text/template, with every mistake told before anything is written.
 //!
 //! The engine accepts some templates that Go refuses (a missing `{{end}}`, text after a stray one), and tells a name
-//! that there is not only when it meets it, without its place. [`check`] looks for those before the template is used,
-//! and [`trace`] finds the place in the template for what goes wrong when it is.
+//! that there is not only when it meets it, without its place. `check` looks for those before the template is used,
+//! and `trace` finds the place in the template for what goes wrong when it is.
 
 mod blocks;
 mod check;
