@@ -136,7 +136,8 @@ fn run_policy() -> Value {
             },
         },
     })));
-    json!({ "type": "object", "properties": properties })
+    // There in every job: Kubeflow's client for Python cannot read a job without it.
+    json!({ "type": "object", "default": {}, "properties": properties })
 }
 
 fn immutable(field: &str) -> Value {

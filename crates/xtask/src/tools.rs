@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use trainyard_tools::{CONTROL_PLANE, Cache, NODE, Program, packages};
+use trainyard_tools::{CONTROL_PLANE, Cache, NODE, Program, packages, python};
 
 use crate::shell::Shell;
 
@@ -103,13 +103,15 @@ pub fn kubectl(shell: &Shell) -> Result<PathBuf, String> {
         .map_err(|missing| missing.to_string())
 }
 
-/// What a test cluster is made of; minutes if it has to be built.
+/// What a test cluster is made of, and who speaks to it; minutes if it has to be built.
 pub fn cluster() -> Result<(), String> {
     let wanted = [&CONTROL_PLANE[..], &NODE[..]].concat();
-    let built = trainyard_tools::programs(&wanted, &mut |line| println!("{line}"));
+    let tell = &mut |line: &str| println!("{line}");
+    let built = trainyard_tools::programs(&wanted, tell);
     built.map_err(|missing| missing.to_string())?;
+    python::kubeflow_client(tell).map_err(|missing| missing.to_string())?;
     if may_install() {
-        packages::install(&mut |line| println!("{line}")).map_err(|missing| missing.to_string())?;
+        packages::install(tell).map_err(|missing| missing.to_string())?;
     }
     Ok(())
 }

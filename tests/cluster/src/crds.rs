@@ -1,8 +1,10 @@
-//! Other projects' CRDs, from their Go modules.
+//! Other projects' CRDs, from their Go modules, and our own.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 use trainyard_tools::{JOBSET, Missing, VOLCANO};
@@ -10,18 +12,24 @@ use trainyard_tools::{JOBSET, Missing, VOLCANO};
 use crate::cluster::Cluster;
 
 /// Whose CRDs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Crds {
+    /// Our own of `kubeflow.org`, as `trainyard crd` prints it.
+    TfJob,
     /// `jobset.x-k8s.io`.
     JobSet,
     /// `batch.volcano.sh`, `scheduling.volcano.sh`, `bus.volcano.sh`.
     Volcano,
 }
 
+/// What has been installed where: tests that share a cluster need not do it once each.
+static INSTALLED: Mutex<BTreeSet<(PathBuf, Crds)>> = Mutex::new(BTreeSet::new());
+
 impl Crds {
-    /// Where their files are; those of Volcano's that we do not need are left out.
+    /// Where others' files are; those of Volcano's that we do not need are left out.
     fn files(self) -> Result<Vec<PathBuf>, Missing> {
         let (module, folder, files): (_, _, &[&str]) = match self {
+            Self::TfJob => return Ok(Vec::new()),
             Self::JobSet => (
                 JOBSET,
                 "config/components/crd/bases",
@@ -43,7 +51,13 @@ impl Crds {
     }
 
     #[track_caller]
-    pub(crate) fn install(self, cluster: &Cluster) {
+    fn text(self) -> String {
+        if self == Self::TfJob {
+            let program = trainyard_tools::trainyard().unwrap_or_else(|missing| panic!("{missing}"));
+            let printed = Command::new(program).arg("crd").output();
+            let printed = printed.unwrap_or_else(|error| panic!("cannot start trainyard: {error}"));
+            return String::from_utf8_lossy(&printed.stdout).into_owned();
+        }
         let files = self.files().unwrap_or_else(|missing| panic!("{missing}"));
         let mut text = String::new();
         for file in files {
@@ -51,6 +65,21 @@ impl Crds {
             let read = read.unwrap_or_else(|error| panic!("cannot read {}: {error}", file.display()));
             text = text + "---\n" + &read + "\n";
         }
+        text
+    }
+
+    #[track_caller]
+    pub(crate) fn install(self, cluster: &Cluster) {
+        // Whoever comes second waits until they are served.
+        let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
+        if !installed.contains(&(cluster.place().to_path_buf(), self)) {
+            self.install_now(cluster);
+            installed.insert((cluster.place().to_path_buf(), self));
+        }
+    }
+
+    #[track_caller]
+    fn install_now(self, cluster: &Cluster) {
         // They are too long for the annotation of an ordinary apply.
         let apply = [
             "apply",
@@ -61,7 +90,7 @@ impl Crds {
             "--output",
             "name",
         ];
-        let names = cluster.kubectl().run_with(&apply, &text).good();
+        let names = cluster.kubectl().run_with(&apply, &self.text()).good();
         for name in names.lines().collect::<BTreeSet<_>>() {
             let Some((_, name)) = name.split_once('/') else {
                 continue;

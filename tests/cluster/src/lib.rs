@@ -37,7 +37,9 @@
 //! | [`Namespace`] | a test's own; kubectl in it, manifests applied in it |
 //! | [`Api`] | JSON in and out, at any path; waits for what is to come |
 //! | [`Player`], [`Node`] | nodes and pods without a kubelet |
-//! | [`Crds`] | `JobSet`'s and Volcano's, from their Go modules |
+//! | [`Crds`] | `JobSet`'s and Volcano's, from their Go modules, and our own |
+//! | [`Operator`] | `trainyard operator` for one namespace |
+//! | [`Client`] | Kubeflow's client for Python |
 //! | [`server`] | how it is done: one process, behind walls of its own |
 //!
 //! Tests go into `tests/control_plane` or `tests/kubelet` as a module, so that they share a cluster. What a cluster is made of is
@@ -51,19 +53,23 @@
 )]
 
 mod api;
+mod client;
 mod cluster;
 mod crds;
 pub mod developers;
 mod kubectl;
 mod namespace;
+mod operator;
 mod parts;
 mod player;
 pub mod server;
 
 pub use api::{Api, Refused};
+pub use client::Client;
 pub use cluster::{Cluster, SERVE, bare, shared, with_node};
 pub use crds::Crds;
 pub use kubectl::{Applied, Kubectl, Said};
 pub use namespace::Namespace;
+pub use operator::Operator;
 pub use parts::Parts;
 pub use player::{Node, Player};

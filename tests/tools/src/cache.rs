@@ -116,14 +116,14 @@ pub(crate) fn run(mut command: Command) -> Result<String, String> {
 }
 
 /// FNV-1a: tells states of a file apart, and is the same on every machine.
-struct Name(u64);
+pub(crate) struct Name(pub(crate) u64);
 
 impl Name {
-    const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self(0xcbf2_9ce4_8422_2325)
     }
 
-    fn add(&mut self, bytes: &[u8]) {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }

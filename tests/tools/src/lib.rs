@@ -1,4 +1,4 @@
-//! The programs that our tests need: found on this machine, else built from Go modules, once.
+//! The programs that our tests need: found on this machine, else built from Go modules, or installed from `PyPI`, once.
 //!
 //! `cargo xtask` and the cluster tests both ask here, so there is one place that builds them. A program is looked for in
 //! `$KUBEBUILDER_ASSETS`, then in a cache outside the tree whose name is made from what is built (`go.mod`, `go.sum`
@@ -12,6 +12,7 @@ mod cache;
 mod module;
 mod ours;
 pub mod packages;
+pub mod python;
 
 use std::fmt;
 use std::fs;

@@ -1,66 +1,41 @@
 //! `trainyard operator` on a real API server: the program as it is shipped, pods played by the test.
 
+mod client;
 mod jobs;
 mod refused;
 
-use std::fs::File;
-use std::io::Write as _;
-use std::path::PathBuf;
-use std::process::{Child, Command};
 use std::sync::Once;
 
 use serde_json::{Value, json};
-use trainyard_cluster_tests::{Namespace, Node, shared};
+use trainyard_cluster_tests::{Crds, Namespace, Node, Operator, shared};
 
 /// Where all pods run.
 const NODE: &str = "yard";
 
 /// A namespace with an operator of its own.
 struct Yard {
+    operator: Operator,
     namespace: Namespace<'static>,
-    operator: Option<Child>,
-    log: PathBuf,
 }
 
 impl Yard {
     fn new(name: &str) -> Self {
         install();
         let namespace = shared().namespace(name);
-        let log = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.log", namespace.name()));
-        let mut yard = Self {
+        Self {
+            operator: Operator::of(&namespace),
             namespace,
-            operator: None,
-            log,
-        };
-        yard.start();
-        yard
+        }
     }
 
     /// Starts the operator, again if it was killed.
     fn start(&mut self) {
-        let log = File::options().create(true).append(true).open(&self.log).unwrap();
-        let child = Command::new(trainyard_tools::trainyard().unwrap())
-            .args([
-                "operator",
-                "--log-format",
-                "json",
-                "--namespace",
-                self.namespace.name(),
-            ])
-            .env("KUBECONFIG", shared().kubeconfig())
-            .env("NO_PROXY", "*")
-            .stderr(log)
-            .spawn()
-            .unwrap();
-        self.operator = Some(child);
+        self.operator.start();
     }
 
     /// Kills the operator with 9.
     fn kill(&mut self) {
-        if let Some(mut operator) = self.operator.take() {
-            operator.kill().unwrap();
-            operator.wait().unwrap();
-        }
+        self.operator.kill();
     }
 
     fn path(&self, job: &str) -> String {
@@ -140,43 +115,17 @@ impl Yard {
     }
 }
 
-impl Drop for Yard {
-    fn drop(&mut self) {
-        self.kill();
-        if std::thread::panicking() {
-            let said = std::fs::read_to_string(&self.log).unwrap_or_default();
-            let _ = writeln!(std::io::stderr(), "the operator said:\n{said}");
-        }
-        let _ = std::fs::remove_file(&self.log);
-    }
-}
-
 fn shown(condition: &Value) -> String {
     let kind = condition["type"].as_str().unwrap_or_default();
     let no = if condition["status"] == "True" { "" } else { "!" };
     format!("{no}{kind}")
 }
 
-/// Our definition of `TFJob`, as users install it.
+/// Our definition of `TFJob`, as users install it, and a node.
 fn install() {
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let printed = Command::new(trainyard_tools::trainyard().unwrap())
-            .arg("crd")
-            .output()
-            .unwrap();
-        let text = String::from_utf8(printed.stdout).unwrap();
-        let apply = ["apply", "--server-side", "--force-conflicts", "--filename", "-"];
-        shared().kubectl().run_with(&apply, &text).good();
-        let wait = [
-            "wait",
-            "--for=condition=established",
-            "--timeout=60s",
-            "crd/tfjobs.kubeflow.org",
-        ];
-        shared().kubectl().run(&wait).good();
-        shared().player().node(&Node::ready(NODE));
-    });
+    shared().install(Crds::TfJob);
+    ONCE.call_once(|| shared().player().node(&Node::ready(NODE)));
 }
 
 /// A job with these roles: `("Worker", 2, "ExitCode")`.

@@ -1,0 +1,28 @@
+//! Kubeflow's client for Python, unmodified, with our operator: `kubeflow-training` from `PyPI`.
+
+use trainyard_cluster_tests::{Client, shared};
+
+use super::Yard;
+
+/// The steps are in `tests/client/played.py`; this plays the pods that they ask for.
+#[test]
+fn the_client_of_kubeflow_creates_waits_lists_changes_and_deletes_jobs() {
+    let yard = Yard::new("client");
+    Client::run(&yard.namespace, "played.py", |asked| {
+        let words: Vec<&str> = asked.split_whitespace().collect();
+        match words[..] {
+            ["run", ref pods @ ..] => yard.run(pods),
+            ["exit", pod, code] => yard.exit(pod, code.parse().unwrap()),
+            _ => panic!("the script asks for `{asked}`"),
+        }
+    });
+    // What belonged to the jobs goes with them. Pods with a node are asked to end, as by a kubelet.
+    for pod in yard.names() {
+        yard.vanish(&pod, 143);
+    }
+    let services = yard.namespace.path("api/v1", "services");
+    shared().api().wait(&services, "no Services", |list| {
+        list["items"].as_array()?.is_empty().then_some(())
+    });
+    assert!(yard.names().is_empty());
+}
