@@ -33,6 +33,13 @@ pub(crate) async fn access(context: Option<&str>, patience: Duration) -> Result<
     }
 }
 
+/// A client for whoever stays: it waits and tries again as the server asks it to.
+pub async fn client(context: Option<&str>) -> Result<Client, ClusterError> {
+    let config = config(context).await?;
+    let server = plain(config.cluster_url.to_string().trim_end_matches('/'));
+    Client::try_from(config).map_err(|error| ClusterError::of(&error, &server))
+}
+
 async fn config(context: Option<&str>) -> Result<Config, ClusterError> {
     let files = files();
     let mut there = files.iter().filter(|file| file.exists()).peekable();

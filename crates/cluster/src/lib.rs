@@ -5,7 +5,8 @@
 //! manifest ─▶ tolerations ────────────────────────────┴─▶ ClusterNode::unfit
 //! ```
 //!
-//! Nobody but this crate knows kube and its runtime: callers wait, and get plain data or a [`ClusterError`] in words.
+//! Callers wait, and get plain data or a [`ClusterError`] in words: they need not know kube and its runtime. The operator,
+//! which does, gets its [`client`] here, so that there is one way to a cluster.
 
 mod access;
 mod error;
@@ -13,6 +14,7 @@ mod node;
 mod nodes;
 mod tolerations;
 
+pub use self::access::client;
 pub use self::error::ClusterError;
 pub use self::node::{ClusterNode, Taint, Toleration, Unfit};
 pub use self::nodes::{Question, list};

@@ -85,29 +85,14 @@ impl Cluster {
     /// The value of `TF_CONFIG` for a task, if it gets one.
     #[must_use]
     pub fn tf_config(&self, task: &TaskId) -> Option<String> {
-        let (kind, _) = self
-            .types
-            .get(&task.role)
-            .filter(|(_, replicas)| task.index < *replicas)?;
-        let mut text = String::from("{\"cluster\":");
-        let environment = match &self.form {
-            Form::None => return None,
-            Form::Full {
-                text: cluster,
-                environment,
-            } => {
-                text.reserve_exact(cluster.len() + 80);
-                text.push_str(cluster);
-                *environment
-            }
-            Form::Sparse { addresses, .. } => {
-                let own = addresses.0.get(task).map_or("", |address| address);
-                self.sparse(&mut text, &task.role, &task.index.to_string(), own);
-                false
-            }
+        let (_, replicas) = self.types.get(&task.role)?;
+        let own = match &self.form {
+            Form::Sparse { addresses, .. } => addresses.0.get(task).map_or("", |address| address),
+            Form::None | Form::Full { .. } => "",
         };
-        finish(&mut text, kind, &task.index.to_string(), environment);
-        Some(text)
+        let index = task.index.to_string();
+        self.pattern(&task.role, &index, own, None)
+            .filter(|_| task.index < *replicas)
     }
 
     /// The value of `TF_CONFIG` for every task of a role at once, where something else puts in what differs:
@@ -123,7 +108,9 @@ impl Cluster {
                 text: cluster,
                 environment,
             } => {
-                text.push_str(shared.unwrap_or(cluster));
+                let cluster = shared.unwrap_or(cluster);
+                text.reserve_exact(cluster.len() + 80);
+                text.push_str(cluster);
                 *environment
             }
             Form::Sparse { .. } => {

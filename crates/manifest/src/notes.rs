@@ -12,7 +12,7 @@ use trainyard_core::{Down, Job, Role, RoleName, Rule, When};
 use crate::cluster_map::ClusterMap;
 use crate::names::{JOB_LABEL, ROLE_LABEL, role_job};
 use crate::nodes::Seats;
-use crate::render::Form;
+use crate::render::{Form, Wishes};
 use crate::subject::Subject;
 use crate::success::Success;
 use crate::tensorboard::Board;
@@ -41,7 +41,7 @@ pub(crate) struct About<'a> {
 #[must_use]
 pub fn notes(
     subject: &Subject,
-    form: Form,
+    wishes: &Wishes,
     seats: Option<&Seats>,
     map: &ClusterMap,
     board: Option<&Board>,
@@ -50,7 +50,7 @@ pub fn notes(
     let mut about = About {
         subject,
         job,
-        form,
+        form: wishes.form,
         per_task: seats.is_some(),
         success: Success::of(job),
         list: Vec::new(),
@@ -60,7 +60,7 @@ pub fn notes(
     about.rules();
     pods::tell(&mut about, map, board);
     if let Some(seats) = seats {
-        pods::seated(&mut about, seats);
+        pods::seated(&mut about, seats, &wishes.nodes);
     }
     about.list
 }

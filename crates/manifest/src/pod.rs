@@ -113,7 +113,7 @@ impl Pods<'_> {
         // A Job answers ends by `podFailurePolicy` only where the kubelet does not answer them first.
         pod.insert("restartPolicy".into(), "Never".into());
         // On its node's network a pod asks its node for names, which knows none of the cluster's.
-        if self.subdomain.is_some() && pod.get("hostNetwork") == Some(&true.into()) {
+        if pod.get("hostNetwork") == Some(&true.into()) {
             pod.entry("dnsPolicy")
                 .or_insert_with(|| "ClusterFirstWithHostNet".into());
         }

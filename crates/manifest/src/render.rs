@@ -100,7 +100,7 @@ pub fn render(read: &ReadJob, wishes: &Wishes) -> Result<Rendered, Vec<Refusal>>
         .map(|object| tensorboard::board(job, object));
     let objects = objects(&pods, wishes.form, seats.as_ref(), board.as_ref());
     Ok(Rendered {
-        notes: notes(&subject, wishes.form, seats.as_ref(), &map, board.as_ref()),
+        notes: notes(&subject, wishes, seats.as_ref(), &map, board.as_ref()),
         objects,
     })
 }
@@ -193,7 +193,10 @@ fn seats(job: &Job, wishes: &Wishes) -> Result<Option<Seats>, Refusal> {
     let seats = nodes::seats(job, &wishes.nodes).ok_or_else(|| Refusal {
         code: Code::CannotRender,
         path: NAME,
-        message: format!("there is no node for some of its {} tasks", job.size()),
+        message: match job.size() {
+            1 => "there is no node for its task".to_owned(),
+            tasks => format!("there is no node for some of its {tasks} tasks"),
+        },
         hint: "name nodes with `--nodes a,b,c`, or in every template with `nodeName`".into(),
     })?;
     Ok(Some(seats))

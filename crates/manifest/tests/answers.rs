@@ -335,3 +335,26 @@ fn what_a_jobset_does_of_itself_is_told() {
     assert!(told.contains("a JobSet stops what still runs"), "{told}");
     assert!(told.contains("not `per-replica`"), "{told}");
 }
+
+#[test]
+fn a_pod_on_its_nodes_network_still_asks_the_cluster_for_names() {
+    let text = two_workers("Never", "", "").replace("{spec: {", "{spec: {hostNetwork: true, ");
+    for (form, pod) in [
+        (Form::Jobs, "/spec/template/spec"),
+        (Form::JobSet, "/spec/replicatedJobs/0/template/spec/template/spec"),
+    ] {
+        let last = rendered(&text, form).pop().expect("an object");
+        let pod = last.pointer(pod).expect("a pod");
+        assert_eq!(pod["dnsPolicy"], "ClusterFirstWithHostNet", "{form:?}");
+    }
+}
+
+#[test]
+fn what_is_left_out_is_told() {
+    let named = two_workers("Never", "", "").replace("{spec: {", "{spec: {hostname: h, subdomain: s, ");
+    let told_of = told(&named, Form::Jobs, None);
+    assert!(told_of.contains("`hostname` and `subdomain`"), "{told_of}");
+    let seated = two_workers("Never", "", "").replace("{spec: {", "{spec: {nodeName: b, ");
+    let told_of = told(&seated, Form::Jobs, Some(Addresses::Nodes));
+    assert!(told_of.contains("Nothing runs on `a`"), "{told_of}");
+}

@@ -138,11 +138,23 @@ impl Reading {
             deleting: meta.deletion_timestamp.is_some(),
             meaning: match same {
                 Some(before) => Arc::clone(&before.meaning),
-                None => Arc::new(self.meaning(&wire, &uid)),
+                None => self.meaning_after(&wire, &uid, before),
             },
             uid,
             generation,
             status: wire.status,
+        }
+    }
+
+    /// What a changed job means. An edit that cannot be read leaves a job that runs as it was: its tasks must not end, nor
+    /// its deadline be forgotten, because of it.
+    fn meaning_after(&self, wire: &JobWire, uid: &Arc<str>, before: Option<&JobSeen>) -> Arc<Meaning> {
+        let last = before
+            .filter(|before| before.uid == *uid)
+            .map(|before| &before.meaning);
+        match (self.meaning(wire, uid), last) {
+            (Meaning::Broken(_), Some(last)) if matches!(**last, Meaning::Job(_)) => Arc::clone(last),
+            (meaning, _) => Arc::new(meaning),
         }
     }
 

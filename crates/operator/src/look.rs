@@ -62,17 +62,14 @@ fn decide(key: &JobKey, job: &JobSeen, plot: &Plot, step: Step, status: Value, n
     if may_wait && quiet > now {
         return Next::Wait(step.wake.map_or(quiet, |wake| wake.min(quiet)));
     }
-    Next::Do(Box::new(Pass {
-        key: key.clone(),
-        uid: Arc::clone(&job.uid),
-        version: job.version,
-        meaning: Arc::clone(&job.meaning),
-        events: events::of(job, job.status.as_ref(), &status),
-        status: changed.then_some(status),
-        resumed: step.memory.resumed,
-        actions: step.actions,
-        now,
-    }))
+    let mut pass = pass(key, job, status, now);
+    pass.resumed = step.memory.resumed;
+    pass.actions = step.actions;
+    if !changed {
+        pass.status = None;
+        pass.events.clear();
+    }
+    Next::Do(Box::new(pass))
 }
 
 /// A job that cannot be read says why, once.
@@ -80,7 +77,12 @@ fn refuse(key: &JobKey, job: &JobSeen, words: &str, now: Time) -> Next {
     let Some(status) = tfjob_invalid(job.status.as_ref(), words, now).filter(|_| !job.deleting) else {
         return Next::Nothing;
     };
-    Next::Do(Box::new(Pass {
+    Next::Do(Box::new(pass(key, job, status, now)))
+}
+
+/// A pass that writes a status, tells what has changed in it, and does nothing else.
+fn pass(key: &JobKey, job: &JobSeen, status: Value, now: Time) -> Pass {
+    Pass {
         key: key.clone(),
         uid: Arc::clone(&job.uid),
         version: job.version,
@@ -90,7 +92,7 @@ fn refuse(key: &JobKey, job: &JobSeen, words: &str, now: Time) -> Next {
         resumed: false,
         actions: Vec::new(),
         now,
-    }))
+    }
 }
 
 /// Whether two statuses differ in nothing that anybody waits for: in counts, or in what memory notes for later and would

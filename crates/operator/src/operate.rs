@@ -1,12 +1,14 @@
 //! The loop: watches in, passes out.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use futures_util::{Stream, StreamExt as _};
+use futures_util::StreamExt as _;
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, watcher};
 use kube::{Api as Watched, Client};
+use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinSet;
 use trainyard_core::Time;
@@ -57,18 +59,15 @@ pub async fn operate(
 ) {
     let (sender, news) = mpsc::channel(1024);
     let mut watches = JoinSet::new();
-    watches.spawn(watch_jobs(
-        client.clone(),
-        options.namespace.clone(),
-        Arc::clone(&listener),
-        sender.clone(),
-    ));
-    watches.spawn(watch_pods(
-        client.clone(),
-        options.namespace.clone(),
-        Arc::clone(&listener),
-        sender,
-    ));
+    let scope = options.namespace.as_deref();
+    let jobs = scoped(client.clone(), scope);
+    let pods = scoped(client.clone(), scope);
+    let all = watcher::Config::default();
+    let ours = watcher::Config::default().labels(OUR_PODS);
+    let told = Arc::clone(&listener);
+    watches.spawn(watch("jobs", jobs, all, told, sender.clone(), News::Job));
+    let told = Arc::clone(&listener);
+    watches.spawn(watch("pods", pods, ours, told, sender, News::Pod));
     let mut operator = Operator {
         api: Arc::new(Api::new(client, options.requests)),
         yard: Yard::new(options.reading),
@@ -161,28 +160,6 @@ impl Operator {
     }
 }
 
-async fn watch_jobs(
-    client: Client,
-    namespace: Option<String>,
-    listener: Arc<dyn Listener>,
-    sender: Sender<News>,
-) {
-    let jobs = scoped(client, namespace.as_deref());
-    let stream = watcher(jobs, watcher::Config::default()).default_backoff();
-    forward(stream, "jobs", listener, sender, News::Job).await;
-}
-
-async fn watch_pods(
-    client: Client,
-    namespace: Option<String>,
-    listener: Arc<dyn Listener>,
-    sender: Sender<News>,
-) {
-    let pods = scoped(client, namespace.as_deref());
-    let stream = watcher(pods, watcher::Config::default().labels(OUR_PODS)).default_backoff();
-    forward(stream, "pods", listener, sender, News::Pod).await;
-}
-
 fn scoped<K>(client: Client, namespace: Option<&str>) -> Watched<K>
 where
     K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>,
@@ -193,14 +170,18 @@ where
     }
 }
 
-async fn forward<K>(
-    stream: impl Stream<Item = Result<watcher::Event<K>, watcher::Error>>,
+/// Passes on what a watch shows, for as long as somebody listens. A watch that is cut begins again.
+async fn watch<K>(
     what: &'static str,
+    objects: Watched<K>,
+    config: watcher::Config,
     listener: Arc<dyn Listener>,
     sender: Sender<News>,
-    wrap: impl Fn(watcher::Event<K>) -> News,
-) {
-    let mut stream = std::pin::pin!(stream);
+    wrap: fn(watcher::Event<K>) -> News,
+) where
+    K: kube::Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+{
+    let mut stream = std::pin::pin!(watcher(objects, config).default_backoff());
     while let Some(event) = stream.next().await {
         match event {
             Ok(event) => {

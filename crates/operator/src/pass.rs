@@ -82,7 +82,16 @@ pub async fn carry_out(api: Arc<Api>, listener: Arc<dyn Listener>, pass: Pass) -
         fixtures: Vec::new(),
         refused: false,
     };
-    if let Err(trouble) = try_to(&api, &pass, &mut report).await {
+    let tried = try_to(&api, &pass, &mut report).await;
+    for event in pass.events.iter().filter(|_| report.written.is_some()) {
+        let text = |field: &str| event[field].as_str().unwrap_or_default();
+        listener.told(&Told::Condition {
+            job: &pass.key,
+            kind: text("reason"),
+            message: text("note"),
+        });
+    }
+    if let Err(trouble) = tried {
         report.refused = true;
         let Trouble { doing, refused } = &trouble;
         listener.told(&Told::Refused {
@@ -133,6 +142,7 @@ fn pruned() -> Trouble {
 async fn act(api: &Api, pass: &Pass, compiled: &Compiled, report: &mut Report) -> Result<(), Trouble> {
     let mut creates: Vec<(&TaskId, Stamp)> = Vec::new();
     let mut stops: Vec<(&TaskId, &Arc<str>, bool)> = Vec::new();
+    let mut expired = false;
     for action in &pass.actions {
         match action {
             Action::Ensure(Fixture::Addresses) => {
@@ -145,16 +155,18 @@ async fn act(api: &Api, pass: &Pass, compiled: &Compiled, report: &mut Report) -
                 force,
             } => stops.push((task, instance, *force)),
             Action::Create { task, stamp } => creates.push((task, *stamp)),
-            Action::DeleteJob => {
-                let deleted = api.delete_job(&pass.key, &pass.uid).await;
-                unless_gone(deleted).map_err(doing("delete it, since its time is over"))?;
-            }
+            Action::DeleteJob => expired = true,
             // Gangs and orders come with the adapters that make them.
             Action::Ensure(Fixture::Gang) | Action::Remove(_) | Action::Answered(_) => {}
         }
     }
     stop(api, pass, compiled, &stops, report).await?;
-    create(api, pass, compiled, &creates, report).await
+    create(api, pass, compiled, &creates, report).await?;
+    if expired {
+        let deleted = api.delete_job(&pass.key, &pass.uid).await;
+        unless_gone(deleted).map_err(doing("delete it, since its time is over"))?;
+    }
+    Ok(())
 }
 
 async fn stop(

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::operate::{Options, operate};
@@ -13,7 +11,7 @@ use crate::tell::Listener;
 #[derive(Debug, thiserror::Error)]
 pub enum CannotOperate {
     /// There is no way to a cluster.
-    #[error("no cluster: {0}")]
+    #[error("{0}")]
     NoCluster(String),
     /// Something about this machine.
     #[error("cannot {0}: {1}")]
@@ -31,7 +29,9 @@ pub fn run(
         .build()
         .map_err(|error| CannotOperate::System("start the runtime", error))?;
     runtime.block_on(async {
-        let client = client(context).await?;
+        let client = trainyard_cluster::client(context)
+            .await
+            .map_err(|error| CannotOperate::NoCluster(error.message))?;
         let mut term = caught(SignalKind::terminate())?;
         let mut int = caught(SignalKind::interrupt())?;
         let stop = async move {
@@ -44,22 +44,4 @@ pub fn run(
 
 fn caught(kind: SignalKind) -> Result<tokio::signal::unix::Signal, CannotOperate> {
     signal(kind).map_err(|error| CannotOperate::System("catch signals", error))
-}
-
-async fn client(context: Option<&str>) -> Result<Client, CannotOperate> {
-    let no_cluster = |error: &dyn std::fmt::Display| CannotOperate::NoCluster(error.to_string());
-    let config = match context {
-        None => Config::infer().await.map_err(|error| no_cluster(&error))?,
-        Some(context) => {
-            let options = KubeConfigOptions {
-                context: Some(context.to_owned()),
-                ..KubeConfigOptions::default()
-            };
-            let read = Kubeconfig::read().map_err(|error| no_cluster(&error))?;
-            Config::from_custom_kubeconfig(read, &options)
-                .await
-                .map_err(|error| no_cluster(&error))?
-        }
-    };
-    Client::try_from(config).map_err(|error| no_cluster(&error))
 }

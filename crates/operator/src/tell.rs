@@ -31,7 +31,7 @@ pub enum Told<'a> {
     Condition {
         /// Whose.
         job: &'a JobKey,
-        /// Its type.
+        /// Why, in one word: `TFJobSucceeded`.
         kind: &'a str,
         /// In words.
         message: &'a str,

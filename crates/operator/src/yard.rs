@@ -146,9 +146,11 @@ impl Yard {
             return;
         };
         match plot.absorb(report, now) {
-            Some(later) => self.wake_at(later, key),
-            None => self.look_at(key),
+            Some(later) => self.wake_at(later, key.clone()),
+            None => self.look_at(key.clone()),
         }
+        // The job and its pods may have gone while the pass was under way.
+        self.drop_if_empty(&key);
     }
 
     /// The next thing to be done about some job, if there is something to do now.
@@ -166,7 +168,7 @@ impl Yard {
             };
             plot.due = false;
             if plot.busy {
-                plot.again = true;
+                // Its report leads to the next look.
                 continue;
             }
             match look(&key, plot, now) {

@@ -45,7 +45,7 @@ pub fn run(typed: &Render, printer: &mut Printer) -> Result<Exit, Failure> {
     }
     if let Some((kind, name)) = section::twice(&sections) {
         let message = format!("two objects would be called {kind} `{name}`");
-        let hint = "rename one of the jobs, or render them one by one with `--job NAME`";
+        let hint = "rename one of the two, or render jobs one by one with `--job NAME`";
         return Err(Failure::usage(message, Some(hint.into())));
     }
     if typed.output.as_os_str() == "-" {

@@ -19,7 +19,7 @@ use crate::problem::Problems;
 /// The new manifest could not be read: the writer made something its own dialect refuses.
 pub(super) fn unreadable(outline: &Outline<'_>, to: Dialect, problems: &Problems) {
     let message = format!(
-        "this job has no form as a {}: what is written below needs mending by hand",
+        "this job has no form as a {}: written as one it would need mending by hand",
         to.kind()
     );
     outline.report(problems, Code::LostJob, "", message);

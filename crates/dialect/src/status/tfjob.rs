@@ -76,11 +76,13 @@ pub fn tfjob_memory(status: Option<&Value>, job: &Job) -> Option<Memory> {
     Some(memory)
 }
 
-/// The status of a job that cannot be read, or none if it says so already. What has ended or run before stays as it was.
+/// The status of a job that cannot be read; none if it says so already, has ended, or has run: then it was another spec that
+/// ran, and its tasks may still.
 #[must_use]
 pub fn tfjob_invalid(previous: Option<&Value>, words: &str, now: Time) -> Option<Value> {
     let mut conditions = Conditions::read(previous);
-    if conditions.is(Kind::Failed) || conditions.is(Kind::Succeeded) {
+    let runs = previous.is_some_and(|status| status.get(MEMORY_FIELD).is_some());
+    if runs || conditions.is(Kind::Failed) || conditions.is(Kind::Succeeded) {
         return None;
     }
     let message = format!("The spec is invalid: {words}");

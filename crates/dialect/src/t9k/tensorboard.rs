@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::codes::Code;
 use crate::fields::{Field, Fields};
 use crate::manifest::Metadata;
+use crate::names::wrong_label;
 use crate::problem::shown;
 
 /// What `tensorboardSpec` says, as written.
@@ -50,7 +51,8 @@ fn check_fileset(field: &Field<'_>) {
         .split('/')
         .collect();
     let fits = match &steps[..] {
-        ["pvc", claim, ..] => !claim.is_empty(),
+        // Nothing outside the claim.
+        ["pvc", claim, path @ ..] => is_name(claim) && !path.contains(&".."),
         ["minio", secret, bucket, ..] => !secret.is_empty() && !bucket.is_empty(),
         _ => false,
     };
@@ -60,6 +62,11 @@ fn check_fileset(field: &Field<'_>) {
         let allowed = "`t9k://pvc/<claim>/<path>` or `t9k://minio/<secret>/<bucket>/<path>`";
         field.problems.report(problem.allowed(allowed));
     }
+}
+
+/// Whether an object can be called so.
+fn is_name(name: &str) -> bool {
+    name.split('.').all(|label| wrong_label(label).is_none())
 }
 
 fn check_log_dir(mut fields: Fields<'_>) {

@@ -169,6 +169,8 @@ fn addresses_of_logs_are_checked() {
     let bad = [
         ("trainingLogFilesets: [logs]", "TY122"),
         ("trainingLogFilesets: ['t9k://pvc/']", "TY122"),
+        ("trainingLogFilesets: ['t9k://pvc/Bad_Name/x']", "TY122"),
+        ("trainingLogFilesets: ['t9k://pvc/logs/../other']", "TY122"),
         ("trainingLogFilesets: ['t9k://minio/secret']", "TY122"),
         ("trainingLogFilesets: ['t9k://disk/x']", "TY122"),
         ("logDir: {pvc: [{subPath: [x]}]}", "TY022"),

@@ -26,8 +26,6 @@ pub struct Plot {
     pub fixtures: Vec<Fixture>,
     /// A pass is under way.
     pub busy: bool,
-    /// Something has happened since it began.
-    pub again: bool,
     /// It stands in line to be looked at.
     pub due: bool,
     /// When it is to be looked at by itself.
@@ -160,7 +158,6 @@ impl Plot {
     /// Takes in what a pass has done. If it was refused, says when to try again.
     pub fn absorb(&mut self, report: Report, now: Time) -> Option<Time> {
         self.busy = false;
-        self.again = false;
         let Report {
             uid,
             written,

@@ -214,6 +214,37 @@ fn a_job_that_cannot_be_read_says_so_once_and_stops_nobody() {
 }
 
 #[test]
+fn an_edit_that_cannot_be_read_does_not_end_a_job_that_runs() {
+    let (mut yard, status) = started();
+    let broken = |uid: &str| {
+        let wire = json!({ "metadata": { "name": "mnist", "namespace": "ml", "uid": uid, "resourceVersion": "50",
+            "generation": 2 }, "spec": { "tfReplicaSpecs": { "Worker": { "replicas": "two" } } }, "status": status });
+        serde_json::from_value::<JobWire>(wire).unwrap()
+    };
+    yard.job_seen(broken("job"));
+    let pass = yard.next(NOW).unwrap();
+    assert_eq!(
+        creates(&pass),
+        ["worker-0", "worker-1"],
+        "the last spec that could be read goes on"
+    );
+    // After a restart nobody knows that spec any more: the job is left alone.
+    let mut yard = Yard::new(Reading::default());
+    yard.job_seen(broken("job"));
+    assert!(yard.next(NOW).is_none());
+}
+
+#[test]
+fn nothing_is_left_of_a_job_that_goes_during_a_pass() {
+    let mut yard = Yard::new(Reading::default());
+    yard.job_seen(job(10, 1, &Value::Null));
+    let pass = yard.next(NOW).unwrap();
+    yard.job_gone(&job(11, 1, &Value::Null));
+    yard.reported(report(&pass, 12, Vec::new()), NOW);
+    assert!(yard.plots.is_empty());
+}
+
+#[test]
 fn somebody_elses_job_is_left_alone() {
     let mut yard = Yard::new(Reading::default());
     let mut wire = job(10, 1, &Value::Null);

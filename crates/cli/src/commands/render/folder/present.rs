@@ -3,7 +3,7 @@
 //! The first line of each of our files says for which job it was rendered, and the fingerprint of what is below it. So it is
 //! known again wherever the folder is moved, copied or checked out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -45,6 +45,9 @@ impl Present {
     /// Looks at every file.
     pub fn of(folder: &Path, files: &[New]) -> io::Result<Self> {
         let mut found = Vec::new();
+        let names: BTreeMap<&str, &New> = files.iter().map(|new| (new.name.as_str(), new)).collect();
+        let objects: BTreeSet<&str> = names.keys().map(|name| object_of(name)).collect();
+        let owners: BTreeSet<&str> = files.iter().map(|new| new.owner.as_str()).collect();
         let entries = match fs::read_dir(folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
@@ -55,20 +58,19 @@ impl Present {
             let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
                 continue;
             };
-            let new = files.iter().find(|new| new.name == name);
+            let new = names.get(name).copied();
             let is_file = path.symlink_metadata()?.is_file();
             let state = match is_file.then(|| rendered(&path)).flatten() {
                 _ if !is_file => State::Odd,
                 // It is what would be written.
                 Some(text) if new.is_some_and(|new| new.text == text) => State::Ours,
-                Some(text) => state(&text, files),
+                Some(text) => state(&text, &owners),
                 None => State::Foreign,
             };
             let rendered = !matches!(state, State::Foreign | State::Odd);
-            let twin = |new: &New| rendered && object_of(&new.name) == object_of(name);
             found.push(Found {
                 name: name.to_owned(),
-                meets: new.is_some() || files.iter().any(twin),
+                meets: new.is_some() || rendered && objects.contains(object_of(name)),
                 replaced: new.is_some(),
                 state,
             });
@@ -135,7 +137,7 @@ fn rendered(path: &Path) -> Option<String> {
 }
 
 /// Reads the first line.
-fn state(text: &str, files: &[New]) -> State {
+fn state(text: &str, owners: &BTreeSet<&str>) -> State {
     let (mark, content) = text.split_once('\n').unwrap_or((text, ""));
     let known = mark
         .strip_prefix(MARK)
@@ -143,7 +145,7 @@ fn state(text: &str, files: &[New]) -> State {
         .and_then(|rest| rest.strip_suffix(')')?.rsplit_once(" ("));
     match known {
         None => State::Foreign,
-        Some((job, _)) if files.iter().all(|new| new.owner != job) => State::Of(job.to_owned()),
+        Some((job, _)) if !owners.contains(job) => State::Of(job.to_owned()),
         Some((_, kept)) if kept == fingerprint(content.as_bytes()) => State::Ours,
         Some(_) => State::Changed,
     }
