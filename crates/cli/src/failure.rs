@@ -16,6 +16,8 @@ pub enum Failure {
     File { path: String, cause: io::Error },
     /// A run's supervisor was killed.
     Killed { signal: i32 },
+    /// It was begun and could not be gone on with.
+    Ended { message: String, hint: &'static str },
     /// What was typed makes no sense; with a hint where there is one.
     Usage { message: String, hint: Option<String> },
 }
@@ -33,6 +35,7 @@ impl Failure {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Killed { signal } => Exit::Code(u8::try_from(128 + signal).unwrap_or(u8::MAX)),
+            Self::Ended { .. } => Exit::No,
             _ => Exit::Unable,
         }
     }
@@ -41,6 +44,7 @@ impl Failure {
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Usage { hint, .. } => hint.as_deref(),
+            Self::Ended { hint, .. } => Some(hint),
             Self::Killed { .. } => Some("`trainyard ps` shows the run as interrupted; its logs are kept"),
             Self::Reader | Self::Output(_) | Self::File { .. } => None,
         }
@@ -59,7 +63,7 @@ impl fmt::Display for Failure {
                     "the run's supervisor was killed by signal {signal}, and every task with it"
                 )
             }
-            Self::Usage { message, .. } => out.write_str(message),
+            Self::Usage { message, .. } | Self::Ended { message, .. } => out.write_str(message),
         }
     }
 }

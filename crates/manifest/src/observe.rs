@@ -45,6 +45,8 @@ pub struct Waits {
     pub reason: Arc<str>,
     /// In the cluster's own words.
     pub message: Arc<str>,
+    /// Which container waits; none where the pod has no node yet.
+    pub container: Option<Arc<str>>,
 }
 
 impl PodSeen {

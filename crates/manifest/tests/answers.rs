@@ -355,6 +355,6 @@ fn what_is_left_out_is_told() {
     let told_of = told(&named, Form::Jobs, None);
     assert!(told_of.contains("`hostname` and `subdomain`"), "{told_of}");
     let seated = two_workers("Never", "", "").replace("{spec: {", "{spec: {nodeName: b, ");
-    let told_of = told(&seated, Form::Jobs, Some(Addresses::Nodes));
+    let told_of = told(&seated, Form::Jobs, Some(Addresses::Given));
     assert!(told_of.contains("Nothing runs on `a`"), "{told_of}");
 }

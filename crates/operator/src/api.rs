@@ -3,7 +3,7 @@
 //! Bodies are plain values and answers are cut down to what is needed: the server is asked for metadata alone.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use http::{Method, Request};
 use kube::Client;
@@ -14,6 +14,8 @@ use tokio::sync::Semaphore;
 use trainyard_manifest::observe::PodSeen;
 
 use crate::job::{API_VERSION, JobKey, version};
+use crate::limit::Limit;
+use crate::tell::{Listener, Told};
 
 /// Answers hold metadata alone.
 const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
@@ -22,7 +24,8 @@ const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8
 pub struct Api {
     client: Client,
     permits: Semaphore,
-    requests: AtomicU64,
+    limit: Option<Limit>,
+    listener: Arc<dyn Listener>,
 }
 
 /// An object that has been written.
@@ -116,27 +119,22 @@ pub enum How {
 }
 
 impl Api {
-    /// At most `most` requests at a time.
+    /// At most `most` requests at a time, and as many a second as `limit` allows.
     #[must_use]
-    pub fn new(client: Client, most: usize) -> Self {
+    pub fn new(client: Client, most: usize, limit: Option<Limit>, listener: Arc<dyn Listener>) -> Self {
         Self {
             client,
             permits: Semaphore::new(most),
-            requests: AtomicU64::new(0),
+            limit,
+            listener,
         }
     }
 
-    /// How many requests have been made.
-    #[must_use]
-    pub fn requests(&self) -> u64 {
-        self.requests.load(Ordering::Relaxed)
-    }
-
     /// Creates an object of the core group.
-    pub async fn create(&self, plural: &str, object: &Value) -> Result<Made, Refused> {
+    pub async fn create(&self, plural: &'static str, object: &Value) -> Result<Made, Refused> {
         let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str);
         let path = core(namespace.unwrap_or_default(), plural, None);
-        self.send::<MadeWire>(Method::POST, &path, object, METADATA_ONLY)
+        self.send::<MadeWire>((Method::POST, plural), &path, object, METADATA_ONLY)
             .await
             .map(Made::from)
     }
@@ -144,7 +142,7 @@ impl Api {
     /// Tells an event.
     pub async fn event(&self, namespace: &str, event: &Value) -> Result<(), Refused> {
         let path = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
-        self.send::<MadeWire>(Method::POST, &path, event, METADATA_ONLY)
+        self.send::<MadeWire>((Method::POST, "events"), &path, event, METADATA_ONLY)
             .await
             .map(drop)
     }
@@ -152,14 +150,21 @@ impl Api {
     /// One pod, as it is now.
     pub async fn pod(&self, namespace: &str, name: &str) -> Result<PodSeen, Refused> {
         let path = core(namespace, "pods", Some(name));
-        self.send(Method::GET, &path, &Value::Null, "application/json")
+        self.send((Method::GET, "pods"), &path, &Value::Null, "application/json")
             .await
     }
 
     /// The UID of the controller that owns an object of the core group.
-    pub async fn owner(&self, namespace: &str, plural: &str, name: &str) -> Result<Option<String>, Refused> {
+    pub async fn owner(
+        &self,
+        namespace: &str,
+        plural: &'static str,
+        name: &str,
+    ) -> Result<Option<String>, Refused> {
         let path = core(namespace, plural, Some(name));
-        let object: Value = self.send(Method::GET, &path, &Value::Null, METADATA_ONLY).await?;
+        let object: Value = self
+            .send((Method::GET, plural), &path, &Value::Null, METADATA_ONLY)
+            .await?;
         let owners = object
             .pointer("/metadata/ownerReferences")
             .and_then(Value::as_array);
@@ -172,15 +177,17 @@ impl Api {
 
     /// Deletes one pod, and no other of that name.
     pub async fn delete_pod(&self, namespace: &str, name: &str, uid: &str, how: How) -> Result<(), Refused> {
-        self.delete(&core(namespace, "pods", Some(name)), uid, how).await
+        self.delete("pods", &core(namespace, "pods", Some(name)), uid, how)
+            .await
     }
 
     /// Deletes one job, and no other of that name.
     pub async fn delete_job(&self, job: &JobKey, uid: &str) -> Result<(), Refused> {
-        self.delete(&job_path(job), uid, How::WithDependents).await
+        self.delete("tfjobs", &job_path(job), uid, How::WithDependents)
+            .await
     }
 
-    async fn delete(&self, path: &str, uid: &str, how: How) -> Result<(), Refused> {
+    async fn delete(&self, plural: &'static str, path: &str, uid: &str, how: How) -> Result<(), Refused> {
         let mut options = json!({
             "apiVersion": "v1", "kind": "DeleteOptions",
             "preconditions": { "uid": uid }, "propagationPolicy": "Background",
@@ -188,7 +195,7 @@ impl Api {
         if how == How::AtOnce {
             options["gracePeriodSeconds"] = 0.into();
         }
-        self.send::<Value>(Method::DELETE, path, &options, "application/json")
+        self.send::<Value>((Method::DELETE, plural), path, &options, "application/json")
             .await
             .map(drop)
     }
@@ -209,7 +216,8 @@ impl Api {
             "status": status,
         });
         let path = format!("{}/status", job_path(job));
-        let mut stored: Value = self.send(Method::PUT, &path, &body, "application/json").await?;
+        let what = (Method::PUT, "tfjobs/status");
+        let mut stored: Value = self.send(what, &path, &body, "application/json").await?;
         let made = Made {
             uid: uid.into(),
             version: version(
@@ -223,11 +231,12 @@ impl Api {
 
     async fn send<T: DeserializeOwned>(
         &self,
-        method: Method,
+        (method, resource): (Method, &'static str),
         path: &str,
         body: &Value,
         accept: &str,
     ) -> Result<T, Refused> {
+        let verb = verb(&method);
         let unsent = |message: String| Refused {
             code: 0,
             reason: String::new(),
@@ -247,8 +256,32 @@ impl Api {
             .map_err(|error| unsent(error.to_string()))?;
         // Nobody closes the semaphore; a request without a permit is still better than none.
         let _permit = self.permits.acquire().await.ok();
-        self.requests.fetch_add(1, Ordering::Relaxed);
-        self.client.request(request).await.map_err(Refused::from)
+        if let Some(limit) = &self.limit {
+            limit.turn().await;
+        }
+        let begun = Instant::now();
+        let answer = self.client.request(request).await.map_err(Refused::from);
+        let code = match &answer {
+            Ok(_) if verb == "create" => 201,
+            Ok(_) => 200,
+            Err(refused) => refused.code,
+        };
+        self.listener.told(&Told::Request {
+            verb,
+            resource,
+            code,
+            took: begun.elapsed(),
+        });
+        answer
+    }
+}
+
+fn verb(method: &Method) -> &'static str {
+    match *method {
+        Method::POST => "create",
+        Method::PUT => "update",
+        Method::DELETE => "delete",
+        _ => "get",
     }
 }
 

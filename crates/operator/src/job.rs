@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use trainyard_core::{AddressBook, Addresses, Cluster, Job, Memory, addresses};
+use trainyard_core::{AddressBook, Addresses, Cluster, Job, Memory, Time, addresses};
 use trainyard_dialect::document::Source;
 use trainyard_dialect::problem::Severity;
 use trainyard_dialect::status::tfjob_memory;
@@ -41,6 +41,8 @@ pub struct JobSeen {
     pub version: u64,
     /// Grows with every change of its spec.
     pub generation: i64,
+    /// When it was created.
+    pub created: Time,
     /// It is being deleted.
     pub deleting: bool,
     /// Its status.
@@ -135,6 +137,11 @@ impl Reading {
                 name: text(&meta.name),
             },
             version: version(meta.resource_version.as_deref()),
+            created: Time(
+                meta.creation_timestamp
+                    .as_ref()
+                    .map_or(0, |time| u64::try_from(time.0.as_second()).unwrap_or_default()),
+            ),
             deleting: meta.deletion_timestamp.is_some(),
             meaning: match same {
                 Some(before) => Arc::clone(&before.meaning),

@@ -12,12 +12,17 @@
 //!
 //! * [`job`] is a `TFJob` as the API server shows it, and what it compiles to.
 //! * [`watched`] is how jobs and pods are watched; of a pod hardly anything is kept.
-//! * [`api`] is every request we make, bounded in number.
-//! * [`tell`] is what happened, for whoever prints or counts it.
+//! * [`api`] is every request we make, bounded in number and, where asked, in time ([`limit`]).
+//! * [`lease`] says whether this operator is the one that acts.
+//! * [`tell`] is what happened, for whoever prints or counts it; [`metrics`] counts, and [`endpoints`] answers.
 
 pub mod api;
+pub mod endpoints;
 pub mod job;
+pub mod lease;
+pub mod limit;
 pub mod look;
+pub mod metrics;
 pub mod operate;
 pub mod pass;
 pub mod run;
@@ -25,5 +30,6 @@ pub mod tell;
 pub mod watched;
 pub mod yard;
 
+pub use self::endpoints::Endpoints;
 pub use self::operate::{Options, operate};
 pub use self::run::{CannotOperate, run};

@@ -1,6 +1,7 @@
 //! From what is known of a job to what is done about it. Pure: nothing is asked and nothing is sent.
 
-mod events;
+pub mod events;
+pub mod waiting;
 
 use std::sync::Arc;
 
@@ -8,12 +9,15 @@ use serde_json::Value;
 use trainyard_core::{Step, Time, step};
 use trainyard_dialect::status::{MEMORY_FIELD, tfjob_invalid, tfjob_status};
 
+use self::waiting::{WAITING_FIELD, waiting};
 use crate::job::{JobKey, JobSeen, Meaning};
 use crate::pass::Pass;
 use crate::yard::Plot;
 
 /// News that is only counts is written at most this often, in seconds.
 const QUIET: u32 = 1;
+/// And news that is only other words for what is waited for.
+const SAME_WAIT: u32 = 30;
 
 /// What follows from a look.
 #[derive(Debug)]
@@ -43,8 +47,15 @@ pub fn look(key: &JobKey, plot: &mut Plot, now: Time) -> Next {
                 plot.let_rest(compiled, memory);
             }
             let observed = plot.observed(&job.uid, job.deleting, now);
-            let step = step(compiled.job(), memory.as_ref(), &observed, now);
-            let status = tfjob_status(job.status.as_ref(), compiled.job(), &step, &observed, now);
+            let mut step = step(compiled.job(), memory.as_ref(), &observed, now);
+            let mut status = tfjob_status(job.status.as_ref(), compiled.job(), &step, &observed, now);
+            if step.memory.verdict.is_none() && step.memory.held.is_none() {
+                let waiting = waiting(plot, &job, now);
+                if !waiting.entries.is_empty() {
+                    status[WAITING_FIELD] = Value::Array(waiting.entries);
+                }
+                step.wake = earlier(step.wake, waiting.settles);
+            }
             decide(key, &job, plot, step, status, now)
         }
     }
@@ -57,19 +68,28 @@ fn decide(key: &JobKey, job: &JobSeen, plot: &Plot, step: Step, status: Value, n
     if !changed && step.actions.is_empty() {
         return wait(step.wake);
     }
-    let may_wait = step.actions.is_empty() && only_counts(job.status.as_ref(), &status);
-    let quiet = plot.written + QUIET;
-    if may_wait && quiet > now {
-        return Next::Wait(step.wake.map_or(quiet, |wake| wake.min(quiet)));
+    if step.actions.is_empty()
+        && let Some(quiet) = may_wait(job.status.as_ref(), &status)
+        && plot.written + quiet > now
+    {
+        return wait(earlier(step.wake, Some(plot.written + quiet)));
     }
     let mut pass = pass(key, job, status, now);
     pass.resumed = step.memory.resumed;
     pass.actions = step.actions;
     if !changed {
         pass.status = None;
+        pass.changes.clear();
         pass.events.clear();
     }
     Next::Do(Box::new(pass))
+}
+
+fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
 }
 
 /// A job that cannot be read says why, once.
@@ -82,12 +102,19 @@ fn refuse(key: &JobKey, job: &JobSeen, words: &str, now: Time) -> Next {
 
 /// A pass that writes a status, tells what has changed in it, and does nothing else.
 fn pass(key: &JobKey, job: &JobSeen, status: Value, now: Time) -> Pass {
+    let changes = events::changes(job.status.as_ref(), &status, now);
     Pass {
         key: key.clone(),
         uid: Arc::clone(&job.uid),
         version: job.version,
         meaning: Arc::clone(&job.meaning),
-        events: events::of(job, job.status.as_ref(), &status),
+        created: job.created,
+        fresh: events::is_fresh(job.status.as_ref()),
+        events: changes
+            .iter()
+            .filter_map(|change| events::event(job, change))
+            .collect(),
+        changes,
         status: Some(status),
         resumed: false,
         actions: Vec::new(),
@@ -95,17 +122,30 @@ fn pass(key: &JobKey, job: &JobSeen, status: Value, now: Time) -> Pass {
     }
 }
 
-/// Whether two statuses differ in nothing that anybody waits for: in counts, or in what memory notes for later and would
-/// find out again.
-fn only_counts(before: Option<&Value>, after: &Value) -> bool {
-    let Some(before) = before else { return false };
-    bare(before) == bare(after)
+/// How long a new status may wait since the last was written; none if somebody waits for it. Nobody waits for counts, for
+/// what memory notes for later and would find out again, or for other words about the same wait.
+fn may_wait(before: Option<&Value>, after: &Value) -> Option<u32> {
+    let before = before?;
+    let same_reasons = waiting::reasons(before) == waiting::reasons(after);
+    let (bare_before, bare_after) = (bare(before), bare(after));
+    if !same_reasons || bare_before != bare_after {
+        return None;
+    }
+    let same_counts = before["replicaStatuses"] == after["replicaStatuses"];
+    let other_words = before[WAITING_FIELD] != after[WAITING_FIELD];
+    Some(if same_counts && other_words {
+        SAME_WAIT
+    } else {
+        QUIET
+    })
 }
 
+/// A status without what may wait.
 fn bare(status: &Value) -> Value {
     let mut status = status.clone();
     if let Value::Object(fields) = &mut status {
         fields.shift_remove("replicaStatuses");
+        fields.shift_remove(WAITING_FIELD);
         let roles = fields
             .get_mut(MEMORY_FIELD)
             .and_then(|memory| memory.get_mut("roles"));

@@ -10,15 +10,21 @@ use kube::runtime::watcher::{self, watcher};
 use kube::{Api as Watched, Client};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::{self, Receiver, Sender};
-use tokio::task::JoinSet;
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
 use trainyard_core::Time;
 
 use crate::api::Api;
 use crate::job::{JobWire, Reading};
+use crate::lease::{Seat, Standing, hold};
+use crate::limit::Limit;
 use crate::pass::{Report, carry_out};
 use crate::tell::{Listener, Told};
 use crate::watched::{OUR_PODS, WatchedPod};
 use crate::yard::Yard;
+
+/// How often it is told how much is known.
+const NOW_AND_THEN: Duration = Duration::from_secs(10);
 
 /// How an operator works.
 #[derive(Clone, Debug)]
@@ -31,6 +37,10 @@ pub struct Options {
     pub requests: usize,
     /// So many jobs at a time.
     pub jobs: usize,
+    /// Requests a second, and so many at once after a quiet time; no limit where there is none.
+    pub limit: Option<(f64, u32)>,
+    /// The Lease that is to be held before anything is done; without one, this operator acts at once.
+    pub seat: Option<Seat>,
 }
 
 impl Default for Options {
@@ -40,6 +50,8 @@ impl Default for Options {
             reading: Reading::default(),
             requests: 32,
             jobs: 32,
+            limit: None,
+            seat: None,
         }
     }
 }
@@ -50,13 +62,18 @@ enum News {
     Pod(watcher::Event<WatchedPod>),
 }
 
-/// Operates until `stop` is over; passes that are under way are finished.
+/// Another operator may act now, since the Lease could not be renewed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the Lease could not be renewed in time, or somebody else took it: another operator may act now")]
+pub struct Lost;
+
+/// Operates until `stop` is over; passes that are under way are finished, and then the Lease is given back.
 pub async fn operate(
     client: Client,
     options: Options,
     listener: Arc<dyn Listener>,
     stop: impl Future<Output = ()>,
-) {
+) -> Result<(), Lost> {
     let (sender, news) = mpsc::channel(1024);
     let mut watches = JoinSet::new();
     let scope = options.namespace.as_deref();
@@ -65,19 +82,45 @@ pub async fn operate(
     let all = watcher::Config::default();
     let ours = watcher::Config::default().labels(OUR_PODS);
     let told = Arc::clone(&listener);
-    watches.spawn(watch("jobs", jobs, all, told, sender.clone(), News::Job));
+    watches.spawn(follow("jobs", jobs, all, told, sender.clone(), News::Job));
     let told = Arc::clone(&listener);
-    watches.spawn(watch("pods", pods, ours, told, sender, News::Pod));
+    watches.spawn(follow("pods", pods, ours, told, sender, News::Pod));
+    let (stopping, stopped) = watch::channel(false);
+    let (standing, lease) = stand(&client, options.seat, stopped);
+    let limit = options
+        .limit
+        .and_then(|(a_second, burst)| Limit::new(a_second, burst));
     let mut operator = Operator {
-        api: Arc::new(Api::new(client, options.requests)),
+        api: Arc::new(Api::new(client, options.requests, limit, Arc::clone(&listener))),
         yard: Yard::new(options.reading),
         passes: JoinSet::new(),
         most: options.jobs,
         listener,
         unseen: (true, true),
+        leads: false,
     };
-    operator.run(news, stop).await;
+    let ended = operator.run(news, standing, stop).await;
     watches.shutdown().await;
+    // Nothing is under way any more, so whoever waits may begin.
+    stopping.send_replace(true);
+    if let Some(lease) = lease {
+        let _ = lease.await;
+    }
+    ended
+}
+
+/// Reaches for the Lease, where there is one to hold.
+fn stand(
+    client: &Client,
+    seat: Option<Seat>,
+    stop: watch::Receiver<bool>,
+) -> (watch::Receiver<Standing>, Option<JoinHandle<()>>) {
+    let Some(seat) = seat else {
+        return (watch::channel(Standing::Leading).1, None);
+    };
+    let (sender, standing) = watch::channel(Standing::By { leader: None });
+    let lease = tokio::spawn(hold(client.clone(), seat, sender, stop));
+    (standing, Some(lease))
 }
 
 struct Operator {
@@ -88,14 +131,24 @@ struct Operator {
     listener: Arc<dyn Listener>,
     /// Whether all jobs, and all pods, have not been seen yet. Until they have, nothing is decided.
     unseen: (bool, bool),
+    /// Whether it is ours to act.
+    leads: bool,
 }
 
 impl Operator {
-    async fn run(&mut self, mut news: Receiver<News>, stop: impl Future<Output = ()>) {
+    async fn run(
+        &mut self,
+        mut news: Receiver<News>,
+        mut standing: watch::Receiver<Standing>,
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), Lost> {
         let mut stop = std::pin::pin!(stop);
+        let mut now_and_then = tokio::time::interval(NOW_AND_THEN);
+        standing.mark_changed();
         loop {
             tokio::select! {
                 () = &mut stop => break,
+                Ok(()) = standing.changed() => self.stand(&standing.borrow_and_update().clone())?,
                 Some(first) = news.recv() => {
                     self.hear(first);
                     while let Ok(more) = news.try_recv() {
@@ -104,12 +157,33 @@ impl Operator {
                 }
                 Some(report) = self.passes.join_next() => self.absorb(report),
                 () = wake_up(self.yard.wake()) => {}
+                _ = now_and_then.tick() => {
+                    let (jobs, pods) = self.yard.counts();
+                    self.listener.told(&Told::Known { jobs, pods });
+                }
             }
             self.begin();
         }
         while let Some(report) = self.passes.join_next().await {
             self.absorb(report);
         }
+        Ok(())
+    }
+
+    /// Hears who is to act. What is under way when it is lost goes no further than its present request.
+    fn stand(&mut self, standing: &Standing) -> Result<(), Lost> {
+        self.leads = *standing == Standing::Leading;
+        match standing {
+            Standing::Leading => self.listener.told(&Told::Leading),
+            Standing::By { leader } => self.listener.told(&Told::StandingBy {
+                leader: leader.as_deref(),
+            }),
+            Standing::Lost => {
+                self.passes.abort_all();
+                return Err(Lost);
+            }
+        }
+        Ok(())
     }
 
     fn absorb(&mut self, report: Result<Report, tokio::task::JoinError>) {
@@ -120,7 +194,7 @@ impl Operator {
 
     /// Starts what is to be done, as far as there is room for it.
     fn begin(&mut self) {
-        if self.unseen != (false, false) {
+        if self.unseen != (false, false) || !self.leads {
             return;
         }
         while self.passes.len() < self.most {
@@ -128,6 +202,10 @@ impl Operator {
             self.passes
                 .spawn(carry_out(Arc::clone(&self.api), Arc::clone(&self.listener), pass));
         }
+        self.listener.told(&Told::Load {
+            queued: self.yard.queued(),
+            active: self.passes.len(),
+        });
     }
 
     fn hear(&mut self, news: News) {
@@ -171,7 +249,7 @@ where
 }
 
 /// Passes on what a watch shows, for as long as somebody listens. A watch that is cut begins again.
-async fn watch<K>(
+async fn follow<K>(
     what: &'static str,
     objects: Watched<K>,
     config: watcher::Config,

@@ -4,6 +4,7 @@
 //! as a [`Report`].
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures_util::future::join_all;
 use serde_json::Value;
@@ -14,7 +15,8 @@ use trainyard_manifest::task_pod::{Owner, TaskPods};
 
 use crate::api::{Api, How, Refused};
 use crate::job::{API_VERSION, Compiled, JobKey, KIND, Meaning};
-use crate::tell::{Listener, Told};
+use crate::look::events::{Change, What};
+use crate::tell::{Listener, Phase, Told};
 
 /// So many pods are created at first, then twice as many, and so on: a quota that is used up costs few requests.
 const FIRST_BATCH: usize = 8;
@@ -36,8 +38,14 @@ pub struct Pass {
     pub resumed: bool,
     /// What is to be done once the status is stored.
     pub actions: Vec<Action>,
-    /// What is to be told after that.
+    /// What has changed about the job.
+    pub changes: Vec<Change>,
+    /// What is to be told of it on the cluster, after that.
     pub events: Vec<Value>,
+    /// When the job was created.
+    pub created: Time,
+    /// It had neither run nor been held before.
+    pub fresh: bool,
     /// When it was decided.
     pub now: Time,
 }
@@ -57,18 +65,35 @@ pub struct Report {
     pub stopped: Vec<Arc<str>>,
     /// Shared objects that exist now.
     pub fixtures: Vec<Fixture>,
-    /// Something was refused: the rest was left undone.
-    pub refused: bool,
+    /// What was refused: the rest was left undone.
+    pub trouble: Option<Trouble>,
 }
 
 /// What went wrong, and with what.
-struct Trouble {
-    doing: &'static str,
-    refused: Refused,
+#[derive(Debug)]
+pub struct Trouble {
+    /// What was being done.
+    pub doing: &'static str,
+    /// It was a pod or something that pods need; a job waits for those.
+    pub creating: bool,
+    /// What the API server said.
+    pub refused: Refused,
 }
 
 fn doing(doing: &'static str) -> impl FnOnce(Refused) -> Trouble {
-    move |refused| Trouble { doing, refused }
+    move |refused| Trouble {
+        doing,
+        creating: false,
+        refused,
+    }
+}
+
+fn creating(doing: &'static str) -> impl FnOnce(Refused) -> Trouble {
+    move |refused| Trouble {
+        doing,
+        creating: true,
+        refused,
+    }
 }
 
 /// Carries a pass out.
@@ -80,27 +105,60 @@ pub async fn carry_out(api: Arc<Api>, listener: Arc<dyn Listener>, pass: Pass) -
         made: Vec::new(),
         stopped: Vec::new(),
         fixtures: Vec::new(),
-        refused: false,
+        trouble: None,
     };
-    let tried = try_to(&api, &pass, &mut report).await;
-    for event in pass.events.iter().filter(|_| report.written.is_some()) {
-        let text = |field: &str| event[field].as_str().unwrap_or_default();
-        listener.told(&Told::Condition {
-            job: &pass.key,
-            kind: text("reason"),
-            message: text("note"),
-        });
-    }
-    if let Err(trouble) = tried {
-        report.refused = true;
-        let Trouble { doing, refused } = &trouble;
-        listener.told(&Told::Refused {
-            job: &pass.key,
-            doing,
-            refused,
-        });
-    }
+    let begun = Instant::now();
+    report.trouble = try_to(&api, &pass, &mut report).await.err();
+    tell(&*listener, &pass, &report);
+    listener.told(&Told::Passed {
+        took: begun.elapsed(),
+        refused: report.trouble.is_some(),
+    });
     report
+}
+
+/// Tells what a pass has changed, as far as it is stored.
+fn tell(listener: &dyn Listener, pass: &Pass, report: &Report) {
+    let job = &pass.key;
+    let started = |phase| Told::Started {
+        phase,
+        created: pass.created,
+    };
+    for change in pass.changes.iter().filter(|_| report.written.is_some()) {
+        let Change { reason, message, .. } = change;
+        match &change.what {
+            What::Wait => listener.told(&Told::Waits { job, reason, message }),
+            What::Condition(kind) => {
+                match kind.as_str() {
+                    "Created" => listener.told(&started(Phase::Accepted)),
+                    "Running" if pass.fresh => listener.told(&started(Phase::Running)),
+                    _ => {}
+                }
+                listener.told(&Told::Condition {
+                    job,
+                    kind: reason,
+                    message,
+                });
+            }
+        }
+    }
+    if let Some(trouble) = &report.trouble {
+        let Trouble { doing, refused, .. } = trouble;
+        listener.told(&Told::Refused { job, doing, refused });
+    } else if pass.fresh && pass.creates_first_lives() {
+        listener.told(&started(Phase::Created));
+    }
+    if report.trouble.is_none() && pass.actions.contains(&Action::DeleteJob) {
+        listener.told(&Told::Expired { job });
+    }
+}
+
+impl Pass {
+    fn creates_first_lives(&self) -> bool {
+        let first =
+            |action: &Action| matches!(action, Action::Create { stamp, .. } if *stamp == Stamp::default());
+        self.actions.iter().any(first)
+    }
 }
 
 async fn try_to(api: &Api, pass: &Pass, report: &mut Report) -> Result<(), Trouble> {
@@ -114,14 +172,16 @@ async fn try_to(api: &Api, pass: &Pass, report: &mut Report) -> Result<(), Troub
             return Err(pruned());
         }
     }
-    if let Meaning::Job(compiled) = &*pass.meaning {
-        act(api, pass, compiled, report).await?;
-    }
+    let acted = match &*pass.meaning {
+        Meaning::Job(compiled) => act(api, pass, compiled, report).await,
+        Meaning::NotOurs | Meaning::Broken(_) => Ok(()),
+    };
     for event in &pass.events {
-        // An event that is lost is lost; one that is there already was told before a crash.
+        // What the status says is told whatever became of the rest: the next pass finds nothing changed. An event that is
+        // lost is lost; one that is there already was told before a crash.
         let _ = api.event(&pass.key.namespace, event).await;
     }
-    Ok(())
+    acted
 }
 
 /// The server keeps no memory for us: whoever goes on now restarts for ever.
@@ -130,6 +190,7 @@ fn pruned() -> Trouble {
                    --server-side --force-conflicts -f -`; nothing is done about TFJobs until then";
     Trouble {
         doing: "keep its memory",
+        creating: false,
         refused: Refused {
             code: 0,
             reason: "Pruned".into(),
@@ -240,7 +301,7 @@ async fn create(
         for result in made {
             match result {
                 Ok(pod) => report.made.push(pod),
-                Err(refused) if first.is_ok() => first = Err(doing("create a pod")(refused)),
+                Err(refused) if first.is_ok() => first = Err(creating("create a pod")(refused)),
                 Err(_) => {}
             }
         }
@@ -328,7 +389,7 @@ async fn ensure_addresses(api: &Api, pass: &Pass, compiled: &Compiled) -> Result
         }
     };
     for made in join_all(objects.iter().map(one)).await {
-        made.map_err(doing("create what its tasks are found by"))?;
+        made.map_err(creating("create what its tasks are found by"))?;
     }
     Ok(())
 }

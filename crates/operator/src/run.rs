@@ -1,13 +1,15 @@
-//! The operator as a program: a client, a loop, and signals that end it.
+//! The operator as a program: a client, a loop, endpoints, and signals that end it.
 
 use std::sync::Arc;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::operate::{Options, operate};
-use crate::tell::Listener;
+use crate::endpoints::Endpoints;
+use crate::metrics::Metrics;
+use crate::operate::{Lost, Options, operate};
+use crate::tell::{Both, Listener};
 
-/// Why an operator did not begin.
+/// Why an operator did not begin, or did not end by itself.
 #[derive(Debug, thiserror::Error)]
 pub enum CannotOperate {
     /// There is no way to a cluster.
@@ -16,12 +18,16 @@ pub enum CannotOperate {
     /// Something about this machine.
     #[error("cannot {0}: {1}")]
     System(&'static str, #[source] std::io::Error),
+    /// It may not act any more.
+    #[error(transparent)]
+    Lost(#[from] Lost),
 }
 
 /// Operates until it is told to stop by SIGTERM or SIGINT.
 pub fn run(
     context: Option<&str>,
     options: Options,
+    endpoints: &Endpoints,
     listener: Arc<dyn Listener>,
 ) -> Result<(), CannotOperate> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -29,6 +35,9 @@ pub fn run(
         .build()
         .map_err(|error| CannotOperate::System("start the runtime", error))?;
     runtime.block_on(async {
+        let metrics = Arc::new(Metrics::new());
+        let served = endpoints.serve(&metrics, &*listener).await;
+        served.map_err(|error| CannotOperate::System("listen", error))?;
         let client = trainyard_cluster::client(context)
             .await
             .map_err(|error| CannotOperate::NoCluster(error.message))?;
@@ -37,7 +46,8 @@ pub fn run(
         let stop = async move {
             tokio::select! { _ = term.recv() => {}, _ = int.recv() => {} }
         };
-        operate(client, options, listener, stop).await;
+        let listener = Arc::new(Both(listener, metrics));
+        operate(client, options, listener, stop).await?;
         Ok(())
     })
 }

@@ -1,5 +1,11 @@
 //! What happened, for whoever prints or counts it. Nothing here prints.
 
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use trainyard_core::Time;
+
 use crate::api::Refused;
 use crate::job::JobKey;
 
@@ -11,7 +17,6 @@ pub trait Listener: Send + Sync {
 
 /// Something that happened.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum Told<'a> {
     /// Every job and every pod has been seen once.
     Ready {
@@ -45,4 +50,104 @@ pub enum Told<'a> {
         /// What the API server said.
         refused: &'a Refused,
     },
+    /// Somebody is answered here.
+    Listening {
+        /// About what.
+        what: &'static str,
+        /// Where.
+        address: SocketAddr,
+    },
+    /// This operator acts.
+    Leading,
+    /// Another one acts, or nobody yet.
+    StandingBy {
+        /// Who acts, as far as is known.
+        leader: Option<&'a str>,
+    },
+    /// A job has come so far for the first time.
+    Started {
+        /// How far.
+        phase: Phase,
+        /// When the job was created.
+        created: Time,
+    },
+    /// A job waits for something that it did not wait for before.
+    Waits {
+        /// Which.
+        job: &'a JobKey,
+        /// For what, in one word.
+        reason: &'a str,
+        /// In words.
+        message: &'a str,
+    },
+    /// A job was deleted since its time was over.
+    Expired {
+        /// Which.
+        job: &'a JobKey,
+    },
+    /// The API server has answered, or has not.
+    Request {
+        /// What was asked.
+        verb: &'static str,
+        /// Of what.
+        resource: &'static str,
+        /// The HTTP code; 0 where there was no answer.
+        code: u16,
+        /// How long it took.
+        took: Duration,
+    },
+    /// A decision has been carried out.
+    Passed {
+        /// How long that took.
+        took: Duration,
+        /// Something of it was refused.
+        refused: bool,
+    },
+    /// How much there is to do.
+    Load {
+        /// Jobs that wait to be looked at.
+        queued: usize,
+        /// Decisions that are being carried out.
+        active: usize,
+    },
+    /// How much is known; told now and then.
+    Known {
+        /// So many jobs.
+        jobs: usize,
+        /// So many pods.
+        pods: usize,
+    },
+}
+
+/// How far a job has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Its status says that it was created.
+    Accepted,
+    /// Its pods have been created.
+    Created,
+    /// It runs.
+    Running,
+}
+
+impl Phase {
+    /// Its name in numbers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Created => "created",
+            Self::Running => "running",
+        }
+    }
+}
+
+/// Two that hear the same.
+pub struct Both(pub Arc<dyn Listener>, pub Arc<dyn Listener>);
+
+impl Listener for Both {
+    fn told(&self, told: &Told<'_>) {
+        self.0.told(told);
+        self.1.told(told);
+    }
 }

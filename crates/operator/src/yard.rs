@@ -12,7 +12,7 @@ use std::sync::Arc;
 use trainyard_core::Time;
 use trainyard_manifest::observe::PodSeen;
 
-pub use self::plot::Plot;
+pub use self::plot::{LastTrouble, Plot};
 use crate::job::{JobKey, JobWire, Reading};
 use crate::look::{Next, look};
 use crate::pass::{Pass, Report};
@@ -181,6 +181,12 @@ impl Yard {
             }
         }
         None
+    }
+
+    /// How many jobs wait to be looked at.
+    #[must_use]
+    pub fn queued(&self) -> usize {
+        self.due.len()
     }
 
     /// When something is to be done by itself.

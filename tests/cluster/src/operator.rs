@@ -4,15 +4,23 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Child, Command};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::crds::Crds;
 use crate::namespace::Namespace;
+
+/// How long a test waits for what it says.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// An operator of one namespace's own; ends when this is dropped. If a test fails, what it said is shown.
 pub struct Operator {
     program: PathBuf,
     kubeconfig: PathBuf,
     namespace: String,
+    /// What is typed beside the usual.
+    more: Vec<String>,
     log: PathBuf,
     process: Option<Child>,
 }
@@ -22,6 +30,13 @@ impl Operator {
     #[track_caller]
     #[must_use]
     pub fn of(namespace: &Namespace<'_>) -> Self {
+        Self::with(namespace, &[])
+    }
+
+    /// Starts one with these options beside the usual.
+    #[track_caller]
+    #[must_use]
+    pub fn with(namespace: &Namespace<'_>, more: &[&str]) -> Self {
         let cluster = namespace.cluster();
         cluster.install(Crds::TfJob);
         let program = trainyard_tools::trainyard().unwrap_or_else(|missing| panic!("{missing}"));
@@ -29,10 +44,11 @@ impl Operator {
             program: program.to_path_buf(),
             kubeconfig: cluster.kubeconfig(),
             namespace: namespace.name().to_owned(),
+            more: more.iter().map(|option| (*option).to_owned()).collect(),
             log: cluster
                 .place()
                 .join("logs")
-                .join(format!("operator-{}.log", namespace.name())),
+                .join(format!("operator-{}-{}.log", namespace.name(), count())),
             process: None,
         };
         operator.start();
@@ -46,6 +62,7 @@ impl Operator {
         let log = log.unwrap_or_else(|error| panic!("cannot write {}: {error}", self.log.display()));
         let started = Command::new(&self.program)
             .args(["operator", "--log-format", "json", "--namespace", &self.namespace])
+            .args(&self.more)
             .env("KUBECONFIG", &self.kubeconfig)
             .env("NO_PROXY", "*")
             .stderr(log)
@@ -62,6 +79,41 @@ impl Operator {
         }
     }
 
+    /// Tells it to stop, and waits until it has; true if it ended well.
+    #[track_caller]
+    pub fn stop(&mut self) -> bool {
+        let asked = Command::new("kill").arg(self.id().to_string()).status();
+        assert!(
+            asked.is_ok_and(|asked| asked.success()),
+            "cannot stop the operator"
+        );
+        self.wait() == Some(0)
+    }
+
+    /// Waits until it ends by itself; gives its exit code.
+    pub fn wait(&mut self) -> Option<i32> {
+        self.process.take()?.wait().ok()?.code()
+    }
+
+    /// The number of its process; 0 where there is none.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.process.as_ref().map_or(0, Child::id)
+    }
+
+    /// Waits until it has said something; gives the line.
+    #[track_caller]
+    pub fn says(&self, words: &str) -> String {
+        let begun = Instant::now();
+        loop {
+            if let Some(line) = self.said().lines().find(|line| line.contains(words)) {
+                return line.to_owned();
+            }
+            assert!(begun.elapsed() < PATIENCE, "the operator never said `{words}`");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// What it has said so far, one JSON object a line.
     #[must_use]
     pub fn said(&self) -> String {
@@ -69,10 +121,16 @@ impl Operator {
     }
 }
 
+/// A number that no other operator of these tests has.
+fn count() -> usize {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    COUNT.fetch_add(1, Ordering::Relaxed)
+}
+
 impl Drop for Operator {
     fn drop(&mut self) {
         self.kill();
-        if std::thread::panicking() {
+        if thread::panicking() {
             let _ = writeln!(std::io::stderr(), "the operator said:\n{}", self.said());
         }
     }

@@ -1,6 +1,8 @@
 //! What may be typed after `trainyard operator` and `trainyard crd`.
 
-use clap::{Args, ValueEnum};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
+
+use clap::{ArgAction, Args, ValueEnum};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -10,7 +12,7 @@ Examples:
 
 It writes nothing to standard output; what it does is told on standard error.
 
-Exit codes: 0 it was told to stop, 2 wrong usage, or no cluster.";
+Exit codes: 0 it was told to stop, 1 it lost the Lease to another one, 2 wrong usage, or no cluster.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -33,9 +35,54 @@ pub struct Operator {
     /// Requests to the API server at a time
     #[arg(long, value_name = "N", default_value_t = 32)]
     pub requests: usize,
+    /// Requests to the API server a second; 0 is no limit
+    #[arg(long, value_name = "N", default_value_t = 0.0)]
+    pub kube_api_qps: f64,
+    /// Requests at once after a quiet time, where there is a limit
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub kube_api_burst: u32,
+    /// Act only while holding a Lease: of several operators, one acts
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set, value_name = "YES")]
+    pub leader_elect: bool,
+    /// The Lease's name
+    #[arg(long, value_name = "NAME", default_value = "trainyard-operator")]
+    pub leader_election_id: String,
+    /// The Lease's namespace [default: `--namespace`, else the one of the pod or the kubeconfig]
+    #[arg(long, value_name = "NAME")]
+    pub leader_election_namespace: Option<String>,
+    /// Answer `/livez` and `/readyz` here, such as `:8081` or `127.0.0.1:8081`; 0 is nowhere
+    #[arg(long, value_name = "ADDRESS", default_value = "0", value_parser = bind)]
+    pub health_probe_bind_address: Bind,
+    /// Answer `/metrics` here, such as `:8080`; 0 is nowhere
+    #[arg(long, value_name = "ADDRESS", default_value = "0", value_parser = bind)]
+    pub metrics_bind_address: Bind,
     /// How it tells what it does
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub log_format: LogFormat,
+}
+
+/// Where to listen. An alias of a list would make clap collect many.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bind(pub Vec<SocketAddr>);
+
+/// An address as Go writes them: `:8080` is every address of the machine.
+fn bind(text: &str) -> Result<Bind, String> {
+    if matches!(text, "" | "0") {
+        return Ok(Bind::default());
+    }
+    if let Some(port) = text.strip_prefix(':') {
+        let port = port
+            .parse()
+            .map_err(|_| format!("`{port}` is no port; expected 0 to 65535"))?;
+        return Ok(Bind(vec![
+            (Ipv6Addr::UNSPECIFIED, port).into(),
+            (Ipv4Addr::UNSPECIFIED, port).into(),
+        ]));
+    }
+    match text.to_socket_addrs() {
+        Ok(addresses) => Ok(Bind(addresses.collect())),
+        Err(error) => Err(format!("{error}; expected HOST:PORT, :PORT or 0")),
+    }
 }
 
 /// How the operator tells what it does.

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use trainyard_core::Time;
 use trainyard_dialect::status::rfc3339;
 use trainyard_operator::job::Reading;
+use trainyard_operator::lease::Seat;
 use trainyard_operator::tell::{Listener, Told};
-use trainyard_operator::{Options, run as operate};
+use trainyard_operator::{CannotOperate, Endpoints, Options, run as operate};
 
 use crate::args::{LogFormat, Operator};
 use crate::exit::Exit;
@@ -18,22 +19,55 @@ use crate::failure::Failure;
 
 /// Operates until it is told to stop.
 pub fn run(typed: Operator) -> Result<Exit, Failure> {
+    let namespace = typed.namespace.filter(|namespace| !namespace.is_empty());
+    let seat = typed.leader_elect.then(|| Seat {
+        namespace: typed.leader_election_namespace.or_else(|| namespace.clone()),
+        name: typed.leader_election_id,
+        identity: identity(),
+    });
     let options = Options {
-        namespace: typed.namespace.filter(|namespace| !namespace.is_empty()),
+        namespace,
         reading: Reading {
             domain: typed.cluster_domain.filter(|domain| !domain.is_empty()),
             per_replica: typed.per_replica_addresses,
         },
         requests: typed.requests.max(1),
         jobs: typed.controller_threads.max(1),
+        limit: Some((typed.kube_api_qps, typed.kube_api_burst)),
+        seat,
+    };
+    let endpoints = Endpoints {
+        health: typed.health_probe_bind_address.0,
+        metrics: typed.metrics_bind_address.0,
     };
     let log = Arc::new(Log(typed.log_format));
-    operate(typed.context.as_deref(), options, log)
+    operate(typed.context.as_deref(), options, &endpoints, log)
         .map(|()| Exit::Success)
-        .map_err(|error| {
+        .map_err(|error| failure(&error))
+}
+
+fn failure(error: &CannotOperate) -> Failure {
+    let words = error.to_string();
+    match error {
+        CannotOperate::NoCluster(_) => {
             let hint = "give a kubeconfig by KUBECONFIG or `--context`, or run it in a pod of the cluster";
-            Failure::usage(error.to_string(), Some(hint.into()))
-        })
+            Failure::usage(words, Some(hint.into()))
+        }
+        CannotOperate::System(..) => Failure::usage(words, None),
+        CannotOperate::Lost(_) => Failure::Ended {
+            message: words,
+            hint: "start it again: it stands by until it may act",
+        },
+    }
+}
+
+/// What this operator is called among others: the name of its machine or pod, and something that no other has.
+fn identity() -> String {
+    let uname = rustix::system::uname();
+    let host = uname.nodename().to_string_lossy();
+    let random = std::fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap_or_default();
+    let random = random.trim().split('-').next().unwrap_or_default();
+    format!("{host}_{}_{random}", std::process::id())
 }
 
 /// Writes lines to standard error.
@@ -41,7 +75,9 @@ struct Log(LogFormat);
 
 impl Listener for Log {
     fn told(&self, told: &Told<'_>) {
-        let mut fields = fields(told);
+        let Some(mut fields) = fields(told) else {
+            return;
+        };
         let time = SystemTime::now()
             .duration_since(SystemTime::UNIX_EPOCH)
             .unwrap_or_default();
@@ -58,13 +94,29 @@ impl Listener for Log {
     }
 }
 
-fn fields(told: &Told<'_>) -> Value {
-    match told {
+/// What is worth a line; the rest is for those who count.
+fn fields(told: &Told<'_>) -> Option<Value> {
+    Some(match told {
         Told::Ready { jobs, pods } => {
             json!({ "level": "info", "message": "ready", "jobs": jobs, "pods": pods })
         }
         Told::WatchCut { what, why } => {
             json!({ "level": "warn", "message": format!("the watch of {what} was cut and begins again"), "cause": why })
+        }
+        Told::Listening { what, address } => {
+            json!({ "level": "info", "message": "listening", "for": what, "address": address.to_string() })
+        }
+        Told::Leading => json!({ "level": "info", "message": "acting" }),
+        Told::StandingBy { leader: Some(leader) } => {
+            json!({ "level": "info", "message": "standing by while another one acts", "leader": leader })
+        }
+        Told::Expired { job } => {
+            let job = format!("{}/{}", job.namespace, job.name);
+            json!({ "level": "info", "message": "deleted, since its time is over", "job": job })
+        }
+        Told::Waits { job, reason, message } => {
+            let job = format!("{}/{}", job.namespace, job.name);
+            json!({ "level": "warn", "message": message, "job": job, "waits": reason })
         }
         Told::Condition { job, kind, message } => {
             let job = format!("{}/{}", job.namespace, job.name);
@@ -75,8 +127,13 @@ fn fields(told: &Told<'_>) -> Value {
             let message = format!("cannot {doing}; it is tried again");
             json!({ "level": "warn", "message": message, "job": job, "code": refused.code, "cause": refused.message })
         }
-        _ => json!({ "level": "info", "message": "" }),
-    }
+        Told::StandingBy { leader: None }
+        | Told::Started { .. }
+        | Told::Request { .. }
+        | Told::Passed { .. }
+        | Told::Load { .. }
+        | Told::Known { .. } => return None,
+    })
 }
 
 fn text(time: &str, fields: &Value) -> String {

@@ -52,9 +52,10 @@ pub fn last(wire: &PodWire) -> Option<Exit> {
 
 /// What the pod waits for, if it is something that somebody may want to know.
 pub fn waits(wire: &PodWire) -> Option<Waits> {
-    let said = |reason: &str, message: Option<&str>| Waits {
+    let said = |reason: &str, message: Option<&str>, container: Option<&str>| Waits {
         reason: reason.into(),
         message: message.unwrap_or_default().into(),
+        container: container.map(Into::into),
     };
     let unplaced = wire
         .status
@@ -62,7 +63,7 @@ pub fn waits(wire: &PodWire) -> Option<Waits> {
         .filter(|it| it.status == "False");
     if let Some(condition) = unplaced {
         let reason = condition.reason.as_deref().unwrap_or("Unschedulable");
-        return Some(said(reason, condition.message.as_deref()));
+        return Some(said(reason, condition.message.as_deref(), None));
     }
     let status = &wire.status;
     let mut all = status
@@ -75,7 +76,7 @@ pub fn waits(wire: &PodWire) -> Option<Waits> {
             .reason
             .as_deref()
             .filter(|reason| !ORDINARY.contains(reason))?;
-        Some(said(reason, waiting.message.as_deref()))
+        Some(said(reason, waiting.message.as_deref(), Some(&container.name)))
     })
 }
 

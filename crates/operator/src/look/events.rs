@@ -1,57 +1,139 @@
-//! Events on a job: one for every condition that has changed, and none for anything else.
+//! What is told about a change of status: conditions that have changed, and what a job has begun to wait for.
 //!
 //! An event's name is made of what it says, so one that is told again after a crash is refused and not doubled.
 
 use serde_json::{Value, json};
+use trainyard_core::Time;
+use trainyard_dialect::status::rfc3339;
 
+use super::waiting::WAITING_FIELD;
 use crate::job::{API_VERSION, JobSeen, KIND};
 
 /// Longer notes are refused.
 const LONGEST_NOTE: usize = 1000;
 /// Conditions that are not worth an event: users see their effect.
 const SILENT: &[&str] = &["Created", "Running"];
+/// Conditions that a job only has once it has run, or was held.
+const LATER: &[&str] = &["Running", "Restarting", "Suspended"];
 
-/// The events of a change of status.
-pub fn of(job: &JobSeen, before: Option<&Value>, after: &Value) -> Vec<Value> {
-    let known = before.map(conditions).unwrap_or_default();
-    let changed = |condition: &&&Value| {
+/// Something that has changed about a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// What: a condition, or a wait.
+    pub what: What,
+    /// Why, in one word.
+    pub reason: String,
+    /// In words.
+    pub message: String,
+    /// When, as it is written.
+    time: String,
+}
+
+/// What has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The condition of this type.
+    Condition(String),
+    /// It waits for something.
+    Wait,
+}
+
+/// Everything that has changed between two statuses.
+#[must_use]
+pub fn changes(before: Option<&Value>, after: &Value, now: Time) -> Vec<Change> {
+    let mut changes = conditions(before, after);
+    changes.extend(waits(before, after, now));
+    changes
+}
+
+/// Whether a job has neither run nor been held yet.
+#[must_use]
+pub fn is_fresh(status: Option<&Value>) -> bool {
+    let known = status
+        .map(|status| list(status, "conditions"))
+        .unwrap_or_default();
+    let later = |condition: &&Value| {
         let kind = condition["type"].as_str().unwrap_or_default();
-        let same = known.iter().any(|known| {
-            known["type"] == condition["type"]
-                && known["lastUpdateTime"] == condition["lastUpdateTime"]
-                && known["status"] == condition["status"]
-        });
-        !same && !SILENT.contains(&kind)
+        LATER.contains(&kind)
     };
-    let after = conditions(after);
-    // Running=False and Suspended=True say the same.
-    after
-        .iter()
-        .filter(changed)
-        .map(|condition| event(job, condition))
+    !known.iter().any(later)
+}
+
+fn conditions(before: Option<&Value>, after: &Value) -> Vec<Change> {
+    let known = before
+        .map(|status| list(status, "conditions"))
+        .unwrap_or_default();
+    let changed = |condition: &&Value| {
+        !known.iter().any(|known| {
+            let same = |field: &str| known[field] == condition[field];
+            same("type") && same("lastUpdateTime") && same("status")
+        })
+    };
+    let after = list(after, "conditions");
+    let changed = after.into_iter().filter(changed);
+    changed
+        .map(|condition| {
+            let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
+            Change {
+                what: What::Condition(text("type")),
+                reason: text("reason"),
+                message: text("message"),
+                time: text("lastUpdateTime"),
+            }
+        })
         .collect()
 }
 
-fn conditions(status: &Value) -> Vec<&Value> {
-    status["conditions"]
+fn waits(before: Option<&Value>, after: &Value, now: Time) -> Vec<Change> {
+    let known = before
+        .map(|status| list(status, WAITING_FIELD))
+        .unwrap_or_default();
+    let new = |wait: &&Value| !known.iter().any(|known| known["reason"] == wait["reason"]);
+    let after = list(after, WAITING_FIELD);
+    let new = after.into_iter().filter(new);
+    new.map(|wait| {
+        let text = |field: &str| wait[field].as_str().unwrap_or_default();
+        let (pod, said) = (text("pod"), text("message"));
+        // Kubeflow's words.
+        let message = match (pod, text("container")) {
+            ("", _) => format!("Error creating: {said}"),
+            (pod, "") => format!("Error pod {pod} condition message: {said}"),
+            (pod, container) => format!("Error pod {pod} container {container} waiting message: {said}"),
+        };
+        Change {
+            what: What::Wait,
+            reason: text("reason").to_owned(),
+            message,
+            time: rfc3339(now),
+        }
+    })
+    .collect()
+}
+
+fn list<'a>(status: &'a Value, field: &str) -> Vec<&'a Value> {
+    status[field]
         .as_array()
         .map(|list| list.iter().collect())
         .unwrap_or_default()
 }
 
-fn event(job: &JobSeen, condition: &Value) -> Value {
-    let text = |field: &str| condition[field].as_str().unwrap_or_default();
-    let (reason, time) = (text("reason"), text("lastUpdateTime"));
-    let bad = matches!(text("type"), "Failed" | "Restarting");
+/// The event that tells of a change; none for what is not worth one.
+pub fn event(job: &JobSeen, change: &Change) -> Option<Value> {
+    let bad = match &change.what {
+        What::Condition(kind) if SILENT.contains(&&**kind) => return None,
+        What::Condition(kind) => matches!(&**kind, "Failed" | "Restarting"),
+        What::Wait => true,
+    };
+    let Change { reason, time, .. } = change;
     let digits: String = time.chars().filter(char::is_ascii_digit).collect();
-    let note: String = text("message").chars().take(LONGEST_NOTE).collect();
+    let note: String = change.message.chars().take(LONGEST_NOTE).collect();
     let name = format!(
         "{}.{}.{}.{digits}",
         job.key.name,
         short(&job.uid),
         reason.to_lowercase()
     );
-    json!({
+    Some(json!({
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
         "metadata": { "name": name, "namespace": job.key.namespace },
@@ -66,7 +148,7 @@ fn event(job: &JobSeen, condition: &Value) -> Value {
             "apiVersion": API_VERSION, "kind": KIND,
             "name": job.key.name, "namespace": job.key.namespace, "uid": job.uid,
         },
-    })
+    }))
 }
 
 /// Events have finer times than we keep.

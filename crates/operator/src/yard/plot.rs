@@ -7,7 +7,7 @@ use trainyard_core::{Fixture, Memory, Observed, TaskSeen, Time};
 use trainyard_manifest::observe::PodSeen;
 
 use crate::job::{Compiled, JobSeen, Meaning, version};
-use crate::pass::Report;
+use crate::pass::{Report, Trouble};
 
 /// A pass that was refused is tried again after this many seconds, then twice as many, and so on.
 const FIRST_RETRY: u32 = 1;
@@ -34,8 +34,19 @@ pub struct Plot {
     pub written: Time,
     /// Passes refused in a row.
     pub refusals: u32,
+    /// What the last of them was refused.
+    pub trouble: Option<LastTrouble>,
     /// Nothing is tried before this.
     pub not_before: Time,
+}
+
+/// What was refused last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastTrouble {
+    /// A pod, or something that pods need, could not be created.
+    pub creating: bool,
+    /// What the API server said.
+    pub message: String,
 }
 
 /// A pod, and whether it is known from our own write alone.
@@ -57,8 +68,7 @@ impl Plot {
             }
             if !same {
                 self.fixtures.clear();
-                self.refusals = 0;
-                self.not_before = Time::default();
+                self.settle();
             }
         }
         self.job = Some(seen);
@@ -164,7 +174,7 @@ impl Plot {
             made,
             stopped,
             fixtures,
-            refused,
+            trouble,
             ..
         } = report;
         if let Some(job) = self.job.as_mut().filter(|job| job.uid == uid) {
@@ -202,15 +212,19 @@ impl Plot {
                 task.stopping.get_or_insert(now);
             }
         }
-        self.retry(refused, now)
+        self.retry(trouble, now)
     }
 
-    fn retry(&mut self, refused: bool, now: Time) -> Option<Time> {
-        if !refused {
-            self.refusals = 0;
-            self.not_before = Time::default();
+    /// A pass that was refused is tried again later and later.
+    fn retry(&mut self, trouble: Option<Trouble>, now: Time) -> Option<Time> {
+        let Some(trouble) = trouble else {
+            self.settle();
             return None;
-        }
+        };
+        self.trouble = Some(LastTrouble {
+            creating: trouble.creating,
+            message: trouble.refused.message,
+        });
         let wait = FIRST_RETRY
             .checked_shl(self.refusals)
             .unwrap_or(LAST_RETRY)
@@ -218,6 +232,13 @@ impl Plot {
         self.refusals = self.refusals.saturating_add(1);
         self.not_before = now + wait;
         Some(self.not_before)
+    }
+
+    /// Nothing is refused any more.
+    fn settle(&mut self) {
+        self.refusals = 0;
+        self.trouble = None;
+        self.not_before = Time::default();
     }
 
     /// Whether nothing is known here any more.

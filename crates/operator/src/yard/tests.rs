@@ -5,7 +5,8 @@ use trainyard_core::{Action, Fixture, Time};
 use trainyard_manifest::observe::PodSeen;
 
 use super::*;
-use crate::pass::Report;
+use crate::api::Refused;
+use crate::pass::Trouble;
 
 const NOW: Time = Time(1_800_000_000);
 
@@ -69,7 +70,7 @@ fn report(pass: &Pass, version: u64, made: Vec<PodSeen>) -> Report {
         made,
         stopped: Vec::new(),
         fixtures: vec![Fixture::Addresses],
-        refused: false,
+        trouble: None,
     }
 }
 
@@ -137,7 +138,15 @@ fn a_pod_that_vanishes_is_remembered_until_its_end_is_stored() {
     assert_eq!(paid(&pass), 1);
     let refused = Report {
         written: None,
-        refused: true,
+        trouble: Some(Trouble {
+            doing: "write its status",
+            creating: false,
+            refused: Refused {
+                code: 500,
+                reason: String::new(),
+                message: "no".into(),
+            },
+        }),
         ..report(&pass, 0, Vec::new())
     };
     yard.reported(refused, NOW);

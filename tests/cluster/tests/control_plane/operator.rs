@@ -1,8 +1,11 @@
 //! `trainyard operator` on a real API server: the program as it is shipped, pods played by the test.
 
 mod client;
+mod endpoints;
 mod jobs;
+mod leader;
 mod refused;
+mod waits;
 
 use std::sync::Once;
 
@@ -20,10 +23,15 @@ struct Yard {
 
 impl Yard {
     fn new(name: &str) -> Self {
+        Self::with(name, &[])
+    }
+
+    /// With these options for the operator beside the usual.
+    fn with(name: &str, more: &[&str]) -> Self {
         install();
         let namespace = shared().namespace(name);
         Self {
-            operator: Operator::of(&namespace),
+            operator: Operator::with(&namespace, more),
             namespace,
         }
     }

@@ -1,0 +1,185 @@
+//! Who acts: of several operators the one that holds the Lease.
+//!
+//! The holder renews it; the others watch it and take it when it is given back, or when it has not changed for as long as
+//! it says it lasts. Only our own clock counts, and only from when we saw a change, so clocks that differ harm nobody. Every
+//! write stands on the version it was decided from: of two that reach for it, one gets it.
+//!
+//! An operator that cannot renew stops acting before anybody else may begin.
+
+mod turn;
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use futures_util::{Stream, StreamExt as _};
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, watcher};
+use kube::{Api, Client};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use self::turn::{Known, LASTS, Turn, held_by, returned};
+
+/// A request that takes longer counts as failed.
+const PATIENCE: Duration = Duration::from_secs(4);
+/// After a request that failed.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Which Lease, and by which name we hold it.
+#[derive(Clone, Debug)]
+pub struct Seat {
+    /// Its namespace; the client's own where there is none.
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// What we call ourselves: no two operators may use the same name.
+    pub identity: String,
+}
+
+/// How we stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Another one acts, if anybody does.
+    By {
+        /// Who holds the Lease, as far as we know.
+        leader: Option<String>,
+    },
+    /// We act.
+    Leading,
+    /// We have acted and may not any more.
+    Lost,
+}
+
+/// Holds the Lease whenever it can be had, until `stop` says so; then gives it back.
+pub async fn hold(
+    client: Client,
+    seat: Seat,
+    standing: watch::Sender<Standing>,
+    stop: watch::Receiver<bool>,
+) {
+    let namespace = seat.namespace.as_deref();
+    let namespace = namespace.unwrap_or_else(|| client.default_namespace()).to_owned();
+    let leases: Api<Lease> = Api::namespaced(client, &namespace);
+    let only = watcher::Config::default().fields(&format!("metadata.name={}", seat.name));
+    let news = watcher(leases.clone(), only).default_backoff().boxed();
+    let mut holder = Holder {
+        leases,
+        known: Known::new(seat.identity),
+        name: seat.name,
+        standing,
+        next: Instant::now(),
+    };
+    holder.run(news, stop).await;
+}
+
+struct Holder {
+    leases: Api<Lease>,
+    name: String,
+    known: Known,
+    standing: watch::Sender<Standing>,
+    /// When something is to be done by itself.
+    next: Instant,
+}
+
+type News = Pin<Box<dyn Stream<Item = watcher::Result<watcher::Event<Lease>>> + Send>>;
+
+impl Holder {
+    async fn run(&mut self, mut news: News, mut stop: watch::Receiver<bool>) {
+        loop {
+            tokio::select! {
+                biased;
+                _ = stop.wait_for(|stop| *stop) => break,
+                Some(event) = news.next() => self.hear(event),
+                () = sleep_until(self.next) => {}
+            }
+            match self.known.turn(Instant::now()) {
+                Turn::Wait(until) => self.next = until,
+                Turn::Lost => {
+                    self.tell(Standing::Lost);
+                    return;
+                }
+                Turn::Write(lease) => self.write(*lease).await,
+            }
+            self.tell_where_we_stand();
+        }
+        if self.known.leads() {
+            self.give_back().await;
+        }
+    }
+
+    fn hear(&mut self, event: watcher::Result<watcher::Event<Lease>>) {
+        use watcher::Event::{Apply, Delete, InitApply, InitDone};
+        match event {
+            Ok(Apply(lease) | InitApply(lease)) => self.known.see(Some(lease), Instant::now()),
+            Ok(Delete(_)) => self.known.see(None, Instant::now()),
+            Ok(InitDone) => self.known.listed(),
+            // The watch begins again by itself, and until it does what we know grows old.
+            Ok(_) | Err(_) => {}
+        }
+    }
+
+    async fn write(&mut self, lease: Lease) {
+        let begun = Instant::now();
+        let options = kube::api::PostParams::default();
+        let written = if lease.metadata.resource_version.is_some() {
+            timeout(PATIENCE, self.leases.replace(&self.name, &options, &lease)).await
+        } else {
+            let mut lease = lease;
+            lease.metadata.name = Some(self.name.clone());
+            timeout(PATIENCE, self.leases.create(&options, &lease)).await
+        };
+        match written {
+            Ok(Ok(stored)) => self.known.wrote(stored, begun),
+            Ok(Err(kube::Error::Api(status))) if status.code == 409 || status.code == 404 => {
+                self.reread().await;
+            }
+            Ok(Err(_)) | Err(_) => self.known.failed(Instant::now() + AGAIN),
+        }
+    }
+
+    /// Somebody else was faster.
+    async fn reread(&mut self) {
+        match timeout(PATIENCE, self.leases.get_opt(&self.name)).await {
+            Ok(Ok(lease)) => self.known.see(lease, Instant::now()),
+            _ => self.known.failed(Instant::now() + AGAIN),
+        }
+    }
+
+    /// Nobody has to wait for us. If it fails they wait as for one that has crashed.
+    async fn give_back(&mut self) {
+        if let Some(lease) = self.known.lease() {
+            let options = kube::api::PostParams::default();
+            let lease = returned(lease.clone());
+            let _ = timeout(PATIENCE, self.leases.replace(&self.name, &options, &lease)).await;
+        }
+    }
+
+    fn tell_where_we_stand(&self) {
+        if self.known.leads() {
+            self.tell(Standing::Leading);
+        } else if *self.standing.borrow() == Standing::Leading {
+            // Somebody took it from us.
+            self.tell(Standing::Lost);
+        } else {
+            let leader = self.known.lease().and_then(held_by).map(str::to_owned);
+            self.tell(Standing::By { leader });
+        }
+    }
+
+    fn tell(&self, standing: Standing) {
+        self.standing.send_if_modified(|known| {
+            let changed = *known != standing && *known != Standing::Lost;
+            if changed {
+                *known = standing;
+            }
+            changed
+        });
+    }
+}
+
+/// The longest that nobody acts after a holder was killed.
+#[must_use]
+pub fn longest_gap() -> Duration {
+    LASTS + PATIENCE
+}

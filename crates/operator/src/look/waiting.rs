@@ -1,0 +1,83 @@
+//! What a job waits for, as its pods and the last refusal say: in the cluster's own words, one entry a reason.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use trainyard_core::{Seen, TaskSeen, Time};
+use trainyard_manifest::observe::{PodSeen, Waits};
+
+use crate::job::JobSeen;
+use crate::yard::Plot;
+
+/// Where it stands in the status.
+pub const WAITING_FIELD: &str = "waiting";
+/// A pod that has been there for less than this many seconds may still be on its way.
+const SETTLES: u32 = 5;
+/// More reasons than these are one too many to read.
+const MOST: usize = 4;
+/// Longer words are cut.
+const LONGEST: usize = 500;
+
+/// What is waited for.
+#[derive(Debug, Default, PartialEq)]
+pub struct Waiting {
+    /// As it stands in the status; empty where nothing is waited for.
+    pub entries: Vec<Value>,
+    /// When a pod that is new now will have had its time.
+    pub settles: Option<Time>,
+}
+
+/// What a job that has not ended waits for.
+#[must_use]
+pub fn waiting(plot: &Plot, job: &JobSeen, now: Time) -> Waiting {
+    let mut waiting = Waiting::default();
+    if let Some(trouble) = plot.trouble.as_ref().filter(|trouble| trouble.creating) {
+        let reason = if trouble.message.contains("exceeded quota") {
+            "ExceededQuota"
+        } else {
+            "FailedCreatePod"
+        };
+        let entry = json!({ "reason": reason, "message": cut(&trouble.message) });
+        waiting.entries.push(entry);
+    }
+    let mut reasons: BTreeMap<&str, (usize, &PodSeen, &Waits)> = BTreeMap::new();
+    let ours = plot.pods.values().map(|held| &held.pod);
+    let ours = ours.filter(|pod| pod.owner.as_ref() == Some(&job.uid));
+    for (pod, task, waits) in ours.filter_map(|pod| Some((pod, pod.task.as_ref()?, pod.waits.as_ref()?))) {
+        if !counts(task) {
+            continue;
+        }
+        let settled = task.created + SETTLES;
+        if settled > now {
+            waiting.settles = Some(waiting.settles.map_or(settled, |known| known.min(settled)));
+            continue;
+        }
+        reasons.entry(&waits.reason).or_insert((0, pod, waits)).0 += 1;
+    }
+    for (reason, (pods, pod, waits)) in reasons.into_iter().take(MOST) {
+        let mut entry = json!({
+            "reason": reason, "message": cut(&waits.message), "pods": pods, "pod": pod.name,
+        });
+        if let Some(container) = &waits.container {
+            entry["container"] = json!(container);
+        }
+        waiting.entries.push(entry);
+    }
+    waiting
+}
+
+/// A pod that goes or has ended waits for nothing.
+fn counts(task: &TaskSeen) -> bool {
+    task.stopping.is_none() && matches!(task.state, Seen::Waiting | Seen::Running { .. })
+}
+
+fn cut(words: &str) -> String {
+    words.chars().take(LONGEST).collect()
+}
+
+/// The reasons alone: the words may change with every look of a scheduler.
+pub fn reasons(status: &Value) -> Vec<Value> {
+    let entries = status[WAITING_FIELD].as_array();
+    let entries = entries.map(Vec::as_slice).unwrap_or_default();
+    entries.iter().map(|entry| entry["reason"].clone()).collect()
+}

@@ -1,0 +1,329 @@
+//! Numbers for dashboards: Kubeflow's five counters under their own names, and what its operators wished they had.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+use crate::job::JobKey;
+use crate::tell::{Listener, Phase, Told};
+
+/// From a millisecond to about half a minute.
+const FAST: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5, 10.0, 30.0];
+/// From half a second to an hour: a pod may wait for its image or for its node.
+const SLOW: [f64; 11] = [0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0];
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfNamespace {
+    job_namespace: String,
+    framework: &'static str,
+}
+
+impl OfNamespace {
+    fn new(job: &JobKey) -> Self {
+        Self {
+            job_namespace: job.namespace.to_string(),
+            framework: "tensorflow",
+        }
+    }
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfRequest {
+    verb: &'static str,
+    resource: &'static str,
+    code: u16,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfVerb {
+    verb: &'static str,
+    resource: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfResult {
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfPhase {
+    phase: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfKind {
+    kind: &'static str,
+}
+
+type Jobs = Family<OfNamespace, Counter>;
+type Times<L> = Family<L, Histogram, fn() -> Histogram>;
+
+/// Everything that is counted. It hears what the operator tells.
+pub struct Metrics {
+    registry: Registry,
+    created: Jobs,
+    deleted: Jobs,
+    successful: Jobs,
+    failed: Jobs,
+    restarted: Jobs,
+    passes: Times<OfResult>,
+    requests: Family<OfRequest, Counter>,
+    request_times: Times<OfVerb>,
+    starts: Times<OfPhase>,
+    cuts: Family<OfKind, Counter>,
+    queued: Gauge<i64, AtomicI64>,
+    active: Gauge<i64, AtomicI64>,
+    known: Family<OfKind, Gauge<i64, AtomicI64>>,
+    leads: Gauge<i64, AtomicI64>,
+    ready: AtomicBool,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+impl Metrics {
+    /// All at nought.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut metrics = Self {
+            registry: Registry::default(),
+            created: Family::default(),
+            deleted: Family::default(),
+            successful: Family::default(),
+            failed: Family::default(),
+            restarted: Family::default(),
+            passes: Family::new_with_constructor(|| Histogram::new(FAST)),
+            requests: Family::default(),
+            request_times: Family::new_with_constructor(|| Histogram::new(FAST)),
+            starts: Family::new_with_constructor(|| Histogram::new(SLOW)),
+            cuts: Family::default(),
+            queued: Gauge::default(),
+            active: Gauge::default(),
+            known: Family::default(),
+            leads: Gauge::default(),
+            ready: AtomicBool::new(false),
+        };
+        metrics.register_kubeflows();
+        metrics.register_ours();
+        metrics
+    }
+
+    /// The names and labels that dashboards made for Kubeflow's operator look for.
+    fn register_kubeflows(&mut self) {
+        let names = self.registry.sub_registry_with_prefix("training_operator_jobs");
+        names.register("created", "Jobs that were created", self.created.clone());
+        names.register(
+            "deleted",
+            "Jobs that were deleted since their time was over",
+            self.deleted.clone(),
+        );
+        names.register("successful", "Jobs that succeeded", self.successful.clone());
+        names.register("failed", "Jobs that failed", self.failed.clone());
+        names.register(
+            "restarted",
+            "Restarts of jobs or of their replicas",
+            self.restarted.clone(),
+        );
+    }
+
+    fn register_ours(&mut self) {
+        let names = self.registry.sub_registry_with_prefix("trainyard");
+        let seconds = || Unit::Seconds;
+        names.register_with_unit(
+            "pass_duration",
+            "From a decision to the last of its writes",
+            seconds(),
+            self.passes.clone(),
+        );
+        names.register(
+            "api_requests",
+            "Requests to the API server",
+            self.requests.clone(),
+        );
+        names.register_with_unit(
+            "api_request_duration",
+            "How long the API server took",
+            seconds(),
+            self.request_times.clone(),
+        );
+        names.register_with_unit(
+            "job_start",
+            "From a job's creation until it was accepted, its pods were created, it ran",
+            seconds(),
+            self.starts.clone(),
+        );
+        names.register(
+            "watch_cuts",
+            "Watches that were cut and begun again",
+            self.cuts.clone(),
+        );
+        names.register(
+            "queue_depth",
+            "Jobs that wait to be looked at",
+            self.queued.clone(),
+        );
+        names.register(
+            "passes_active",
+            "Decisions that are being carried out",
+            self.active.clone(),
+        );
+        names.register("known", "Objects that are known", self.known.clone());
+        names.register("leader", "1 if this operator acts", self.leads.clone());
+    }
+
+    /// Whether every job and pod has been seen once.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Relaxed)
+    }
+
+    /// Whether this operator acts.
+    #[must_use]
+    pub fn leads(&self) -> bool {
+        self.leads.get() == 1
+    }
+
+    /// Everything, as Prometheus reads it.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a String cannot fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+
+    fn condition(&self, job: &JobKey, kind: &str) {
+        let counted = match kind {
+            "TFJobCreated" => &self.created,
+            "TFJobSucceeded" => &self.successful,
+            "TFJobFailed" | "InvalidTFJobSpec" => &self.failed,
+            "TFJobRestarting" => &self.restarted,
+            _ => return,
+        };
+        counted.get_or_create(&OfNamespace::new(job)).inc();
+    }
+
+    fn request(&self, verb: &'static str, resource: &'static str, code: u16, took: Duration) {
+        self.requests
+            .get_or_create(&OfRequest { verb, resource, code })
+            .inc();
+        self.request_times
+            .get_or_create(&OfVerb { verb, resource })
+            .observe(took.as_secs_f64());
+    }
+
+    fn started(&self, phase: Phase, created: trainyard_core::Time) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let took = now.saturating_sub(Duration::from_secs(created.0));
+        let phase = phase.name();
+        self.starts
+            .get_or_create(&OfPhase { phase })
+            .observe(took.as_secs_f64());
+    }
+
+    fn known(&self, kind: &'static str, count: usize) {
+        self.known.get_or_create(&OfKind { kind }).set(whole(count));
+    }
+}
+
+fn whole(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+impl Listener for Metrics {
+    fn told(&self, told: &Told<'_>) {
+        match told {
+            Told::Ready { jobs, pods } => {
+                self.known("jobs", *jobs);
+                self.known("pods", *pods);
+                self.ready.store(true, Ordering::Relaxed);
+            }
+            Told::Leading => {
+                self.leads.set(1);
+            }
+            Told::StandingBy { .. } => {
+                self.leads.set(0);
+            }
+            Told::WatchCut { what, .. } => {
+                self.cuts.get_or_create(&OfKind { kind: what }).inc();
+            }
+            Told::Condition { job, kind, .. } => self.condition(job, kind),
+            Told::Started { phase, created, .. } => self.started(*phase, *created),
+            Told::Expired { job } => {
+                self.deleted.get_or_create(&OfNamespace::new(job)).inc();
+            }
+            Told::Request {
+                verb,
+                resource,
+                code,
+                took,
+            } => self.request(verb, resource, *code, *took),
+            Told::Passed { took, refused } => {
+                let result = if *refused { "refused" } else { "done" };
+                self.passes
+                    .get_or_create(&OfResult { result })
+                    .observe(took.as_secs_f64());
+            }
+            Told::Load { queued, active } => {
+                self.queued.set(whole(*queued));
+                self.active.set(whole(*active));
+            }
+            Told::Known { jobs, pods } => {
+                self.known("jobs", *jobs);
+                self.known("pods", *pods);
+            }
+            Told::Refused { .. } | Told::Waits { .. } | Told::Listening { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kubeflows_counters_have_its_names_and_labels() {
+        let metrics = Metrics::new();
+        let job = JobKey {
+            namespace: "research".into(),
+            name: "mnist".into(),
+        };
+        for (kind, times) in [("TFJobCreated", 2), ("TFJobRunning", 1), ("TFJobFailed", 1)] {
+            for _ in 0..times {
+                metrics.told(&Told::Condition {
+                    job: &job,
+                    kind,
+                    message: "",
+                });
+            }
+        }
+        let text = metrics.text();
+        let labels = r#"{job_namespace="research",framework="tensorflow"}"#;
+        assert!(
+            text.contains(&format!("training_operator_jobs_created_total{labels} 2")),
+            "{text}"
+        );
+        assert!(
+            text.contains(&format!("training_operator_jobs_failed_total{labels} 1")),
+            "{text}"
+        );
+        assert!(!text.contains("restarted_total{"), "{text}");
+    }
+}

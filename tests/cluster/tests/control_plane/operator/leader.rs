@@ -1,0 +1,67 @@
+//! Of several operators one acts, and when it goes another does.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use trainyard_cluster_tests::{Operator, shared};
+
+use super::{Yard, job};
+
+/// Who holds the Lease; waits until it is somebody that `wanted` likes.
+#[track_caller]
+fn leader(yard: &Yard, wanted: impl Fn(&str) -> bool) -> String {
+    let path = yard
+        .namespace
+        .path("apis/coordination.k8s.io/v1", "leases/trainyard-operator");
+    shared().api().wait(&path, "a leader", |lease: &Value| {
+        let holder = lease["spec"]["holderIdentity"].as_str()?;
+        wanted(holder).then(|| holder.to_owned())
+    })
+}
+
+fn is(holder: &str, operator: &Operator) -> bool {
+    holder.contains(&format!("_{}_", operator.id()))
+}
+
+#[test]
+fn one_of_two_acts_and_the_other_takes_over() {
+    let mut yard = Yard::with("leader", &["--leader-elect"]);
+    leader(&yard, |holder| is(holder, &yard.operator));
+    let mut second = Operator::with(&yard.namespace, &["--leader-elect"]);
+    second.says("standing by");
+    yard.create(&job("first", &json!({}), &[("Worker", 1, "Never")]));
+    yard.pod("first-worker-0", "0.0");
+
+    // Killed: nobody gives the Lease back, so it has to run out.
+    yard.kill();
+    leader(&yard, |holder| is(holder, &second));
+    yard.create(&job("second", &json!({}), &[("Worker", 1, "Never")]));
+    yard.pod("second-worker-0", "0.0");
+
+    // Stopped: it is given back, and nobody waits for it to run out.
+    yard.start();
+    yard.operator.says("standing by");
+    let begun = Instant::now();
+    assert!(second.stop(), "it ends well when it is told to");
+    leader(&yard, |holder| is(holder, &yard.operator));
+    let took = begun.elapsed();
+    assert!(
+        took < Duration::from_secs(10),
+        "it waited for the Lease to run out: {took:?}"
+    );
+    yard.create(&job("third", &json!({}), &[("Worker", 1, "Never")]));
+    yard.pod("third-worker-0", "0.0");
+}
+
+#[test]
+fn one_that_has_lost_the_lease_stops_at_once() {
+    let mut yard = Yard::with("lost", &["--leader-elect"]);
+    leader(&yard, |holder| !holder.is_empty());
+    let path = yard
+        .namespace
+        .path("apis/coordination.k8s.io/v1", "leases/trainyard-operator");
+    let taken = json!({ "spec": { "holderIdentity": "somebody-else" } });
+    shared().api().patch(&path, &taken).unwrap();
+    assert_eq!(yard.operator.wait(), Some(1));
+    yard.operator.says("another operator may act now");
+}
