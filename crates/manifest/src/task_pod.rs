@@ -109,6 +109,19 @@ impl<'a> TaskPods<'a> {
     }
 }
 
+/// What [`fixtures`] gives, by plural and name alone.
+pub fn fixture_names(subject: &Subject, map: &ClusterMap) -> impl Iterator<Item = (&'static str, String)> {
+    let job = &subject.job;
+    let services = services_of_tasks(job)
+        .into_iter()
+        .map(|service| ("services", service));
+    let map = (!map.inline).then(|| ("configmaps", map.object(job)));
+    services.chain(map).filter_map(|(plural, object)| {
+        let name = object.pointer("/metadata/name")?.as_str()?.to_owned();
+        Some((plural, name))
+    })
+}
+
 /// What must exist before the first pod: each with the plural of its kind.
 #[must_use]
 pub fn fixtures(subject: &Subject, map: &ClusterMap, owner: &Owner) -> Vec<(&'static str, Value)> {

@@ -154,17 +154,16 @@ impl Api {
             .await
     }
 
-    /// The UID of the controller that owns an object of the core group.
+    /// The UID of an object of the core group, and the one of the controller that owns it.
     pub async fn owner(
         &self,
         namespace: &str,
         plural: &'static str,
         name: &str,
-    ) -> Result<Option<String>, Refused> {
+    ) -> Result<(Arc<str>, Option<String>), Refused> {
         let path = core(namespace, plural, Some(name));
-        let object: Value = self
-            .send((Method::GET, plural), &path, &Value::Null, METADATA_ONLY)
-            .await?;
+        let what = (Method::GET, plural);
+        let object: Value = self.send(what, &path, &Value::Null, METADATA_ONLY).await?;
         let owners = object
             .pointer("/metadata/ownerReferences")
             .and_then(Value::as_array);
@@ -172,7 +171,15 @@ impl Api {
             .into_iter()
             .flatten()
             .find(|owner| owner["controller"] == true);
-        Ok(owner.and_then(|owner| owner["uid"].as_str()).map(str::to_owned))
+        let uid = object.pointer("/metadata/uid").and_then(Value::as_str);
+        let owner = owner.and_then(|owner| owner["uid"].as_str());
+        Ok((uid.unwrap_or_default().into(), owner.map(str::to_owned)))
+    }
+
+    /// Deletes one Service, and no other of that name.
+    pub async fn delete_service(&self, namespace: &str, name: &str, uid: &str) -> Result<(), Refused> {
+        let path = core(namespace, "services", Some(name));
+        self.delete("services", &path, uid, How::Gracefully).await
     }
 
     /// Deletes one pod, and no other of that name.

@@ -11,6 +11,9 @@ use trainyard_dialect::status::tfjob_memory;
 use trainyard_dialect::{Dialect, read};
 use trainyard_manifest::cluster_map::ClusterMap;
 use trainyard_manifest::subject::Subject;
+use trainyard_manifest::task_pod::fixture_names;
+
+use crate::yard::Needed;
 
 /// The API we serve.
 pub const API_VERSION: &str = "kubeflow.org/v1";
@@ -73,6 +76,8 @@ pub struct Compiled {
     pub cluster: Cluster,
     /// The map of addresses.
     pub map: ClusterMap,
+    /// What has to be there before the first task.
+    pub needed: Vec<Needed>,
 }
 
 impl Compiled {
@@ -208,11 +213,14 @@ impl Reading {
         let mut map = ClusterMap::of(&subject.job, &book, &cluster);
         // One object less a job: hosts stand in the pods as long as that is short.
         map.inline = !map.large;
+        let needed = fixture_names(&subject, &map);
+        let needed = needed.map(|(plural, name)| Needed::of(plural, &name)).collect();
         Meaning::Job(Box::new(Compiled {
             subject,
             book,
             cluster,
             map,
+            needed,
         }))
     }
 }

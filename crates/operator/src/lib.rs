@@ -1,7 +1,7 @@
 //! Jobs on a Kubernetes cluster: the world that `step` decides about when there is one.
 //!
 //! ```text
-//! watches (jobs, pods) ─▶ Yard ─▶ look: Observed ─▶ step ─▶ Pass ─▶ carry out: status, then actions, then events
+//! watches (jobs, pods, Services) ─▶ Yard ─▶ look: Observed ─▶ step ─▶ Pass ─▶ carry out: status, then actions, then events
 //!                          ▲                                             │
 //!                          └───────────── what was written ◀─────────────┘
 //! ```
@@ -11,7 +11,7 @@
 //! looked at again, so a decision never stands on less than our own writes (W2), and one job has one pass at a time.
 //!
 //! * [`job`] is a `TFJob` as the API server shows it, and what it compiles to.
-//! * [`watched`] is how jobs and pods are watched; of a pod hardly anything is kept.
+//! * [`watched`] is how jobs, pods and Services are watched; of a pod hardly anything is kept.
 //! * [`api`] is every request we make, bounded in number and, where asked, in time ([`limit`]).
 //! * [`lease`] says whether this operator is the one that acts.
 //! * [`tell`] is what happened, for whoever prints or counts it; [`metrics`] counts, and [`endpoints`] answers.

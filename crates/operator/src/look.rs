@@ -6,13 +6,13 @@ pub mod waiting;
 use std::sync::Arc;
 
 use serde_json::Value;
-use trainyard_core::{Step, Time, step};
+use trainyard_core::{Action, Fixture, Step, Time, step};
 use trainyard_dialect::status::{MEMORY_FIELD, tfjob_invalid, tfjob_status};
 
 use self::waiting::{WAITING_FIELD, waiting};
 use crate::job::{JobKey, JobSeen, Meaning};
 use crate::pass::Pass;
-use crate::yard::Plot;
+use crate::yard::{Needed, Plot};
 
 /// News that is only counts is written at most this often, in seconds.
 const QUIET: u32 = 1;
@@ -46,7 +46,13 @@ pub fn look(key: &JobKey, plot: &mut Plot, now: Time) -> Next {
             if let Some(memory) = &memory {
                 plot.let_rest(compiled, memory);
             }
-            let observed = plot.observed(&job.uid, job.deleting, now);
+            let missing = plot.addresses.missing(&compiled.needed, &job.uid);
+            let ready = if missing.is_empty() {
+                vec![Fixture::Addresses]
+            } else {
+                Vec::new()
+            };
+            let observed = plot.observed(&job.uid, ready, job.deleting, now);
             let mut step = step(compiled.job(), memory.as_ref(), &observed, now);
             let mut status = tfjob_status(job.status.as_ref(), compiled.job(), &step, &observed, now);
             if step.memory.verdict.is_none() && step.memory.held.is_none() {
@@ -56,13 +62,20 @@ pub fn look(key: &JobKey, plot: &mut Plot, now: Time) -> Next {
                 }
                 step.wake = earlier(step.wake, waiting.settles);
             }
-            decide(key, &job, plot, step, status, now)
+            decide(key, &job, plot, (step, missing), status, now)
         }
     }
 }
 
 /// What a step means for the API server.
-fn decide(key: &JobKey, job: &JobSeen, plot: &Plot, step: Step, status: Value, now: Time) -> Next {
+fn decide(
+    key: &JobKey,
+    job: &JobSeen,
+    plot: &Plot,
+    (step, missing): (Step, Vec<Needed>),
+    status: Value,
+    now: Time,
+) -> Next {
     let wait = |wake: Option<Time>| wake.map_or(Next::Nothing, Next::Wait);
     let changed = !job.deleting && job.status.as_ref() != Some(&status);
     if !changed && step.actions.is_empty() {
@@ -76,7 +89,11 @@ fn decide(key: &JobKey, job: &JobSeen, plot: &Plot, step: Step, status: Value, n
     }
     let mut pass = pass(key, job, status, now);
     pass.resumed = step.memory.resumed;
+    if step.actions.contains(&Action::Remove(Fixture::Addresses)) {
+        pass.services = plot.addresses.services_of(&job.uid);
+    }
     pass.actions = step.actions;
+    pass.missing = missing;
     if !changed {
         pass.status = None;
         pass.changes.clear();
@@ -118,6 +135,8 @@ fn pass(key: &JobKey, job: &JobSeen, status: Value, now: Time) -> Pass {
         status: Some(status),
         resumed: false,
         actions: Vec::new(),
+        missing: Vec::new(),
+        services: Vec::new(),
         now,
     }
 }

@@ -20,7 +20,7 @@ use crate::lease::{Seat, Standing, hold};
 use crate::limit::Limit;
 use crate::pass::{Report, carry_out};
 use crate::tell::{Listener, Told};
-use crate::watched::{OUR_PODS, WatchedPod};
+use crate::watched::{OURS, WatchedPod, WatchedService};
 use crate::yard::Yard;
 
 /// How often it is told how much is known.
@@ -60,6 +60,7 @@ impl Default for Options {
 enum News {
     Job(watcher::Event<JobWire>),
     Pod(watcher::Event<WatchedPod>),
+    Service(watcher::Event<WatchedService>),
 }
 
 /// Another operator may act now, since the Lease could not be renewed.
@@ -80,11 +81,21 @@ pub async fn operate(
     let jobs = scoped(client.clone(), scope);
     let pods = scoped(client.clone(), scope);
     let all = watcher::Config::default();
-    let ours = watcher::Config::default().labels(OUR_PODS);
+    let ours = watcher::Config::default().labels(OURS);
     let told = Arc::clone(&listener);
     watches.spawn(follow("jobs", jobs, all, told, sender.clone(), News::Job));
     let told = Arc::clone(&listener);
-    watches.spawn(follow("pods", pods, ours, told, sender, News::Pod));
+    watches.spawn(follow(
+        "pods",
+        pods,
+        ours.clone(),
+        told,
+        sender.clone(),
+        News::Pod,
+    ));
+    let told = Arc::clone(&listener);
+    let services = scoped(client.clone(), scope);
+    watches.spawn(follow("services", services, ours, told, sender, News::Service));
     let (stopping, stopped) = watch::channel(false);
     let (standing, lease) = stand(&client, options.seat, stopped);
     let limit = options
@@ -96,7 +107,7 @@ pub async fn operate(
         passes: JoinSet::new(),
         most: options.jobs,
         listener,
-        unseen: (true, true),
+        unseen: Unseen::ALL,
         leads: false,
     };
     let ended = operator.run(news, standing, stop).await;
@@ -123,14 +134,35 @@ fn stand(
     (standing, Some(lease))
 }
 
+/// Kinds of objects of which not all have been seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Unseen {
+    jobs: bool,
+    pods: bool,
+    services: bool,
+}
+
+impl Unseen {
+    const ALL: Self = Self {
+        jobs: true,
+        pods: true,
+        services: true,
+    };
+    const NONE: Self = Self {
+        jobs: false,
+        pods: false,
+        services: false,
+    };
+}
+
 struct Operator {
     api: Arc<Api>,
     yard: Yard,
     passes: JoinSet<Report>,
     most: usize,
     listener: Arc<dyn Listener>,
-    /// Whether all jobs, and all pods, have not been seen yet. Until they have, nothing is decided.
-    unseen: (bool, bool),
+    /// What has not been seen as a whole yet. Until it has, nothing is decided.
+    unseen: Unseen,
     /// Whether it is ours to act.
     leads: bool,
 }
@@ -194,7 +226,7 @@ impl Operator {
 
     /// Starts what is to be done, as far as there is room for it.
     fn begin(&mut self) {
-        if self.unseen != (false, false) || !self.leads {
+        if self.unseen != Unseen::NONE || !self.leads {
             return;
         }
         while self.passes.len() < self.most {
@@ -216,22 +248,29 @@ impl Operator {
             News::Job(Delete(job)) => self.yard.job_gone(&job),
             News::Job(InitDone) => {
                 self.yard.jobs_end();
-                self.seen(|unseen| unseen.0 = false);
+                self.seen(|unseen| unseen.jobs = false);
             }
             News::Pod(Init) => self.yard.pods_begin(),
             News::Pod(InitApply(pod) | Apply(pod)) => self.yard.pod_seen(pod.seen),
             News::Pod(Delete(pod)) => self.yard.pod_gone(&pod.seen),
             News::Pod(InitDone) => {
                 self.yard.pods_end();
-                self.seen(|unseen| unseen.1 = false);
+                self.seen(|unseen| unseen.pods = false);
+            }
+            News::Service(Init) => self.yard.services_begin(),
+            News::Service(InitApply(service) | Apply(service)) => self.yard.service_seen(service.seen),
+            News::Service(Delete(service)) => self.yard.service_gone(&service.seen),
+            News::Service(InitDone) => {
+                self.yard.services_end();
+                self.seen(|unseen| unseen.services = false);
             }
         }
     }
 
-    fn seen(&mut self, note: impl FnOnce(&mut (bool, bool))) {
+    fn seen(&mut self, note: impl FnOnce(&mut Unseen)) {
         let before = self.unseen;
         note(&mut self.unseen);
-        if before != self.unseen && self.unseen == (false, false) {
+        if before != self.unseen && self.unseen == Unseen::NONE {
             let (jobs, pods) = self.yard.counts();
             self.listener.told(&Told::Ready { jobs, pods });
         }

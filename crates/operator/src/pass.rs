@@ -11,12 +11,14 @@ use serde_json::Value;
 use trainyard_core::{Action, Fixture, RoleName, Seen, Stamp, TaskId, TaskSeen, Time, task_name};
 use trainyard_dialect::status::MEMORY_FIELD;
 use trainyard_manifest::observe::PodSeen;
-use trainyard_manifest::task_pod::{Owner, TaskPods};
+use trainyard_manifest::task_pod::{Owner, TaskPods, fixtures};
 
 use crate::api::{Api, How, Refused};
 use crate::job::{API_VERSION, Compiled, JobKey, KIND, Meaning};
 use crate::look::events::{Change, What};
 use crate::tell::{Listener, Phase, Told};
+use crate::watched::ServiceSeen;
+use crate::yard::Needed;
 
 /// So many pods are created at first, then twice as many, and so on: a quota that is used up costs few requests.
 const FIRST_BATCH: usize = 8;
@@ -38,6 +40,10 @@ pub struct Pass {
     pub resumed: bool,
     /// What is to be done once the status is stored.
     pub actions: Vec<Action>,
+    /// What its tasks find each other by and is not there.
+    pub missing: Vec<Needed>,
+    /// Its Services, where they are to be removed: name and UID.
+    pub services: Vec<(Arc<str>, Arc<str>)>,
     /// What has changed about the job.
     pub changes: Vec<Change>,
     /// What is to be told of it on the cluster, after that.
@@ -63,8 +69,12 @@ pub struct Report {
     pub made: Vec<PodSeen>,
     /// UIDs of pods that have been told to stop.
     pub stopped: Vec<Arc<str>>,
-    /// Shared objects that exist now.
-    pub fixtures: Vec<Fixture>,
+    /// Services that exist now.
+    pub services: Vec<ServiceSeen>,
+    /// Maps of addresses that exist now.
+    pub maps: Vec<Arc<str>>,
+    /// UIDs of Services that exist no longer.
+    pub removed: Vec<Arc<str>>,
     /// What was refused: the rest was left undone.
     pub trouble: Option<Trouble>,
 }
@@ -104,7 +114,9 @@ pub async fn carry_out(api: Arc<Api>, listener: Arc<dyn Listener>, pass: Pass) -
         written: None,
         made: Vec::new(),
         stopped: Vec::new(),
-        fixtures: Vec::new(),
+        services: Vec::new(),
+        maps: Vec::new(),
+        removed: Vec::new(),
         trouble: None,
     };
     let begun = Instant::now();
@@ -207,9 +219,9 @@ async fn act(api: &Api, pass: &Pass, compiled: &Compiled, report: &mut Report) -
     for action in &pass.actions {
         match action {
             Action::Ensure(Fixture::Addresses) => {
-                ensure_addresses(api, pass, compiled).await?;
-                report.fixtures.push(Fixture::Addresses);
+                ensure_addresses(api, pass, compiled, report).await?;
             }
+            Action::Remove(Fixture::Addresses) => remove_addresses(api, pass, report).await?,
             Action::Stop {
                 task,
                 instance,
@@ -218,7 +230,7 @@ async fn act(api: &Api, pass: &Pass, compiled: &Compiled, report: &mut Report) -
             Action::Create { task, stamp } => creates.push((task, *stamp)),
             Action::DeleteJob => expired = true,
             // Gangs and orders come with the adapters that make them.
-            Action::Ensure(Fixture::Gang) | Action::Remove(_) | Action::Answered(_) => {}
+            Action::Ensure(Fixture::Gang) | Action::Remove(Fixture::Gang) | Action::Answered(_) => {}
         }
     }
     stop(api, pass, compiled, &stops, report).await?;
@@ -318,11 +330,7 @@ async fn one(
     stamp: Stamp,
 ) -> Result<PodSeen, Refused> {
     let object = pods.pod(task, stamp, pass.resumed);
-    let name = object
-        .pointer("/metadata/name")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned();
+    let name = name_of(&object).to_owned();
     match api.create("pods", &object).await {
         Ok(made) => Ok(born(pass, &name, made.uid, made.version, task, stamp)),
         Err(refused) if refused.exists() => {
@@ -364,34 +372,77 @@ fn born(pass: &Pass, name: &str, uid: Arc<str>, version: u64, task: &TaskId, sta
     }
 }
 
-/// Services, and the map of addresses where there is one; all before the first pod.
-async fn ensure_addresses(api: &Api, pass: &Pass, compiled: &Compiled) -> Result<(), Trouble> {
+/// What is missing of the map of addresses, where there is one, and of the Services; all before the first pod. The map comes first:
+/// that the Services are there then means that everything is.
+async fn ensure_addresses(
+    api: &Api,
+    pass: &Pass,
+    compiled: &Compiled,
+    report: &mut Report,
+) -> Result<(), Trouble> {
     let owner = owner(pass);
-    let objects = trainyard_manifest::task_pod::fixtures(&compiled.subject, &compiled.map, &owner);
-    let one = |(plural, object): &(&'static str, Value)| {
-        let (plural, object) = (*plural, object.clone());
-        async move {
-            match api.create(plural, &object).await {
-                Err(refused) if refused.exists() => {
-                    let name = object
-                        .pointer("/metadata/name")
-                        .and_then(Value::as_str)
-                        .unwrap_or_default();
-                    let owner = api.owner(&pass.key.namespace, plural, name).await?;
-                    if owner.as_deref() == Some(&*pass.uid) {
-                        Ok(())
-                    } else {
-                        Err(refused)
-                    }
-                }
-                made => made.map(drop),
-            }
-        }
-    };
-    for made in join_all(objects.iter().map(one)).await {
-        made.map_err(creating("create what its tasks are found by"))?;
+    let mut objects = fixtures(&compiled.subject, &compiled.map, &owner);
+    objects.retain(|(plural, object)| pass.missing.contains(&Needed::of(plural, name_of(object))));
+    let (maps, services): (Vec<_>, Vec<_>) = objects.iter().partition(|(plural, _)| *plural == "configmaps");
+    let failed = || creating("create what its tasks are found by");
+    for (plural, object) in maps {
+        make(api, pass, plural, object).await.map_err(failed())?;
+        report.maps.push(name_of(object).into());
+    }
+    let one = |(plural, object): &&(&'static str, Value)| make_one(api, pass, plural, object.clone());
+    for made in join_all(services.iter().map(one)).await {
+        report.services.push(made.map_err(failed())?);
     }
     Ok(())
+}
+
+async fn make_one(
+    api: &Api,
+    pass: &Pass,
+    plural: &'static str,
+    object: Value,
+) -> Result<ServiceSeen, Refused> {
+    let uid = make(api, pass, plural, &object).await?;
+    Ok(ServiceSeen {
+        name: name_of(&object).into(),
+        namespace: Arc::clone(&pass.key.namespace),
+        uid,
+        job: Arc::clone(&pass.key.name),
+        owner: Some(Arc::clone(&pass.uid)),
+    })
+}
+
+/// Makes a shared object, or finds that it is ours already; gives its UID.
+async fn make(api: &Api, pass: &Pass, plural: &'static str, object: &Value) -> Result<Arc<str>, Refused> {
+    match api.create(plural, object).await {
+        Ok(made) => Ok(made.uid),
+        Err(refused) if refused.exists() => {
+            let (uid, owner) = api.owner(&pass.key.namespace, plural, name_of(object)).await?;
+            if owner.as_deref() == Some(&*pass.uid) {
+                Ok(uid)
+            } else {
+                Err(refused)
+            }
+        }
+        Err(refused) => Err(refused),
+    }
+}
+
+/// Nothing needs its Services any more; the map of addresses goes with the job.
+async fn remove_addresses(api: &Api, pass: &Pass, report: &mut Report) -> Result<(), Trouble> {
+    for (name, uid) in &pass.services {
+        let deleted = api.delete_service(&pass.key.namespace, name, uid).await;
+        unless_gone(deleted).map_err(doing("delete a Service of its"))?;
+        report.removed.push(Arc::clone(uid));
+    }
+    Ok(())
+}
+
+fn name_of(object: &Value) -> &str {
+    object
+        .pointer("/metadata/name")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 fn owner(pass: &Pass) -> Owner {

@@ -1,17 +1,19 @@
 //! How jobs and pods are watched: kube's watcher over types of our own that keep next to nothing.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use kube::core::NamespaceResourceScope;
 use serde::{Deserialize, Deserializer};
+use trainyard_manifest::names::JOB_LABEL;
 use trainyard_manifest::observe::PodSeen;
 
 use crate::job::JobWire;
 
-/// The label that every pod of ours has; it is Kubeflow's, since its users' tools look for it.
-pub const OUR_PODS: &str = "training.kubeflow.org/operator-name=tfjob-controller";
+/// The label that every pod and Service of ours has; it is Kubeflow's, since its users' tools look for it.
+pub const OURS: &str = "training.kubeflow.org/operator-name=tfjob-controller";
 
 impl Resource for JobWire {
     type DynamicType = ();
@@ -82,6 +84,81 @@ impl Resource for WatchedPod {
 
     fn plural((): &()) -> Cow<'_, str> {
         "pods".into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
+
+/// A Service by which tasks find each other, as far as anybody here wants to know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceSeen {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its namespace.
+    pub namespace: Arc<str>,
+    /// Which Service of that name.
+    pub uid: Arc<str>,
+    /// The name of the job it says it belongs to.
+    pub job: Arc<str>,
+    /// The UID of the job that owns it.
+    pub owner: Option<Arc<str>>,
+}
+
+/// A Service on its way through kube's watcher.
+#[derive(Clone, Debug)]
+pub struct WatchedService {
+    metadata: ObjectMeta,
+    /// What is kept.
+    pub seen: ServiceSeen,
+}
+
+#[derive(Deserialize)]
+struct ServiceWire {
+    metadata: ObjectMeta,
+}
+
+impl<'de> Deserialize<'de> for WatchedService {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let metadata = ServiceWire::deserialize(deserializer)?.metadata;
+        let text = |text: Option<&String>| Arc::from(text.map_or("", String::as_str));
+        let owners = metadata.owner_references.as_deref().unwrap_or_default();
+        let owner = owners.iter().find(|owner| owner.controller == Some(true));
+        let labels = metadata.labels.as_ref();
+        let seen = ServiceSeen {
+            name: text(metadata.name.as_ref()),
+            namespace: text(metadata.namespace.as_ref()),
+            uid: text(metadata.uid.as_ref()),
+            job: text(labels.and_then(|labels| labels.get(JOB_LABEL))),
+            owner: owner.map(|owner| owner.uid.as_str().into()),
+        };
+        Ok(Self { metadata, seen })
+    }
+}
+
+impl Resource for WatchedService {
+    type DynamicType = ();
+    type Scope = NamespaceResourceScope;
+
+    fn kind((): &()) -> Cow<'_, str> {
+        "Service".into()
+    }
+
+    fn group((): &()) -> Cow<'_, str> {
+        "".into()
+    }
+
+    fn version((): &()) -> Cow<'_, str> {
+        "v1".into()
+    }
+
+    fn plural((): &()) -> Cow<'_, str> {
+        "services".into()
     }
 
     fn meta(&self) -> &ObjectMeta {

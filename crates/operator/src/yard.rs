@@ -4,6 +4,7 @@
 //! own acknowledged writes are in it at once (W2), a pod that has vanished leaves a tombstone until a memory that absorbed
 //! it has been stored (W4), and of one job there is one pass at a time.
 
+mod addresses;
 mod plot;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -12,10 +13,12 @@ use std::sync::Arc;
 use trainyard_core::Time;
 use trainyard_manifest::observe::PodSeen;
 
+pub use self::addresses::{Addresses, Needed};
 pub use self::plot::{LastTrouble, Plot};
 use crate::job::{JobKey, JobWire, Reading};
 use crate::look::{Next, look};
 use crate::pass::{Pass, Report};
+use crate::watched::ServiceSeen;
 
 /// All jobs.
 #[derive(Debug, Default)]
@@ -25,9 +28,10 @@ pub struct Yard {
     /// Jobs to look at, in the order in which something happened to them.
     due: VecDeque<JobKey>,
     waking: BTreeSet<(Time, JobKey)>,
-    /// Jobs and pods that the list now being read has shown; none while no list is read.
+    /// Jobs, pods and Services that the list now being read has shown; none while no list is read.
     listed_jobs: Option<BTreeSet<JobKey>>,
     listed_pods: Option<BTreeSet<Arc<str>>>,
+    listed_services: Option<BTreeSet<Arc<str>>>,
 }
 
 impl Yard {
@@ -134,6 +138,57 @@ impl Yard {
         let key = owner_of(pod);
         if let Some(plot) = self.plots.get_mut(&key) {
             plot.lose_pod(pod);
+            self.look_at(key.clone());
+        }
+        self.drop_if_empty(&key);
+    }
+
+    /// A list of all our Services begins.
+    pub fn services_begin(&mut self) {
+        self.listed_services = Some(BTreeSet::new());
+        for plot in self.plots.values_mut() {
+            plot.addresses.list_begins();
+        }
+    }
+
+    /// Every Service has been listed: those that were not are gone, but for those we have made since the list began.
+    pub fn services_end(&mut self) {
+        let Some(listed) = self.listed_services.take() else {
+            return;
+        };
+        let mut touched = Vec::new();
+        for (key, plot) in &mut self.plots {
+            if plot.addresses.list_ends(&listed) {
+                touched.push(key.clone());
+            }
+        }
+        for key in touched {
+            self.look_at(key.clone());
+            self.drop_if_empty(&key);
+        }
+    }
+
+    /// There is such a Service.
+    pub fn service_seen(&mut self, service: ServiceSeen) {
+        if let Some(listed) = &mut self.listed_services {
+            listed.insert(Arc::clone(&service.uid));
+        }
+        let key = JobKey {
+            namespace: Arc::clone(&service.namespace),
+            name: Arc::clone(&service.job),
+        };
+        self.plots.entry(key).or_default().addresses.see(service, false);
+    }
+
+    /// A Service is gone: somebody deleted it, and whoever needs it makes it again.
+    pub fn service_gone(&mut self, service: &ServiceSeen) {
+        let key = JobKey {
+            namespace: Arc::clone(&service.namespace),
+            name: Arc::clone(&service.job),
+        };
+        if let Some(plot) = self.plots.get_mut(&key)
+            && plot.addresses.lose(service)
+        {
             self.look_at(key.clone());
         }
         self.drop_if_empty(&key);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use trainyard_core::{Fixture, Memory, Observed, TaskSeen, Time};
 use trainyard_manifest::observe::PodSeen;
 
+use super::addresses::Addresses;
 use crate::job::{Compiled, JobSeen, Meaning, version};
 use crate::pass::{Report, Trouble};
 
@@ -22,8 +23,8 @@ pub struct Plot {
     pub pods: BTreeMap<Arc<str>, Held>,
     /// Lives whose pods are gone, with the UID of the job that owned them.
     pub gone: Vec<(Arc<str>, TaskSeen)>,
-    /// Shared objects that are known to exist.
-    pub fixtures: Vec<Fixture>,
+    /// What its tasks find each other by.
+    pub addresses: Addresses,
     /// A pass is under way.
     pub busy: bool,
     /// It stands in line to be looked at.
@@ -67,7 +68,7 @@ impl Plot {
                 return false;
             }
             if !same {
-                self.fixtures.clear();
+                self.addresses.forget_maps();
                 self.settle();
             }
         }
@@ -78,7 +79,7 @@ impl Plot {
     /// The job is gone; its pods go by themselves, since it owned them.
     pub fn forget_job(&mut self) {
         self.job = None;
-        self.fixtures.clear();
+        self.addresses.forget_maps();
         self.gone.clear();
     }
 
@@ -141,7 +142,7 @@ impl Plot {
 
     /// What `step` may know. Foreign clocks are not believed about the future (W7).
     #[must_use]
-    pub fn observed(&self, uid: &Arc<str>, deleting: bool, now: Time) -> Observed {
+    pub fn observed(&self, uid: &Arc<str>, ready: Vec<Fixture>, deleting: bool, now: Time) -> Observed {
         let ours = |pod: &&PodSeen| pod.owner.as_ref() == Some(uid);
         let here = self.pods.values().map(|held| &held.pod).filter(ours);
         let gone = self
@@ -152,7 +153,7 @@ impl Plot {
         let tasks = here.filter_map(|pod| pod.task.as_ref()).chain(gone);
         Observed {
             tasks: tasks.map(|task| not_later(task.clone(), now)).collect(),
-            ready: self.fixtures.clone(),
+            ready,
             deleting,
             ..Observed::default()
         }
@@ -173,7 +174,9 @@ impl Plot {
             written,
             made,
             stopped,
-            fixtures,
+            services,
+            maps,
+            removed,
             trouble,
             ..
         } = report;
@@ -191,7 +194,15 @@ impl Plot {
                     self.let_rest(compiled, &memory);
                 }
             }
-            self.fixtures.extend(fixtures);
+            for map in maps {
+                self.addresses.see_map(map);
+            }
+            for service in services {
+                self.addresses.see(service, true);
+            }
+        }
+        for uid in &removed {
+            self.addresses.removed(uid);
         }
         for pod in made {
             let known = self
@@ -244,7 +255,7 @@ impl Plot {
     /// Whether nothing is known here any more.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.job.is_none() && self.pods.is_empty() && !self.busy
+        self.job.is_none() && self.pods.is_empty() && self.addresses.is_empty() && !self.busy
     }
 }
 

@@ -61,6 +61,17 @@ fn started() -> (Yard, Value) {
     (yard, status)
 }
 
+/// The job's Service.
+fn service(uid: &str) -> ServiceSeen {
+    ServiceSeen {
+        name: "mnist".into(),
+        namespace: "ml".into(),
+        uid: uid.into(),
+        job: "mnist".into(),
+        owner: Some("job".into()),
+    }
+}
+
 /// The answer to a pass: its status stored as that version, its fixtures there, and these pods.
 fn report(pass: &Pass, version: u64, made: Vec<PodSeen>) -> Report {
     Report {
@@ -69,7 +80,9 @@ fn report(pass: &Pass, version: u64, made: Vec<PodSeen>) -> Report {
         written: pass.status.clone().map(|status| (version, status)),
         made,
         stopped: Vec::new(),
-        fixtures: vec![Fixture::Addresses],
+        services: vec![service("s1")],
+        maps: Vec::new(),
+        removed: Vec::new(),
         trouble: None,
     }
 }
@@ -197,6 +210,7 @@ fn nothing_is_left_of_a_job_that_is_gone() {
     yard.pod_seen(pod(0, 20, "p0", &running()));
     yard.job_gone(&job(30, 1, &Value::Null));
     yard.pod_gone(&pod(0, 31, "p0", &running()));
+    yard.service_gone(&service("s1"));
     assert_eq!(yard.counts(), (0, 0));
     assert!(yard.next(NOW).is_none());
     assert!(yard.plots.is_empty());
@@ -282,4 +296,43 @@ fn counts_alone_are_written_once_a_second() {
     assert!(yard.next(NOW).is_none());
     let pass = yard.next(NOW + 1).unwrap();
     assert_eq!(pass.status.unwrap()["replicaStatuses"]["Worker"]["active"], 2);
+}
+
+/// A job whose pods run, with its Service, of which nothing is to be done.
+fn running_job() -> Yard {
+    let (mut yard, _) = started();
+    yard.pod_seen(pod(0, 20, "p0", &running()));
+    yard.pod_seen(pod(1, 21, "p1", &running()));
+    let pass = yard.next(NOW).unwrap();
+    yard.reported(report(&pass, 30, Vec::new()), NOW);
+    assert!(yard.next(NOW).is_none());
+    yard
+}
+
+#[test]
+fn a_service_that_somebody_deleted_is_made_again() {
+    let mut yard = running_job();
+    yard.service_gone(&service("s0"));
+    assert!(yard.next(NOW).is_none(), "it was another one of that name");
+    yard.service_gone(&service("s1"));
+    let pass = yard.next(NOW).unwrap();
+    assert_eq!(pass.actions, [Action::Ensure(Fixture::Addresses)]);
+    assert_eq!(pass.missing, [Needed::Service("mnist".into())]);
+}
+
+#[test]
+fn a_service_that_was_made_while_a_list_was_read_is_not_missed() {
+    let mut yard = running_job();
+    yard.services_begin();
+    yard.services_end();
+    let pass = yard.next(NOW).unwrap();
+    assert_eq!(
+        pass.actions,
+        [Action::Ensure(Fixture::Addresses)],
+        "it was not in the list"
+    );
+    yard.services_begin();
+    yard.reported(report(&pass, 31, Vec::new()), NOW);
+    yard.services_end();
+    assert!(yard.next(NOW).is_none(), "it was made after the list began");
 }

@@ -181,3 +181,20 @@ fn a_job_of_an_old_version_means_what_it_said() {
         .wait_until_gone(&yard.namespace.pod("mnist-worker-0"));
     yard.conditions("mnist", &["Created", "!Running", "Succeeded"]);
 }
+
+#[test]
+fn a_service_that_somebody_deletes_is_made_again_and_a_suspended_job_has_none() {
+    let yard = Yard::new("services");
+    let path = yard.namespace.path("api/v1", "services/mnist");
+    yard.create(&job("mnist", &json!({}), &[("Worker", 1, "Never")]));
+    yard.run(&["mnist-worker-0"]);
+    let uid = |service: &serde_json::Value| service["metadata"]["uid"].clone();
+    let first = uid(&shared().api().get(&path).unwrap());
+    shared().api().delete(&path).unwrap();
+    shared().api().wait(&path, "another Service", |service| {
+        (uid(service) != first).then_some(())
+    });
+    yard.patch("mnist", &json!({ "spec": { "runPolicy": { "suspend": true } } }));
+    yard.vanish("mnist-worker-0", 143);
+    shared().api().wait_until_gone(&path);
+}
