@@ -11,7 +11,7 @@ use trainyard_dialect::status::{MEMORY_FIELD, tfjob_invalid, tfjob_status};
 
 use self::waiting::{WAITING_FIELD, waiting};
 use crate::job::{JobKey, JobSeen, Meaning};
-use crate::pass::Pass;
+use crate::pass::{Pass, Sort};
 use crate::yard::{Needed, Plot};
 
 /// News that is only counts is written at most this often, in seconds.
@@ -61,6 +61,9 @@ pub fn look(key: &JobKey, plot: &mut Plot, now: Time) -> Next {
                     status[WAITING_FIELD] = Value::Array(waiting.entries);
                 }
                 step.wake = earlier(step.wake, waiting.settles);
+            }
+            if let Some(trouble) = plot.trouble.as_ref().filter(|it| it.sort == Sort::Pruned) {
+                events::stall(&mut status, job.status.as_ref(), &trouble.message, now);
             }
             decide(key, &job, plot, (step, missing), status, now)
         }

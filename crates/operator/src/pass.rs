@@ -84,16 +84,27 @@ pub struct Report {
 pub struct Trouble {
     /// What was being done.
     pub doing: &'static str,
-    /// It was a pod or something that pods need; a job waits for those.
-    pub creating: bool,
+    /// What sort of trouble.
+    pub sort: Sort,
     /// What the API server said.
     pub refused: Refused,
+}
+
+/// Sorts of trouble, as far as they are told to users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// It was a pod or something that pods need; a job waits for those.
+    Creating,
+    /// The API server drops what we remember.
+    Pruned,
+    /// Anything else.
+    Other,
 }
 
 fn doing(doing: &'static str) -> impl FnOnce(Refused) -> Trouble {
     move |refused| Trouble {
         doing,
-        creating: false,
+        sort: Sort::Other,
         refused,
     }
 }
@@ -101,7 +112,7 @@ fn doing(doing: &'static str) -> impl FnOnce(Refused) -> Trouble {
 fn creating(doing: &'static str) -> impl FnOnce(Refused) -> Trouble {
     move |refused| Trouble {
         doing,
-        creating: true,
+        sort: Sort::Creating,
         refused,
     }
 }
@@ -174,17 +185,17 @@ impl Pass {
 }
 
 async fn try_to(api: &Api, pass: &Pass, report: &mut Report) -> Result<(), Trouble> {
+    let mut forgotten = false;
     if let Some(status) = &pass.status {
         let written = api.write_status(&pass.key, &pass.uid, pass.version, status).await;
         let (made, stored) = written.map_err(doing("write its status"))?;
         let stored = stored.unwrap_or_default();
         let kept = status.get(MEMORY_FIELD).is_none() || stored.get(MEMORY_FIELD).is_some();
         report.written = Some((made.version, stored));
-        if !kept {
-            return Err(pruned());
-        }
+        forgotten = !kept;
     }
     let acted = match &*pass.meaning {
+        _ if forgotten => Err(pruned()),
         Meaning::Job(compiled) => act(api, pass, compiled, report).await,
         Meaning::NotOurs | Meaning::Broken(_) => Ok(()),
     };
@@ -202,7 +213,7 @@ fn pruned() -> Trouble {
                    --server-side --force-conflicts -f -`; nothing is done about TFJobs until then";
     Trouble {
         doing: "keep its memory",
-        creating: false,
+        sort: Sort::Pruned,
         refused: Refused {
             code: 0,
             reason: "Pruned".into(),

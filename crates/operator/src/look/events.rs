@@ -16,6 +16,27 @@ const SILENT: &[&str] = &["Created", "Running"];
 /// Conditions that a job only has once it has run, or was held.
 const LATER: &[&str] = &["Running", "Restarting", "Suspended"];
 
+/// The condition of a job that cannot be gone on with as long as the cluster is as it is.
+const STALLED: &str = "Stalled";
+
+/// Adds the condition that says that nothing can be done; the next status that is written without trouble has none.
+pub fn stall(status: &mut Value, before: Option<&Value>, message: &str, now: Time) {
+    let known = before
+        .map(|status| list(status, "conditions"))
+        .unwrap_or_default();
+    let known = known.into_iter().find(|condition| condition["type"] == STALLED);
+    let stalled = known.cloned().unwrap_or_else(|| {
+        let now = rfc3339(now);
+        json!({
+            "type": STALLED, "status": "True", "reason": "TFJobDefinitionTooOld", "message": message,
+            "lastUpdateTime": now, "lastTransitionTime": now,
+        })
+    });
+    if let Some(conditions) = status["conditions"].as_array_mut() {
+        conditions.push(stalled);
+    }
+}
+
 /// Something that has changed about a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
@@ -121,7 +142,7 @@ fn list<'a>(status: &'a Value, field: &str) -> Vec<&'a Value> {
 pub fn event(job: &JobSeen, change: &Change) -> Option<Value> {
     let bad = match &change.what {
         What::Condition(kind) if SILENT.contains(&&**kind) => return None,
-        What::Condition(kind) => matches!(&**kind, "Failed" | "Restarting"),
+        What::Condition(kind) => matches!(&**kind, "Failed" | "Restarting" | STALLED),
         What::Wait => true,
     };
     let Change { reason, time, .. } = change;

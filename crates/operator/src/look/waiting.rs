@@ -7,6 +7,7 @@ use trainyard_core::{Seen, TaskSeen, Time};
 use trainyard_manifest::observe::{PodSeen, Waits};
 
 use crate::job::JobSeen;
+use crate::pass::Sort;
 use crate::yard::Plot;
 
 /// Where it stands in the status.
@@ -31,7 +32,11 @@ pub struct Waiting {
 #[must_use]
 pub fn waiting(plot: &Plot, job: &JobSeen, now: Time) -> Waiting {
     let mut waiting = Waiting::default();
-    if let Some(trouble) = plot.trouble.as_ref().filter(|trouble| trouble.creating) {
+    if let Some(trouble) = plot
+        .trouble
+        .as_ref()
+        .filter(|trouble| trouble.sort == Sort::Creating)
+    {
         let reason = if trouble.message.contains("exceeded quota") {
             "ExceededQuota"
         } else {

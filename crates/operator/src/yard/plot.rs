@@ -8,7 +8,7 @@ use trainyard_manifest::observe::PodSeen;
 
 use super::addresses::Addresses;
 use crate::job::{Compiled, JobSeen, Meaning, version};
-use crate::pass::{Report, Trouble};
+use crate::pass::{Report, Sort, Trouble};
 
 /// A pass that was refused is tried again after this many seconds, then twice as many, and so on.
 const FIRST_RETRY: u32 = 1;
@@ -44,8 +44,8 @@ pub struct Plot {
 /// What was refused last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastTrouble {
-    /// A pod, or something that pods need, could not be created.
-    pub creating: bool,
+    /// What sort of trouble it was.
+    pub sort: Sort,
     /// What the API server said.
     pub message: String,
 }
@@ -233,7 +233,7 @@ impl Plot {
             return None;
         };
         self.trouble = Some(LastTrouble {
-            creating: trouble.creating,
+            sort: trouble.sort,
             message: trouble.refused.message,
         });
         let wait = FIRST_RETRY

@@ -6,7 +6,7 @@ use trainyard_manifest::observe::PodSeen;
 
 use super::*;
 use crate::api::Refused;
-use crate::pass::Trouble;
+use crate::pass::{Sort, Trouble};
 
 const NOW: Time = Time(1_800_000_000);
 
@@ -153,7 +153,7 @@ fn a_pod_that_vanishes_is_remembered_until_its_end_is_stored() {
         written: None,
         trouble: Some(Trouble {
             doing: "write its status",
-            creating: false,
+            sort: Sort::Other,
             refused: Refused {
                 code: 500,
                 reason: String::new(),

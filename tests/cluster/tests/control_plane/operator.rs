@@ -1,6 +1,7 @@
 //! `trainyard operator` on a real API server: the program as it is shipped, pods played by the test.
 
 mod client;
+mod definition;
 mod endpoints;
 mod jobs;
 mod leader;
