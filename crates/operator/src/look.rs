@@ -1,23 +1,20 @@
 //! From what is known of a job to what is done about it. Pure: nothing is asked and nothing is sent.
 
 pub mod events;
+mod quiet;
 pub mod waiting;
 
 use std::sync::Arc;
 
 use serde_json::Value;
 use trainyard_core::{Action, Fixture, Step, Time, step};
-use trainyard_dialect::status::{MEMORY_FIELD, tfjob_invalid, tfjob_status};
+use trainyard_dialect::status::{tfjob_invalid, tfjob_status};
 
+use self::quiet::{News, QUIET, SAME_WAIT, news};
 use self::waiting::{WAITING_FIELD, waiting};
 use crate::job::{JobKey, JobSeen, Meaning};
 use crate::pass::{Pass, Sort};
 use crate::yard::{Needed, Plot};
-
-/// News that is only counts is written at most this often, in seconds.
-const QUIET: u32 = 1;
-/// And news that is only other words for what is waited for.
-const SAME_WAIT: u32 = 30;
 
 /// What follows from a look.
 #[derive(Debug)]
@@ -74,7 +71,7 @@ pub fn look(key: &JobKey, plot: &mut Plot, now: Time) -> Next {
 fn decide(
     key: &JobKey,
     job: &JobSeen,
-    plot: &Plot,
+    plot: &mut Plot,
     (step, missing): (Step, Vec<Needed>),
     status: Value,
     now: Time,
@@ -84,12 +81,18 @@ fn decide(
     if !changed && step.actions.is_empty() {
         return wait(step.wake);
     }
-    if step.actions.is_empty()
-        && let Some(quiet) = may_wait(job.status.as_ref(), &status)
-        && plot.written + quiet > now
-    {
-        return wait(earlier(step.wake, Some(plot.written + quiet)));
+    if step.actions.is_empty() {
+        let due = match news(job.status.as_ref(), &status) {
+            News::Notes => return wait(step.wake),
+            News::Words => plot.written + SAME_WAIT,
+            News::Counts => *plot.counts_since.get_or_insert(now) + QUIET,
+            News::Told => now,
+        };
+        if due > now {
+            return wait(earlier(step.wake, Some(due)));
+        }
     }
+    plot.counts_since = None;
     let mut pass = pass(key, job, status, now);
     pass.resumed = step.memory.resumed;
     if step.actions.contains(&Action::Remove(Fixture::Addresses)) {
@@ -142,47 +145,4 @@ fn pass(key: &JobKey, job: &JobSeen, status: Value, now: Time) -> Pass {
         services: Vec::new(),
         now,
     }
-}
-
-/// How long a new status may wait since the last was written; none if somebody waits for it. Nobody waits for counts, for
-/// what memory notes for later and would find out again, or for other words about the same wait.
-fn may_wait(before: Option<&Value>, after: &Value) -> Option<u32> {
-    let before = before?;
-    let same_reasons = waiting::reasons(before) == waiting::reasons(after);
-    let (bare_before, bare_after) = (bare(before), bare(after));
-    if !same_reasons || bare_before != bare_after {
-        return None;
-    }
-    let same_counts = before["replicaStatuses"] == after["replicaStatuses"];
-    let other_words = before[WAITING_FIELD] != after[WAITING_FIELD];
-    Some(if same_counts && other_words {
-        SAME_WAIT
-    } else {
-        QUIET
-    })
-}
-
-/// A status without what may wait.
-fn bare(status: &Value) -> Value {
-    let mut status = status.clone();
-    if let Value::Object(fields) = &mut status {
-        fields.shift_remove("replicaStatuses");
-        fields.shift_remove(WAITING_FIELD);
-        let roles = fields
-            .get_mut(MEMORY_FIELD)
-            .and_then(|memory| memory.get_mut("roles"));
-        let Some(Value::Object(roles)) = roles else {
-            return status;
-        };
-        for role in roles.values_mut().filter_map(Value::as_object_mut) {
-            role.shift_remove("born");
-        }
-        roles.retain(|_, role| role.as_object().is_none_or(|role| !role.is_empty()));
-        if roles.is_empty()
-            && let Some(Value::Object(memory)) = fields.get_mut(MEMORY_FIELD)
-        {
-            memory.shift_remove("roles");
-        }
-    }
-    status
 }

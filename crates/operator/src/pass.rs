@@ -6,7 +6,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use futures_util::StreamExt as _;
 use futures_util::future::join_all;
+use futures_util::stream::FuturesUnordered;
 use serde_json::Value;
 use trainyard_core::{Action, Fixture, RoleName, Seen, Stamp, TaskId, TaskSeen, Time, task_name};
 use trainyard_dialect::status::MEMORY_FIELD;
@@ -20,8 +22,11 @@ use crate::tell::{Listener, Phase, Told};
 use crate::watched::ServiceSeen;
 use crate::yard::Needed;
 
-/// So many pods are created at first, then twice as many, and so on: a quota that is used up costs few requests.
-const FIRST_BATCH: usize = 8;
+/// So many pods are asked for at first, and one more at a time for each that was made: a quota that is used up costs few
+/// requests, and nobody waits for the slowest of many.
+const FIRST_PODS: usize = 8;
+/// Never more than this at a time: pods that wait for their turn are memory.
+const MOST_PODS: usize = 64;
 
 /// Something to be done about one job.
 #[derive(Debug)]
@@ -309,28 +314,26 @@ async fn create(
         &compiled.map,
         &owner,
     );
-    let mut rest = creates;
-    let mut batch = FIRST_BATCH;
-    while !rest.is_empty() {
-        let (now, later) = rest.split_at(batch.min(rest.len()));
-        rest = later;
-        batch = batch.saturating_mul(2);
-        let made = join_all(
-            now.iter()
-                .map(|(task, stamp)| one(api, pass, &pods, task, *stamp)),
-        )
-        .await;
-        let mut first = Ok(());
-        for result in made {
-            match result {
-                Ok(pod) => report.made.push(pod),
-                Err(refused) if first.is_ok() => first = Err(creating("create a pod")(refused)),
-                Err(_) => {}
-            }
+    let mut rest = creates.iter();
+    let mut making = FuturesUnordered::new();
+    let (mut room, mut first) = (FIRST_PODS, Ok(()));
+    loop {
+        while first.is_ok()
+            && making.len() < room
+            && let Some((task, stamp)) = rest.next()
+        {
+            making.push(one(api, pass, &pods, task, *stamp));
         }
-        first?;
+        match making.next().await {
+            None => return first,
+            Some(Ok(pod)) => {
+                report.made.push(pod);
+                room = MOST_PODS.min(room + 1);
+            }
+            Some(Err(refused)) if first.is_ok() => first = Err(creating("create a pod")(refused)),
+            Some(Err(_)) => {}
+        }
     }
-    Ok(())
 }
 
 async fn one(

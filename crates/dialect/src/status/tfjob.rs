@@ -119,6 +119,15 @@ impl Counts {
         )
     }
 
+    /// What is active has succeeded.
+    fn all_succeeded(self) -> Self {
+        Self {
+            active: 0,
+            succeeded: self.succeeded.saturating_add(self.active),
+            failed: self.failed,
+        }
+    }
+
     fn read(value: &Value) -> Self {
         let count = |name: &str| {
             let count = value.get(name).and_then(Value::as_u64).unwrap_or(0);
@@ -144,18 +153,18 @@ fn counts(
     observed: &Observed,
 ) -> Tally {
     let ended = before.is(Kind::Succeeded) || before.is(Kind::Failed);
+    let verdict = memory.verdict.as_ref();
+    let succeeds = verdict.is_some_and(|verdict| verdict.outcome == Outcome::Succeeded);
     let written = previous.and_then(|status| status.get("replicaStatuses"));
     let mut tally: Tally = BTreeMap::new();
     for role in &job.roles {
         let name = spelt(role.kind);
         let last = written.and_then(|written| written.get(name)).map(Counts::read);
         let count = match last {
-            Some(last) if ended && before.is(Kind::Succeeded) => Counts {
-                active: 0,
-                succeeded: last.succeeded.saturating_add(last.active),
-                failed: last.failed,
-            },
+            Some(last) if before.is(Kind::Succeeded) => last.all_succeeded(),
             Some(last) if ended => last,
+            // In the write that says that the job has succeeded: a second one would cost as much as the job's pods.
+            _ if succeeds => counted(role, memory, observed).all_succeeded(),
             _ => counted(role, memory, observed),
         };
         tally.insert(name, count);

@@ -33,6 +33,8 @@ pub struct Plot {
     pub wake: Option<Time>,
     /// When its status was last written.
     pub written: Time,
+    /// Since when counts differ from those in its status, and nothing else does.
+    pub counts_since: Option<Time>,
     /// Passes refused in a row.
     pub refusals: u32,
     /// What the last of them was refused.

@@ -276,26 +276,49 @@ fn somebody_elses_job_is_left_alone() {
     assert!(yard.next(NOW).is_none());
 }
 
-#[test]
-fn counts_alone_are_written_once_a_second() {
+/// A yard in which both pods have been made and nothing runs.
+fn made() -> Yard {
     let (mut yard, _) = started();
     let pass = yard.next(NOW).unwrap();
-    yard.reported(
-        report(
-            &pass,
-            0,
-            vec![pod(0, 20, "p0", &running()), pod(1, 21, "p1", &json!({}))],
-        ),
-        NOW,
-    );
+    let pods = vec![pod(0, 20, "p0", &json!({})), pod(1, 21, "p1", &json!({}))];
+    yard.reported(report(&pass, 0, pods), NOW);
+    yard
+}
+
+#[test]
+fn that_pods_were_made_is_written_with_the_next_news_only() {
+    let mut yard = made();
+    assert!(yard.next(NOW).is_none());
+    assert!(yard.next(NOW + 60).is_none());
+    yard.pod_seen(pod(0, 30, "p0", &running()));
+    let status = yard.next(NOW + 60).unwrap().status.unwrap();
+    assert_eq!(status["trainyard"]["roles"]["worker"]["born"], 2);
+}
+
+#[test]
+fn counts_alone_wait_for_what_comes_next_but_not_long() {
+    let mut yard = made();
     // Running is a condition: it is told at once. The second worker is a number.
+    yard.pod_seen(pod(0, 30, "p0", &running()));
     let pass = yard.next(NOW).unwrap();
-    assert!(pass.status.is_some());
     yard.reported(report(&pass, 40, Vec::new()), NOW);
     yard.pod_seen(pod(1, 41, "p1", &running()));
-    assert!(yard.next(NOW).is_none());
-    let pass = yard.next(NOW + 1).unwrap();
-    assert_eq!(pass.status.unwrap()["replicaStatuses"]["Worker"]["active"], 2);
+    assert!(yard.next(NOW + 10).is_none());
+    assert_eq!(yard.wake(), Some(NOW + 12));
+    assert!(yard.next(NOW + 11).is_none());
+    let pass = yard.next(NOW + 12).unwrap();
+    assert_eq!(
+        pass.status.as_ref().unwrap()["replicaStatuses"]["Worker"]["active"],
+        2
+    );
+    yard.reported(report(&pass, 50, Vec::new()), NOW + 12);
+    // A worker that is done is a number as well; the end of the job is not, and says both.
+    yard.pod_seen(pod(1, 51, "p1", &exited(0)));
+    assert!(yard.next(NOW + 20).is_none());
+    yard.pod_seen(pod(0, 52, "p0", &exited(0)));
+    let status = yard.next(NOW + 20).unwrap().status.unwrap();
+    assert_eq!(status["replicaStatuses"]["Worker"], json!({ "succeeded": 2 }));
+    assert_eq!(status["trainyard"]["roles"]["worker"]["done"], "0-1");
 }
 
 /// A job whose pods run, with its Service, of which nothing is to be done.
