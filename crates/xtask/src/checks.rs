@@ -146,27 +146,49 @@ pub fn bench(shell: &Shell, arguments: &[&str]) -> Result<bool, String> {
 
 /// `cargo xtask bench local`: the release and the program that measures it, which looks for it beside itself.
 pub fn bench_local(shell: &Shell, arguments: &[&str]) -> Result<bool, String> {
-    let packages = ["--package", "trainyard", "--package", "trainyard-bench"];
-    let built = shell.show(
-        "cargo",
-        &[&["build", "--quiet", "--release", "--bins"], &packages[..]].concat(),
-    )?;
+    bench_release(shell, &["--package", "trainyard-bench"], "local", arguments)
+}
+
+/// `cargo xtask bench operator`: the same, and the program of a test cluster beside it.
+pub fn bench_operator(shell: &Shell, arguments: &[&str]) -> Result<bool, String> {
+    let packages = [
+        "--package",
+        "trainyard-cluster-tests",
+        "--package",
+        "trainyard-bench",
+        "--features",
+        "trainyard-bench/operator",
+    ];
+    bench_release(shell, &packages, "operator", arguments)
+}
+
+/// Builds the release with these packages beside it, then starts one of their programs.
+fn bench_release(
+    shell: &Shell,
+    packages: &[&str],
+    program: &str,
+    arguments: &[&str],
+) -> Result<bool, String> {
+    let build = [
+        "build",
+        "--quiet",
+        "--release",
+        "--bins",
+        "--package",
+        "trainyard",
+    ];
+    let built = shell.show("cargo", &[&build, packages].concat())?;
     if !built.success {
         return Ok(false);
     }
-    let run = [
-        "run",
-        "--quiet",
-        "--release",
-        "--package",
-        "trainyard-bench",
-        "--bin",
-        "local",
-        "--",
-    ];
-    shell
-        .show("cargo", &[&run, arguments].concat())
-        .map(|ended| ended.success)
+    // `cargo run` would build it again: of one package alone it resolves other features.
+    let ourselves = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+    let target = ourselves
+        .ancestors()
+        .nth(2)
+        .unwrap_or_else(|| Path::new("target"));
+    let program = target.join("release").join(program);
+    shell.show(&program, arguments).map(|ended| ended.success)
 }
 
 /// `cargo xtask fuzz`: each target of `fuzz/` in turn, for `seconds` each.

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{KUBERNETES, Missing, Program, go, read};
+use crate::{Home, KUBERNETES, Missing, Program, go, read};
 
 /// Where tools are kept, and where the programs of this state of `go.mod` are.
 #[derive(Clone, Debug)]
@@ -26,19 +26,19 @@ impl Cache {
         Ok(base.join("trainyard").join("tools"))
     }
 
-    /// The user's.
-    pub fn of_user() -> Result<Self, Missing> {
-        Self::inside(&Self::tools()?)
+    /// The user's, for what is built in that module.
+    pub(crate) fn of_user(home: Home) -> Result<Self, Missing> {
+        Self::inside(&Self::tools()?, home)
     }
 
     /// One inside that folder.
-    pub fn inside(tools: &Path) -> Result<Self, Missing> {
+    pub(crate) fn inside(tools: &Path, home: Home) -> Result<Self, Missing> {
         let mut name = Name::new();
-        for file in ["go.mod", "go.sum", "coredns/main.go", "pause/main.go"] {
-            name.add(&read(file)?);
+        for file in home.files {
+            name.add(&read(&format!("{}/{file}", home.folder))?);
         }
         name.add(link_flags().as_bytes());
-        let folder = tools.join(format!("kubernetes-{KUBERNETES}-{:016x}", name.0));
+        let folder = tools.join(format!("{}-{}-{:016x}", home.name, home.version, name.0));
         Ok(Self { folder })
     }
 
@@ -80,7 +80,7 @@ impl Cache {
 }
 
 fn build(program: Program, to: &Path) -> Command {
-    let mut go = go();
+    let mut go = go(program.home().folder);
     go.args(["build", "-trimpath", "-ldflags", &link_flags(), "-o"])
         .arg(to)
         .arg(program.package());
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn a_half_made_program_is_not_used() {
         let tools = scratch("half");
-        let cache = Cache::inside(&tools).unwrap();
+        let cache = Cache::inside(&tools, Home::KUBERNETES).unwrap();
         fs::create_dir_all(&cache.folder).unwrap();
         fs::write(cache.folder.join("etcd.part"), "half").unwrap();
         assert_eq!(cache.built(Program::Etcd), None);
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn who_comes_second_waits_and_takes_what_the_first_has_built() {
         let tools = scratch("second");
-        let cache = Cache::inside(&tools).unwrap();
+        let cache = Cache::inside(&tools, Home::KUBERNETES).unwrap();
         fs::create_dir_all(&cache.folder).unwrap();
         let first = File::create(cache.folder.join("lock")).unwrap();
         first.lock().unwrap();

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub use cache::Cache;
-pub use module::{JOBSET, Module, VOLCANO};
+pub use module::{JOBSET, KUBEFLOW, Module, VOLCANO};
 pub use ours::{root, trainyard};
 
 /// The version of Kubernetes that `go.mod` names.
@@ -45,6 +45,8 @@ pub enum Program {
     Coredns,
     /// Holds a pod's namespaces open.
     Pause,
+    /// Kubeflow's operator, to measure ours against.
+    TrainingOperator,
 }
 
 impl Program {
@@ -60,6 +62,7 @@ impl Program {
             Self::Kubelet => "kubelet",
             Self::Coredns => "coredns",
             Self::Pause => "pause",
+            Self::TrainingOperator => "training-operator",
         }
     }
 
@@ -74,8 +77,46 @@ impl Program {
             Self::Kubelet => "k8s.io/kubernetes/cmd/kubelet",
             Self::Coredns => "./coredns",
             Self::Pause => "./pause",
+            Self::TrainingOperator => "github.com/kubeflow/training-operator/cmd/training-operator.v1",
         }
     }
+
+    /// The Go module that it is built in.
+    const fn home(self) -> Home {
+        match self {
+            Self::TrainingOperator => Home::KUBEFLOW,
+            _ => Home::KUBERNETES,
+        }
+    }
+}
+
+/// A Go module of ours, in this crate's folder or below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Home {
+    /// Its folder, from this crate's.
+    folder: &'static str,
+    /// What its folder in the cache is called, with the version of what is built.
+    name: &'static str,
+    version: &'static str,
+    /// What is built depends on these files of it.
+    files: &'static [&'static str],
+}
+
+impl Home {
+    /// A cluster.
+    const KUBERNETES: Self = Self {
+        folder: ".",
+        name: "kubernetes",
+        version: KUBERNETES,
+        files: &["go.mod", "go.sum", "coredns/main.go", "pause/main.go"],
+    };
+    /// Kubeflow's operator. It wants other versions of Kubernetes' libraries.
+    const KUBEFLOW: Self = Self {
+        folder: "kubeflow",
+        name: "kubeflow",
+        version: "1.9.3",
+        files: &["go.mod", "go.sum"],
+    };
 }
 
 /// A cluster without nodes of its own.
@@ -126,7 +167,7 @@ pub fn find(program: Program, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, Mis
     if let Some(given) = given(program) {
         return Ok(given);
     }
-    let cache = Cache::of_user()?;
+    let cache = Cache::of_user(program.home())?;
     if let Some(built) = cache.built(program) {
         return Ok(built);
     }
@@ -164,10 +205,10 @@ fn folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Go, in that folder, as everything here starts it.
-fn go() -> Command {
+/// Go, in that folder or one below it, as everything here starts it.
+fn go(below: &str) -> Command {
     let mut go = Command::new("go");
-    go.current_dir(folder())
+    go.current_dir(folder().join(below))
         .env("CGO_ENABLED", "0")
         // Whatever flags the user has: the versions are those of go.sum.
         .env("GOFLAGS", "-mod=readonly -buildvcs=false")

@@ -26,6 +26,12 @@ pub const VOLCANO: Module = Module {
     sum: "h1:+GzQinGgeV0j58WpWpxByOXgF+YfUPW55zghM8GqjF0=",
 };
 
+/// Kubeflow's operator, for its CRD.
+pub const KUBEFLOW: Module = Module {
+    name: "github.com/kubeflow/training-operator@v1.9.3",
+    sum: "h1:aaSHqskOtCY8Dn8sVd+l9p5XAczW6O0nYMPjVLAw/lc=",
+};
+
 impl Module {
     /// Where the module's files are, after getting them if they are not there.
     pub fn folder(&self) -> Result<PathBuf, Missing> {
@@ -33,7 +39,7 @@ impl Module {
             let why = "it comes as a Go module, and there is no Go to get it: install Go 1.26 or later";
             return Err(Missing::new(self.name, why));
         }
-        let mut go = go();
+        let mut go = go(".");
         go.args(["mod", "download", "-json", self.name]);
         let answer = run(go).map_err(|why| Missing::new(self.name, why))?;
         if field(&answer, "Sum") != Some(self.sum) {

@@ -1,0 +1,127 @@
+//! How `trainyard operator` does against its bars: beside Kubeflow's operator, and beside a bare client that makes the
+//! same objects and decides nothing.
+//!
+//! `cargo xtask bench operator` builds the release and starts this. Each part has an API server of its own, from the
+//! harness of `tests/cluster`: etcd and kube-apiserver, no controllers, no scheduler, no kubelet; pods are played. Who is
+//! compared takes turns on the same API server, and medians are told: seconds differ between machines and hours, ratios
+//! less.
+//!
+//! ```text
+//! rig (API server, its processor time, its count of writes) ─▶ turn: clean, submit, start somebody, count pods
+//!                                                               │
+//!          ours, kubeflow, bare ────────────────────────────────┘─▶ race, large, resident, verdict ─▶ bars
+//! ```
+#![expect(
+    clippy::print_stdout,
+    reason = "a program for developers; printing is what it does"
+)]
+
+mod bare;
+#[path = "../local/bars.rs"]
+mod bars;
+mod kubeflow;
+mod large;
+mod objects;
+mod process;
+mod race;
+mod resident;
+mod rig;
+mod trouble;
+mod turn;
+mod verdict;
+mod watch;
+mod writes;
+
+use std::process::ExitCode;
+
+use bars::Bars;
+use trouble::Trouble;
+
+const HELP: &str = "\
+cargo xtask bench operator [PART…] [--rounds N] [--jobs N] [--shipped] [--without-peer]
+
+  PART             race, large, resident, verdict; all of them unless told
+  --rounds N       how often each takes its turn in the race (3), and how often the large job is made
+  --jobs N         jobs in the race, of 1 ps and 2 workers each (300)
+  --shipped        Kubeflow's operator also as it is shipped, once: more than three minutes
+  --without-peer   without Kubeflow's operator, which is built from Go modules and needs root
+";
+
+/// What was asked for.
+#[derive(Debug)]
+pub struct Asked {
+    parts: Vec<String>,
+    rounds: usize,
+    jobs: usize,
+    shipped: bool,
+    peer: bool,
+}
+
+fn main() -> ExitCode {
+    let typed: Vec<String> = std::env::args().skip(1).collect();
+    if let [stage, kubeconfig, requests, concurrency] = typed.as_slice()
+        && stage == bare::STAGE
+    {
+        return ended(bare::run(kubeconfig, requests, concurrency).map(|()| true));
+    }
+    if let Some(asked) = read(&typed) {
+        ended(measure(&asked))
+    } else {
+        println!("{HELP}");
+        ExitCode::from(2)
+    }
+}
+
+fn ended(result: Result<bool, Trouble>) -> ExitCode {
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(trouble) => {
+            println!("cannot measure: {trouble}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn read(typed: &[String]) -> Option<Asked> {
+    let mut asked = Asked {
+        parts: Vec::new(),
+        rounds: 3,
+        jobs: 300,
+        shipped: false,
+        peer: true,
+    };
+    let mut words = typed.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "race" | "large" | "resident" | "verdict" => asked.parts.push(word.clone()),
+            "--rounds" => asked.rounds = words.next()?.parse().ok().filter(|rounds| *rounds > 0)?,
+            "--jobs" => asked.jobs = words.next()?.parse().ok().filter(|jobs| *jobs > 0)?,
+            "--shipped" => asked.shipped = true,
+            "--without-peer" => asked.peer = false,
+            _ => return None,
+        }
+    }
+    Some(asked)
+}
+
+/// Measures what was asked for; whether every bar holds.
+fn measure(asked: &Asked) -> Result<bool, Trouble> {
+    let wants = |part: &str| asked.parts.is_empty() || asked.parts.iter().any(|asked| asked == part);
+    println!("load before: {}", process::load());
+    let mut bars = Bars::default();
+    if wants("race") {
+        race::measure(asked, &mut bars)?;
+    }
+    if wants("large") {
+        large::measure(asked.rounds, &mut bars)?;
+    }
+    if wants("resident") {
+        resident::measure(&mut bars)?;
+    }
+    if wants("verdict") {
+        verdict::measure(&mut bars)?;
+    }
+    println!("load after: {}", process::load());
+    Ok(bars.tell())
+}

@@ -1,0 +1,152 @@
+//! The jobs that are submitted, and the requests by which our operator would make their objects.
+
+use serde_json::{Value, json};
+use trainyard_core::{Action, Fixture, Time};
+use trainyard_manifest::task_pod::{Owner, TaskPods, fixtures};
+use trainyard_operator::job::{API_VERSION, Compiled, JobWire, KIND, Meaning, Reading};
+use trainyard_operator::look::{Next, look};
+use trainyard_operator::pass::Pass;
+use trainyard_operator::yard::Plot;
+
+use crate::rig::{NAMESPACE, Wanted};
+use crate::trouble::Trouble;
+
+/// A job as people write them, with so many parameter servers and workers.
+pub fn job(name: &str, ps: u32, workers: u32) -> Value {
+    let role = |replicas: u32| {
+        json!({
+            "replicas": replicas,
+            "restartPolicy": "Never",
+            "template": { "spec": { "containers": [{
+                "name": "tensorflow",
+                "image": "registry.example.com/team/train:2.17",
+                "command": ["python", "/opt/train/main.py", "--batch_size=256", "--learning_rate=0.01"],
+                "env": [{ "name": "DATA", "value": "/data/imagenet" }],
+                "ports": [{ "name": "tfjob-port", "containerPort": 2222 }],
+                "resources": { "limits": { "cpu": "4", "memory": "8Gi" } },
+            }] } },
+        })
+    };
+    let mut roles = serde_json::Map::new();
+    for (name, replicas) in [("PS", ps), ("Worker", workers)] {
+        if replicas > 0 {
+            roles.insert(name.into(), role(replicas));
+        }
+    }
+    json!({
+        "apiVersion": API_VERSION, "kind": KIND,
+        "metadata": { "name": name, "namespace": NAMESPACE },
+        "spec": { "runPolicy": { "cleanPodPolicy": "None" }, "tfReplicaSpecs": roles },
+    })
+}
+
+/// The writes of our operator about one new job: its status, what its tasks are found by, and its pods.
+#[derive(Debug, Default)]
+pub struct Made {
+    /// The status, before anything is done.
+    pub status: Vec<Wanted>,
+    /// Services and the map.
+    pub shared: Vec<Wanted>,
+    /// Pods.
+    pub pods: Vec<Wanted>,
+}
+
+/// What our operator would write about this job, as it stands on the API server.
+pub fn made(job: Value) -> Result<Made, Trouble> {
+    let wire: JobWire = serde_json::from_value(job)?;
+    let seen = Reading::default().read(wire, None);
+    let (key, version) = (seen.key.clone(), seen.version);
+    let mut plot = Plot::default();
+    plot.see(seen);
+    let now = std::time::UNIX_EPOCH.elapsed()?.as_secs();
+    let Next::Do(pass) = look(&key, &mut plot, Time(now)) else {
+        return Err(Trouble::new("there is nothing to do about a new job"));
+    };
+    let Meaning::Job(compiled) = &*pass.meaning else {
+        return Err(Trouble::new("a job of this program cannot be read"));
+    };
+    let mut made = of_pass(&pass, compiled);
+    if let Some(status) = &pass.status {
+        made.status.push(Wanted {
+            method: "PUT".into(),
+            path: format!(
+                "/apis/{API_VERSION}/namespaces/{}/tfjobs/{}/status",
+                key.namespace, key.name
+            ),
+            body: json!({
+                "apiVersion": API_VERSION, "kind": KIND, "status": status,
+                "metadata": {
+                    "name": key.name, "namespace": key.namespace, "uid": pass.uid,
+                    "resourceVersion": version.to_string(),
+                },
+            }),
+            short: false,
+        });
+    }
+    Ok(made)
+}
+
+fn of_pass(pass: &Pass, compiled: &Compiled) -> Made {
+    let owner = Owner {
+        api_version: API_VERSION,
+        kind: KIND,
+        name: pass.key.name.clone(),
+        uid: pass.uid.clone(),
+    };
+    let pods = TaskPods::of(
+        &compiled.subject,
+        &compiled.book,
+        &compiled.cluster,
+        &compiled.map,
+        &owner,
+    );
+    let mut made = Made::default();
+    let path = |plural: &str| format!("/api/v1/namespaces/{NAMESPACE}/{plural}");
+    for action in &pass.actions {
+        match action {
+            Action::Ensure(Fixture::Addresses) => {
+                let objects = fixtures(&compiled.subject, &compiled.map, &owner);
+                let wanted = objects
+                    .into_iter()
+                    .map(|(plural, object)| Wanted::post(path(plural), object));
+                made.shared.extend(wanted);
+            }
+            Action::Create { task, stamp } => {
+                let pod = pods.pod(task, *stamp, pass.resumed);
+                made.pods.push(Wanted::post(path("pods"), pod));
+            }
+            _ => {}
+        }
+    }
+    made
+}
+
+/// What a kubelet writes of a pod that runs, or has ended with that code.
+pub fn played(pod: &str, ended: Option<i32>) -> Wanted {
+    let now = k8s_time();
+    let (phase, state) = match ended {
+        None => ("Running", json!({ "running": { "startedAt": now } })),
+        Some(code) => (
+            if code == 0 { "Succeeded" } else { "Failed" },
+            json!({ "running": null, "terminated": {
+                "exitCode": code, "reason": if code == 0 { "Completed" } else { "Error" },
+                "startedAt": now, "finishedAt": now,
+            } }),
+        ),
+    };
+    let container = json!({
+        "name": "tensorflow", "image": "registry.example.com/team/train:2.17", "imageID": "",
+        "ready": ended.is_none(), "started": ended.is_none(), "restartCount": 0, "state": state,
+    });
+    Wanted {
+        method: "PATCH".into(),
+        path: format!("/api/v1/namespaces/{NAMESPACE}/pods/{pod}/status"),
+        body: json!({ "status": { "phase": phase, "startTime": now, "containerStatuses": [container] } }),
+        short: true,
+    }
+}
+
+fn k8s_time() -> String {
+    let now = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs();
+    trainyard_dialect::status::rfc3339(Time(now))
+}

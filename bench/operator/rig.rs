@@ -1,0 +1,235 @@
+//! The API server that everybody is measured on, and what is done to it between turns.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt as _;
+use futures_util::stream;
+use http::{Method, Request};
+use serde_json::{Value, json};
+use trainyard_cluster_tests::{Cluster, Parts};
+
+use crate::process;
+use crate::trouble::Trouble;
+use crate::writes::Writes;
+
+/// Where all jobs are.
+pub const NAMESPACE: &str = "bench";
+/// Where the jobs are.
+pub const JOBS: &str = "/apis/kubeflow.org/v1/namespaces/bench/tfjobs";
+/// Where their pods are.
+pub const PODS: &str = "/api/v1/namespaces/bench/pods";
+/// Requests at a time, of this program's own.
+const OWN: usize = 16;
+/// An API server is calm that uses less than this share of a core, for a second.
+const CALM: f64 = 0.08;
+/// It is not waited for longer: a machine may never be calm.
+const PATIENCE: Duration = Duration::from_secs(40);
+/// The port of the harness's API server, inside its network.
+const PORT: u16 = 6443;
+
+/// A request that is to be made.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Wanted {
+    /// `POST`, `PUT`, `PATCH`.
+    pub method: String,
+    /// To where.
+    pub path: String,
+    /// With what.
+    pub body: Value,
+    /// An answer is asked for that holds metadata alone.
+    pub short: bool,
+}
+
+impl Wanted {
+    /// Makes an object at that path.
+    pub fn post(path: impl Into<String>, body: Value) -> Self {
+        Self {
+            method: "POST".into(),
+            path: path.into(),
+            body,
+            short: true,
+        }
+    }
+
+    /// The request.
+    pub fn request(&self) -> Result<Request<Vec<u8>>, Trouble> {
+        let accept = if self.short {
+            "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+        } else {
+            "application/json"
+        };
+        let kind = match self.method.as_str() {
+            "PATCH" => "application/merge-patch+json",
+            _ => "application/json",
+        };
+        let request = Request::builder()
+            .method(Method::from_bytes(self.method.as_bytes())?)
+            .uri(&self.path)
+            .header(http::header::ACCEPT, accept)
+            .header(http::header::CONTENT_TYPE, kind);
+        Ok(request.body(self.body.to_string().into_bytes())?)
+    }
+}
+
+/// An API server of our own.
+pub struct Rig {
+    /// The harness's.
+    pub cluster: Cluster,
+    apiserver: u32,
+    scratch: PathBuf,
+}
+
+impl Rig {
+    /// Starts it. Nobody but who is measured writes to it.
+    pub fn start() -> Result<Self, Trouble> {
+        let cluster = Cluster::try_start(Parts::API)?;
+        let apiserver = process::descendant(cluster.process(), "kube-apiserver")
+            .ok_or_else(|| Trouble::new("the API server is not among the cluster's processes"))?;
+        let scratch = std::env::temp_dir().join(format!("trainyard-bench-{}", std::process::id()));
+        fs::create_dir_all(&scratch)?;
+        let rig = Self {
+            cluster,
+            apiserver,
+            scratch,
+        };
+        // From inside its network nobody stands in between.
+        let outside = fs::read_to_string(rig.cluster.kubeconfig())?;
+        let lines = outside
+            .lines()
+            .map(|line| match line.split_once("https://127.0.0.1:") {
+                Some((before, _)) => format!("{before}https://127.0.0.1:{PORT}\n"),
+                None => format!("{line}\n"),
+            });
+        fs::write(rig.inside(), lines.collect::<String>())?;
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
+        rig.cluster.api().create("/api/v1/namespaces", &namespace)?;
+        Ok(rig)
+    }
+
+    /// The kubeconfig for who runs inside the API server's network.
+    pub fn inside(&self) -> PathBuf {
+        self.scratch.join("kubeconfig")
+    }
+
+    /// A folder for files; removed in the end.
+    pub fn scratch(&self) -> &Path {
+        &self.scratch
+    }
+
+    /// A program inside the API server's network, told by `KUBECONFIG` where that is; what it says goes into a file.
+    pub fn command(&self, program: &Path) -> Result<Command, Trouble> {
+        let log = File::create(self.log())?;
+        let mut command = Command::new("nsenter");
+        command
+            .arg(format!("--net=/proc/{}/ns/net", self.apiserver))
+            .arg(program)
+            .env("KUBECONFIG", self.inside())
+            .env("NO_PROXY", "*")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log);
+        Ok(command)
+    }
+
+    fn log(&self) -> PathBuf {
+        self.scratch.join("log")
+    }
+
+    /// The end of what was last said.
+    pub fn said(&self) -> String {
+        let text = fs::read_to_string(self.log()).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(10)..].join("\n")
+    }
+
+    /// The API server's time on the processor so far.
+    pub fn cpu(&self) -> Result<Duration, Trouble> {
+        process::cpu(self.apiserver)
+    }
+
+    /// What has been written so far.
+    pub fn writes(&self) -> Result<Writes, Trouble> {
+        Ok(Writes::read(&self.cluster.api().text("/metrics")?))
+    }
+
+    /// Waits until the API server has nothing to do any more; its processor time by then.
+    pub fn calm(&self) -> Result<Duration, Trouble> {
+        let until = Instant::now() + PATIENCE;
+        let step = Duration::from_millis(250);
+        let mut quiet = 0;
+        let mut last = self.cpu()?;
+        while quiet < 4 && Instant::now() < until {
+            thread::sleep(step);
+            let now = self.cpu()?;
+            let share = now.saturating_sub(last).as_secs_f64() / step.as_secs_f64();
+            quiet = if share < CALM { quiet + 1 } else { 0 };
+            last = now;
+        }
+        Ok(last)
+    }
+
+    /// Makes requests, several at a time; the answers in any order.
+    pub fn send(&self, wanted: &[Wanted]) -> Result<Vec<Value>, Trouble> {
+        let api = self.cluster.api();
+        let client = api.client();
+        let one = |wanted: &Wanted| {
+            let (client, request) = (client.clone(), wanted.request());
+            async move { Ok::<Value, Trouble>(client.request(request?).await?) }
+        };
+        let answers = api.block_on(async {
+            let all = stream::iter(wanted.iter().map(one)).buffer_unordered(OWN);
+            all.collect::<Vec<_>>().await
+        });
+        answers.into_iter().collect()
+    }
+
+    /// Installs a definition of `TFJob` in place of what was there.
+    pub fn install(&self, definition: &str) -> Result<(), Trouble> {
+        let apply = ["apply", "--server-side", "--force-conflicts", "--filename", "-"];
+        let said = self.cluster.kubectl().run_with(&apply, definition);
+        if !said.success {
+            return Err(Trouble::new(format!("cannot install TFJob: {}", said.errors)));
+        }
+        // It is served a moment after it was accepted.
+        let until = Instant::now() + PATIENCE;
+        while let Err(refused) = self.cluster.api().get(JOBS) {
+            if Instant::now() > until {
+                return Err(refused.into());
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        Ok(())
+    }
+
+    /// Removes everything that a turn has left.
+    pub fn clean(&self) -> Result<(), Trouble> {
+        let api = self.cluster.api();
+        let services = format!("/api/v1/namespaces/{NAMESPACE}/services");
+        let maps = format!("/api/v1/namespaces/{NAMESPACE}/configmaps");
+        let events = format!("/api/v1/namespaces/{NAMESPACE}/events");
+        let pods = format!("{PODS}?gracePeriodSeconds=0");
+        // The jobs first, so that nobody makes anything again. They are not there before their definition.
+        for path in [JOBS, &pods, &services, &maps, &events] {
+            match api.delete(path) {
+                Err(refused) if refused.code != 404 => return Err(refused.into()),
+                _ => {}
+            }
+        }
+        let left = api.list(&format!("{PODS}?limit=1"))?.len();
+        match left {
+            0 => Ok(()),
+            _ => Err(Trouble::new("pods are left over from the last turn")),
+        }
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        // What cannot be removed is temporary.
+        let _ = fs::remove_dir_all(&self.scratch);
+    }
+}

@@ -1,0 +1,160 @@
+//! When things appeared: a watch of our own, on a thread of its own.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::pin::pin;
+use std::sync::mpsc;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt as _;
+use futures_util::future::{Either, select};
+use http::Request;
+use kube::core::WatchEvent;
+use serde::Deserialize;
+use tokio::sync::oneshot;
+use trainyard_cluster_tests::Api;
+
+use crate::trouble::Trouble;
+
+/// What is read of an object.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Shown {
+    metadata: Meta,
+    #[serde(default)]
+    status: Status,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Meta {
+    name: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+struct Status {
+    #[serde(default)]
+    conditions: Vec<Condition>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Condition {
+    #[serde(rename = "type")]
+    kind: String,
+    status: String,
+}
+
+impl Shown {
+    /// Whether a condition of that type holds.
+    pub fn is(&self, kind: &str) -> bool {
+        let mut all = self.status.conditions.iter();
+        all.any(|condition| condition.kind == kind && condition.status == "True")
+    }
+}
+
+/// Names, and when each was first seen as one waits to see it.
+type Seen = BTreeMap<String, Instant>;
+
+/// What is shared with the thread.
+type Noted = Arc<(Mutex<Seen>, Condvar)>;
+
+/// A watch, which ends when this is dropped: one that goes on would cost whoever comes next.
+#[derive(Debug)]
+pub struct Watch {
+    noted: Noted,
+    _end: oneshot::Sender<()>,
+}
+
+/// What of each object is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// Its metadata alone.
+    Metadata,
+    /// All of it.
+    Whole,
+}
+
+impl Watch {
+    /// Notes when objects at that path are first seen to be so, of those that change from now on.
+    pub fn begin(
+        kubeconfig: &Path,
+        path: &str,
+        sent: Sent,
+        so: impl Fn(&Shown) -> bool + Send + 'static,
+    ) -> Result<Self, Trouble> {
+        let api = Api::of(kubeconfig)?;
+        let list = api.get(&format!("{path}?limit=1"))?;
+        let version = list["metadata"]["resourceVersion"].as_str().unwrap_or_default();
+        let accept = match sent {
+            Sent::Metadata => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+            Sent::Whole => "application/json",
+        };
+        let request = Request::get(format!(
+            "{path}?watch=1&timeoutSeconds=3600&resourceVersion={version}"
+        ))
+        .header(http::header::ACCEPT, accept)
+        .body(Vec::new())?;
+        let (ready, begun) = mpsc::channel();
+        let (end, ended) = oneshot::channel();
+        let noted = Noted::default();
+        let shared = Arc::clone(&noted);
+        thread::spawn(move || api.block_on(follow(&api, request, so, &shared, ready, ended)));
+        begun.recv()??;
+        Ok(Self { noted, _end: end })
+    }
+
+    /// Waits until so many have been seen; when the last of them was.
+    pub fn wait(&self, count: usize, patience: Duration) -> Result<Instant, Trouble> {
+        let (seen, news) = &*self.noted;
+        let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = news.wait_timeout_while(seen, patience, |seen| seen.len() < count);
+        let (seen, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        if waited.timed_out() {
+            let seconds = patience.as_secs();
+            return Err(Trouble::new(format!(
+                "{} of {count} were seen after {seconds} s",
+                seen.len()
+            )));
+        }
+        seen.values()
+            .max()
+            .copied()
+            .ok_or_else(|| Trouble::new("nothing was waited for"))
+    }
+
+    /// When each was seen.
+    pub fn seen(&self) -> Seen {
+        self.noted
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+async fn follow(
+    api: &Api,
+    request: Request<Vec<u8>>,
+    so: impl Fn(&Shown) -> bool,
+    noted: &Noted,
+    ready: mpsc::Sender<Result<(), Trouble>>,
+    mut ended: oneshot::Receiver<()>,
+) {
+    let stream = match api.client().request_events::<Shown>(request).await {
+        Ok(stream) => stream,
+        Err(error) => return drop(ready.send(Err(Trouble::from(error)))),
+    };
+    // Whoever began it waits for this.
+    let _ = ready.send(Ok(()));
+    let mut stream = pin!(stream);
+    while let Either::Left((Some(Ok(event)), _)) = select(stream.next(), &mut ended).await {
+        if let WatchEvent::Added(shown) | WatchEvent::Modified(shown) = event
+            && so(&shown)
+        {
+            let (seen, news) = &**noted;
+            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.entry(shown.metadata.name).or_insert_with(Instant::now);
+            news.notify_all();
+        }
+    }
+}
