@@ -17,6 +17,7 @@
 
 pub mod cluster_map;
 pub mod crd;
+pub mod install;
 pub mod jobs;
 pub mod jobset;
 pub mod names;

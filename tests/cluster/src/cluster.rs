@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use trainyard_tools::packages;
 
+use crate::account::Account;
 use crate::api::Api;
 use crate::crds::Crds;
 use crate::kubectl::Kubectl;
@@ -84,6 +85,9 @@ impl Cluster {
         prepare(parts)?;
         let mut command = Command::new(program()?);
         command.arg(SERVE).args(parts.words());
+        if parts.node {
+            command.env(PROGRAM, ours()?);
+        }
         let (process, mut lifeline) = spawn(&mut command)?;
         let place = until_ready(&mut lifeline)?;
         let kubeconfig = place.join("kubeconfig");
@@ -148,6 +152,13 @@ impl Cluster {
         fs::read_to_string(log).unwrap_or_default()
     }
 
+    /// A service account that is there.
+    #[track_caller]
+    #[must_use]
+    pub fn account(&self, namespace: &str, name: &str) -> Account {
+        Account::of(self, namespace, name)
+    }
+
     /// Where the kubeconfig and the logs are.
     #[must_use]
     pub fn place(&self) -> &Path {
@@ -167,6 +178,14 @@ impl Drop for Cluster {
         // How it ended is of no interest any more, only that it did.
         let _ = self.process.wait();
     }
+}
+
+/// The variable that names our program to whoever is behind the walls, and need not build it.
+pub(crate) const PROGRAM: &str = "TRAINYARD_PROGRAM";
+
+/// Our program, for the image of the operator.
+pub(crate) fn ours() -> Result<&'static Path, Trouble> {
+    trainyard_tools::trainyard().map_err(doing("start a cluster"))
 }
 
 /// Gets what a cluster of these parts is made of. What is not there is built or installed, which can take minutes.

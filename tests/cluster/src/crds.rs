@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
-use trainyard_tools::{JOBSET, Missing, VOLCANO};
+use trainyard_tools::{JOBSET, KUBEFLOW, Missing, VOLCANO};
 
 use crate::cluster::Cluster;
 
@@ -18,6 +18,8 @@ pub enum Crds {
     TfJob,
     /// `jobset.x-k8s.io`.
     JobSet,
+    /// `kubeflow.org`, of which we take `TFJob`'s: as Kubeflow's last operator installs it.
+    Kubeflow,
     /// `batch.volcano.sh`, `scheduling.volcano.sh`, `bus.volcano.sh`.
     Volcano,
 }
@@ -35,6 +37,7 @@ impl Crds {
                 "config/components/crd/bases",
                 &["jobset.x-k8s.io_jobsets.yaml"],
             ),
+            Self::Kubeflow => (KUBEFLOW, "manifests/base/crds", &["kubeflow.org_tfjobs.yaml"]),
             Self::Volcano => (
                 VOLCANO,
                 "config/crd/volcano/bases",

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use trainyard_tools::{Cache, Program};
 
-use crate::cluster::{SERVE, aloud, prepare, program, spawn, until_ready};
+use crate::cluster::{PROGRAM, SERVE, aloud, ours, prepare, program, spawn, until_ready};
 use crate::parts::Parts;
 use crate::server::{DETACHED, Place, Trouble, doing};
 
@@ -36,6 +36,9 @@ pub fn up(parts: Parts) -> Result<(), Trouble> {
     aloud("starting the cluster");
     let mut command = Command::new(program()?);
     command.args([SERVE, DETACHED]).arg(&place).args(parts.words());
+    if parts.node {
+        command.env(PROGRAM, ours()?);
+    }
     let (process, mut said) = spawn(&mut command)?;
     until_ready(&mut said)?;
     let noted = fs::write(place.join("process"), process.id().to_string());

@@ -36,9 +36,10 @@
 //! | [`Cluster::start`] | one of one's own, of any [`Parts`]; ends when it is dropped |
 //! | [`Namespace`] | a test's own; kubectl in it, manifests applied in it |
 //! | [`Api`] | JSON in and out, at any path; waits for what is to come |
+//! | [`Account`] | a service account: a kubeconfig with its token, and what it has asked the API server for |
 //! | [`Player`], [`Node`] | nodes and pods without a kubelet |
-//! | [`Crds`] | `JobSet`'s and Volcano's, from their Go modules, and our own |
-//! | [`Operator`] | `trainyard operator` for one namespace |
+//! | [`Crds`] | `JobSet`'s, Volcano's and Kubeflow's, from their Go modules, and our own |
+//! | [`Operator`] | `trainyard operator` for one namespace, with the rights that `trainyard install` gives it |
 //! | [`Client`] | Kubeflow's client for Python |
 //! | [`server`] | how it is done: one process, behind walls of its own |
 //!
@@ -52,6 +53,7 @@
     reason = "a test that cannot go on says why and stops; what it is made of does so for it"
 )]
 
+mod account;
 mod api;
 mod client;
 mod cluster;
@@ -64,6 +66,7 @@ mod parts;
 mod player;
 pub mod server;
 
+pub use account::{Account, Asked};
 pub use api::{Api, Refused};
 pub use client::Client;
 pub use cluster::{Cluster, SERVE, bare, shared, with_node};

@@ -8,16 +8,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::account::Account;
 use crate::crds::Crds;
 use crate::namespace::Namespace;
 
 /// How long a test waits for what it says.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// An operator of one namespace's own; ends when this is dropped. If a test fails, what it said is shown.
+/// An operator of one namespace's own, with the rights that we install for it and no others; ends when this is dropped. If
+/// a test fails, what it said is shown; if it asked for something that it may not have, the test fails.
 pub struct Operator {
     program: PathBuf,
-    kubeconfig: PathBuf,
+    account: Account,
     namespace: String,
     /// What is typed beside the usual.
     more: Vec<String>,
@@ -42,7 +44,7 @@ impl Operator {
         let program = trainyard_tools::trainyard().unwrap_or_else(|missing| panic!("{missing}"));
         let mut operator = Self {
             program: program.to_path_buf(),
-            kubeconfig: cluster.kubeconfig(),
+            account: Account::of_operator(namespace),
             namespace: namespace.name().to_owned(),
             more: more.iter().map(|option| (*option).to_owned()).collect(),
             log: cluster
@@ -63,7 +65,7 @@ impl Operator {
         let started = Command::new(&self.program)
             .args(["operator", "--log-format", "json", "--namespace", &self.namespace])
             .args(&self.more)
-            .env("KUBECONFIG", &self.kubeconfig)
+            .env("KUBECONFIG", self.account.kubeconfig())
             .env("NO_PROXY", "*")
             .stderr(log)
             .spawn();
@@ -93,6 +95,12 @@ impl Operator {
     /// Waits until it ends by itself; gives its exit code.
     pub fn wait(&mut self) -> Option<i32> {
         self.process.take()?.wait().ok()?.code()
+    }
+
+    /// Who it is to the API server.
+    #[must_use]
+    pub fn account(&self) -> &Account {
+        &self.account
     }
 
     /// The number of its process; 0 where there is none.
@@ -132,6 +140,12 @@ impl Drop for Operator {
         self.kill();
         if thread::panicking() {
             let _ = writeln!(std::io::stderr(), "the operator said:\n{}", self.said());
+            return;
         }
+        let refused = self.account.refused();
+        assert!(
+            refused.is_empty(),
+            "the operator asked for what it may not have: {refused:#?}"
+        );
     }
 }

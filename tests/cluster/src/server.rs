@@ -11,7 +11,7 @@
 //! network go by a rule of the kernel. What the kernel does not remove, a directory and control groups, the outer process
 //! does; if that is killed too, whoever starts the next cluster does.
 
-mod control_plane;
+pub mod control_plane;
 mod forward;
 pub mod node;
 mod place;

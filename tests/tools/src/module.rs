@@ -26,7 +26,7 @@ pub const VOLCANO: Module = Module {
     sum: "h1:+GzQinGgeV0j58WpWpxByOXgF+YfUPW55zghM8GqjF0=",
 };
 
-/// Kubeflow's operator, for its CRD.
+/// Kubeflow's operator, for what it installs: the definition of `TFJob`, its Deployment, its webhooks.
 pub const KUBEFLOW: Module = Module {
     name: "github.com/kubeflow/training-operator@v1.9.3",
     sum: "h1:aaSHqskOtCY8Dn8sVd+l9p5XAczW6O0nYMPjVLAw/lc=",

@@ -18,10 +18,27 @@ use crate::parts::Parts;
 pub const PORT: u16 = 6443;
 /// Where pods find it.
 pub const ADDRESS: &str = "10.99.0.1";
+/// Where pods are told to look for it, and on which port. There is no proxy for Services, so this one is served here.
+pub const SERVICE: &str = "10.96.0.1";
+/// That port.
+pub const SERVICE_PORT: u16 = 443;
 /// Where etcd listens.
 const ETCD: &str = "http://127.0.0.1:2379";
 /// How long the API server may take until it is ready; it takes four seconds on a calm machine.
 const PATIENCE: Duration = Duration::from_mins(2);
+
+/// The log of what service accounts have asked for.
+pub const AUDIT_LOG: &str = "audit.log";
+/// What is in it: who asked for what, of those that tests have made.
+const AUDIT: &str = "\
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: None, userGroups: ['system:serviceaccounts:kube-system']}
+- {level: Metadata, userGroups: ['system:serviceaccounts']}
+- {level: None}
+";
 
 /// The files of a control plane.
 #[derive(Clone, Debug)]
@@ -49,6 +66,7 @@ impl<'a> ControlPlane<'a> {
             &tokens,
             &format!("{},admin,admin,\"system:masters\"\n", self.token),
         )?;
+        Self::write(&self.state("audit.yaml"), AUDIT)?;
         starter.start(Program::Etcd, &self.etcd())?;
         starter.start(Program::Apiserver, &self.apiserver(&tokens))?;
         self.wait_until_ready()?;
@@ -101,6 +119,15 @@ impl<'a> ControlPlane<'a> {
             "--service-account-issuer=https://kubernetes.default.svc".into(),
             format!("--token-auth-file={}", tokens.display()),
             "--authorization-mode=Node,RBAC".into(),
+            // As on OpenShift: whoever blocks the deletion of an owner must be allowed to.
+            "--enable-admission-plugins=OwnerReferencesPermissionEnforcement".into(),
+            self.file("audit-policy-file", "audit.yaml"),
+            format!(
+                "--audit-log-path={}",
+                self.place.join("logs").join(AUDIT_LOG).display()
+            ),
+            "--audit-log-maxsize=64".into(),
+            "--audit-log-maxbackup=1".into(),
             "--service-cluster-ip-range=10.96.0.0/16".into(),
             "--allow-privileged=true".into(),
             "--kubelet-preferred-address-types=InternalIP".into(),

@@ -13,7 +13,7 @@ use rustix::stdio::{stderr, stdout};
 use trainyard_local::inner::{self, Entry};
 use trainyard_local::signals::Notice;
 
-use super::control_plane::{ControlPlane, PORT};
+use super::control_plane::{ControlPlane, PORT, SERVICE, SERVICE_PORT};
 use super::forward::forward;
 use super::node::Node;
 use super::process::{Ending, Starter};
@@ -92,14 +92,16 @@ fn start(orders: &Orders, ends: &Sender<Ending>) -> Result<(), Trouble> {
         Node::prepare()?;
     }
     control_plane.start(&starter, outside.port())?;
+    let inside = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
     if orders.parts.node {
         let node = Node {
             place: &orders.place,
             kubeconfig: control_plane.inside(),
         };
         node.start(&starter)?;
+        let service = TcpListener::bind((SERVICE, SERVICE_PORT)).map_err(doing("listen for pods"))?;
+        forward(service, inside).map_err(doing("start a thread"))?;
     }
-    let inside = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
     forward(listener, inside).map_err(doing("start a thread"))?;
     say("ready");
     Ok(())

@@ -6,6 +6,7 @@ mod endpoints;
 mod jobs;
 mod leader;
 mod refused;
+mod rights;
 mod waits;
 
 use std::sync::Once;

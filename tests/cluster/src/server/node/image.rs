@@ -1,9 +1,9 @@
 //! Images without a registry: made from a folder, and handed to containerd as an archive.
 //!
-//! There are three. `pause` holds pods' namespaces. `busybox` is a shell with the usual commands. And
+//! There are four. `pause` holds pods' namespaces. `busybox` is a shell with the usual commands. And
 //! `tensorflow/tensorflow:2.21.0`, so that the examples run as they are: it holds links and empty folders, and every
 //! container gets this machine's `/usr`, the Python environment that `trainyard run` makes, and our repository, read-only
-//! and at the same paths.
+//! and at the same paths. The fourth is ours, as `trainyard install` names it: the program, which finds its libraries there too.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -95,22 +95,34 @@ struct Image<'a> {
     name: &'a str,
     files: PathBuf,
     path: String,
+    /// Whether a pod's arguments go to the command, or take its place.
+    takes_arguments: bool,
     command: &'a str,
     start_in: PathBuf,
 }
 
-/// Makes the three images in a folder; their archives.
+/// Makes the images in a folder; their archives.
 pub fn make(folder: &Path, tensorflow: &Tensorflow) -> Result<Vec<PathBuf>, Trouble> {
     let plain = "/bin:/usr/bin".to_owned();
     let in_environment = format!(
         "{}/bin:/usr/local/bin:/usr/bin:/bin",
         tensorflow.environment.display()
     );
+    let ours = format!("docker.io/library/{}", trainyard_manifest::install::image());
     let images = [
+        Image {
+            name: &ours,
+            files: ours_and_links(&folder.join("trainyard"))?,
+            path: plain.clone(),
+            takes_arguments: true,
+            command: "/trainyard",
+            start_in: "/".into(),
+        },
         Image {
             name: PAUSE,
             files: pause(&folder.join("pause"))?,
             path: plain.clone(),
+            takes_arguments: false,
             command: "/pause",
             start_in: "/".into(),
         },
@@ -118,6 +130,7 @@ pub fn make(folder: &Path, tensorflow: &Tensorflow) -> Result<Vec<PathBuf>, Trou
             name: BUSYBOX,
             files: busybox(&folder.join("busybox"))?,
             path: plain,
+            takes_arguments: false,
             command: "/bin/sh",
             start_in: "/".into(),
         },
@@ -125,6 +138,7 @@ pub fn make(folder: &Path, tensorflow: &Tensorflow) -> Result<Vec<PathBuf>, Trou
             name: TENSORFLOW,
             files: links(&folder.join("tensorflow"))?,
             path: in_environment,
+            takes_arguments: false,
             command: "/bin/bash",
             // As tasks of `trainyard run` do.
             start_in: trainyard_tools::root().to_path_buf(),
@@ -150,6 +164,14 @@ fn busybox(files: &Path) -> Result<PathBuf, Trouble> {
     for command in commands.lines().filter(|command| *command != "busybox") {
         symlink("busybox", files.join("bin").join(command)).map_err(failed)?;
     }
+    Ok(files.to_path_buf())
+}
+
+/// The program as it was built for the tests, which is not static.
+fn ours_and_links(files: &Path) -> Result<PathBuf, Trouble> {
+    let program = trainyard_tools::trainyard().map_err(doing("make our own image"))?;
+    links(files)?;
+    fs::copy(program, files.join("trainyard")).map_err(doing("copy our program"))?;
     Ok(files.to_path_buf())
 }
 
@@ -184,10 +206,15 @@ fn archive(image: &Image<'_>) -> Result<PathBuf, Trouble> {
     )?;
     let sum = run("sha256sum", &[&path("layer.tar")])?;
     let sum = sum.split_whitespace().next().unwrap_or_default();
+    let command = if image.takes_arguments {
+        "Entrypoint"
+    } else {
+        "Cmd"
+    };
     let settings = json!({
         "architecture": architecture(), "os": "linux",
         "config": {
-            "Env": [format!("PATH={}", image.path)], "Cmd": [image.command], "WorkingDir": image.start_in,
+            "Env": [format!("PATH={}", image.path)], command: [image.command], "WorkingDir": image.start_in,
         },
         "rootfs": {"type": "layers", "diff_ids": [format!("sha256:{sum}")]},
     });

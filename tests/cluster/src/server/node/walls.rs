@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::mount::{MountFlags, mount, mount_bind};
 
-use super::super::control_plane::ADDRESS;
+use super::super::control_plane::{ADDRESS, SERVICE};
 use super::super::{Trouble, doing};
 use super::run;
 
@@ -50,9 +50,11 @@ pub fn kernel_settings() -> Result<(), Trouble> {
 /// The node's interface. A bridge without ports: not every kernel has a device that does nothing.
 pub fn network() -> Result<(), Trouble> {
     let address = format!("{ADDRESS}/24");
-    let commands: [&[&str]; 4] = [
+    let service = format!("{SERVICE}/32");
+    let commands: [&[&str]; 5] = [
         &["link", "add", "node0", "type", "bridge"],
         &["address", "add", &address, "dev", "node0"],
+        &["address", "add", &service, "dev", "node0"],
         &["link", "set", "node0", "up"],
         // It leads nowhere, but the API server looks for one.
         &["route", "add", "default", "via", "10.99.0.254", "dev", "node0"],

@@ -1,0 +1,199 @@
+//! What the operator may do: exactly what it does, by one table.
+//!
+//! The tests run the operator as this account and compare what the API server's audit log saw with the table: what is used
+//! must be granted, and what is granted must be used. There is nothing about secrets, `pods/exec`, roles or nodes: whoever
+//! takes the operator over can run pods in the namespaces whose jobs it runs, and no more.
+
+use serde_json::{Value, json};
+
+use super::{Install, NAME, labels};
+
+/// The lease by which one of several operators works.
+pub const LEASE: &str = "trainyard-operator";
+/// What the role and the binding for it are called.
+const LEADER: &str = "trainyard-leader-election";
+
+/// Where something is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Where jobs are.
+    Jobs,
+    /// In the operator's own namespace.
+    Own,
+}
+
+/// How the API server comes to ask whether something may be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// By a request of the operator's: the audit log shows it.
+    Request,
+    /// While it looks at another request.
+    Beside,
+}
+
+/// One kind of thing that the operator does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// Where.
+    pub place: Place,
+    /// The API group; empty is the core one.
+    pub group: &'static str,
+    /// The resource, and the subresource after a slash.
+    pub resource: &'static str,
+    /// What is done with it.
+    pub verbs: &'static [&'static str],
+    /// The one object of that name, where the API can tell.
+    pub name: Option<&'static str>,
+    /// How it is seen.
+    pub asked: Asked,
+    /// Why it is done.
+    pub why: &'static str,
+}
+
+/// Everything that the operator does.
+pub const USES: &[Use] = &[
+    Use {
+        verbs: &["list", "watch", "delete"],
+        why: "jobs are seen; those whose time to live is over are deleted",
+        ..jobs("kubeflow.org", "tfjobs")
+    },
+    Use {
+        verbs: &["update"],
+        why: "a job's status, and with it what the operator must remember, is written before anything is done",
+        ..jobs("kubeflow.org", "tfjobs/status")
+    },
+    Use {
+        verbs: &["update"],
+        asked: Asked::Beside,
+        why: "pods and Services hold their job until they are gone (`blockOwnerDeletion`, as Kubeflow's do); where \
+              OwnerReferencesPermissionEnforcement is on, as on OpenShift, they are refused without this",
+        ..jobs("kubeflow.org", "tfjobs/finalizers")
+    },
+    Use {
+        verbs: &["list", "watch", "get", "create", "delete"],
+        why: "a task is a pod; one that is there already is looked at once, to see whose it is",
+        ..jobs("", "pods")
+    },
+    Use {
+        verbs: &["get", "create"],
+        why: "tasks are found by a Service; they go with their job",
+        ..jobs("", "services")
+    },
+    Use {
+        verbs: &["get", "create"],
+        why: "the addresses of a large job are in one map and not in every pod",
+        ..jobs("", "configmaps")
+    },
+    Use {
+        verbs: &["create"],
+        why: "what happened to a job is told as events on it",
+        ..jobs("events.k8s.io", "events")
+    },
+    Use {
+        verbs: &["create"],
+        // No request to create can be told by the name.
+        name: None,
+        why: "the first operator makes the lease",
+        ..lease()
+    },
+    Use {
+        verbs: &["list", "watch", "get", "update"],
+        why: "one of several operators holds the lease and works; the others watch it",
+        ..lease()
+    },
+];
+
+const fn jobs(group: &'static str, resource: &'static str) -> Use {
+    Use {
+        place: Place::Jobs,
+        group,
+        resource,
+        verbs: &[],
+        name: None,
+        asked: Asked::Request,
+        why: "",
+    }
+}
+
+const fn lease() -> Use {
+    Use {
+        place: Place::Own,
+        name: Some(LEASE),
+        ..jobs("coordination.k8s.io", "leases")
+    }
+}
+
+/// Roles and their bindings. An operator for one namespace has a role there, and may do nothing elsewhere.
+pub(super) fn roles(install: &Install) -> Vec<Value> {
+    let for_jobs = Scope {
+        name: NAME,
+        namespace: install.watch.as_deref(),
+    };
+    let own = Scope {
+        name: LEADER,
+        namespace: Some(&install.namespace),
+    };
+    [
+        for_jobs.role(Place::Jobs),
+        for_jobs.binding(install),
+        own.role(Place::Own),
+        own.binding(install),
+    ]
+    .into()
+}
+
+/// A role's name and how far it reaches.
+#[derive(Clone, Copy)]
+struct Scope<'a> {
+    name: &'a str,
+    /// None is the whole cluster.
+    namespace: Option<&'a str>,
+}
+
+impl Scope<'_> {
+    fn kind(self) -> &'static str {
+        if self.namespace.is_some() {
+            "Role"
+        } else {
+            "ClusterRole"
+        }
+    }
+
+    fn metadata(self) -> Value {
+        let mut metadata = json!({ "name": self.name });
+        if let Some(namespace) = self.namespace {
+            metadata["namespace"] = namespace.into();
+        }
+        metadata["labels"] = labels();
+        metadata
+    }
+
+    fn role(self, place: Place) -> Value {
+        let uses = USES.iter().filter(|used| used.place == place);
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": self.kind(),
+            "metadata": self.metadata(),
+            "rules": uses.map(rule).collect::<Vec<_>>(),
+        })
+    }
+
+    fn binding(self, install: &Install) -> Value {
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": format!("{}Binding", self.kind()),
+            "metadata": self.metadata(),
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": self.kind(), "name": self.name },
+            "subjects": [{ "kind": "ServiceAccount", "name": NAME, "namespace": install.namespace }],
+        })
+    }
+}
+
+fn rule(used: &Use) -> Value {
+    let mut rule = json!({ "apiGroups": [used.group], "resources": [used.resource] });
+    if let Some(name) = used.name {
+        rule["resourceNames"] = json!([name]);
+    }
+    rule["verbs"] = json!(used.verbs);
+    rule
+}

@@ -1,0 +1,164 @@
+//! The operator's rights are what it uses: nothing more, nothing less, by the API server's own log.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use trainyard_cluster_tests::{Account, Api, Asked as Seen, Crds, shared};
+use trainyard_manifest::install::NAME;
+use trainyard_manifest::install::access::{Asked, USES};
+
+use super::{Yard, job};
+
+/// What the table grants and the audit log can show: `list pods.`
+fn granted() -> BTreeSet<String> {
+    USES.iter()
+        .filter(|used| used.asked == Asked::Request)
+        .flat_map(|used| used.verbs.iter().map(move |verb| (verb, used)))
+        .map(|(verb, used)| format!("{verb} {}.{}", used.resource, used.group))
+        .collect()
+}
+
+/// Everything that an operator can come to do, in one namespace: a job that runs, ends, is cleaned up and deleted; one
+/// whose pod is somebody else's; a large one, whose Service is; and a lease that somebody else has written.
+#[test]
+fn every_right_is_used_and_nothing_is_used_without_a_right() {
+    let yard = Yard::with("rights", &["--leader-elect"]);
+    let policy = json!({ "cleanPodPolicy": "All", "ttlSecondsAfterFinished": 1 });
+    yard.create(&job("small", &policy, &[("Worker", 1, "Never")]));
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "taken-worker-0" },
+        "spec": { "containers": [{ "name": "c", "image": "somebody-else" }] },
+    });
+    let api = shared().api();
+    api.create(&yard.namespace.path("api/v1", "pods"), &pod).unwrap();
+    let service = json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": { "name": "large" },
+        "spec": { "clusterIP": "None", "selector": { "somebody": "else" } },
+    });
+    api.create(&yard.namespace.path("api/v1", "services"), &service)
+        .unwrap();
+    yard.create(&job("taken", &json!({}), &[("Worker", 1, "Never")]));
+    yard.create(&job("large", &json!({}), &[("Worker", 100, "Never")]));
+    yard.run(&["small-worker-0"]);
+    yard.exit("small-worker-0", 0);
+    api.wait_until_gone(&yard.path("small"));
+    disturb_the_lease(&yard);
+    let wanted = granted();
+    for right in &wanted {
+        yard.operator
+            .account()
+            .wait_until_asked(right, |asked| asked.to_string() == *right);
+    }
+    let asked = yard.operator.account().asked();
+    let used: BTreeSet<String> = asked.iter().map(ToString::to_string).collect();
+    assert_eq!(used, wanted);
+    let taken = api.get(&yard.namespace.pod("taken-worker-0")).unwrap();
+    assert_eq!(
+        taken["metadata"]["ownerReferences"],
+        json!(null),
+        "nothing is adopted"
+    );
+}
+
+/// Writes to the lease until the operator comes too late with a write of its own, and has to read it again.
+fn disturb_the_lease(yard: &Yard) {
+    let lease = yard
+        .namespace
+        .path("apis/coordination.k8s.io/v1", "leases/trainyard-operator");
+    let begun = Instant::now();
+    let reads = |asked: &Seen| asked.verb == "get" && asked.resource == "leases";
+    let mut count = 0;
+    while !yard.operator.account().asked().iter().any(reads) {
+        assert!(begun.elapsed() < Duration::from_mins(1), "it never came too late");
+        for _ in 0..50 {
+            count += 1;
+            let change = json!({ "metadata": { "annotations": { "test/count": count.to_string() } } });
+            shared().api().patch(&lease, &change).unwrap();
+        }
+    }
+}
+
+#[test]
+fn it_cannot_read_secrets_run_commands_in_pods_or_give_rights_away() {
+    let namespace = shared().namespace("cannot");
+    let account = Account::of_operator(&namespace);
+    let never = [
+        ("get", "", "secrets"),
+        ("list", "", "secrets"),
+        ("create", "", "pods/exec"),
+        ("create", "", "pods/attach"),
+        ("update", "", "pods"),
+        ("patch", "", "pods"),
+        ("create", "", "serviceaccounts/token"),
+        ("create", "rbac.authorization.k8s.io", "roles"),
+        ("create", "rbac.authorization.k8s.io", "rolebindings"),
+        ("escalate", "rbac.authorization.k8s.io", "clusterroles"),
+        ("impersonate", "", "users"),
+        ("update", "kubeflow.org", "tfjobs"),
+        ("patch", "kubeflow.org", "tfjobs"),
+        ("get", "", "nodes"),
+        ("update", "apiextensions.k8s.io", "customresourcedefinitions"),
+        ("delete", "", "services"),
+        ("delete", "", "configmaps"),
+        ("delete", "coordination.k8s.io", "leases"),
+    ];
+    for (verb, group, resource) in never {
+        assert!(
+            !account.may(shared(), verb, group, resource),
+            "it may {verb} {resource}"
+        );
+    }
+    assert!(account.may(shared(), "create", "", "pods"));
+    assert!(
+        !account.may_in("default", shared(), "create", "", "pods"),
+        "it is for one namespace"
+    );
+}
+
+/// As the audit log cannot show it: the API server asks about finalizers while it looks at an owner.
+#[test]
+fn without_the_right_to_finalizers_nothing_can_hold_its_job() {
+    let namespace = shared().namespace("owned");
+    shared().install(Crds::TfJob);
+    let account = Account::of_operator(&namespace);
+    let jobs = namespace.path("apis/kubeflow.org/v1", "tfjobs");
+    // Somebody else's to run: the operators of other tests look at their own namespaces alone, but for certain.
+    let policy = json!({ "managedBy": "nobody.example/nothing" });
+    let owner = job("mnist", &policy, &[("Worker", 1, "Never")]);
+    let uid = shared().api().create(&jobs, &owner).unwrap()["metadata"]["uid"].take();
+    let owned = |name: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "Service",
+            "metadata": { "name": name, "ownerReferences": [{
+                "apiVersion": "kubeflow.org/v1", "kind": "TFJob", "name": "mnist", "uid": uid,
+                "controller": true, "blockOwnerDeletion": true,
+            }] },
+            "spec": { "clusterIP": "None" },
+        })
+    };
+    let services = namespace.path("api/v1", "services");
+    let operator = Api::of(account.kubeconfig()).unwrap();
+    operator.create(&services, &owned("allowed")).unwrap();
+    let path = namespace.path("apis/rbac.authorization.k8s.io/v1", &format!("roles/{NAME}"));
+    let mut role = shared().api().get(&path).unwrap();
+    role["rules"]
+        .as_array_mut()
+        .unwrap()
+        .retain(|rule| rule["resources"] != json!(["tfjobs/finalizers"]));
+    shared().api().replace(&path, &role).unwrap();
+    let refused = shared().api().wait(&path, "a refusal", |_| {
+        // The authorizer learns of the change by a watch.
+        let name = format!("refused-{}", std::process::id());
+        let answer = operator.create(&services, &owned(&name));
+        match answer {
+            Ok(_) => {
+                let _ = shared().api().delete(&format!("{services}/{name}"));
+                None
+            }
+            Err(refused) => Some(refused),
+        }
+    });
+    assert_eq!(refused.code, 403);
+    assert!(refused.message.contains("blockOwnerDeletion"), "{refused}");
+}
