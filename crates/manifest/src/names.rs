@@ -15,6 +15,12 @@ pub const ROLE_LABEL: &str = "trainyard.dev/role";
 pub const STAMP: &str = "trainyard.dev/stamp";
 /// Who operates a pod. The value is Kubeflow's: its users' tools look for it.
 pub const OPERATOR_LABEL: &str = "training.kubeflow.org/operator-name";
+/// Kubeflow's words for a pod's job, role and index.
+pub const KUBEFLOW_JOB_LABEL: &str = "training.kubeflow.org/job-name";
+/// See [`KUBEFLOW_JOB_LABEL`].
+pub const KUBEFLOW_ROLE_LABEL: &str = "training.kubeflow.org/replica-type";
+/// See [`KUBEFLOW_JOB_LABEL`].
+pub const KUBEFLOW_INDEX_LABEL: &str = "training.kubeflow.org/replica-index";
 /// See [`OPERATOR_LABEL`].
 pub const OPERATOR: &str = "tfjob-controller";
 /// Where Kubernetes says which index of an Indexed Job a pod is, as a label and as an annotation.
@@ -27,7 +33,7 @@ pub const INDEX_VARIABLE: &str = "JOB_COMPLETION_INDEX";
 /// Labels with a task's number, by which templates ask for it.
 pub const INDEX_LABELS: &[&str] = &[
     TASK_INDEX_LABEL,
-    "training.kubeflow.org/replica-index",
+    KUBEFLOW_INDEX_LABEL,
     "tf-replica-index",
     "replica-index",
     "volcano.sh/task-index",
@@ -79,12 +85,12 @@ pub fn of_pods(dialect: Dialect, job: &Job, role: &Role, index: Option<u32>) -> 
     }
     let index_label = match dialect {
         Dialect::TfJob => {
-            put("training.kubeflow.org/job-name", &job.name);
-            put("training.kubeflow.org/replica-type", role.name.as_str());
+            put(KUBEFLOW_JOB_LABEL, &job.name);
+            put(KUBEFLOW_ROLE_LABEL, role.name.as_str());
             if leads(job, role, index) {
                 put("training.kubeflow.org/job-role", "master");
             }
-            Some("training.kubeflow.org/replica-index")
+            Some(KUBEFLOW_INDEX_LABEL)
         }
         Dialect::TensorFlowTrainingJob => {
             put("tensorstack.dev/owner-name", &job.name);

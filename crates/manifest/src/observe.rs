@@ -14,7 +14,9 @@ use trainyard_core::{Seen, Stamp, TaskId, TaskSeen, Time};
 use trainyard_dialect::TASK_INDEX_LABEL;
 
 use self::wire::{PodWire, time};
-use crate::names::{JOB_LABEL, ROLE_LABEL, STAMP};
+use crate::names::{
+    JOB_LABEL, KUBEFLOW_INDEX_LABEL, KUBEFLOW_JOB_LABEL, KUBEFLOW_ROLE_LABEL, ROLE_LABEL, STAMP,
+};
 
 /// A pod of ours, as far as anybody here wants to know it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -71,7 +73,7 @@ impl From<PodWire> for PodSeen {
             namespace: text(&meta.namespace),
             uid: text(&meta.uid),
             version: text(&meta.resource_version),
-            job: text(&meta.labels.get(JOB_LABEL).cloned()),
+            job: text(&label(&wire, JOB_LABEL).cloned()),
             owner: owner.map(|owner| owner.uid.as_str().into()),
             task: task(&wire),
             waits: exit::waits(&wire),
@@ -79,12 +81,28 @@ impl From<PodWire> for PodSeen {
     }
 }
 
+/// A label by its name here, or by Kubeflow's: pods that its operator made have these alone.
+fn label<'a>(wire: &'a PodWire, name: &str) -> Option<&'a String> {
+    let labels = &wire.metadata.labels;
+    let theirs = match name {
+        JOB_LABEL => KUBEFLOW_JOB_LABEL,
+        ROLE_LABEL => KUBEFLOW_ROLE_LABEL,
+        _ => KUBEFLOW_INDEX_LABEL,
+    };
+    labels.get(name).or_else(|| labels.get(theirs))
+}
+
 /// The task that a pod is a life of.
 fn task(wire: &PodWire) -> Option<TaskSeen> {
     let meta = &wire.metadata;
-    let role = meta.labels.get(ROLE_LABEL)?;
-    let index = meta.labels.get(TASK_INDEX_LABEL)?.parse().ok()?;
-    let stamp = read_stamp(meta.annotations.get(STAMP)?)?;
+    let role = label(wire, ROLE_LABEL)?;
+    let index = label(wire, TASK_INDEX_LABEL)?.parse().ok()?;
+    // A pod without a stamp was made by Kubeflow's operator. Whoever asks for a job's pods looks at the owner too, so it is
+    // the job's own, and its task's first life: what runs is taken over, not killed.
+    let stamp = match meta.annotations.get(STAMP) {
+        Some(written) => read_stamp(written)?,
+        None => Stamp::default(),
+    };
     let created = meta.creation_timestamp.as_deref().and_then(time);
     let stopping = stopping(wire);
     let (state, lingers) = exit::state(wire, stopping);

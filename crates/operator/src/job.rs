@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
-use trainyard_core::{AddressBook, Addresses, Cluster, Job, Memory, Time, addresses};
+use serde_json::{Map, Value, json};
+use trainyard_core::{AddressBook, Cluster, Job, Memory, Time, addresses};
 use trainyard_dialect::document::Source;
 use trainyard_dialect::problem::Severity;
 use trainyard_dialect::status::tfjob_memory;
@@ -13,6 +13,7 @@ use trainyard_manifest::cluster_map::ClusterMap;
 use trainyard_manifest::subject::Subject;
 use trainyard_manifest::task_pod::fixture_names;
 
+use crate::form::Form;
 use crate::yard::Needed;
 
 /// The API we serve.
@@ -78,6 +79,8 @@ pub struct Compiled {
     pub map: ClusterMap,
     /// What has to be there before the first task.
     pub needed: Vec<Needed>,
+    /// How its tasks know each other, where it does not say.
+    pub form: Form,
 }
 
 impl Compiled {
@@ -176,13 +179,19 @@ impl Reading {
         if manager.is_some_and(|manager| !OURS.contains(&manager)) {
             return Meaning::NotOurs;
         }
+        let form = Form::of(wire.status.as_ref(), self.per_replica);
+        let own = meta.annotations.iter().flatten();
+        let mut annotations: Map<String, Value> = own
+            .map(|(name, value)| (name.clone(), value.as_str().into()))
+            .collect();
+        form.annotate(&mut annotations);
         let text = json!({
             "apiVersion": if MOVED.iter().any(|field| wire.spec.get(field).is_some()) { OLD_VERSION } else { API_VERSION },
             "kind": KIND,
             "metadata": {
                 "name": meta.name, "namespace": meta.namespace,
                 "labels": meta.labels.clone().unwrap_or_default(),
-                "annotations": meta.annotations.clone().unwrap_or_default(),
+                "annotations": annotations,
             },
             "spec": wire.spec,
         })
@@ -201,12 +210,7 @@ impl Reading {
             let words = errors.map(|problem| format!("{}: {}", problem.place.path, problem.message));
             return broken(words.collect::<Vec<_>>().join("; "));
         };
-        let asked = meta
-            .annotations
-            .as_ref()
-            .is_some_and(|own| own.contains_key("trainyard.dev/addresses"));
-        let per_replica = (self.per_replica && !asked).then_some(Addresses::PerReplica);
-        let mut subject = Subject::of(job, None, per_replica);
+        let mut subject = Subject::of(job, None, None);
         subject.job.uid = Arc::clone(uid);
         let book = addresses(&subject.job, self.domain.as_deref());
         let cluster = Cluster::of(&subject.job, &book);
@@ -221,6 +225,7 @@ impl Reading {
             cluster,
             map,
             needed,
+            form,
         }))
     }
 }

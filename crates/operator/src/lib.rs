@@ -11,6 +11,7 @@
 //! looked at again, so a decision never stands on less than our own writes (W2), and one job has one pass at a time.
 //!
 //! * [`job`] is a `TFJob` as the API server shows it, and what it compiles to.
+//! * [`form`] is how its tasks know each other, which stays as it began.
 //! * [`watched`] is how jobs, pods and Services are watched; of a pod hardly anything is kept.
 //! * [`api`] is every request we make, bounded in number and, where asked, in time ([`limit`]).
 //! * [`lease`] says whether this operator is the one that acts.
@@ -18,6 +19,7 @@
 
 pub mod api;
 pub mod endpoints;
+pub mod form;
 pub mod job;
 pub mod lease;
 pub mod limit;

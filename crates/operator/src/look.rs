@@ -7,8 +7,8 @@ pub mod waiting;
 use std::sync::Arc;
 
 use serde_json::Value;
-use trainyard_core::{Action, Fixture, Step, Time, step};
-use trainyard_dialect::status::{tfjob_invalid, tfjob_status};
+use trainyard_core::{Action, Fixture, Job, Memory, Observed, Stamp, Step, TaskSeen, Time, step};
+use trainyard_dialect::status::{tfjob_begun, tfjob_invalid, tfjob_status};
 
 use self::quiet::{News, QUIET, SAME_WAIT, news};
 use self::waiting::{WAITING_FIELD, waiting};
@@ -50,6 +50,7 @@ pub fn look(key: &JobKey, plot: &mut Plot, now: Time) -> Next {
                 Vec::new()
             };
             let observed = plot.observed(&job.uid, ready, job.deleting, now);
+            let memory = memory.or_else(|| taken_over(&job, compiled.job(), &observed));
             let mut step = step(compiled.job(), memory.as_ref(), &observed, now);
             let mut status = tfjob_status(job.status.as_ref(), compiled.job(), &step, &observed, now);
             if step.memory.verdict.is_none() && step.memory.held.is_none() {
@@ -62,9 +63,21 @@ pub fn look(key: &JobKey, plot: &mut Plot, now: Time) -> Next {
             if let Some(trouble) = plot.trouble.as_ref().filter(|it| it.sort == Sort::Pruned) {
                 events::stall(&mut status, job.status.as_ref(), &trouble.message, now);
             }
+            compiled.form.note(&mut status);
             decide(key, &job, plot, (step, missing), status, now)
         }
     }
+}
+
+/// The memory of a job that another operator began: all its tasks live their first life, and it began when its status says.
+fn taken_over(job: &JobSeen, compiled: &Job, observed: &Observed) -> Option<Memory> {
+    let first = |task: &TaskSeen| task.stamp == Stamp::default();
+    let begun = tfjob_begun(job.status.as_ref())?;
+    observed.tasks.iter().all(first).then(|| {
+        let mut memory = Memory::new(compiled);
+        memory.started = Some(begun);
+        memory
+    })
 }
 
 /// What a step means for the API server.

@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use kube::core::NamespaceResourceScope;
 use serde::{Deserialize, Deserializer};
-use trainyard_manifest::names::JOB_LABEL;
+use trainyard_manifest::names::{JOB_LABEL, KUBEFLOW_JOB_LABEL};
 use trainyard_manifest::observe::PodSeen;
 
 use crate::job::JobWire;
@@ -134,7 +134,9 @@ impl<'de> Deserialize<'de> for WatchedService {
             name: text(metadata.name.as_ref()),
             namespace: text(metadata.namespace.as_ref()),
             uid: text(metadata.uid.as_ref()),
-            job: text(labels.and_then(|labels| labels.get(JOB_LABEL))),
+            job: text(
+                labels.and_then(|labels| labels.get(JOB_LABEL).or_else(|| labels.get(KUBEFLOW_JOB_LABEL))),
+            ),
             owner: owner.map(|owner| owner.uid.as_str().into()),
         };
         Ok(Self { metadata, seen })

@@ -19,7 +19,7 @@ use trainyard_core::{Cause, Failure, Job, Memory, Outcome, Time, Verdict};
 
 use self::instances::Instances;
 pub use self::t9k::{t9k_memory, t9k_status};
-pub use self::tfjob::{tfjob_invalid, tfjob_memory, tfjob_status};
+pub use self::tfjob::{tfjob_begun, tfjob_invalid, tfjob_memory, tfjob_status};
 pub use self::time::{read_rfc3339, rfc3339};
 pub use self::volcano::{Phase as VolcanoPhase, volcano_memory, volcano_order, volcano_status};
 

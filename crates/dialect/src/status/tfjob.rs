@@ -76,6 +76,15 @@ pub fn tfjob_memory(status: Option<&Value>, job: &Job) -> Option<Memory> {
     Some(memory)
 }
 
+/// When a job began, by its status alone, whoever wrote it.
+#[must_use]
+pub fn tfjob_begun(status: Option<&Value>) -> Option<Time> {
+    status?
+        .get("startTime")
+        .and_then(Value::as_str)
+        .and_then(read_rfc3339)
+}
+
 /// The status of a job that cannot be read; none if it says so already, has ended, or has run: then it was another spec that
 /// ran, and its tasks may still.
 #[must_use]

@@ -63,6 +63,25 @@ fn exit(pod: Value) -> Exit {
     }
 }
 
+/// Kubeflow's operator knows neither our labels nor stamps: its pods are the first lives of the job that owns them.
+#[test]
+fn a_pod_of_kubeflows_is_its_tasks_first_life() {
+    let mut theirs = pod("Pending", json!({}));
+    theirs["metadata"]["annotations"] = json!(null);
+    theirs["metadata"]["labels"] = json!({
+        "training.kubeflow.org/job-name": "mnist", "training.kubeflow.org/operator-name": "tfjob-controller",
+        "training.kubeflow.org/replica-type": "worker", "training.kubeflow.org/replica-index": "1",
+    });
+    let seen: PodSeen = serde_json::from_value(theirs.clone()).unwrap();
+    let task = seen.task.unwrap();
+    assert_eq!((&*seen.job, task.id.to_string().as_str()), ("mnist", "worker-1"));
+    assert_eq!(task.stamp, Stamp::default());
+    // A stamp that cannot be read is another matter: it was ours.
+    theirs["metadata"]["annotations"] = json!({ "trainyard.dev/stamp": "x" });
+    let seen: PodSeen = serde_json::from_value(theirs).unwrap();
+    assert_eq!(seen.task, None);
+}
+
 #[test]
 fn who_it_is() {
     let seen: PodSeen = serde_json::from_value(pod("Pending", json!({}))).unwrap();
