@@ -9,11 +9,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 mod expand;
+mod install;
 mod operator;
 mod render;
 mod run;
 
 pub use self::expand::Expand;
+pub use self::install::{DryRun, Install, Place, Uninstall};
 pub use self::operator::{Crd, LogFormat, Operator};
 pub use self::render::{Addressing, As, Render};
 pub use self::run::{Keep, Python, Run};
@@ -30,6 +32,7 @@ Examples:
   trainyard convert job.yaml --to volcano        the same job in another dialect
   trainyard render job.yaml -o manifests/        plain Jobs: nothing needs to be installed
   trainyard expand mnist.yaml -N 3               a template over nodes, as simpletfjob
+  trainyard install --dry-run                    what the operator needs on a cluster
   trainyard explain TY048                        what a problem code means
 
 Exit codes: 0 done, 1 the manifest has problems or the job failed, 2 wrong usage or a file that cannot be used.";
@@ -136,6 +139,10 @@ pub enum Command {
     Expand(Box<Expand>),
     /// Run TFJobs on a Kubernetes cluster, as Kubeflow's operator did
     Operator(Operator),
+    /// Install the operator on a Kubernetes cluster, or upgrade it, or print what it needs
+    Install(Install),
+    /// Take the operator off a cluster; TFJobs and their definition stay
+    Uninstall(Uninstall),
     /// Print the definition of TFJob for a Kubernetes cluster
     Crd(Crd),
     /// Play a job in a simulated world: what will happen if worker 1 is killed twice?

@@ -6,6 +6,7 @@ mod convert;
 mod crd;
 pub mod expand;
 mod explain;
+mod install;
 mod jobs;
 mod kept;
 mod logs;
@@ -35,6 +36,8 @@ pub fn run(arguments: Arguments, printer: &mut Printer) -> Result<Exit, Failure>
         Command::Render(typed) => render::run(&typed, printer),
         Command::Expand(typed) => expand::run(&typed, printer),
         Command::Operator(typed) => operator::run(typed),
+        Command::Install(typed) => install::run(&typed, printer),
+        Command::Uninstall(typed) => install::remove(&typed, printer),
         Command::Crd(typed) => crd::run(&typed, printer),
         Command::Simulate(typed) => simulate::run(&typed, printer),
         Command::Ps(typed) => ps::run(&typed, printer),

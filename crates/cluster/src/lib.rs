@@ -1,8 +1,10 @@
-//! What a Kubernetes cluster says: which nodes there are, and which of them take the pods of a manifest.
+//! What a Kubernetes cluster says: which nodes there are, and which of them take the pods of a manifest; and what is put
+//! there by `trainyard install`.
 //!
 //! ```text
-//! kubeconfig ─▶ access ─▶ nodes::list ─▶ ClusterNode ─┐
-//! manifest ─▶ tolerations ────────────────────────────┴─▶ ClusterNode::unfit
+//! kubeconfig ─▶ access ─┬▶ nodes::list ─▶ ClusterNode ─┐
+//! manifest ─▶ tolerations ─────────────────────────────┴─▶ ClusterNode::unfit
+//!                       └▶ Session ─▶ rivals, then each object applied
 //! ```
 //!
 //! Callers wait, and get plain data or a [`ClusterError`] in words: they need not know kube and its runtime. The operator,
@@ -12,10 +14,14 @@ mod access;
 mod error;
 mod node;
 mod nodes;
+mod rivals;
+mod session;
 mod tolerations;
 
 pub use self::access::client;
 pub use self::error::ClusterError;
 pub use self::node::{ClusterNode, Taint, Toleration, Unfit};
 pub use self::nodes::{Question, list};
+pub use self::rivals::{Newcomer, Rivals};
+pub use self::session::{Outcome, Session, Trial, named};
 pub use self::tolerations::tolerations;

@@ -7,6 +7,7 @@ mod check;
 mod convert;
 mod expand;
 mod frame;
+mod install;
 mod kept;
 mod logs;
 mod orders;

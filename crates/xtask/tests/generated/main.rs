@@ -2,13 +2,18 @@
 //!
 //! The ordinary tests compare; `cargo xtask generate` writes. To add one, add a line to `generated()`.
 
+mod deploy;
 mod problems;
 
 use std::path::Path;
 
 /// Each generated file: where it lies in the repository, and what it must say.
 fn generated() -> Vec<(&'static str, String)> {
-    vec![("docs/problems.md", problems::page())]
+    vec![
+        ("docs/problems.md", problems::page()),
+        ("deploy/crd.yaml", deploy::definition()),
+        ("deploy/install.yaml", deploy::install()),
+    ]
 }
 
 #[test]

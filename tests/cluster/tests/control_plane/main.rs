@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must say so")]
 
 mod expand;
+mod install;
 mod life;
 mod manifests;
 mod operator;

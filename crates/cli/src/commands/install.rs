@@ -1,0 +1,179 @@
+//! `trainyard install` and `trainyard uninstall`: the operator's objects on a cluster, or on standard output.
+
+mod outcome;
+mod words;
+
+use serde_json::{Value, json};
+use trainyard_cluster::{ClusterError, Newcomer, Session, Trial};
+use trainyard_manifest::crd::Served;
+use trainyard_manifest::install::{Install as Wishes, NAME, image, text};
+
+use self::outcome::{Done, Outcomes};
+use crate::args::{DryRun, Format, Install, Place, Uninstall};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::{CAREFUL, Printer, STRONG};
+
+/// Prints the objects, or applies them.
+pub fn run(typed: &Install, printer: &mut Printer) -> Result<Exit, Failure> {
+    words::check(typed)?;
+    let wishes = wishes(typed);
+    let objects = wishes.objects();
+    let Some(trial) = trial(&typed.place) else {
+        print(&objects, &typed.place, printer)?;
+        return Ok(Exit::Success);
+    };
+    let session = Session::open(typed.place.context.as_deref()).map_err(no_cluster)?;
+    if !is_clear(&session, typed, printer)? {
+        return Ok(Exit::No);
+    }
+    let mut outcomes = Outcomes::new(typed.place.output, trial);
+    apply(&session, &objects, trial, &mut outcomes, printer)?;
+    let exit = outcomes.finish(printer)?;
+    if exit == Exit::Success && trial == Trial::Real {
+        tell_the_rest(typed, printer)?;
+    }
+    Ok(exit)
+}
+
+/// Takes the objects away, but for those that hold what is not ours.
+pub fn remove(typed: &Uninstall, printer: &mut Printer) -> Result<Exit, Failure> {
+    words::check_place(&typed.place)?;
+    let wishes = Wishes {
+        namespace: typed.place.namespace.clone(),
+        watch: typed.place.watch_namespace.clone(),
+        ..Wishes::default()
+    };
+    let mut objects = wishes.objects();
+    objects.reverse();
+    let removed = |object: &&Value| !is_kept(object, &wishes);
+    if typed.place.dry_run == Some(DryRun::Client) {
+        let objects: Vec<Value> = objects.iter().filter(removed).cloned().collect();
+        print(&objects, &typed.place, printer)?;
+        return Ok(Exit::Success);
+    }
+    let trial = trial(&typed.place).unwrap_or(Trial::Real);
+    let session = Session::open(typed.place.context.as_deref()).map_err(no_cluster)?;
+    let mut outcomes = Outcomes::new(typed.place.output, trial);
+    for object in objects.iter().filter(removed) {
+        let done = session
+            .delete(object, trial)
+            .map(|there| if there { Done::Deleted } else { Done::NotThere });
+        outcomes.tell(object, done, printer)?;
+    }
+    for object in objects.iter().filter(|object| is_kept(object, &wishes)) {
+        outcomes.tell(object, Ok(Done::Kept), printer)?;
+    }
+    outcomes.finish(printer)
+}
+
+/// Jobs go with their definition, and whatever else is there with the namespace; roles for people are everybody's.
+fn is_kept(object: &Value, wishes: &Wishes) -> bool {
+    let kind = object["kind"].as_str().unwrap_or_default();
+    let shared = wishes.watch.is_some() && kind == "ClusterRole";
+    shared || matches!(kind, "CustomResourceDefinition" | "Namespace")
+}
+
+fn wishes(typed: &Install) -> Wishes {
+    Wishes {
+        namespace: typed.place.namespace.clone(),
+        watch: typed.place.watch_namespace.clone(),
+        image: typed.image.clone().unwrap_or_else(image),
+        replicas: typed.replicas,
+        priority_class: typed.priority_class.clone(),
+        served: if typed.newest_only {
+            Served::Newest
+        } else {
+            Served::All
+        },
+        arguments: typed.arguments.clone(),
+    }
+}
+
+/// Whether a cluster is asked, and how seriously.
+fn trial(place: &Place) -> Option<Trial> {
+    match place.dry_run {
+        None => Some(Trial::Real),
+        Some(DryRun::Server) => Some(Trial::Dry),
+        Some(DryRun::Client) => None,
+    }
+}
+
+fn print(objects: &[Value], place: &Place, printer: &mut Printer) -> Result<(), Failure> {
+    if place.output == Format::Json {
+        return printer.json(&json!({ "apiVersion": "v1", "kind": "List", "items": objects }));
+    }
+    printer.data(&text(objects))
+}
+
+fn no_cluster(error: ClusterError) -> Failure {
+    Failure::usage(error.message, Some(error.hint))
+}
+
+/// Whether nobody else runs the same jobs; all who do are told at once.
+fn is_clear(session: &Session, typed: &Install, printer: &mut Printer) -> Result<bool, Failure> {
+    let newcomer = Newcomer {
+        namespace: &typed.place.namespace,
+        name: NAME,
+        watch: typed.place.watch_namespace.as_deref(),
+    };
+    let rivals = session.rivals(&newcomer).map_err(no_cluster)?;
+    for unseen in &rivals.unseen {
+        printer.say(&format!("{CAREFUL}warning{CAREFUL:#}: {unseen}"))?;
+    }
+    for rival in &rivals.found {
+        outcome::problem(rival, typed.force, printer)?;
+    }
+    if rivals.found.is_empty() || typed.force {
+        return Ok(true);
+    }
+    printer.say(&format!(
+        "\n{STRONG}nothing was installed{STRONG:#}; `--force` installs all the same"
+    ))?;
+    Ok(false)
+}
+
+/// Each in turn; one that is refused does not keep the others from being tried, so that all refusals are seen.
+fn apply(
+    session: &Session,
+    objects: &[Value],
+    trial: Trial,
+    outcomes: &mut Outcomes,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    let mut homeless = None;
+    for object in objects {
+        let home = object.pointer("/metadata/namespace").and_then(Value::as_str);
+        if home.is_some() && home == homeless.as_deref() {
+            outcomes.tell(object, Ok(Done::Skipped), printer)?;
+            continue;
+        }
+        let mut done = session.apply(object, trial).map(Done::Applied);
+        if object["kind"] == "CustomResourceDefinition" && trial == Trial::Real && done.is_ok() {
+            done = session.established(object).and(done);
+        }
+        if object["kind"] == "Namespace" && done.is_err() {
+            homeless = object
+                .pointer("/metadata/name")
+                .and_then(Value::as_str)
+                .map(str::to_owned);
+        }
+        outcomes.tell(object, done, printer)?;
+    }
+    Ok(())
+}
+
+/// What is left to do.
+fn tell_the_rest(typed: &Install, printer: &mut Printer) -> Result<(), Failure> {
+    let namespace = &typed.place.namespace;
+    if typed.image.is_none() {
+        let image = image();
+        printer.say(&format!(
+            "\n{CAREFUL}note{CAREFUL:#}: `{image}` is what the Dockerfile makes, and in no registry: bring it to the nodes, or \
+             install again with `--image`"
+        ))?;
+    }
+    printer.say(&format!(
+        "\n`kubectl --namespace {namespace} rollout status deployment {NAME}` waits until it runs"
+    ))
+}

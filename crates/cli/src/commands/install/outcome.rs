@@ -1,0 +1,122 @@
+//! What became of each object: a line at once for people, one value at the end for programs.
+
+use serde_json::{Value, json};
+use trainyard_cluster::{ClusterError, Outcome, Trial, named};
+
+use crate::args::Format;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::{BAD, CAREFUL, Printer, STRONG};
+
+/// What was done with an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// It was applied.
+    Applied(Outcome),
+    /// It was not tried, since its namespace is not there.
+    Skipped,
+    /// It is gone.
+    Deleted,
+    /// It was not there.
+    NotThere,
+    /// It stays.
+    Kept,
+}
+
+impl Done {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Applied(outcome) => outcome.word(),
+            Self::Skipped => "skipped",
+            Self::Deleted => "deleted",
+            Self::NotThere => "not found",
+            Self::Kept => "kept",
+        }
+    }
+}
+
+/// Tells what became of objects.
+pub struct Outcomes {
+    format: Format,
+    trial: Trial,
+    told: Vec<Value>,
+    refused: Vec<ClusterError>,
+}
+
+impl Outcomes {
+    pub fn new(format: Format, trial: Trial) -> Self {
+        Self {
+            format,
+            trial,
+            told: Vec::new(),
+            refused: Vec::new(),
+        }
+    }
+
+    /// Tells of one.
+    pub fn tell(
+        &mut self,
+        object: &Value,
+        done: Result<Done, ClusterError>,
+        printer: &mut Printer,
+    ) -> Result<(), Failure> {
+        let name = named(object);
+        let word = done.as_ref().map_or("refused", |done| done.word());
+        if self.format == Format::Json {
+            let mut told = json!({
+                "apiVersion": object["apiVersion"], "kind": object["kind"], "name": object["metadata"]["name"],
+            });
+            if let Some(namespace) = object["metadata"]["namespace"].as_str() {
+                told["namespace"] = namespace.into();
+            }
+            told["outcome"] = word.into();
+            self.told.push(told);
+        } else {
+            let dry = if self.trial == Trial::Dry {
+                " (server dry run)"
+            } else {
+                ""
+            };
+            // At once: whoever waits sees how far it has come.
+            printer.data(&format!("{name} {word}{dry}\n"))?;
+            printer.flush()?;
+        }
+        self.refused.extend(done.err());
+        Ok(())
+    }
+
+    /// Tells the rest, and how it ended.
+    pub fn finish(self, printer: &mut Printer) -> Result<Exit, Failure> {
+        if self.format == Format::Json {
+            let problems: Vec<Value> = self
+                .refused
+                .iter()
+                .map(|problem| json!({ "message": problem.message, "hint": problem.hint }))
+                .collect();
+            printer.json(&json!({
+                "dryRun": self.trial == Trial::Dry, "objects": self.told, "problems": problems,
+            }))?;
+        }
+        for refused in &self.refused {
+            problem(refused, false, printer)?;
+        }
+        Ok(if self.refused.is_empty() {
+            Exit::Success
+        } else {
+            Exit::No
+        })
+    }
+}
+
+/// Says what stands in the way, and what to do about it.
+pub fn problem(problem: &ClusterError, ignored: bool, printer: &mut Printer) -> Result<(), Failure> {
+    let ClusterError { message, hint } = problem;
+    let (style, word) = if ignored {
+        (CAREFUL, "warning")
+    } else {
+        (BAD, "error")
+    };
+    printer.say(&format!(
+        "{style}{word}{style:#}{STRONG}: {message}{STRONG:#}\n\n{STRONG}hint{STRONG:#}: {hint}"
+    ))
+}

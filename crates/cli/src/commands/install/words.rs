@@ -1,0 +1,75 @@
+//! Whether what was typed can be what it is to be: names and images, all mistakes at once.
+
+use trainyard_dialect::problem::shown;
+
+use crate::args::{Install, Place};
+use crate::failure::Failure;
+
+/// A name in Kubernetes is no longer.
+const LONGEST_LABEL: usize = 63;
+const LONGEST_NAME: usize = 253;
+
+/// Looks at everything.
+pub fn check(typed: &Install) -> Result<(), Failure> {
+    let mut wrong = of_place(&typed.place);
+    if let Some(image) = &typed.image
+        && (image.is_empty() || image.chars().any(|c| c.is_whitespace() || c.is_control()))
+    {
+        wrong.push(format!(
+            "`--image`: `{}` is no image: `registry.example/trainyard:0.1.0`",
+            shown(image)
+        ));
+    }
+    if let Some(class) = &typed.priority_class
+        && !is_name(class)
+    {
+        wrong.push(format!(
+            "`--priority-class`: `{}` is no name of a PriorityClass",
+            shown(class)
+        ));
+    }
+    told(&wrong)
+}
+
+/// Looks at the names of places alone.
+pub fn check_place(place: &Place) -> Result<(), Failure> {
+    told(&of_place(place))
+}
+
+fn of_place(place: &Place) -> Vec<String> {
+    let named = [
+        ("--namespace", Some(&place.namespace)),
+        ("--watch-namespace", place.watch_namespace.as_ref()),
+    ];
+    let named = named.into_iter().filter_map(|(flag, name)| Some((flag, name?)));
+    named
+        .filter(|(_, name)| !is_label(name))
+        .map(|(flag, name)| {
+            format!(
+                "`{flag}`: `{}` is no namespace: at most {LONGEST_LABEL} of a-z, 0-9 and `-`, and no `-` at either end",
+                shown(name)
+            )
+        })
+        .collect()
+}
+
+fn told(wrong: &[String]) -> Result<(), Failure> {
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::usage(wrong.join("\n       "), None))
+}
+
+fn is_label(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !name.is_empty()
+        && name.len() <= LONGEST_LABEL
+        && name.chars().all(plain)
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+}
+
+/// Labels with dots between them.
+fn is_name(name: &str) -> bool {
+    name.len() <= LONGEST_NAME && name.split('.').all(is_label)
+}

@@ -1,0 +1,139 @@
+//! `trainyard install` where there is no cluster; with one it is tested in tests/cluster.
+
+use serde_json::Value;
+
+use crate::run::{program, root, run};
+
+/// The generated file, without the line that says so.
+fn generated(name: &str) -> String {
+    let text = std::fs::read_to_string(root().join("deploy").join(name)).expect("it is in the repository");
+    let (_, rest) = text.split_once('\n').expect("it has a first line");
+    rest.to_owned()
+}
+
+#[test]
+fn what_is_printed_is_what_is_in_deploy() {
+    let ran = run(&["install", "--dry-run"]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    assert_eq!(ran.out, generated("install.yaml"));
+    assert_eq!(run(&["crd"]).out, generated("crd.yaml"));
+}
+
+fn items(arguments: &[&str]) -> Vec<Value> {
+    let ran = run(&[&["install", "--dry-run", "-o", "json"], arguments].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    ran.json()["items"].as_array().expect("a list").clone()
+}
+
+fn of<'a>(items: &'a [Value], kind: &str) -> &'a Value {
+    items.iter().find(|item| item["kind"] == kind).expect(kind)
+}
+
+#[test]
+fn wishes_are_in_the_objects() {
+    let words = [
+        "--image",
+        "here/ty:1",
+        "--replicas",
+        "1",
+        "--priority-class",
+        "high",
+        "--newest-only",
+        "--",
+        "--requests=7",
+    ];
+    let items = items(&words);
+    let deployment = of(&items, "Deployment");
+    assert_eq!(deployment["spec"]["replicas"], 1);
+    let pod = &deployment["spec"]["template"]["spec"];
+    assert_eq!(
+        (&pod["priorityClassName"], &pod["containers"][0]["image"]),
+        (&"high".into(), &"here/ty:1".into())
+    );
+    let words = pod["containers"][0]["args"].as_array().expect("arguments");
+    assert_eq!(words.last(), Some(&"--requests=7".into()));
+    assert_eq!(
+        of(&items, "CustomResourceDefinition")["spec"]["versions"]
+            .as_array()
+            .map(Vec::len),
+        Some(1)
+    );
+    // A budget for one pod would only keep its node from being drained.
+    assert!(items.iter().all(|item| item["kind"] != "PodDisruptionBudget"));
+}
+
+#[test]
+fn an_operator_for_one_namespace_has_rights_there_alone() {
+    let items = items(&["--namespace", "tools", "--watch-namespace", "research"]);
+    assert!(items.iter().all(|item| item["kind"] != "ClusterRoleBinding"));
+    let bindings = items.iter().filter(|item| item["kind"] == "RoleBinding");
+    let places: Vec<&Value> = bindings.map(|item| &item["metadata"]["namespace"]).collect();
+    assert_eq!(places, ["research", "tools"]);
+    let words = &of(&items, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"];
+    assert!(
+        words
+            .as_array()
+            .expect("arguments")
+            .contains(&"--namespace=research".into())
+    );
+    // It may hold pods of others.
+    assert_eq!(of(&items, "Namespace")["metadata"]["labels"], Value::Null);
+}
+
+#[test]
+fn mistakes_are_told_all_at_once() {
+    let ran = run(&[
+        "install",
+        "-n",
+        "Big",
+        "--watch-namespace",
+        "x-",
+        "--image",
+        "a b",
+        "--priority-class",
+        "_",
+    ]);
+    assert_eq!(ran.code, Some(2));
+    for word in [
+        "`--namespace`: `Big`",
+        "`--watch-namespace`: `x-`",
+        "`--image`: `a b`",
+        "`--priority-class`: `_`",
+    ] {
+        assert!(ran.err.contains(word), "{word}: {}", ran.err);
+    }
+    assert_eq!(ran.out, "");
+}
+
+#[test]
+fn without_a_cluster_it_says_what_else_can_be_done() {
+    for command in ["install", "uninstall"] {
+        let ran = program(&[command])
+            .env("KUBECONFIG", "/nonexistent/config")
+            .output();
+        let ran = crate::run::Ran::from(ran.expect("the program runs"));
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
+        assert!(ran.err.contains("no cluster is known"), "{}", ran.err);
+        assert!(ran.err.contains("`trainyard install --dry-run`"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn what_would_be_deleted_holds_no_jobs() {
+    let ran = run(&["uninstall", "--dry-run", "-o", "json"]);
+    let list = ran.json();
+    let kinds: Vec<&str> = list["items"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|item| item["kind"].as_str())
+        .collect();
+    assert!(
+        kinds.contains(&"Deployment") && kinds.contains(&"ClusterRoleBinding"),
+        "{kinds:?}"
+    );
+    assert!(
+        !kinds.contains(&"CustomResourceDefinition") && !kinds.contains(&"Namespace"),
+        "{kinds:?}"
+    );
+}

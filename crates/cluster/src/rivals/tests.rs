@@ -1,0 +1,152 @@
+use serde_json::{Value, json};
+
+use super::*;
+
+const EVERYWHERE: Newcomer<'_> = Newcomer {
+    namespace: "trainyard-system",
+    name: "trainyard-operator",
+    watch: None,
+};
+
+/// As Kubeflow 1.9 installs it.
+fn kubeflow() -> Value {
+    json!({
+        "metadata": {
+            "namespace": "kubeflow", "name": "training-operator",
+            "labels": { "control-plane": "kubeflow-training-operator" },
+        },
+        "spec": { "replicas": 1, "template": { "spec": { "containers": [{
+            "image": "registry.example/kubeflow/training-v1/training-operator:v1-d6eb98e", "command": ["/manager"],
+        }] } } },
+    })
+}
+
+fn with(change: impl FnOnce(&mut Value)) -> Value {
+    let mut deployment = kubeflow();
+    change(&mut deployment);
+    deployment
+}
+
+fn container(deployment: &mut Value) -> &mut Value {
+    &mut deployment["spec"]["template"]["spec"]["containers"][0]
+}
+
+#[test]
+fn kubeflows_operator_is_found_under_each_of_its_names() {
+    let named = |image: &str| {
+        with(|deployment| {
+            deployment["metadata"]["labels"] = json!(null);
+            container(deployment)["image"] = image.into();
+        })
+    };
+    let found = [
+        kubeflow(),
+        with(|deployment| container(deployment)["image"] = "registry.example/ours@sha256:00".into()),
+        named("public.example/kubeflow/tf_operator:v1.0.1"),
+        named("tf-operator@sha256:00"),
+        named("localhost:5000/training-operator"),
+        with(|deployment| deployment["spec"]["replicas"] = json!(null)),
+        with(|deployment| {
+            container(deployment)["args"] = json!(["--enable-scheme=pytorchjob", "--enable-scheme=TFJob"]);
+        }),
+    ];
+    for deployment in found {
+        let rival = operator(&deployment, &EVERYWHERE).unwrap_or_else(|| panic!("{deployment:#}"));
+        assert!(
+            rival.message.contains("deployment `kubeflow/training-operator`"),
+            "{rival}"
+        );
+        assert!(
+            rival
+                .hint
+                .contains("kubectl --namespace kubeflow scale deployment training-operator")
+        );
+    }
+}
+
+#[test]
+fn who_does_not_run_the_same_jobs_is_no_rival() {
+    let none = [
+        with(|deployment| deployment["spec"]["replicas"] = json!(0)),
+        with(|deployment| container(deployment)["args"] = json!(["--enable-scheme=pytorchjob"])),
+        with(|deployment| container(deployment)["command"] = json!(["/manager", "-enable-scheme", "MPIJob"])),
+        json!({
+            "metadata": { "namespace": "kubeflow-system", "name": "kubeflow-trainer-controller-manager" },
+            "spec": { "template": { "spec": { "containers": [{ "image": "trainer-controller-manager:v2.0" }] } } },
+        }),
+        json!({}),
+    ];
+    for deployment in none {
+        assert!(operator(&deployment, &EVERYWHERE).is_none(), "{deployment:#}");
+    }
+}
+
+#[test]
+fn operators_for_different_namespaces_live_side_by_side() {
+    let research = Newcomer {
+        watch: Some("research"),
+        ..EVERYWHERE
+    };
+    let rows = [
+        (json!({ "args": ["--namespace=research"] }), true),
+        (json!({ "args": ["--namespace", "other"] }), false),
+        (
+            json!({ "env": [{ "name": "KUBEFLOW_NAMESPACE", "value": "other" }] }),
+            false,
+        ),
+        (
+            json!({ "env": [{ "name": "KUBEFLOW_NAMESPACE", "value": "" }] }),
+            true,
+        ),
+        (json!({}), true),
+    ];
+    for (change, expected) in rows {
+        let deployment = with(|deployment| {
+            for (field, value) in change.as_object().unwrap() {
+                container(deployment)[field] = value.clone();
+            }
+        });
+        assert_eq!(operator(&deployment, &research).is_some(), expected, "{change}");
+        assert!(operator(&deployment, &EVERYWHERE).is_some(), "{change}");
+    }
+}
+
+#[test]
+fn another_operator_of_ours_is_one_too_but_not_the_one_that_is_upgraded() {
+    let ours = |namespace: &str| {
+        with(|deployment| {
+            deployment["metadata"] = json!({
+                "namespace": namespace, "name": "trainyard-operator",
+                "labels": { "app.kubernetes.io/name": "trainyard", "app.kubernetes.io/component": "operator" },
+            });
+            container(deployment)["image"] = "trainyard:1".into();
+        })
+    };
+    assert!(operator(&ours("trainyard-system"), &EVERYWHERE).is_none());
+    let other = operator(&ours("elsewhere"), &EVERYWHERE).unwrap();
+    assert!(
+        other.message.starts_with("another operator of Trainyard"),
+        "{other}"
+    );
+    assert!(other.hint.contains("--namespace elsewhere"));
+}
+
+#[test]
+fn kubeflows_webhook_is_found_and_kueues_is_not() {
+    let configuration = json!({
+        "metadata": { "name": "validator.training-operator.kubeflow.org" },
+        "webhooks": [
+            { "name": "validator.pytorchjob.training-operator.kubeflow.org" },
+            { "name": "validator.tfjob.training-operator.kubeflow.org" },
+            { "name": "vtfjob.kb.io", "clientConfig": { "service": { "path": "/validate-kubeflow-org-v1-tfjob" } } },
+        ],
+    });
+    let found = webhooks_of_kubeflow(&configuration);
+    assert_eq!(found.len(), 1);
+    assert!(
+        found[0].hint.contains("\"path\":\"/webhooks/1\""),
+        "{}",
+        found[0].hint
+    );
+    assert!(webhooks_of_kubeflow(&json!({})).is_empty());
+}

@@ -1,0 +1,293 @@
+//! Objects on their way to a cluster: applied as `kubectl apply --server-side` does, and taken away again.
+//!
+//! What is applied has one owner, `trainyard`, for every field that it names, and takes these fields from whoever had them:
+//! so a definition of Kubeflow's becomes ours, and what others have added beside stays.
+
+use std::time::{Duration, Instant};
+
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::{Api, Client};
+use serde_json::Value;
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::{sleep, timeout};
+
+use crate::access::{Access, access};
+use crate::error::{ClusterError, OFFLINE, plain};
+
+/// Who applies.
+const MANAGER: &str = "trainyard";
+/// The way that is always open here.
+const PRINT: &str = "`trainyard install --dry-run` prints the objects for somebody who can";
+/// How long one answer may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long until a new kind is served.
+const UNTIL_SERVED: Duration = Duration::from_mins(1);
+
+/// A cluster that objects are applied to.
+pub struct Session {
+    runtime: Runtime,
+    access: Access,
+}
+
+/// What became of an object that was applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is there now.
+    Created,
+    /// It was there and is different now.
+    Configured,
+    /// It was there, just like this.
+    Unchanged,
+    /// It would be created, but its namespace is not there yet: nobody has looked at it.
+    Unchecked,
+}
+
+impl Outcome {
+    /// In kubectl's word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Created | Self::Unchecked => "created",
+            Self::Configured => "configured",
+            Self::Unchanged => "unchanged",
+        }
+    }
+}
+
+/// Whether something is only tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trial {
+    /// The server says what would happen, and nothing does.
+    Dry,
+    /// It happens.
+    Real,
+}
+
+impl Session {
+    /// Finds the way to the cluster of a context; none is the current one.
+    pub fn open(context: Option<&str>) -> Result<Self, ClusterError> {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| {
+            let message = format!("cannot wait for a cluster: {error}");
+            ClusterError::new(message, "the system has run out of something; try again")
+        })?;
+        let access = runtime.block_on(access(context, PATIENCE)).map_err(instead)?;
+        Ok(Self { runtime, access })
+    }
+
+    /// Applies one object.
+    pub fn apply(&self, object: &Value, trial: Trial) -> Result<Outcome, ClusterError> {
+        let which = Which::of(object);
+        let api = which.api(&self.access.client);
+        let mut params = PatchParams::apply(MANAGER).force();
+        params.dry_run = trial == Trial::Dry;
+        let applied = self.wait(async {
+            Ok(match api.get_opt(which.name).await {
+                Ok(before) => (
+                    before,
+                    api.patch(which.name, &params, &Patch::Apply(object)).await,
+                ),
+                Err(error) => (None, Err(error)),
+            })
+        })?;
+        match applied {
+            (None, Ok(_)) => Ok(Outcome::Created),
+            (Some(before), Ok(after)) if same(&before, &after, trial) => Ok(Outcome::Unchanged),
+            (Some(_), Ok(_)) => Ok(Outcome::Configured),
+            (None, Err(kube::Error::Api(status))) if trial == Trial::Dry && status.code == 404 => {
+                Ok(Outcome::Unchecked)
+            }
+            (_, Err(error)) => Err(self.refused("apply", &which, &error)),
+        }
+    }
+
+    /// Takes one object away; false if it is not there.
+    pub fn delete(&self, object: &Value, trial: Trial) -> Result<bool, ClusterError> {
+        let which = Which::of(object);
+        let api = which.api(&self.access.client);
+        let mut params = DeleteParams::background();
+        params.dry_run = trial == Trial::Dry;
+        match self.wait(async { Ok(api.delete(which.name, &params).await) })? {
+            Ok(_) => Ok(true),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
+            Err(error) => Err(self.refused("delete", &which, &error)),
+        }
+    }
+
+    /// Waits until the API server serves what a definition defines.
+    pub fn established(&self, definition: &Value) -> Result<(), ClusterError> {
+        let which = Which::of(definition);
+        let api = which.api(&self.access.client);
+        let deadline = Instant::now() + UNTIL_SERVED;
+        loop {
+            let seen = self.wait(api.get(which.name))?;
+            let conditions = seen.data["status"]["conditions"].as_array();
+            let of = |kind: &str, status: &str| {
+                let list = conditions.into_iter().flatten();
+                list.into_iter()
+                    .find(|one| one["type"] == kind && one["status"] == status)
+            };
+            if of("Established", "True").is_some() {
+                return Ok(());
+            }
+            let taken =
+                of("NamesAccepted", "False").map(|one| plain(one["message"].as_str().unwrap_or_default()));
+            if taken.is_some() || Instant::now() > deadline {
+                let why = taken.unwrap_or_else(|| format!("it is not after {} s", UNTIL_SERVED.as_secs()));
+                let message = format!(
+                    "{which} is not served by the cluster at {}: {why}",
+                    self.access.server
+                );
+                let hint = format!(
+                    "`kubectl describe crd {}` says what stands in its way",
+                    which.name
+                );
+                return Err(ClusterError::new(message, &hint));
+            }
+            // Asked again, since this happens within a second and a watch would be more than it is worth.
+            self.runtime
+                .block_on(async { sleep(Duration::from_millis(100)).await });
+        }
+    }
+
+    /// Everything of a kind, in all namespaces; none where we may not look.
+    pub(crate) fn list(&self, version: &str, kind: &str) -> Result<Option<Vec<Value>>, ClusterError> {
+        let which = Which {
+            version,
+            kind,
+            namespace: None,
+            name: "",
+        };
+        let api: Api<DynamicObject> = Api::all_with(self.access.client.clone(), &which.resource());
+        match self.wait(async { Ok(api.list(&kube::api::ListParams::default()).await) })? {
+            Ok(list) => {
+                let items = list.items.into_iter();
+                Ok(Some(
+                    items.filter_map(|item| serde_json::to_value(item).ok()).collect(),
+                ))
+            }
+            Err(kube::Error::Api(status)) if status.code == 403 => Ok(None),
+            Err(error) => Err(self.failed(&error)),
+        }
+    }
+
+    /// Waits for an answer, but not for ever.
+    fn wait<T>(&self, answer: impl Future<Output = Result<T, kube::Error>>) -> Result<T, ClusterError> {
+        let answer = self.runtime.block_on(async { timeout(PATIENCE, answer).await });
+        match answer {
+            Err(_) => Err(instead(ClusterError::late(&self.access.server, PATIENCE))),
+            Ok(answer) => answer.map_err(|error| self.failed(&error)),
+        }
+    }
+
+    /// Something about the cluster, not about one object.
+    fn failed(&self, error: &kube::Error) -> ClusterError {
+        match error {
+            kube::Error::Api(status) if status.code == 403 => forbidden(&self.access.server, &status.message),
+            other => instead(ClusterError::of(other, &self.access.server)),
+        }
+    }
+
+    /// Something about one object.
+    fn refused(&self, doing: &str, which: &Which<'_>, error: &kube::Error) -> ClusterError {
+        match error {
+            kube::Error::Api(status) if status.code != 401 => {
+                let said = plain(&status.message);
+                let message = format!("cannot {doing} {which}: {said}");
+                let hint = match status.code {
+                    403 => format!("installing takes an administrator of the cluster; {PRINT}"),
+                    _ => format!("the cluster at {} says no; {PRINT}", self.access.server),
+                };
+                ClusterError::new(message, &hint)
+            }
+            other => self.failed(other),
+        }
+    }
+}
+
+fn forbidden(server: &str, said: &str) -> ClusterError {
+    let message = format!("the cluster at {server} does not let you: {}", plain(said));
+    ClusterError::new(
+        message,
+        &format!("installing takes an administrator of the cluster; {PRINT}"),
+    )
+}
+
+/// Hosts that are named on the command line are no way out of this.
+fn instead(mut error: ClusterError) -> ClusterError {
+    error.hint = error.hint.replace(OFFLINE, PRINT).replace("nodes", "namespaces");
+    error
+}
+
+/// Whether an object is as it was. A trial leaves its version alone, so then the rest is compared.
+fn same(before: &DynamicObject, after: &DynamicObject, trial: Trial) -> bool {
+    if trial == Trial::Real {
+        return before.metadata.resource_version == after.metadata.resource_version;
+    }
+    let (before, after) = (bare(before), bare(after));
+    before == after
+}
+
+fn bare(object: &DynamicObject) -> DynamicObject {
+    let mut object = object.clone();
+    object.metadata.managed_fields = None;
+    object.metadata.resource_version = None;
+    object.metadata.generation = None;
+    object
+}
+
+/// Which object.
+pub(crate) struct Which<'a> {
+    version: &'a str,
+    kind: &'a str,
+    namespace: Option<&'a str>,
+    name: &'a str,
+}
+
+impl<'a> Which<'a> {
+    fn of(object: &'a Value) -> Self {
+        let text = |value: &'a Value| value.as_str().unwrap_or_default();
+        let metadata = &object["metadata"];
+        Self {
+            version: text(&object["apiVersion"]),
+            kind: text(&object["kind"]),
+            namespace: metadata["namespace"].as_str(),
+            name: text(&metadata["name"]),
+        }
+    }
+
+    /// The plurals of all kinds that we apply are as English has them.
+    fn resource(&self) -> ApiResource {
+        let (group, version) = self.version.split_once('/').unwrap_or(("", self.version));
+        ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, self.kind))
+    }
+
+    fn api(&self, client: &Client) -> Api<DynamicObject> {
+        match self.namespace {
+            Some(namespace) => Api::namespaced_with(client.clone(), namespace, &self.resource()),
+            None => Api::all_with(client.clone(), &self.resource()),
+        }
+    }
+}
+
+impl std::fmt::Display for Which<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&reference(self.version, self.kind, self.name))
+    }
+}
+
+/// An object as kubectl calls it: `deployment.apps/trainyard-operator`.
+#[must_use]
+pub fn named(object: &Value) -> String {
+    let which = Which::of(object);
+    reference(which.version, which.kind, which.name)
+}
+
+fn reference(version: &str, kind: &str, name: &str) -> String {
+    let kind = kind.to_lowercase();
+    match version.split_once('/') {
+        Some((group, _)) => format!("{kind}.{group}/{name}"),
+        None => format!("{kind}/{name}"),
+    }
+}

@@ -1,0 +1,114 @@
+//! `trainyard install` and `trainyard uninstall` on a real API server, of their own: they change what all others rely on.
+
+mod kubeflow;
+
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use serde_json::Value;
+use trainyard_cluster_tests::{Cluster, Parts, Said};
+
+/// One at a time: there is one definition and one namespace.
+fn alone() -> (&'static Cluster, MutexGuard<'static, ()>) {
+    static CLUSTER: OnceLock<Cluster> = OnceLock::new();
+    static ALONE: Mutex<()> = Mutex::new(());
+    let guard = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    (
+        CLUSTER.get_or_init(|| Cluster::start(Parts::CONTROL_PLANE)),
+        guard,
+    )
+}
+
+/// Runs our program as the administrator of a cluster.
+fn trainyard(cluster: &Cluster, arguments: &[&str]) -> Said {
+    let ended = Command::new(trainyard_tools::trainyard().unwrap())
+        .args(arguments)
+        .env("KUBECONFIG", cluster.kubeconfig())
+        .env("NO_PROXY", "*")
+        .output()
+        .unwrap();
+    Said {
+        success: ended.status.success(),
+        output: String::from_utf8(ended.stdout).unwrap(),
+        errors: String::from_utf8(ended.stderr).unwrap(),
+    }
+}
+
+/// Each object and what became of it.
+fn outcomes(said: &str) -> Vec<(&str, &str)> {
+    said.lines().map(|line| line.split_once(' ').unwrap()).collect()
+}
+
+#[test]
+fn installing_again_changes_nothing_and_uninstalling_keeps_what_holds_jobs() {
+    let (cluster, _guard) = alone();
+    let first = trainyard(cluster, &["install", "--image", "operator:1"]).good();
+    assert!(
+        first.contains("deployment.apps/trainyard-operator created"),
+        "{first}"
+    );
+    let again = trainyard(cluster, &["install", "--image", "operator:1"]).good();
+    for (object, outcome) in outcomes(&again) {
+        assert_eq!(outcome, "unchanged", "{object}");
+    }
+    // The rules of the namespace let its pods in.
+    let sets = "/apis/apps/v1/namespaces/trainyard-system/replicasets";
+    cluster.api().wait(sets, "two pods", |list| {
+        let set = &list["items"].as_array()?.first()?["status"];
+        (set["replicas"] == 2).then_some(())
+    });
+    let tried = trainyard(cluster, &["install", "--image", "operator:2", "--dry-run=server"]).good();
+    for (object, outcome) in outcomes(&tried) {
+        let expected = if object.starts_with("deployment") {
+            "configured"
+        } else {
+            "unchanged"
+        };
+        assert_eq!(outcome, format!("{expected} (server dry run)"), "{object}");
+    }
+    let upgraded = trainyard(cluster, &["install", "--image", "operator:2", "-o", "json"]).good();
+    let upgraded: Value = serde_json::from_str(&upgraded).unwrap();
+    let objects = upgraded["objects"].as_array().unwrap();
+    let deployment = objects
+        .iter()
+        .find(|object| object["kind"] == "Deployment")
+        .unwrap();
+    assert_eq!(deployment["outcome"], "configured");
+    let removed = trainyard(cluster, &["uninstall"]).good();
+    assert!(
+        removed.contains("deployment.apps/trainyard-operator deleted"),
+        "{removed}"
+    );
+    let kept = "customresourcedefinition.apiextensions.k8s.io/tfjobs.kubeflow.org kept";
+    assert!(removed.contains(kept), "{removed}");
+    let rest = trainyard(cluster, &["uninstall"]).good();
+    assert!(
+        outcomes(&rest)
+            .iter()
+            .all(|(_, outcome)| ["not found", "kept"].contains(outcome)),
+        "{rest}"
+    );
+}
+
+#[test]
+fn who_may_not_install_is_told_every_refusal() {
+    let (cluster, _guard) = alone();
+    let nobody = cluster.namespace("nobody");
+    let account = cluster.account(nobody.name(), "default");
+    let ended = Command::new(trainyard_tools::trainyard().unwrap())
+        .args(["install", "--namespace", nobody.name()])
+        .env("KUBECONFIG", account.kubeconfig())
+        .env("NO_PROXY", "*")
+        .output()
+        .unwrap();
+    assert_eq!(ended.status.code(), Some(1));
+    let errors = String::from_utf8(ended.stderr).unwrap();
+    assert!(errors.contains("you may not list Deployments"), "{errors}");
+    for word in ["customresourcedefinition", "namespace/", "clusterrole."] {
+        assert!(
+            errors.contains(&format!("cannot apply {word}")),
+            "{word}: {errors}"
+        );
+    }
+    assert!(errors.contains("installing takes an administrator"), "{errors}");
+}
