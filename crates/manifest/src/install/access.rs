@@ -75,8 +75,8 @@ pub const USES: &[Use] = &[
         ..jobs("", "pods")
     },
     Use {
-        verbs: &["get", "create"],
-        why: "tasks are found by a Service; they go with their job",
+        verbs: &["list", "watch", "get", "create", "delete"],
+        why: "tasks are found by Services: made again when somebody deletes them, and taken away when they are not needed",
         ..jobs("", "services")
     },
     Use {

@@ -9,6 +9,7 @@
 )]
 
 mod life;
+mod operator;
 mod pods;
 mod training;
 

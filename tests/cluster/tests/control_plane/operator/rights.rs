@@ -99,7 +99,7 @@ fn it_cannot_read_secrets_run_commands_in_pods_or_give_rights_away() {
         ("patch", "kubeflow.org", "tfjobs"),
         ("get", "", "nodes"),
         ("update", "apiextensions.k8s.io", "customresourcedefinitions"),
-        ("delete", "", "services"),
+        ("update", "", "services"),
         ("delete", "", "configmaps"),
         ("delete", "coordination.k8s.io", "leases"),
     ];
