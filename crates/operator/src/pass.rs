@@ -285,15 +285,10 @@ async fn stop(
     first
 }
 
-/// Gone already, or another object of that name: then there is nothing to delete.
+/// Gone already: then there is nothing to delete. A conflict may mean another object of that name, but also that somebody
+/// wrote in between: whoever asks again knows by then what the watches have shown.
 fn unless_gone(deleted: Result<(), Refused>) -> Result<(), Refused> {
-    deleted.or_else(|refused| {
-        if refused.not_found() || refused.conflicts() {
-            Ok(())
-        } else {
-            Err(refused)
-        }
-    })
+    deleted.or_else(|refused| if refused.not_found() { Ok(()) } else { Err(refused) })
 }
 
 async fn create(
