@@ -174,7 +174,12 @@ fn separator(path: &str) -> char {
     if path.contains('?') { '&' } else { '?' }
 }
 
-fn request(method: Method, path: &str, kind: &str, body: Vec<u8>) -> Result<Request<Vec<u8>>, Refused> {
+pub(crate) fn request(
+    method: Method,
+    path: &str,
+    kind: &str,
+    body: Vec<u8>,
+) -> Result<Request<Vec<u8>>, Refused> {
     let mut request = Request::builder().method(method).uri(path);
     if !kind.is_empty() {
         request = request.header(http::header::CONTENT_TYPE, kind);
@@ -182,7 +187,7 @@ fn request(method: Method, path: &str, kind: &str, body: Vec<u8>) -> Result<Requ
     request.body(body).map_err(|error| silent(&error))
 }
 
-fn refused(error: kube::Error) -> Refused {
+pub(crate) fn refused(error: kube::Error) -> Refused {
     match error {
         kube::Error::Api(status) => Refused {
             code: status.code,

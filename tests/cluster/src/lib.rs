@@ -38,6 +38,8 @@
 //! | [`Api`] | JSON in and out, at any path; waits for what is to come |
 //! | [`Account`] | a service account: a kubeconfig with its token, and what it has asked the API server for |
 //! | [`Player`], [`Node`] | nodes and pods without a kubelet |
+//! | [`faulty`] | a way to the API server that refuses, hangs up, cuts watches and kills the program that goes it |
+//! | [`stage`] | every pod of a namespace played by itself, each its part, and everything that was seen of them written down |
 //! | [`Crds`] | `JobSet`'s, Volcano's and Kubeflow's, from their Go modules, and our own |
 //! | [`Operator`] | `trainyard operator` for one namespace, with the rights that `trainyard install` gives it |
 //! | [`Client`] | Kubeflow's client for Python |
@@ -59,12 +61,14 @@ mod client;
 mod cluster;
 mod crds;
 pub mod developers;
+pub mod faulty;
 mod kubectl;
 mod namespace;
 mod operator;
 mod parts;
 mod player;
 pub mod server;
+pub mod stage;
 
 pub use account::{Account, Asked};
 pub use api::{Api, Refused};

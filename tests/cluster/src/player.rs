@@ -4,7 +4,7 @@
 //! while they have a node stay, as they do for a kubelet, until [`Player::vanish`].
 
 mod node;
-mod status;
+pub(crate) mod status;
 
 pub use node::Node;
 use serde_json::{Value, json};
@@ -82,13 +82,7 @@ impl<'a> Player<'a> {
     /// Fails a pod for want of memory on its node, as a kubelet does.
     #[track_caller]
     pub fn evict_by_kubelet(self, namespace: &Namespace<'_>, pod: &str) {
-        self.change(namespace, pod, |object, status| {
-            status::exited(object, status, 137, None);
-            status["phase"] = "Failed".into();
-            status["reason"] = "Evicted".into();
-            status["message"] = "The node was low on resource: memory.".into();
-            status::disrupted(status, "TerminationByKubelet");
-        });
+        self.change(namespace, pod, status::evicted);
     }
 
     /// Makes room for somebody more important, as the scheduler does: marked, then deleted.

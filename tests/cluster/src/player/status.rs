@@ -47,6 +47,24 @@ pub(crate) fn exited(pod: &Value, status: &mut Value, code: i32, container: Opti
     }
 }
 
+/// Ends everything for want of memory on the node, as a kubelet does.
+pub(crate) fn evicted(pod: &Value, status: &mut Value) {
+    exited(pod, status, 137, None);
+    status["phase"] = "Failed".into();
+    status["reason"] = "Evicted".into();
+    status["message"] = "The node was low on resource: memory.".into();
+    disrupted(status, "TerminationByKubelet");
+}
+
+/// Says why containers have ended, in the runtime's one word.
+pub(crate) fn reason(status: &mut Value, reason: &str) {
+    for one in status["containerStatuses"].as_array_mut().into_iter().flatten() {
+        if let Some(terminated) = one["state"]["terminated"].as_object_mut() {
+            terminated.insert("reason".into(), reason.into());
+        }
+    }
+}
+
 pub(crate) fn restarted(status: &mut Value, code: i32) {
     let now = now();
     for one in status["containerStatuses"].as_array_mut().into_iter().flatten() {

@@ -1,18 +1,22 @@
 //! `trainyard operator` on a real API server: the program as it is shipped, pods played by the test.
 
 mod client;
+mod decisions;
 mod definition;
 mod endpoints;
+mod faults;
 mod jobs;
+mod known_bugs;
 mod leader;
 mod refused;
 mod rights;
+mod scenarios;
 mod waits;
 
 use std::sync::Once;
 
 use serde_json::{Value, json};
-use trainyard_cluster_tests::{Crds, Namespace, Node, Operator, shared};
+use trainyard_cluster_tests::{Api, Crds, Namespace, Node, Operator, shared};
 
 /// Where all pods run.
 const NODE: &str = "yard";
@@ -46,6 +50,19 @@ impl Yard {
     /// Kills the operator with 9.
     fn kill(&mut self) {
         self.operator.kill();
+    }
+
+    #[expect(clippy::unused_self, reason = "it is the API server of this yard")]
+    fn api(&self) -> &'static Api {
+        shared().api()
+    }
+
+    /// Waits until the operator has looked at a job.
+    #[track_caller]
+    fn seen(&self, job: &str) {
+        self.api().wait(&self.path(job), "a first look at it", |object| {
+            object["status"]["trainyard"].is_object().then_some(())
+        });
     }
 
     fn path(&self, job: &str) -> String {

@@ -1,0 +1,323 @@
+//! A way to the API server that goes wrong as it is told: it counts writes by their kind and disturbs them.
+//!
+//! ```text
+//! a program ─▶ http://127.0.0.1:port ─▶ Faulty ─▶ the real API server
+//!                                         │ refuses, answers falsely, hangs up, kills the program, cuts watches
+//! ```
+//!
+//! What is written goes to the real server or does not; nothing is made up but the answer.
+
+mod serve;
+
+use std::fs;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use tokio::sync::watch;
+
+use crate::api::Api;
+
+/// What an operator of TFJobs writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Write {
+    /// PUT of a job's status.
+    Status,
+    /// POST of a Service.
+    Service,
+    /// POST of a pod.
+    Pod,
+    /// DELETE of a pod.
+    PodDelete,
+    /// DELETE of a job.
+    JobDelete,
+    /// POST of an event.
+    Event,
+}
+
+impl Write {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Status,
+        Self::Service,
+        Self::Pod,
+        Self::PodDelete,
+        Self::JobDelete,
+        Self::Event,
+    ];
+
+    /// What a request writes, if it writes something of these.
+    fn of(method: &str, path: &str) -> Option<Self> {
+        let path = path.split('?').next().unwrap_or_default();
+        let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+        let after = parts.iter().position(|part| *part == "namespaces")?;
+        match (method, parts.get(after + 2..)?) {
+            ("PUT", ["tfjobs", _, "status"]) => Some(Self::Status),
+            ("POST", ["services"]) => Some(Self::Service),
+            ("POST", ["pods"]) => Some(Self::Pod),
+            ("DELETE", ["pods", _]) => Some(Self::PodDelete),
+            ("DELETE", ["tfjobs", _]) => Some(Self::JobDelete),
+            ("POST", ["events"]) => Some(Self::Event),
+            _ => None,
+        }
+    }
+}
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Every second write is not passed on; this code is the answer.
+    Refuse(u16),
+    /// Every second write is passed on, and this code is the answer, whatever the server said.
+    Deny(u16),
+    /// Every second write is passed on, and there is no answer.
+    HangUp,
+    /// The program is killed with 9 after a write was done, before it hears of it.
+    KillUnanswered,
+    /// The program is killed with 9 after it was told of a write, before it writes anything else.
+    KillAnswered,
+    /// Watches end in the middle, whenever so many writes have been seen.
+    CutWatches,
+    /// Watches end in the middle, and where they are to go on the history is gone: 410 as an answer.
+    Gone,
+    /// The same, as the last event of a watch.
+    GoneInside,
+}
+
+/// A write that the server has carried out.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Done {
+    /// Of which kind.
+    pub write: Write,
+    /// The name of the object.
+    pub name: String,
+    /// Its UID, where it was deleted.
+    pub uid: String,
+}
+
+/// So often at most is the program killed in one run.
+const MOST_KILLS: u32 = 6;
+
+/// A way that goes wrong.
+pub struct Faulty {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    kubeconfig: PathBuf,
+    thread: Option<JoinHandle<()>>,
+    stop: Option<watch::Sender<bool>>,
+}
+
+/// What the test and the server both know.
+struct Shared {
+    plan: Option<(Option<Write>, Fault)>,
+    /// The program, while it lives.
+    program: AtomicI32,
+    /// It is to be killed before it writes again.
+    armed: AtomicBool,
+    /// Writes that came, in order.
+    writes: Mutex<Vec<Write>>,
+    /// Writes that the server has carried out.
+    done: Mutex<Vec<Done>>,
+    kills: Mutex<u32>,
+    disturbed: Mutex<u32>,
+    /// Grows whenever watches are to be cut.
+    cut: watch::Sender<u32>,
+    /// The next watch that wants to go on is told that the history is gone.
+    forgotten: AtomicBool,
+}
+
+impl Faulty {
+    /// A way to the cluster of `kubeconfig`, with a kubeconfig of its own at `place`. Without a write, the fault is about watches.
+    #[must_use]
+    pub fn open(kubeconfig: &Path, place: PathBuf, plan: Option<(Option<Write>, Fault)>) -> Self {
+        let socket = TcpListener::bind("127.0.0.1:0").unwrap_or_else(|error| panic!("no port: {error}"));
+        let address = socket
+            .local_addr()
+            .unwrap_or_else(|error| panic!("no address: {error}"));
+        let shared = Arc::new(Shared {
+            plan,
+            program: AtomicI32::new(0),
+            armed: AtomicBool::new(false),
+            writes: Mutex::default(),
+            done: Mutex::default(),
+            kills: Mutex::default(),
+            disturbed: Mutex::default(),
+            cut: watch::channel(0).0,
+            forgotten: AtomicBool::new(false),
+        });
+        let (stop, stopped) = watch::channel(false);
+        let (theirs, real) = (Arc::clone(&shared), kubeconfig.to_owned());
+        let thread = thread::spawn(move || {
+            let api = Api::of(&real).unwrap_or_else(|trouble| panic!("no way to the server: {trouble}"));
+            serve::run(&api, socket, &theirs, stopped);
+        });
+        let way = json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "faulty",
+            "clusters": [{"name": "faulty", "cluster": {"server": format!("http://{address}")}}],
+            "users": [{"name": "nobody", "user": {}}],
+            "contexts": [{"name": "faulty", "context": {"cluster": "faulty", "user": "nobody"}}],
+        });
+        fs::write(&place, way.to_string()).unwrap_or_else(|error| panic!("{}: {error}", place.display()));
+        Self {
+            shared,
+            address,
+            kubeconfig: place,
+            thread: Some(thread),
+            stop: Some(stop),
+        }
+    }
+
+    /// For the program that goes this way.
+    #[must_use]
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The program that may be killed; each is killed once.
+    pub fn program(&self, pid: u32) {
+        self.shared.armed.store(false, Ordering::SeqCst);
+        let pid = i32::try_from(pid).unwrap_or_default();
+        self.shared.program.store(pid, Ordering::SeqCst);
+    }
+
+    /// The writes that came, in order, those that were refused too.
+    #[must_use]
+    pub fn writes(&self) -> Vec<Write> {
+        locked(&self.shared.writes).clone()
+    }
+
+    /// The writes that the server has carried out, whatever it was made to say.
+    #[must_use]
+    pub fn done(&self) -> Vec<Done> {
+        locked(&self.shared.done).clone()
+    }
+
+    /// Kills the program, if one is known.
+    pub fn kill(&self) {
+        self.shared.kill();
+    }
+
+    /// How often something was made to go wrong.
+    #[must_use]
+    pub fn disturbed(&self) -> u32 {
+        *locked(&self.shared.disturbed)
+    }
+}
+
+impl Drop for Faulty {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        let _ = fs::remove_file(&self.kubeconfig);
+    }
+}
+
+impl Shared {
+    /// Notes a write; what is to go wrong with it.
+    fn judge(&self, write: Write) -> Option<Fault> {
+        let mut writes = locked(&self.writes);
+        writes.push(write);
+        let (kind, fault) = self.plan?;
+        let Some(kind) = kind else {
+            // Between any two writes something has happened that a watch tells of.
+            if writes.len().is_multiple_of(2) {
+                self.cut_watches(fault);
+            }
+            return None;
+        };
+        let number = writes.iter().filter(|one| **one == kind).count();
+        drop(writes);
+        let odd = number % 2 == 1;
+        let kills = matches!(fault, Fault::KillUnanswered | Fault::KillAnswered);
+        let due = kind == write && if kills { self.may_kill() } else { odd };
+        if due {
+            self.note();
+        }
+        due.then_some(fault)
+    }
+
+    fn note(&self) {
+        *locked(&self.disturbed) += 1;
+    }
+
+    fn may_kill(&self) -> bool {
+        let mut kills = locked(&self.kills);
+        let may = *kills < MOST_KILLS && self.program.load(Ordering::SeqCst) > 0;
+        if may {
+            *kills += 1;
+        }
+        may
+    }
+
+    fn cut_watches(&self, fault: Fault) {
+        self.note();
+        if fault != Fault::CutWatches {
+            self.forgotten.store(true, Ordering::SeqCst);
+        }
+        self.cut.send_modify(|times| *times += 1);
+    }
+
+    /// Kills the program, if it is the one that is known and lives.
+    fn kill(&self) {
+        self.armed.store(false, Ordering::SeqCst);
+        let pid = self.program.swap(0, Ordering::SeqCst);
+        if let Some(pid) = Pid::from_raw(pid) {
+            // Gone by itself, then.
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_are_told_apart_by_verb_and_path() {
+        let table = [
+            (
+                "PUT",
+                "/apis/kubeflow.org/v1/namespaces/a/tfjobs/b/status",
+                Some(Write::Status),
+            ),
+            ("POST", "/api/v1/namespaces/a/services", Some(Write::Service)),
+            (
+                "POST",
+                "/api/v1/namespaces/a/pods?fieldManager=x",
+                Some(Write::Pod),
+            ),
+            ("DELETE", "/api/v1/namespaces/a/pods/b", Some(Write::PodDelete)),
+            (
+                "DELETE",
+                "/apis/kubeflow.org/v1/namespaces/a/tfjobs/b",
+                Some(Write::JobDelete),
+            ),
+            (
+                "POST",
+                "/apis/events.k8s.io/v1/namespaces/a/events",
+                Some(Write::Event),
+            ),
+            ("GET", "/api/v1/namespaces/a/pods", None),
+            ("GET", "/api/v1/pods", None),
+        ];
+        for (method, path, write) in table {
+            assert_eq!(Write::of(method, path), write, "{method} {path}");
+        }
+    }
+}

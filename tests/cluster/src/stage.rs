@@ -1,0 +1,224 @@
+//! Plays every pod of a namespace as nodes would, each its part, and writes down everything that is seen there.
+//!
+//! ```text
+//! watches ─▶ Ledger (every object, every version)
+//!    └─▶ an actor a pod: bound, running, ended, restarted in place, asked to go, gone
+//! ```
+//!
+//! A pod without a part runs until it is told to stop and ends a second later. All of it is one thread with a client of
+//! its own, so that a test may wait for something else meanwhile. [`Player`](crate::Player) is for tests that want to say
+//! each thing themselves.
+
+mod actor;
+mod ledger;
+mod part;
+mod requests;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use futures_util::{TryStreamExt as _, pin_mut};
+use kube::core::WatchEvent;
+use serde_json::Value;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
+use tokio::task::LocalSet;
+
+use self::actor::Actor;
+pub use self::ledger::{Ledger, Sight};
+pub use self::part::{Deed, End, Part};
+use self::requests::Requests;
+use crate::api::Api;
+use crate::namespace::Namespace;
+
+/// What is watched: the path below the namespace.
+const KINDS: [(&str, &str); 4] = [
+    ("api/v1", "pods"),
+    ("api/v1", "services"),
+    ("apis/kubeflow.org/v1", "tfjobs"),
+    ("api/v1", "events"),
+];
+
+/// A stage; the play ends when this is dropped.
+pub struct Stage {
+    shared: Arc<Shared>,
+    /// Changes to come; the play ends when this is dropped.
+    changes: Option<UnboundedSender<Change>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the test and the players both know.
+struct Shared {
+    /// Whom the pods are bound to.
+    node: String,
+    kubeconfig: PathBuf,
+    namespace: String,
+    /// By the name of the pod: its part, and when the second 0 of it was.
+    cast: Mutex<BTreeMap<String, Cast>>,
+    ledger: Mutex<Ledger>,
+}
+
+/// A merge patch at its moment.
+struct Change {
+    at: Instant,
+    path: String,
+    patch: Value,
+}
+
+/// A part that was given to the pods of one name, and how far they are with it.
+#[derive(Clone, Debug)]
+struct Cast {
+    part: Part,
+    begin: Instant,
+    /// So many programs have been started under that name.
+    programs: u32,
+}
+
+impl Stage {
+    /// Opens a stage in a namespace; pods run on `node`, which must be there.
+    #[must_use]
+    pub fn open(namespace: &Namespace<'_>, node: &str) -> Self {
+        let shared = Arc::new(Shared {
+            node: node.to_owned(),
+            kubeconfig: namespace.cluster().kubeconfig(),
+            namespace: namespace.name().to_owned(),
+            cast: Mutex::default(),
+            ledger: Mutex::default(),
+        });
+        let (changes, to_come) = unbounded_channel();
+        let theirs = Arc::clone(&shared);
+        let thread = thread::spawn(move || perform(&theirs, to_come));
+        Self {
+            shared,
+            changes: Some(changes),
+            thread: Some(thread),
+        }
+    }
+
+    /// Gives a part to the pods of that name; its seconds count from now.
+    pub fn cast(&self, pod: &str, part: Part) {
+        let cast = Cast {
+            part,
+            begin: Instant::now(),
+            programs: 0,
+        };
+        self.shared.locked(&self.shared.cast).insert(pod.to_owned(), cast);
+    }
+
+    /// Changes an object at that moment, as a user would.
+    pub fn change(&self, at: Instant, path: &str, patch: Value) {
+        let path = path.to_owned();
+        if let Some(changes) = &self.changes {
+            // Without its thread there is no play, and the test says so by itself.
+            let _ = changes.send(Change { at, path, patch });
+        }
+    }
+
+    /// Everything that was seen until now.
+    #[must_use]
+    pub fn ledger(&self) -> Ledger {
+        self.shared.locked(&self.shared.ledger).clone()
+    }
+
+    /// Looks at everything that was seen until now, without a copy of it.
+    pub fn look<T>(&self, look: impl FnOnce(&Ledger) -> T) -> T {
+        look(&self.shared.locked(&self.shared.ledger))
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        drop(self.changes.take());
+        if let Some(thread) = self.thread.take() {
+            // What went wrong in there has been said already.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    #[expect(clippy::unused_self, reason = "what is locked is always its own")]
+    fn locked<'a, T>(&self, mutex: &'a Mutex<T>) -> std::sync::MutexGuard<'a, T> {
+        mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// The thread of a stage: until nobody can tell it anything any more.
+fn perform(shared: &Arc<Shared>, mut to_come: UnboundedReceiver<Change>) {
+    let api = client(&shared.kubeconfig);
+    let requests = Requests::new(api.client());
+    let everybody = LocalSet::new();
+    for (version, plural) in KINDS {
+        let shared = Arc::clone(shared);
+        everybody.spawn_local(keep_watching(shared, requests.clone(), version, plural));
+    }
+    api.block_on(everybody.run_until(async {
+        while let Some(Change { at, path, patch }) = to_come.recv().await {
+            let requests = requests.clone();
+            tokio::task::spawn_local(async move {
+                tokio::time::sleep_until(at.into()).await;
+                if let Err(refused) = requests.patch(&path, &patch).await {
+                    panic!("the change of {path} was refused: {refused}");
+                }
+            });
+        }
+    }));
+}
+
+fn client(kubeconfig: &Path) -> Api {
+    Api::of(kubeconfig).unwrap_or_else(|trouble| panic!("the stage has no client: {trouble}"))
+}
+
+/// Watches one kind of object, again when the watch ends.
+async fn keep_watching(shared: Arc<Shared>, requests: Requests, version: &'static str, plural: &'static str) {
+    let path = format!("/{version}/namespaces/{}/{plural}", shared.namespace);
+    let mut actors = BTreeMap::new();
+    loop {
+        if let Ok(events) = requests.watch(&path).await {
+            pin_mut!(events);
+            while let Ok(Some(event)) = events.try_next().await {
+                let (object, gone) = match event {
+                    WatchEvent::Added(object) | WatchEvent::Modified(object) => (object, false),
+                    WatchEvent::Deleted(object) => (object, true),
+                    WatchEvent::Bookmark(_) => continue,
+                    WatchEvent::Error(_) => break,
+                };
+                shared
+                    .locked(&shared.ledger)
+                    .note(plural, &object, gone, Instant::now());
+                if plural == "pods" {
+                    tell(&shared, &requests, &mut actors, object, gone);
+                }
+            }
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+}
+
+/// Tells a pod's actor how the pod is now; a new pod gets a new one.
+fn tell(
+    shared: &Arc<Shared>,
+    requests: &Requests,
+    actors: &mut BTreeMap<String, watch::Sender<Option<Value>>>,
+    pod: Value,
+    gone: bool,
+) {
+    let uid = pod["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+    if gone {
+        if let Some(actor) = actors.remove(&uid) {
+            let _ = actor.send(None);
+        }
+        return;
+    }
+    if let Some(actor) = actors.get(&uid) {
+        let _ = actor.send(Some(pod));
+        return;
+    }
+    let (told, hears) = watch::channel(Some(pod));
+    actors.insert(uid, told);
+    let actor = Actor::new(Arc::clone(shared), requests.clone(), hears);
+    tokio::task::spawn_local(actor.play());
+}

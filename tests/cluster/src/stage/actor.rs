@@ -1,0 +1,331 @@
+//! One pod's time on the stage: what scheduler and kubelet would do with it.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::part::{Deed, End, Part};
+use super::requests::Requests;
+use super::{Cast, Shared};
+use crate::api::Refused;
+use crate::player::status;
+
+/// Grace that a pod has unless it says.
+const GRACE: u64 = 30;
+/// The code of a program that is told to stop, and of one that is killed.
+const TERMINATED: i32 = 143;
+const KILLED: i32 = 137;
+
+/// Plays one pod.
+pub struct Actor {
+    shared: Arc<Shared>,
+    requests: Requests,
+    /// The pod as it is now; none when it is gone.
+    hears: watch::Receiver<Option<Value>>,
+    name: String,
+    uid: String,
+    path: String,
+}
+
+/// What comes next for a pod that runs or has ended.
+enum Next {
+    Told,
+    Gone,
+    Ends(End),
+    Happens(Deed),
+}
+
+/// Why a part ends before its end: the pod is gone, or is another.
+type Played<T> = Result<T, Refused>;
+
+impl Actor {
+    pub fn new(shared: Arc<Shared>, requests: Requests, hears: watch::Receiver<Option<Value>>) -> Self {
+        let (name, uid) = {
+            let pod = hears.borrow();
+            let text = |field: &str| {
+                let pod = pod.as_ref().unwrap_or(&Value::Null);
+                pod["metadata"][field].as_str().unwrap_or_default().to_owned()
+            };
+            (text("name"), text("uid"))
+        };
+        Self {
+            path: format!("/api/v1/namespaces/{}/pods/{name}", shared.namespace),
+            shared,
+            requests,
+            hears,
+            name,
+            uid,
+        }
+    }
+
+    /// Until the pod is gone.
+    pub async fn play(mut self) {
+        // Refused is what is done to a pod that is gone or changed hands meanwhile: its part is over.
+        let _ = self.whole().await;
+    }
+
+    async fn whole(&mut self) -> Played<()> {
+        if self.part().no_node {
+            return Ok(());
+        }
+        let node = self.shared.node.clone();
+        if self.pod()["spec"]["nodeName"].is_null() {
+            self.requests.bind(&self.path, &self.name, &node).await?;
+        }
+        if let Some(late) = self.part().late.get(&self.programs()).copied() {
+            let start = Instant::now() + Duration::from_secs(late.into());
+            if !matches!(self.next(Some((start, End::Code(0))), false).await, Next::Ends(_)) {
+                return self.leave(TERMINATED).await;
+            }
+        }
+        if self.start(false).await? {
+            self.running().await
+        } else {
+            self.ended().await
+        }
+    }
+
+    /// Starts a program, again where one has ended in place; false if it has ended by now.
+    async fn start(&mut self, again: bool) -> Played<bool> {
+        let number = self.count_program();
+        let end = self.part().ends.get(&number).copied();
+        match end {
+            Some((_, End::NotStarted)) => {
+                self.change(|pod, status| {
+                    status::exited(pod, status, 128, None);
+                    status::reason(status, "StartError");
+                })
+                .await?;
+                Ok(false)
+            }
+            // Over before anybody could see it run.
+            Some((0, End::Code(code))) if !again && !self.starts_again(code) => {
+                self.change(|pod, status| status::exited(pod, status, code, None))
+                    .await?;
+                Ok(false)
+            }
+            _ if again => Ok(true),
+            _ => {
+                self.change(status::running).await?;
+                Ok(true)
+            }
+        }
+    }
+
+    async fn running(&mut self) -> Played<()> {
+        loop {
+            let number = self.programs().saturating_sub(1);
+            let end = self.part().ends.get(&number).copied();
+            let end = end.map(|(after, end)| (Instant::now() + Duration::from_secs(after.into()), end));
+            let end = match self.next(end, true).await {
+                Next::Gone => return Ok(()),
+                Next::Told => return self.leave(TERMINATED).await,
+                Next::Happens(deed) => return self.suffer(deed).await,
+                Next::Ends(end) => end,
+            };
+            let code = match end {
+                End::Code(code) => code,
+                End::OutOfMemory | End::NotStarted => KILLED,
+            };
+            if !self.starts_again(code) {
+                return self.finish(end, code).await;
+            }
+            self.change(|_, status| status::restarted(status, code)).await?;
+            self.start(true).await?;
+        }
+    }
+
+    /// The program has ended for good.
+    async fn finish(&mut self, end: End, code: i32) -> Played<()> {
+        let only = self.part().lingers.then_some("tensorflow");
+        self.change(|pod, status| {
+            status::exited(pod, status, code, only);
+            if end == End::OutOfMemory {
+                status::reason(status, "OOMKilled");
+            }
+        })
+        .await?;
+        self.ended().await
+    }
+
+    async fn ended(&mut self) -> Played<()> {
+        match self.next(None, false).await {
+            // Nothing but its removal happens to what has ended.
+            Next::Happens(_) => self.requests.delete(&self.path, &self.uid, true).await.map(drop),
+            // Only what lingers has to be told; what has ended is removed by the API server itself.
+            Next::Told => self.leave(TERMINATED).await,
+            Next::Gone | Next::Ends(_) => Ok(()),
+        }
+    }
+
+    async fn suffer(&mut self, deed: Deed) -> Played<()> {
+        match deed {
+            Deed::Drain(code) => {
+                self.requests.evict(&self.path, &self.name).await?;
+                self.leave(code).await
+            }
+            Deed::Preempt(code) => {
+                self.change(|_, status| status::disrupted(status, "PreemptionByScheduler"))
+                    .await?;
+                self.requests.delete(&self.path, &self.uid, false).await?;
+                self.leave(code).await
+            }
+            Deed::Delete(code) => {
+                self.requests.delete(&self.path, &self.uid, false).await?;
+                self.leave(code).await
+            }
+            Deed::Evict => {
+                self.change(status::evicted).await?;
+                self.ended().await
+            }
+            Deed::Vanish | Deed::Remove => self.requests.delete(&self.path, &self.uid, true).await.map(drop),
+            Deed::LoseNode(back) => {
+                self.change(|_, status| {
+                    status::unready(status);
+                    status::disrupted(status, "DeletionByTaintManager");
+                })
+                .await?;
+                self.requests.delete(&self.path, &self.uid, false).await?;
+                self.away(back).await
+            }
+        }
+    }
+
+    /// Nobody answers for the pod until its node is back.
+    async fn away(&mut self, back: Option<u32>) -> Played<()> {
+        let Some(back) = back else { return Ok(()) };
+        tokio::time::sleep(Duration::from_secs(back.into())).await;
+        self.end(KILLED).await
+    }
+
+    /// Told to stop: it ends in its own time, or is killed when its grace is over; then the object goes.
+    async fn leave(&mut self, code: i32) -> Played<()> {
+        let grace = self.pod()["metadata"]["deletionGracePeriodSeconds"]
+            .as_u64()
+            .unwrap_or(GRACE);
+        let heeds = u64::from(self.part().heeds_after.unwrap_or(1));
+        let over = Instant::now() + Duration::from_secs(heeds.min(grace));
+        tokio::select! {
+            () = until(over) => {}
+            () = gone(&mut self.hears) => return Ok(()),
+        }
+        self.end(if heeds > grace { KILLED } else { code }).await
+    }
+
+    async fn end(&mut self, code: i32) -> Played<()> {
+        self.change(|pod, status| status::exited(pod, status, code, None))
+            .await?;
+        self.requests.delete(&self.path, &self.uid, true).await.map(drop)
+    }
+
+    /// What comes next: the program's own end, something that happens to the pod, or that it is told to go.
+    async fn next(&mut self, end: Option<(Instant, End)>, running: bool) -> Next {
+        let deed = self.next_deed(running);
+        let at = deed.map(|(at, _)| at);
+        let (mut first, mut second) = (self.hears.clone(), self.hears.clone());
+        tokio::select! {
+            () = gone(&mut first) => Next::Gone,
+            () = told(&mut second) => Next::Told,
+            () = until_some(at) => Next::Happens(self.take_deed(running).unwrap_or(Deed::Vanish)),
+            () = until_some(end.map(|(at, _)| at)) => Next::Ends(end.map_or(End::Code(0), |(_, end)| end)),
+        }
+    }
+
+    fn next_deed(&self, running: bool) -> Option<(Instant, Deed)> {
+        self.cast(|cast| {
+            let position = cast.fitting(running)?;
+            let (at, deed) = *cast.part.deeds.get(position)?;
+            Some((cast.begin + Duration::from_secs(at.into()), deed))
+        })
+        .flatten()
+    }
+
+    fn take_deed(&self, running: bool) -> Option<Deed> {
+        self.cast(|cast| {
+            let position = cast.fitting(running)?;
+            Some(cast.part.deeds.remove(position).1)
+        })
+        .flatten()
+    }
+
+    fn starts_again(&self, code: i32) -> bool {
+        match self.pod()["spec"]["restartPolicy"].as_str() {
+            Some("Always") => true,
+            Some("OnFailure") => code != 0,
+            _ => false,
+        }
+    }
+
+    async fn change(&self, change: impl Fn(&Value, &mut Value)) -> Played<()> {
+        let known = self.pod();
+        self.requests.change(&self.path, &known, change).await
+    }
+
+    /// The pod as it was last seen.
+    fn pod(&self) -> Value {
+        self.hears.borrow().clone().unwrap_or_default()
+    }
+
+    fn part(&self) -> Part {
+        self.cast(|cast| cast.part.clone()).unwrap_or_default()
+    }
+
+    /// How many programs have been started under this name.
+    fn programs(&self) -> u32 {
+        self.cast(|cast| cast.programs).unwrap_or_default()
+    }
+
+    /// Counts one more; the number of that one.
+    fn count_program(&self) -> u32 {
+        self.cast(|cast| {
+            cast.programs += 1;
+            cast.programs - 1
+        })
+        .unwrap_or_default()
+    }
+
+    fn cast<T>(&self, look: impl FnOnce(&mut Cast) -> T) -> Option<T> {
+        let mut cast = self.shared.locked(&self.shared.cast);
+        cast.get_mut(&self.name).map(look)
+    }
+}
+
+impl Cast {
+    /// The first deed that can happen to a pod that runs, or to one that has ended.
+    fn fitting(&self, running: bool) -> Option<usize> {
+        let fitting = |(_, (_, deed)): &(usize, &(u32, Deed))| deed.to_the_ended() != running;
+        let all = self.part.deeds.iter().enumerate().filter(fitting);
+        all.min_by_key(|(_, (at, _))| *at).map(|(position, _)| position)
+    }
+}
+
+async fn until(at: Instant) {
+    tokio::time::sleep_until(at.into()).await;
+}
+
+async fn until_some(at: Option<Instant>) {
+    match at {
+        Some(at) => until(at).await,
+        None => pending().await,
+    }
+}
+
+/// Ends when the pod is gone.
+async fn gone(hears: &mut watch::Receiver<Option<Value>>) {
+    // Whoever told us has gone home: so may we.
+    let _ = hears.wait_for(Option::is_none).await;
+}
+
+/// Ends when the pod is told to go.
+async fn told(hears: &mut watch::Receiver<Option<Value>>) {
+    let is_told = |pod: &Option<Value>| {
+        pod.as_ref()
+            .is_some_and(|pod| pod["metadata"]["deletionTimestamp"].is_string())
+    };
+    if hears.wait_for(is_told).await.is_err() {
+        pending::<()>().await;
+    }
+}

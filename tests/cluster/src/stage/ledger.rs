@@ -1,0 +1,90 @@
+//! Everything that was seen of a namespace: each object with each of its versions, in order.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use serde_json::Value;
+
+/// What was seen.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    /// By kind (`pods`) and UID.
+    sights: BTreeMap<(&'static str, String), Sight>,
+    /// In which order they came.
+    order: Vec<(&'static str, String)>,
+}
+
+/// One object.
+#[derive(Clone, Debug)]
+pub struct Sight {
+    /// Its name.
+    pub name: String,
+    /// Its versions.
+    pub versions: Vec<Value>,
+    /// When it was first seen.
+    pub came: Instant,
+    /// When it was gone.
+    pub gone: Option<Instant>,
+}
+
+impl Sight {
+    /// As it was last seen.
+    #[must_use]
+    pub fn last(&self) -> &Value {
+        self.versions.last().unwrap_or(&Value::Null)
+    }
+}
+
+impl Ledger {
+    pub(super) fn note(&mut self, kind: &'static str, object: &Value, gone: bool, now: Instant) {
+        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
+        let key = (kind, text("uid"));
+        if !self.sights.contains_key(&key) {
+            self.order.push(key.clone());
+        }
+        let sight = self.sights.entry(key).or_insert_with(|| Sight {
+            name: text("name"),
+            versions: Vec::new(),
+            came: now,
+            gone: None,
+        });
+        // A watch that begins again shows everything again.
+        if sight.last()["metadata"]["resourceVersion"] != object["metadata"]["resourceVersion"] {
+            sight.versions.push(object.clone());
+        }
+        if gone {
+            sight.gone = Some(now);
+        }
+    }
+
+    /// All objects of a kind (`pods`, `services`, `tfjobs`, `events`), in the order in which they came.
+    pub fn all(&self, kind: &'static str) -> impl Iterator<Item = &Sight> {
+        self.order
+            .iter()
+            .filter(move |key| key.0 == kind)
+            .filter_map(|key| self.sights.get(key))
+    }
+
+    /// The pods that were made for a job, those that are gone too.
+    pub fn pods_of(&self, job: &str) -> impl Iterator<Item = &Sight> {
+        self.all("pods")
+            .filter(move |pod| pod.last()["metadata"]["labels"]["training.kubeflow.org/job-name"] == job)
+    }
+
+    /// The newest job of that name.
+    #[must_use]
+    pub fn job(&self, name: &str) -> Option<&Sight> {
+        self.all("tfjobs").filter(|job| job.name == name).last()
+    }
+
+    /// The events about a job: reason and message.
+    #[must_use]
+    pub fn events_of(&self, job: &str) -> Vec<(String, String)> {
+        let about = |event: &&Sight| event.last()["involvedObject"]["name"] == job;
+        let text = |event: &Sight, field: &str| event.last()[field].as_str().unwrap_or_default().to_owned();
+        self.all("events")
+            .filter(about)
+            .map(|event| (text(event, "reason"), text(event, "message")))
+            .collect()
+    }
+}

@@ -1,0 +1,301 @@
+//! The table of scenarios on a real API server: every row that names it ends as it does in the simulator.
+//!
+//! ```text
+//! Scenario ─▶ parts for its pods, changes at their moments ─▶ `trainyard operator` ─▶ the ledger ─▶ Ending ─▶ differences
+//! ```
+//!
+//! All rows are played at once by one operator in one namespace, in real seconds. Rows that differ are played once more, by
+//! themselves: a busy machine may be late, but a wrong decision stays wrong.
+
+use std::collections::BTreeSet;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use k8s_openapi::jiff::Timestamp;
+use serde_json::{Value, json};
+use trainyard_cluster_tests::stage::{Deed, End, Ledger, Part, Sight, Stage};
+use trainyard_core::{Job, TaskId, Time, task_name};
+use trainyard_dialect::document::{Source, parse};
+use trainyard_dialect::status::tfjob_memory;
+use trainyard_scenarios::{Ending, Fault, Scenario, World, all};
+
+use super::{NODE, Yard};
+
+/// How many seconds a time may be off: requests take a moment.
+const TOLERANCE: u32 = 4;
+
+/// A job that goes on is watched for so long after the last thing that happens to it.
+const WATCHED: u32 = 10;
+
+/// Nothing takes longer than that after the moment at which it was to end: grace, waits, a busy machine.
+const PATIENCE: u32 = 75;
+
+#[test]
+fn every_row_ends_as_in_the_simulator() {
+    let mut rows = all().unwrap();
+    rows.retain(|row| row.worlds.contains(&World::ApiServer));
+    assert!(rows.len() >= 35, "the table has {} rows", rows.len());
+    // The longest first, so that nobody waits for one at the end.
+    rows.sort_by_key(|row| std::cmp::Reverse(length(row)));
+    let all: Vec<&Scenario> = rows.iter().collect();
+    let differing: Vec<&Scenario> = play(&all).into_iter().map(|(row, _)| row).collect();
+    let report = |(row, wrong): (&Scenario, Vec<String>)| {
+        format!("{} ({})\n  {}\n", row.name, row.file, wrong.join("\n  "))
+    };
+    let reports: Vec<String> = play(&differing).into_iter().map(report).collect();
+    assert!(reports.is_empty(), "\n{}", reports.join("\n"));
+}
+
+/// The rows in which something is wrong, and what.
+fn play<'a>(rows: &[&'a Scenario]) -> Vec<(&'a Scenario, Vec<String>)> {
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let yard = Yard::new("scenarios");
+    let stage = Stage::open(&yard.namespace, NODE);
+    let plays: Vec<Play<'_>> = rows
+        .iter()
+        .enumerate()
+        .map(|(number, row)| {
+            let play = Play::begin(&yard, &stage, row, number);
+            // The next is handed in when somebody has looked at this one: not all in one moment.
+            yard.seen(&play.job.name);
+            play
+        })
+        .collect();
+    for play in &plays {
+        while !stage.look(|ledger| play.is_over(ledger)) {
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+    // All of them once more: what has ended must have stayed so, however long ago it was.
+    plays
+        .iter()
+        .map(|play| (play.row, stage.look(|ledger| play.wrong(ledger))))
+        .filter(|(_, wrong)| !wrong.is_empty())
+        .collect()
+}
+
+/// How many seconds a row takes, more or less.
+fn length(row: &Scenario) -> u32 {
+    let took = |fault: &Fault| match fault {
+        Fault::Exit { after, life: 0, .. } => *after,
+        Fault::Exit { after, .. } => after + 15,
+        Fault::Drain { at, .. } | Fault::Suspend { at } | Fault::Resume { at } => at + WATCHED,
+        _ => WATCHED,
+    };
+    let faults = || row.faults.iter().map(took).sum();
+    row.expect.ends_at.unwrap_or_else(faults)
+}
+
+/// A row that is being played.
+struct Play<'a> {
+    row: &'a Scenario,
+    job: Job,
+    begin: Instant,
+}
+
+impl<'a> Play<'a> {
+    /// Gives the pods their parts and hands the job in.
+    fn begin(yard: &Yard, stage: &Stage, row: &'a Scenario, number: usize) -> Self {
+        let mut object = object(row);
+        let name = format!("row-{number}");
+        object["metadata"]["name"] = name.as_str().into();
+        let mut job = job(row);
+        job.name = name.as_str().into();
+        // Scaling may add some.
+        let more = (0..9).map(|index| TaskId::new("worker", index));
+        let tasks: BTreeSet<TaskId> = job.tasks().chain(more).collect();
+        for task in tasks {
+            let part = part(&row.faults, &task);
+            if part.lingers {
+                add_sidecar(&mut object, &task);
+            }
+            stage.cast(&task_name(&job, &task), part);
+        }
+        let version = object["apiVersion"].as_str().unwrap_or_default().to_owned();
+        let path = yard.namespace.path(&format!("apis/{version}"), "tfjobs");
+        yard.api().create(&path, &object).unwrap();
+        let play = Self {
+            row,
+            job,
+            begin: Instant::now(),
+        };
+        for (at, patch) in row.faults.iter().filter_map(|fault| change(&object, fault)) {
+            stage.change(play.second(at), &yard.path(&play.job.name), patch);
+        }
+        play
+    }
+
+    fn second(&self, second: u32) -> Instant {
+        self.begin + Duration::from_secs(second.into())
+    }
+
+    /// It ended as it should, or will not do so any more.
+    fn is_over(&self, ledger: &Ledger) -> bool {
+        let now = Instant::now();
+        let goes_on = self.row.expect.outcome.is_none();
+        if goes_on && now < self.second(length(self.row) + WATCHED) {
+            return false;
+        }
+        now > self.second(length(self.row) + PATIENCE) || self.differences(ledger).is_empty()
+    }
+
+    fn differences(&self, ledger: &Ledger) -> Vec<String> {
+        match self.ending(ledger) {
+            Some(ending) => ending.differences(&self.row.expect, TOLERANCE),
+            None => vec!["nothing was decided".to_owned()],
+        }
+    }
+
+    fn wrong(&self, ledger: &Ledger) -> Vec<String> {
+        let mut wrong = self.differences(ledger);
+        if !wrong.is_empty() {
+            wrong.push(format!("what happened:\n{}", self.story(ledger)));
+        }
+        wrong
+    }
+
+    fn ending(&self, ledger: &Ledger) -> Option<Ending> {
+        let seen = ledger.job(&self.job.name)?;
+        let mut job = self.job.clone();
+        job.uid = seen.last()["metadata"]["uid"].as_str()?.into();
+        let memory = tfjob_memory(seen.last().get("status"), &job)?;
+        let begin: Timestamp = seen.last()["metadata"]["creationTimestamp"]
+            .as_str()?
+            .parse()
+            .ok()?;
+        let alive = |task: &TaskId| {
+            let name = task_name(&job, task);
+            ledger
+                .pods_of(&job.name)
+                .any(|pod| pod.name == name && lives(pod))
+        };
+        Some(Ending {
+            creates: u32::try_from(ledger.pods_of(&job.name).count()).ok()?,
+            alive: job.tasks().filter(alive).collect(),
+            deleted: seen.gone.is_some(),
+            ..Ending::of(&job, &memory, Time(u64::try_from(begin.as_second()).ok()?))
+        })
+    }
+
+    fn story(&self, ledger: &Ledger) -> String {
+        let after = |moment: Instant| moment.saturating_duration_since(self.begin).as_secs();
+        let told = |pod: &Sight| {
+            let gone = pod.gone.map(|gone| format!(", gone at {}", after(gone)));
+            let stamp = &pod.last()["metadata"]["annotations"]["trainyard.dev/stamp"];
+            let (name, status) = (&pod.name, &pod.last()["status"]);
+            let came = after(pod.came);
+            format!(
+                "{name} {stamp} came at {came}{}: {status}",
+                gone.unwrap_or_default()
+            )
+        };
+        let pods: Vec<String> = ledger.pods_of(&self.job.name).map(told).collect();
+        let job = ledger.job(&self.job.name);
+        let status = job.map(|job| job.last()["status"].to_string());
+        format!("{}\n{}", pods.join("\n"), status.unwrap_or_default())
+    }
+}
+
+fn lives(pod: &Sight) -> bool {
+    let phase = pod.last()["status"]["phase"].as_str();
+    pod.gone.is_none() && !matches!(phase, Some("Succeeded" | "Failed"))
+}
+
+/// What the pods of a task do.
+pub fn part(faults: &[Fault], task: &TaskId) -> Part {
+    let mut part = Part::default();
+    for fault in faults {
+        match fault.clone() {
+            Fault::Exit {
+                task: whose,
+                life,
+                after,
+                code,
+            } if whose == *task => {
+                part.ends.insert(life, (after, End::Code(code)));
+            }
+            Fault::OutOfMemory {
+                task: whose,
+                life,
+                after,
+            } if whose == *task => {
+                part.ends.insert(life, (after, End::OutOfMemory));
+            }
+            Fault::MissingProgram { task: whose, life } if whose == *task => {
+                part.ends.insert(life, (0, End::NotStarted));
+            }
+            Fault::StartLate {
+                task: whose,
+                life,
+                by,
+            } if whose == *task => {
+                part.late.insert(life, by);
+            }
+            Fault::IgnoreTerm { task: whose, seconds } if whose == *task => part.heeds_after = Some(seconds),
+            Fault::Linger { task: whose } if whose == *task => part.lingers = true,
+            other => part.deeds.extend(deed(task, &other)),
+        }
+    }
+    part
+}
+
+fn deed(task: &TaskId, fault: &Fault) -> Option<(u32, Deed)> {
+    let (whose, at, deed) = match fault {
+        Fault::Drain { task, at, code } => (task, at, Deed::Drain(*code)),
+        Fault::Evict { task, at } => (task, at, Deed::Evict),
+        Fault::Vanish { task, at } => (task, at, Deed::Vanish),
+        Fault::RemoveObject { task, at } => (task, at, Deed::Remove),
+        Fault::LoseNode { task, at, back_after } => (task, at, Deed::LoseNode(*back_after)),
+        _ => return None,
+    };
+    (whose == task).then_some((*at, deed))
+}
+
+/// How a user changes the manifest.
+pub fn change(object: &Value, fault: &Fault) -> Option<(u32, Value)> {
+    let suspend = |suspend: bool| json!({ "spec": { "runPolicy": { "suspend": suspend } } });
+    match fault {
+        Fault::Suspend { at } => Some((*at, suspend(true))),
+        Fault::Resume { at } => Some((*at, suspend(false))),
+        Fault::Replicas { role, at, count } => {
+            let roles = object["spec"]["tfReplicaSpecs"].as_object()?;
+            let key = roles.keys().find(|key| key.eq_ignore_ascii_case(&role.0))?;
+            let roles = json!({ key.as_str(): { "replicas": count } });
+            Some((*at, json!({ "spec": { "tfReplicaSpecs": roles } })))
+        }
+        Fault::Order { .. } | Fault::BreakGang { .. } => panic!("a TFJob cannot be played so: {fault:?}"),
+        _ => None,
+    }
+}
+
+/// A container beside the program's, for every pod of the role.
+fn add_sidecar(object: &mut Value, task: &TaskId) {
+    let roles = object["spec"]["tfReplicaSpecs"].as_object_mut().unwrap();
+    let of_role = roles
+        .iter_mut()
+        .find(|(key, _)| key.eq_ignore_ascii_case(&task.role.0));
+    let (_, role) = of_role.unwrap();
+    let containers = role["template"]["spec"]["containers"].as_array_mut().unwrap();
+    containers.push(json!({ "name": "sidecar", "image": "proxy" }));
+}
+
+fn source(row: &Scenario) -> Source {
+    Source::from_bytes(row.file.as_str(), row.manifest.as_bytes()).unwrap()
+}
+
+/// The manifest as `kubectl` would send it.
+fn object(row: &Scenario) -> Value {
+    let (documents, problems) = parse(&source(row));
+    assert!(problems.is_empty(), "{problems:?}");
+    documents[0].root.to_json()
+}
+
+/// The one job of the manifest.
+fn job(row: &Scenario) -> Job {
+    let source = source(row);
+    let reading = trainyard_dialect::read(&source);
+    let mut jobs = reading.jobs();
+    jobs.next().unwrap().job.clone()
+}
