@@ -28,7 +28,8 @@ pub fn state(wire: &PodWire, stopping: Option<Time>) -> (Seen, bool) {
     let terminated = main.and_then(|main| main.state.terminated.as_ref());
     match terminated {
         Some(terminated) if over || !restarted_in_place(wire, terminated) => {
-            (Seen::Ended(ended(wire, terminated, stopping)), !over)
+            let lingers = !over && others_run(wire);
+            (Seen::Ended(ended(wire, terminated, stopping)), lingers)
         }
         None if over => (Seen::Ended(without_container(wire, stopping)), false),
         _ if phase == "Pending" => (Seen::Waiting, false),
@@ -103,6 +104,17 @@ fn restarted_in_place(wire: &PodWire, terminated: &TerminatedWire) -> bool {
         Some("OnFailure") => terminated.exit_code != Some(0),
         _ => false,
     }
+}
+
+/// Whether a container beside the main one keeps the pod. The phase does not tell: the kubelet says that a container has
+/// ended before it says so of the pod. Sidecars among the init containers it ends by itself.
+fn others_run(wire: &PodWire) -> bool {
+    let main = main(wire).map(|main| &main.name);
+    let others = wire.status.container_statuses.iter();
+    others.filter(|other| Some(&other.name) != main).any(|other| {
+        let terminated = other.state.terminated.as_ref();
+        terminated.is_none_or(|terminated| restarted_in_place(wire, terminated))
+    })
 }
 
 fn is_ready(wire: &PodWire) -> bool {

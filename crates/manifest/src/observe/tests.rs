@@ -133,9 +133,23 @@ fn ends_of_the_programs_own() {
 
 #[test]
 fn a_sidecar_does_not_keep_the_task_alive() {
+    let sidecar = |state: Value| {
+        let mut status = terminated(0, "Completed");
+        let containers = status["status"]["containerStatuses"].as_array_mut().unwrap();
+        containers.push(json!({ "name": "sidecar", "state": state }));
+        let task = seen(pod("Running", status));
+        assert!(matches!(task.state, Seen::Ended(_)));
+        task.lingers
+    };
+    assert!(sidecar(json!({ "running": {} })));
+    assert!(sidecar(json!({ "waiting": {} })));
+    assert!(!sidecar(json!({ "terminated": { "exitCode": 143 } })));
+}
+
+#[test]
+fn a_pod_that_the_kubelet_is_about_to_call_ended_does_not_linger() {
     let task = seen(pod("Running", terminated(0, "Completed")));
-    assert!(task.lingers);
-    assert!(matches!(task.state, Seen::Ended(_)));
+    assert!(!task.lingers && matches!(task.state, Seen::Ended(_)));
 }
 
 #[test]
