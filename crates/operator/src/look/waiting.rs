@@ -14,6 +14,10 @@ use crate::yard::Plot;
 pub const WAITING_FIELD: &str = "waiting";
 /// A pod that has been there for less than this many seconds may still be on its way.
 const SETTLES: u32 = 5;
+/// A refusal is told that lasts for so many passes; one may be a hiccup of the API server, or a pod of that name on its way out.
+const LASTS: u32 = 3;
+/// But for this one.
+const QUOTA: &str = "exceeded quota";
 /// More reasons than these are one too many to read.
 const MOST: usize = 4;
 /// Longer words are cut.
@@ -32,12 +36,9 @@ pub struct Waiting {
 #[must_use]
 pub fn waiting(plot: &Plot, job: &JobSeen, now: Time) -> Waiting {
     let mut waiting = Waiting::default();
-    if let Some(trouble) = plot
-        .trouble
-        .as_ref()
-        .filter(|trouble| trouble.sort == Sort::Creating)
-    {
-        let reason = if trouble.message.contains("exceeded quota") {
+    let trouble = plot.trouble.as_ref().filter(|it| it.sort == Sort::Creating);
+    if let Some(trouble) = trouble.filter(|it| it.message.contains(QUOTA) || plot.refusals >= LASTS) {
+        let reason = if trouble.message.contains(QUOTA) {
             "ExceededQuota"
         } else {
             "FailedCreatePod"

@@ -17,6 +17,18 @@ from kubernetes.client import V1Container, V1ObjectMeta, V1PodSpec, V1PodTemplat
 QUICK = {"wait_timeout": 120, "polling_interval": 1}
 
 
+def grow(client, name, workers):
+    """The client sends back the version it has read: whoever writes in between makes it too old, so it is read again."""
+    for tries_left in reversed(range(10)):
+        larger = client.get_job(name)
+        larger.spec.tf_replica_specs["Worker"].replicas = workers
+        try:
+            return client.update_job(larger, name)
+        except RuntimeError:
+            if not tries_left:
+                raise
+
+
 def replicas(count, policy):
     pod = V1PodSpec(containers=[V1Container(name="tensorflow", image="trainer")])
     return KubeflowOrgV1ReplicaSpec(
@@ -61,9 +73,7 @@ def a_job_with_every_role(client):
     assert client.get_job_pod_names("all", replica_type="worker", replica_index=1) == ["all-worker-1"]
     assert {pod.status.phase for pod in client.get_job_pods("all")} == {"Running"}
 
-    larger = client.get_job("all")
-    larger.spec.tf_replica_specs["Worker"].replicas = 3
-    client.update_job(larger, "all")
+    grow(client, "all", 3)
     ask("run all-worker-2")
     assert client.get_job_pod_names("all", replica_type="worker", replica_index=2) == ["all-worker-2"]
 

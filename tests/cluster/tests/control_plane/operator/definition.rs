@@ -77,6 +77,7 @@ fn a_job_whose_memory_is_dropped_says_so_and_goes_on_when_it_is_kept() {
     cluster
         .api()
         .wait(&namespace.pod("mnist-worker-0"), "its pod", |_| Some(()));
-    let job = cluster.api().get(&mnist).unwrap();
-    assert_eq!(kinds(&job), ["Created"]);
+    cluster.api().wait(&mnist, "nothing that holds it up", |job| {
+        (kinds(job) == ["Created"]).then_some(())
+    });
 }

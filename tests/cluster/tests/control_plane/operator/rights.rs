@@ -23,8 +23,8 @@ fn granted() -> BTreeSet<String> {
 /// whose pod is somebody else's; a large one, whose Service is; and a lease that somebody else has written.
 #[test]
 fn every_right_is_used_and_nothing_is_used_without_a_right() {
-    let yard = Yard::with("rights", &["--leader-elect"]);
-    let policy = json!({ "cleanPodPolicy": "All", "ttlSecondsAfterFinished": 1 });
+    let mut yard = Yard::with("rights", &["--leader-elect"]);
+    let policy = json!({ "cleanPodPolicy": "All", "ttlSecondsAfterFinished": 3 });
     yard.create(&job("small", &policy, &[("Worker", 1, "Never")]));
     let pod = json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "taken-worker-0" },
@@ -44,6 +44,12 @@ fn every_right_is_used_and_nothing_is_used_without_a_right() {
     yard.exit("small-worker-0", 0);
     api.wait_until_gone(&yard.path("small"));
     disturb_the_lease(&yard);
+    // What it has made it knows; one that comes after it has to look.
+    yard.operator
+        .account()
+        .wait_until_asked("a map", |asked| asked.resource == "configmaps");
+    assert!(yard.operator.stop(), "it ends well when it is told to");
+    yard.start();
     let wanted = granted();
     for right in &wanted {
         yard.operator
