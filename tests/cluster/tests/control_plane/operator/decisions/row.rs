@@ -43,7 +43,7 @@ pub struct Row {
     /// Tasks whose pods somebody deletes in second 3, and whose program ends with 143.
     #[serde(default)]
     pub deleted_by_hand: Vec<String>,
-    /// What the user changes, and when.
+    /// What the user changes, each when its time has come.
     #[serde(default)]
     pub changes: Vec<Change>,
     /// It is not looked at before this second: for rows where nothing must happen.
@@ -70,8 +70,8 @@ pub struct Row {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// In which second.
-    pub at: u32,
+    /// When its last condition is this.
+    pub when: String,
     /// As a merge patch.
     pub patch: Value,
 }
