@@ -9,6 +9,7 @@
 )]
 
 mod life;
+mod operated;
 mod operator;
 mod pods;
 mod training;

@@ -41,7 +41,7 @@ fn complete(namespace: &Namespace<'_>, job: &str) {
 }
 
 /// The accuracy that a pod prints at its end.
-fn accuracy(log: &str) -> f64 {
+pub fn accuracy(log: &str) -> f64 {
     let lines = log.lines().rev();
     let mut values = lines.filter_map(|line| {
         line.split_once("accuracy ")?

@@ -1,9 +1,10 @@
 //! Images without a registry: made from a folder, and handed to containerd as an archive.
 //!
-//! There are four. `pause` holds pods' namespaces. `busybox` is a shell with the usual commands. And
+//! There are five. `pause` holds pods' namespaces. `busybox` is a shell with the usual commands. And
 //! `tensorflow/tensorflow:2.21.0`, so that the examples run as they are: it holds links and empty folders, and every
 //! container gets this machine's `/usr`, the Python environment that `trainyard run` makes, and our repository, read-only
 //! and at the same paths. The fourth is ours, as `trainyard install` names it: the program, which finds its libraries there too.
+//! The fifth, `trainyard/tf-mnist:gpu`, is what readers of an exercise make: TensorFlow's, with a script that it runs.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -22,7 +23,10 @@ pub const PAUSE: &str = "registry.k8s.io/pause:3.10";
 pub const BUSYBOX: &str = "docker.io/library/busybox:latest";
 /// As examples name it.
 pub const TENSORFLOW: &str = "docker.io/tensorflow/tensorflow:2.21.0";
-/// Its version.
+/// As the reader of an exercise names it, who writes a Dockerfile of three lines: from TensorFlow's image, with a copy of
+/// `main.py` in `/app`, which is its entry point.
+const EXERCISE: &str = "docker.io/trainyard/tf-mnist:gpu";
+/// The version of TensorFlow.
 const VERSION: &str = "2.21.0";
 
 /// What stands for TensorFlow's image.
@@ -97,7 +101,7 @@ struct Image<'a> {
     path: String,
     /// Whether a pod's arguments go to the command, or take its place.
     takes_arguments: bool,
-    command: &'a str,
+    command: &'a [&'a str],
     start_in: PathBuf,
 }
 
@@ -115,7 +119,7 @@ pub fn make(folder: &Path, tensorflow: &Tensorflow) -> Result<Vec<PathBuf>, Trou
             files: ours_and_links(&folder.join("trainyard"))?,
             path: plain.clone(),
             takes_arguments: true,
-            command: "/trainyard",
+            command: &["/trainyard"],
             start_in: "/".into(),
         },
         Image {
@@ -123,7 +127,7 @@ pub fn make(folder: &Path, tensorflow: &Tensorflow) -> Result<Vec<PathBuf>, Trou
             files: pause(&folder.join("pause"))?,
             path: plain.clone(),
             takes_arguments: false,
-            command: "/pause",
+            command: &["/pause"],
             start_in: "/".into(),
         },
         Image {
@@ -131,17 +135,25 @@ pub fn make(folder: &Path, tensorflow: &Tensorflow) -> Result<Vec<PathBuf>, Trou
             files: busybox(&folder.join("busybox"))?,
             path: plain,
             takes_arguments: false,
-            command: "/bin/sh",
+            command: &["/bin/sh"],
             start_in: "/".into(),
         },
         Image {
             name: TENSORFLOW,
             files: links(&folder.join("tensorflow"))?,
-            path: in_environment,
+            path: in_environment.clone(),
             takes_arguments: false,
-            command: "/bin/bash",
+            command: &["/bin/bash"],
             // As tasks of `trainyard run` do.
             start_in: trainyard_tools::root().to_path_buf(),
+        },
+        Image {
+            name: EXERCISE,
+            files: exercise(&folder.join("tf-mnist"))?,
+            path: in_environment,
+            takes_arguments: true,
+            command: &["python", "/app/main.py"],
+            start_in: "/".into(),
         },
     ];
     images.iter().map(archive).collect()
@@ -188,6 +200,22 @@ fn links(files: &Path) -> Result<PathBuf, Trouble> {
     Ok(files.to_path_buf())
 }
 
+/// The same, with a script and what it needs of the examples.
+fn exercise(files: &Path) -> Result<PathBuf, Trouble> {
+    let files = links(files)?;
+    let app = files.join("app");
+    let failed = |error| doing("make the image of an exercise")(error);
+    fs::create_dir_all(&app).map_err(failed)?;
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("images/tf-mnist/main.py");
+    let digits = trainyard_tools::root().join("examples/digits");
+    let others = ["data.py", "model.py", "digits.npz"].map(|name| digits.join(name));
+    for file in std::iter::once(script).chain(others) {
+        let name = file.file_name().unwrap_or_default();
+        fs::copy(&file, app.join(name)).map_err(failed)?;
+    }
+    Ok(files)
+}
+
 /// An archive as `docker save` writes it: one layer, its settings, and a list of both.
 fn archive(image: &Image<'_>) -> Result<PathBuf, Trouble> {
     let folder = image.files.with_extension("image");
@@ -214,7 +242,7 @@ fn archive(image: &Image<'_>) -> Result<PathBuf, Trouble> {
     let settings = json!({
         "architecture": architecture(), "os": "linux",
         "config": {
-            "Env": [format!("PATH={}", image.path)], command: [image.command], "WorkingDir": image.start_in,
+            "Env": [format!("PATH={}", image.path)], command: image.command, "WorkingDir": image.start_in,
         },
         "rootfs": {"type": "layers", "diff_ids": [format!("sha256:{sum}")]},
     });
