@@ -62,8 +62,8 @@ fn what_is_installed_runs_a_job() {
     rolled_out(cluster);
     namespace.apply(JOB).good();
     succeeded(&namespace, "small");
-    let config = namespace.kubectl(&["logs", "small-worker-1"]).good();
-    assert!(config.contains("small-worker-0.small"), "{config}");
+    let config = namespace.kubectl(&["logs", "small-worker-0"]).good();
+    assert!(config.contains("small-worker-1.small"), "{config}");
     // Its server is stopped, and goes with the kubelet's word that it has.
     cluster.api().wait_until_gone(&namespace.pod("small-ps-0"));
     let account = cluster.account(NAMESPACE, NAME);
