@@ -123,7 +123,10 @@ pub enum Color {
     Never,
 }
 
+// Only the command that was typed is put together: all others would take longer than reading a manifest. What documents
+// the arguments of a command would then be taken for its help, so that is a plain comment everywhere.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum Command {
     /// Run a job on this machine: real processes, no cluster
     Run(Box<Run>),

@@ -23,7 +23,7 @@ words and writes its bytes.
 Exit codes: 0 done; 2 nothing was done: wrong usage, a template with mistakes, too
 few hosts, no answer from the cluster.";
 
-/// What was typed after `trainyard expand`.
+// What was typed after `trainyard expand`.
 #[derive(Debug, Default, Args)]
 #[command(after_help = EXAMPLES, override_usage = "trainyard expand [OPTIONS] TEMPLATE")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]

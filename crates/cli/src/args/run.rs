@@ -54,7 +54,7 @@ pub struct Run {
     pub command_line: Vec<String>,
 }
 
-/// A job without a manifest.
+// A job without a manifest.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "A job without a manifest")]
 pub struct QuickArguments {
@@ -87,7 +87,7 @@ pub struct QuickArguments {
     pub name: Option<String>,
 }
 
-/// Changes to the manifest.
+// Changes to the manifest.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Changes to the manifest")]
 pub struct OverrideArguments {
@@ -108,7 +108,7 @@ pub struct OverrideArguments {
     pub workdir: Option<String>,
 }
 
-/// What this machine gives.
+// What this machine gives.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "This machine")]
 pub struct MachineArguments {
@@ -160,7 +160,7 @@ pub enum Keep {
     Forever,
 }
 
-/// What is shown.
+// What is shown.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What is shown")]
 #[expect(

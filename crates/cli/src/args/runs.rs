@@ -180,7 +180,7 @@ pub struct Rm {
     pub volumes: bool,
 }
 
-/// A task of a run, for the commands that do something to it.
+// A task of a run, for the commands that do something to it.
 #[derive(Debug, Args)]
 pub struct OneTask {
     /// The job
