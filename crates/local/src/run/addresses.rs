@@ -17,6 +17,8 @@ pub(super) struct Addresses {
     ports: Ports,
     taken: BTreeMap<TaskId, u16>,
     per_task: bool,
+    /// They have been chosen just now: they need not be looked at again.
+    fresh: bool,
 }
 
 /// A port that was given up.
@@ -34,6 +36,7 @@ impl Addresses {
             ports: Ports::new(run),
             taken: BTreeMap::new(),
             per_task,
+            fresh: true,
         };
         addresses.extend(job)?;
         Ok(addresses)
@@ -61,6 +64,11 @@ impl Addresses {
         Ok(())
     }
 
+    /// Time passes: somebody else may take a port.
+    pub fn age(&mut self) {
+        self.fresh = false;
+    }
+
     /// A port beside those of the tasks.
     pub fn another(&mut self) -> Result<u16, PortError> {
         self.ports.take()
@@ -68,6 +76,9 @@ impl Addresses {
 
     /// Changes the ports that somebody else listens on. To be called while no task runs.
     pub fn refresh(&mut self) -> Result<Vec<Moved>, PortError> {
+        if self.fresh {
+            return Ok(Vec::new());
+        }
         let lost = self.taken.iter().filter(|(_, port)| !is_free(**port));
         let lost: Vec<(TaskId, u16)> = lost.map(|(task, port)| (task.clone(), *port)).collect();
         let mut moved = Vec::new();

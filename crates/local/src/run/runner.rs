@@ -229,6 +229,7 @@ impl Runner {
 
     /// Waits for news, or until something is due.
     fn wait(&mut self, wake: Option<Instant>) {
+        self.world.addresses.age();
         let hint = self
             .hints
             .due(&self.world, &self.spoken)

@@ -115,9 +115,8 @@ impl World {
         let Some(instance) = self.instances.get_mut(task) else {
             return;
         };
-        if let Some(running) = instance.running.take() {
-            running.wait();
-        }
+        // That was the last thing its thread did.
+        instance.running = None;
         let failed = match &mut instance.phase {
             Phase::Ended { lingers, exit } => {
                 *lingers = false;
