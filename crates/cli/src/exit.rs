@@ -15,13 +15,20 @@ pub enum Exit {
     Code(u8),
 }
 
+impl Exit {
+    /// The code itself.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::No => 1,
+            Self::Unable => 2,
+            Self::Code(code) => code,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Success => 0,
-            Exit::No => 1,
-            Exit::Unable => 2,
-            Exit::Code(code) => code,
-        })
+        Self::from(exit.code())
     }
 }

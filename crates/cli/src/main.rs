@@ -41,18 +41,16 @@ fn main() -> ExitCode {
     match stage::enter(&arguments) {
         None => typed(),
         Some(Stage::Over(code)) => code.into(),
-        Some(Stage::Supervise(entry)) => ended(commands::run::supervisor::run(&entry)),
-        Some(Stage::Detached(supervisor)) => ended(commands::run::go_on(supervisor)),
+        Some(Stage::Detached(told)) => ended(commands::run::go_on(&told)).into(),
     }
 }
 
-/// How a process that we started ourselves ends.
-fn ended(result: Result<Exit, Failure>) -> ExitCode {
-    let exit = result.unwrap_or_else(|failure| {
+/// How a process of ours ends that nobody has started by hand.
+pub(crate) fn ended(result: Result<Exit, Failure>) -> Exit {
+    result.unwrap_or_else(|failure| {
         Printer::new(Color::Auto).failure(&failure);
         failure.exit()
-    });
-    exit.into()
+    })
 }
 
 /// Does what a user typed.

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::setsid;
 
-use crate::signals::Signals;
+use crate::signals::{Signals, Wanted};
 use crate::stage::{GUARD, ourselves};
 use crate::strays::{self, Among, Mark};
 
@@ -52,7 +52,7 @@ impl Guard {
 pub(crate) fn stand(run: &OsString) -> io::Result<()> {
     // A guard that cannot leave its session still guards.
     let _ = setsid();
-    let _caught = Signals::catch()?;
+    let _caught = Signals::catch(&Wanted::look())?;
     io::stdout().write_all(b"r")?;
     io::stdout().flush()?;
     let mut byte = [0];

@@ -3,53 +3,72 @@
 //! It is the first process behind the walls. From here on the runner decides what happens; what this module leaves
 //! running is one thread that turns signals into calls and takes note of adopted processes that have died.
 
-use std::ffi::OsString;
-use std::io;
+use std::io::{self, PipeWriter, Write as _};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::thread;
 
 use rustix::event::{PollFd, PollFlags};
-use rustix::mount::{MountFlags, mount};
+use rustix::io::Errno;
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, getrlimit, set_child_subreaper, set_parent_process_death_signal, setrlimit,
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getrlimit, set_child_subreaper,
+    set_parent_process_death_signal, setpgid, setrlimit, waitid,
 };
-use rustix::stdio::stdin;
-use rustix::thread::{CapabilitySet, capabilities, clear_ambient_capability_set, set_capabilities};
 
 use crate::guard::Guard;
-use crate::namespace::{Wall, WallError, Walls, step};
-use crate::signals::{Notice, Signals};
-use crate::stage::text;
+use crate::namespace::{Wall, WallError, Walls, put_up_inside, step};
+use crate::run::control::Door;
+use crate::signals::{Notice, Signals, Wanted};
 use crate::strays;
+use crate::wait::wait_for;
 
 /// With fewer descriptors than this a run of a few hundred tasks would fail.
 const DESCRIPTORS: u64 = 16_384;
 
-/// What the outer process told the supervisor.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// The walls it stands behind.
-    pub walls: Walls,
-    /// The run's id.
-    pub run: String,
-    /// The arguments meant for the runner.
-    pub arguments: Vec<OsString>,
+/// The supervisor, before it has moved in: what [`outer::run`](crate::outer::run) made it.
+#[derive(Debug)]
+pub struct Inside {
+    pub(crate) run: String,
+    pub(crate) walls: Walls,
+    /// The outer process holds the other end.
+    pub(crate) socket: UnixStream,
+    /// Which signals are to be caught.
+    pub(crate) wanted: Wanted,
+    /// Closed when they are: then they may be passed on.
+    pub(crate) unready: PipeWriter,
 }
 
-impl Entry {
-    pub(crate) fn read(arguments: &[OsString]) -> Option<Self> {
-        Some(Self {
-            walls: text(arguments.first())?.parse().ok()?,
-            run: text(arguments.get(1))?.to_owned(),
-            arguments: arguments.get(2..)?.to_vec(),
-        })
+/// What a supervisor says when it has nothing more to do.
+#[derive(Debug)]
+pub struct LastWord {
+    walls: Walls,
+    socket: Arc<UnixStream>,
+}
+
+impl LastWord {
+    /// Says with which exit code the run ends: the outer process ends with it at once. To be called when everything has
+    /// been written and said; the caller does nothing afterwards but end. If anything is left that this process has
+    /// started, or if nothing but our own word would hold it, nothing is said: then the outer process waits until we
+    /// have ended.
+    pub fn say(self, code: u8) {
+        if self.walls.has(Wall::Processes) && is_alone() {
+            // If nobody listens, nobody waits.
+            let _ = (&*self.socket).write_all(&[code]);
+        }
     }
+}
+
+/// Whether there is no other process behind the wall, alive or unburied: all of them descend from its first one.
+fn is_alone() -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    waitid(WaitId::All, options).is_err_and(|error| error == Errno::CHILD)
 }
 
 /// Why a supervisor cannot supervise.
 #[derive(Debug, thiserror::Error)]
 pub enum InnerError {
-    /// It was not started by the outer process, or that one has died.
-    #[error("this is started by `trainyard run` only, and that has gone")]
+    /// The outer process has died.
+    #[error("the process that was started has gone")]
     Alone,
     /// It could not move in.
     #[error("cannot prepare the supervisor")]
@@ -63,6 +82,7 @@ pub struct Inner {
     pub walls: Walls,
     /// The run's id.
     pub run: String,
+    socket: Arc<UnixStream>,
     signals: Signals,
     guard: Option<Guard>,
 }
@@ -70,39 +90,53 @@ pub struct Inner {
 /// Makes this process a supervisor. It must have one thread only.
 ///
 /// The calling thread must not start programs by itself, now or later: its children are taken for strays.
-pub fn prepare(entry: &Entry) -> Result<Inner, InnerError> {
-    let signals = Signals::catch().map_err(step("catch signals"))?;
+pub fn prepare(inside: Inside) -> Result<Inner, InnerError> {
+    let Inside {
+        run,
+        walls,
+        socket,
+        wanted,
+        unready,
+    } = inside;
+    let signals = Signals::catch(&wanted).map_err(step("catch signals"))?;
+    drop(unready);
+    // In a group of our own: Ctrl-C reaches us once, through the outer process.
+    setpgid(None, None).map_err(step("leave the group of the outer process"))?;
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(step("bind our life to the outer process"))?;
-    if !outer_lives() {
+    if !outer_lives(&socket) {
         return Err(InnerError::Alone);
     }
-    if entry.walls.has(Wall::Processes) {
-        mount_proc()?;
-    }
-    if entry.walls.has(Wall::Users) {
-        keep_rights()?;
-    }
-    let guard = if entry.walls.has(Wall::Processes) {
+    put_up_inside(walls)?;
+    let guard = if walls.has(Wall::Processes) {
         None
     } else {
         // Any number but 0 means yes.
         set_child_subreaper(Some(Pid::INIT)).map_err(step("adopt what tasks leave behind"))?;
-        Some(Guard::post(&entry.run).map_err(step("start the guard"))?)
+        Some(Guard::post(&run).map_err(step("start the guard"))?)
     };
     make_room();
-    rustix::io::write(stdin(), b"r").map_err(|_| InnerError::Alone)?;
     Ok(Inner {
-        walls: entry.walls,
-        run: entry.run.clone(),
+        walls,
+        run,
+        socket: Arc::new(socket),
         signals,
         guard,
     })
 }
 
 impl Inner {
-    /// Calls `tell` for every signal that concerns the run, from a thread of its own.
-    pub fn listen(self, tell: impl Fn(Notice) + Send + 'static) -> io::Result<()> {
+    /// To be said in the end.
+    #[must_use]
+    pub fn last_word(&self) -> LastWord {
+        LastWord {
+            walls: self.walls,
+            socket: Arc::clone(&self.socket),
+        }
+    }
+
+    /// Calls `tell` for every signal that concerns the run, and lets in who gives orders, from a thread of its own.
+    pub fn listen(self, doors: Vec<Door>, tell: impl Fn(Notice) + Send + 'static) -> io::Result<()> {
         let Self {
             mut signals, guard, ..
         } = self;
@@ -110,41 +144,37 @@ impl Inner {
             // The guard acts when this is dropped: it lives as long as the thread, and that as long as we do.
             let _guard = guard;
             loop {
-                for notice in signals.wait() {
+                let mut descriptors = vec![PollFd::new(&signals, PollFlags::IN)];
+                descriptors.extend(doors.iter().map(|door| PollFd::new(door, PollFlags::IN)));
+                // That waiting failed is no reason to miss what has come.
+                let _ = wait_for(&mut descriptors, None);
+                let waiting = descriptors.iter().skip(1).map(|door| !door.revents().is_empty());
+                let waiting: Vec<&Door> = doors
+                    .iter()
+                    .zip(waiting)
+                    .filter_map(|(door, waits)| waits.then_some(door))
+                    .collect();
+                for notice in signals.pending() {
                     match notice {
                         Notice::Child => strays::reap(),
                         notice => tell(notice),
                     }
                 }
+                waiting.into_iter().for_each(Door::admit);
             }
         };
-        let builder = thread::Builder::new().name("signals".into());
+        let builder = thread::Builder::new().name("ears".into());
         builder.stack_size(256 * 1024).spawn(run).map(drop)
     }
 }
 
 /// The parent's death signal comes only if the parent dies after it was asked for; the socket tells of a death before.
-fn outer_lives() -> bool {
-    let mut descriptors = [PollFd::from_borrowed_fd(stdin(), PollFlags::IN)];
+fn outer_lives(socket: &UnixStream) -> bool {
+    let mut descriptors = [PollFd::new(socket, PollFlags::IN)];
     match rustix::event::poll(&mut descriptors, Some(&rustix::event::Timespec::default())) {
         Ok(_) => descriptors[0].revents().is_empty(),
         Err(_) => false,
     }
-}
-
-/// The namespace's rights stay with us; what we start does not get them.
-fn keep_rights() -> Result<(), WallError> {
-    let refused = "keep the namespace's rights to ourselves";
-    clear_ambient_capability_set().map_err(step(refused))?;
-    let mut sets = capabilities(None).map_err(step(refused))?;
-    sets.inheritable = CapabilitySet::empty();
-    set_capabilities(None, sets).map_err(step(refused))
-}
-
-/// Shows the processes of this pid namespace, and no others, under `/proc`.
-pub(crate) fn mount_proc() -> Result<(), WallError> {
-    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    mount("proc", "/proc", "proc", flags, None).map_err(step("mount /proc"))
 }
 
 /// A task costs half a dozen descriptors, and the usual limit is 1,024. What we start has the raised limit as well,

@@ -48,6 +48,7 @@ mod start;
 mod stopping;
 pub mod strays;
 pub mod switch;
+mod twin;
 mod wait;
 pub mod watch;
 

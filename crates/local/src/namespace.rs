@@ -9,9 +9,8 @@ use std::io;
 use std::str::FromStr;
 
 use nix::sched::{CloneFlags, unshare};
-use rustix::mount::{MountPropagationFlags, mount_change};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::process::{getgid, getuid};
-use rustix::thread::{CapabilitySet, capabilities, configure_capability_in_ambient_set, set_capabilities};
 
 use crate::netlink::Netlink;
 
@@ -131,34 +130,51 @@ pub(crate) fn step<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> 
     }
 }
 
-/// Puts up the walls around everything this process starts from now on.
+/// Puts up the walls that must stand before the first process behind them is there: those around users and processes.
 ///
 /// The process must have one thread only. It cannot start another one afterwards if [`Wall::Processes`] is among
 /// them, and what it starts first is the first process of the new pid namespace.
-pub fn put_up(walls: Walls) -> Result<(), WallError> {
-    if walls == Walls::NONE {
-        return Ok(());
-    }
+pub(crate) fn put_up_around(walls: Walls) -> Result<(), WallError> {
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
-    let flags = walls
-        .each()
-        .fold(CloneFlags::empty(), |flags, (wall, _)| flags | wall.flag());
-    unshare(flags).map_err(step("make namespaces"))?;
+    make(walls, &[Wall::Users, Wall::Processes])?;
     if walls.has(Wall::Users) {
         keep_identity(user, group)?;
     }
+    Ok(())
+}
+
+/// Puts up the others. The first process does that itself, so that nobody else stands behind them: whoever is the last
+/// to leave takes them down, and that takes a while.
+pub(crate) fn put_up_inside(walls: Walls) -> Result<(), WallError> {
+    make(walls, &[Wall::Mounts, Wall::Network])?;
     if walls.has(Wall::Mounts) {
         mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)
             .map_err(step("make mounts private"))?;
+    }
+    if walls.has(Wall::Processes) {
+        mount_proc()?;
     }
     if walls.has(Wall::Network) {
         let loopback = Netlink::open().and_then(|mut network| network.bring_up_loopback());
         loopback.map_err(step("bring up the loopback interface"))?;
     }
-    if walls.has(Wall::Users) {
-        hand_down_rights()?;
-    }
     Ok(())
+}
+
+/// Makes those of the namespaces that are among the walls.
+fn make(walls: Walls, which: &[Wall]) -> Result<(), WallError> {
+    let wanted = which.iter().filter(|wall| walls.has(**wall));
+    let flags = wanted.fold(CloneFlags::empty(), |flags, wall| flags | wall.flag());
+    if flags.is_empty() {
+        return Ok(());
+    }
+    unshare(flags).map_err(step("make namespaces"))
+}
+
+/// Shows the processes of this pid namespace, and no others, under `/proc`.
+fn mount_proc() -> Result<(), WallError> {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    mount("proc", "/proc", "proc", flags, None).map_err(step("mount /proc"))
 }
 
 /// Users and groups keep their numbers: `id` says the same as outside, and new files belong to the real user.
@@ -167,28 +183,6 @@ fn keep_identity(user: u32, group: u32) -> Result<(), WallError> {
     write("/proc/self/setgroups", "deny".into()).map_err(step("write /proc/self/setgroups"))?;
     write("/proc/self/uid_map", format!("{user} {user} 1")).map_err(step("write /proc/self/uid_map"))?;
     write("/proc/self/gid_map", format!("{group} {group} 1")).map_err(step("write /proc/self/gid_map"))
-}
-
-/// With an unchanged user the next exec would drop the rights that the namespace gave; ambient ones pass it once.
-fn hand_down_rights() -> Result<(), WallError> {
-    let needed = [
-        CapabilitySet::SYS_ADMIN,
-        CapabilitySet::SYS_CHROOT,
-        CapabilitySet::DAC_OVERRIDE,
-        CapabilitySet::CHOWN,
-        CapabilitySet::FOWNER,
-        CapabilitySet::NET_ADMIN,
-    ];
-    let refused = "hand down the namespace's rights";
-    let mut sets = capabilities(None).map_err(step(refused))?;
-    for capability in needed {
-        sets.inheritable |= capability;
-    }
-    set_capabilities(None, sets).map_err(step(refused))?;
-    for capability in needed {
-        configure_capability_in_ambient_set(capability, true).map_err(step(refused))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,33 +1,24 @@
-//! What the user started: it enters the namespaces, starts the supervisor and passes signals on.
+//! What the user started: it becomes two processes, the supervisor behind its walls and one that passes signals on.
 //!
 //! It has one thread: the kernel allows no other one to a process that has made a pid namespace for its children. What
 //! it waits for are the supervisor's end and signals. If it is killed, the supervisor dies with it, by a rule of the
 //! kernel, and with the supervisor everything that the run had started.
+//!
+//! A supervisor that has nothing left but itself says how the run ended ([`LastWord`](crate::inner::LastWord)). That is the end: it
+//! cannot do anything from then on but go, and taking its walls down would be a good part of a short run.
 
-use std::ffi::OsString;
-use std::io::{self, Read as _};
-use std::os::fd::OwnedFd;
+use std::io::{self, PipeReader, Read as _};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::process::{Child, Command, ExitStatus};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use crate::guard;
-use crate::namespace::{Wall, WallError, Walls, put_up};
-use crate::signals::{Notice, Signals};
-use crate::stage::{SUPERVISE, ourselves};
-
-/// The supervisor that is to be started.
-#[derive(Clone, Debug)]
-pub struct Supervisor {
-    /// The run's id: the mark of its processes.
-    pub run: String,
-    /// The walls around it, as [`probe`](crate::probe::probe) chose them.
-    pub walls: Walls,
-    /// What it is told: handed on as [`Entry::arguments`](crate::inner::Entry).
-    pub arguments: Vec<OsString>,
-}
+use crate::inner::Inside;
+use crate::namespace::{Wall, WallError, Walls, put_up_around};
+use crate::signals::{Notice, Signals, Wanted};
+use crate::twin::{Twin, split};
+use crate::wait::wait_for;
 
 /// How the supervisor ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,57 +53,105 @@ fn system<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> OuterErro
     }
 }
 
-/// Starts the supervisor behind its walls, passes signals on to it, and waits until it has ended.
+/// Who the calling process is when [`run`] comes back.
+#[derive(Debug)]
+pub enum Side {
+    /// The supervisor: it goes on with [`inner::prepare`](crate::inner::prepare).
+    Inside(Inside),
+    /// What the user started; the supervisor has ended.
+    Outside(SupervisorEnd),
+}
+
+/// Becomes two processes: the supervisor, as the first process behind these walls, and the outer one, which passes
+/// signals on to it and waits until it has ended. Comes back in both. `run` is the mark of the run's processes.
 ///
-/// The process must have one thread only, and is behind the walls itself afterwards.
-pub fn run(supervisor: &Supervisor) -> Result<SupervisorEnd, OuterError> {
-    let mut signals = Signals::catch().map_err(system("catch signals"))?;
-    put_up(supervisor.walls)?;
+/// The process must have one thread only, and nothing that it has buffered may be unwritten.
+pub fn run(run: &str, walls: Walls) -> Result<Side, OuterError> {
+    let wanted = Wanted::look();
+    put_up_around(walls)?;
     let (ours, theirs) = UnixStream::pair().map_err(system("make a pair of sockets"))?;
-    let mut child = start(supervisor, theirs).map_err(system("start the supervisor"))?;
-    let status = attend(&mut child, ours, &mut signals).map_err(system("wait for the supervisor"))?;
-    if !supervisor.walls.has(Wall::Processes) {
+    let (ready, unready) = io::pipe().map_err(system("make a pipe"))?;
+    let process = match split().map_err(system("start the supervisor"))? {
+        Twin::Second => {
+            drop((ours, ready));
+            return Ok(Side::Inside(Inside {
+                run: run.to_owned(),
+                walls,
+                socket: theirs,
+                wanted,
+                unready,
+            }));
+        }
+        Twin::First(process) => process,
+    };
+    drop((theirs, unready));
+    let attendant = Attendant {
+        process,
+        socket: Some(ours),
+        ready,
+        signals: Signals::catch(&wanted).map_err(system("catch signals"))?,
+    };
+    let end = attendant.attend().map_err(system("wait for the supervisor"))?;
+    if !walls.has(Wall::Processes) {
         // The guard does it too; but it may have been killed.
-        guard::sweep(&supervisor.run);
+        guard::sweep(run);
     }
-    Ok(match (status.code(), status.signal()) {
-        (Some(code), _) => SupervisorEnd::Code(code),
-        (None, signal) => SupervisorEnd::Signal(signal.unwrap_or_default()),
-    })
+    Ok(Side::Outside(end))
 }
 
-/// The supervisor is in a process group of its own: Ctrl-C reaches it once, through us.
-fn start(supervisor: &Supervisor, socket: UnixStream) -> io::Result<Child> {
-    Command::new(ourselves())
-        .arg0("trainyard")
-        .arg(SUPERVISE)
-        .arg(supervisor.walls.to_string())
-        .arg(&supervisor.run)
-        .args(&supervisor.arguments)
-        .stdin(OwnedFd::from(socket))
-        .process_group(0)
-        .spawn()
+/// What the outer process does while the supervisor works.
+struct Attendant {
+    process: Pid,
+    /// On it the supervisor says its last word, if it can.
+    socket: Option<UnixStream>,
+    /// Nothing comes on it; its end does when the supervisor can take signals.
+    ready: PipeReader,
+    signals: Signals,
 }
 
-/// Waits for the supervisor's end; passes signals on as soon as it can take them.
-fn attend(child: &mut Child, mut socket: UnixStream, signals: &mut Signals) -> io::Result<ExitStatus> {
-    let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let process = number.ok_or_else(|| io::Error::other("the supervisor has no process number"))?;
-    let mut ready = false;
-    loop {
-        // Its end is a signal too.
-        for signal in signals.wait().filter_map(passed_on) {
-            if !ready {
-                // Until it says that it is ready, a signal would be lost on it. If it dies before, the socket tells that
-                // as well.
-                let _ = socket.read(&mut [0]);
-                ready = true;
+impl Attendant {
+    /// Waits for the supervisor's end, or for its word that nothing is left but itself; passes signals on.
+    fn attend(mut self) -> io::Result<SupervisorEnd> {
+        loop {
+            // Before waiting: it may have ended before its end was caught.
+            if let Some((_, status)) = waitpid(Some(self.process), WaitOptions::NOHANG)? {
+                return Ok(match (status.exit_status(), status.terminating_signal()) {
+                    (Some(code), _) => SupervisorEnd::Code(code),
+                    (None, signal) => SupervisorEnd::Signal(signal.unwrap_or_default()),
+                });
             }
-            let _ = kill_process(process, signal);
+            // Its end is a signal too.
+            let mut descriptors = vec![PollFd::new(&self.signals, PollFlags::IN)];
+            descriptors.extend(
+                self.socket
+                    .iter()
+                    .map(|socket| PollFd::new(socket, PollFlags::IN)),
+            );
+            wait_for(&mut descriptors, None)?;
+            let spoken = descriptors
+                .get(1)
+                .is_some_and(|socket| !socket.revents().is_empty());
+            if let Some(code) = spoken.then(|| self.hear()).flatten() {
+                return Ok(SupervisorEnd::Code(code.into()));
+            }
+            for signal in self.signals.pending().filter_map(passed_on) {
+                // Until it has caught signals, one would be lost on it. It lets go of its end when it has, or has died.
+                let _ = self.ready.read(&mut [0]);
+                let _ = kill_process(self.process, signal);
+            }
         }
-        if let Some(status) = child.try_wait()? {
-            return Ok(status);
+    }
+
+    /// What the supervisor says: its exit code.
+    fn hear(&mut self) -> Option<u8> {
+        let mut code = [0];
+        match self.socket.as_mut()?.read(&mut code) {
+            Ok(1) => return Some(code[0]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // It goes without a word.
+            _ => self.socket = None,
         }
+        None
     }
 }
 

@@ -5,18 +5,18 @@
 
 mod remembered;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::mount::{MountFlags, mount};
-use rustix::process::getuid;
+use rustix::process::{WaitOptions, getuid, waitpid};
 
-use crate::inner::mount_proc;
-use crate::namespace::{self, Wall, Walls, step};
-use crate::stage::{PROBE, PROBE_INSIDE, ourselves};
+use crate::namespace::{Wall, Walls, put_up_around, put_up_inside, step};
+use crate::stage::{PROBE, ourselves};
+use crate::twin::{Twin, split};
 
 /// What this machine allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,7 +117,12 @@ fn candidates(root: bool, network: Network) -> Vec<Walls> {
 }
 
 fn attempt(walls: Walls) -> Result<(), String> {
-    let output = ourselves_as(PROBE, OsStr::new(&walls.to_string()))
+    let output = Command::new(ourselves())
+        .arg0("trainyard")
+        .arg(PROBE)
+        .arg(walls.to_string())
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
         .output()
         .map_err(|error| format!("cannot start ourselves: {error}"))?;
     if output.status.success() {
@@ -131,33 +136,22 @@ fn attempt(walls: Walls) -> Result<(), String> {
     })
 }
 
-fn ourselves_as(stage: &str, walls: &OsStr) -> Command {
-    let mut command = Command::new(ourselves());
-    command
-        .arg0("trainyard")
-        .arg(stage)
-        .arg(walls)
-        .stdin(Stdio::null())
-        .stderr(Stdio::null());
-    command
-}
-
-/// The thrown-away process: puts up the walls and starts another one behind them.
+/// The thrown-away process: puts up the walls and becomes another one behind them.
 pub(crate) fn put_up(walls: &OsString) -> Result<(), u8> {
-    let set = parse(walls)?;
-    namespace::put_up(set).map_err(|error| tell(&error))?;
-    let status = ourselves_as(PROBE_INSIDE, walls)
-        .stdout(Stdio::inherit())
-        .status()
-        .map_err(|error| tell(&error))?;
-    if status.success() { Ok(()) } else { Err(1) }
+    let walls = parse(walls)?;
+    put_up_around(walls).map_err(|error| tell(&error))?;
+    let inside = match split().map_err(|error| tell(&error))? {
+        Twin::Second => return move_in(walls),
+        Twin::First(inside) => inside,
+    };
+    let status = waitpid(Some(inside), WaitOptions::empty()).map_err(|error| tell(&error))?;
+    let succeeded = status.is_some_and(|(_, status)| status.exit_status() == Some(0));
+    if succeeded { Ok(()) } else { Err(1) }
 }
 
 /// The process behind the walls: does what a supervisor and its tasks will have to do.
-pub(crate) fn move_in(walls: &OsString) -> Result<(), u8> {
-    if parse(walls)?.has(Wall::Processes) {
-        mount_proc().map_err(|error| tell(&error))?;
-    }
+fn move_in(walls: Walls) -> Result<(), u8> {
+    put_up_inside(walls).map_err(|error| tell(&error))?;
     mount("tmpfs", "/tmp", "tmpfs", MountFlags::empty(), None)
         .map_err(step("mount a tmpfs"))
         .map_err(|error| tell(&error))

@@ -5,9 +5,12 @@
 //! namespace gets no signal that it does not catch.
 
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
 
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH};
-use signal_hook::iterator::Signals as Caught;
+use signal_hook::iterator::backend::SignalDelivery;
+use signal_hook::iterator::exfiltrator::SignalOnly;
 
 use crate::kernel_file;
 
@@ -52,24 +55,46 @@ impl Notice {
     }
 }
 
-/// Signals that are caught and wait to be read.
-#[derive(Debug)]
-pub struct Signals(Caught);
+/// Which signals are to be caught.
+#[derive(Clone, Debug)]
+pub struct Wanted(Vec<i32>);
 
-impl Signals {
-    /// Catches all of them, but for those that whoever started us had ignored: `nohup` means what it says.
-    pub fn catch() -> io::Result<Self> {
+impl Wanted {
+    /// All of them, but for those that whoever started us had ignored: `nohup` means what it says.
+    #[must_use]
+    pub fn look() -> Self {
         let ignored = ignored(&kernel_file::read("/proc/self/status"));
         let wanted = ALL
             .into_iter()
             .map(|(_, number)| number)
             .filter(|number| *number == SIGCHLD || ignored & (1 << (number - 1)) == 0);
-        Ok(Self(Caught::new(wanted)?))
+        Self(wanted.collect())
+    }
+}
+
+/// Signals that are caught and wait to be read.
+#[derive(Debug)]
+pub struct Signals(SignalDelivery<UnixStream, SignalOnly>);
+
+impl Signals {
+    /// Catches these from now on.
+    pub fn catch(wanted: &Wanted) -> io::Result<Self> {
+        let (read, write) = UnixStream::pair()?;
+        Ok(Self(SignalDelivery::with_pipe(
+            read, write, SignalOnly, &wanted.0,
+        )?))
     }
 
-    /// Waits for the next ones.
-    pub fn wait(&mut self) -> impl Iterator<Item = Notice> + use<'_> {
-        self.0.wait().filter_map(Notice::from_number)
+    /// Those that have come; none if there are none.
+    pub fn pending(&mut self) -> impl Iterator<Item = Notice> + use<> {
+        self.0.pending().filter_map(Notice::from_number)
+    }
+}
+
+/// Readable when signals have come.
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.get_read().as_fd()
     }
 }
 

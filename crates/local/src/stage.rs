@@ -1,23 +1,19 @@
 //! Our own program, started by ourselves: which part it then plays.
 //!
-//! Nothing may fork without `unsafe`, so every part of a run that is a process of its own is this program again, with a
-//! hidden first argument. The command line asks here first, before it parses anything or starts a thread.
+//! A process with several threads cannot become two (see [`outer`](crate::outer)), and one that is thrown away should
+//! not share anything with us: those are this program again, with a hidden first argument. The command line asks here
+//! first, before it parses anything or starts a thread.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use crate::inner::Entry;
-use crate::outer::Supervisor;
+use crate::namespace::Walls;
 use crate::{guard, probe, start};
 
-/// The supervisor.
-pub(crate) const SUPERVISE: &str = "__supervise";
 /// The outer process of a run in the background.
 pub const DETACHED: &str = "__detached";
 /// Puts up walls to see whether it may.
 pub(crate) const PROBE: &str = "__probe";
-/// Moves in behind them to see whether it can.
-pub(crate) const PROBE_INSIDE: &str = "__probe-inside";
 /// Watches over a supervisor without walls.
 pub(crate) const GUARD: &str = "__guard";
 /// Becomes a task's program, where there are no walls.
@@ -26,12 +22,31 @@ pub(crate) const START: &str = "__start";
 /// What a process that we started is to do.
 #[derive(Debug)]
 pub enum Stage {
-    /// Supervise a run: the caller goes on with [`inner::prepare`](crate::inner::prepare).
-    Supervise(Entry),
     /// Be the outer process of a run in the background: the caller goes on with [`outer::run`](crate::outer::run).
-    Detached(Supervisor),
+    Detached(Detached),
     /// It has been done; exit with this code.
     Over(u8),
+}
+
+/// What a run in the background was told by whoever started it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Detached {
+    /// The run's id.
+    pub run: String,
+    /// The walls to put up around it.
+    pub walls: Walls,
+    /// The arguments meant for the supervisor.
+    pub arguments: Vec<OsString>,
+}
+
+impl Detached {
+    fn read(arguments: &[OsString]) -> Option<Self> {
+        Some(Self {
+            walls: text(arguments.first())?.parse().ok()?,
+            run: text(arguments.get(1))?.to_owned(),
+            arguments: arguments.get(2..)?.to_vec(),
+        })
+    }
 }
 
 /// Plays the part that the arguments (without the program's name) name; none if they are a user's.
@@ -40,16 +55,8 @@ pub fn enter(arguments: &[OsString]) -> Option<Stage> {
     let (first, rest) = arguments.split_first()?;
     let done = |result: Result<(), u8>| Some(Stage::Over(result.err().unwrap_or(0)));
     match (first.to_str()?, rest) {
-        (SUPERVISE, rest) => Entry::read(rest).map(Stage::Supervise),
-        (DETACHED, rest) => Entry::read(rest).map(|entry| {
-            Stage::Detached(Supervisor {
-                run: entry.run,
-                walls: entry.walls,
-                arguments: entry.arguments,
-            })
-        }),
+        (DETACHED, rest) => Detached::read(rest).map(Stage::Detached),
         (PROBE, [walls]) => done(probe::put_up(walls)),
-        (PROBE_INSIDE, [walls]) => done(probe::move_in(walls)),
         (GUARD, [run]) => done(guard::stand(run).map_err(|_| 1)),
         (START, rest) => done(start::become_program(rest)),
         _ => None,

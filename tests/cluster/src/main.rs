@@ -28,7 +28,6 @@ fn main() -> ExitCode {
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
     let done = match stage::enter(&arguments) {
         Some(Stage::Over(code)) => return ExitCode::from(code),
-        Some(Stage::Supervise(entry)) => server::supervise(&entry),
         Some(Stage::Detached(_)) => return ExitCode::from(2),
         None => command(&arguments),
     };

@@ -18,14 +18,12 @@ mod place;
 mod process;
 mod supervise;
 
-use std::ffi::OsString;
 use std::fmt;
-use std::path::Path;
 
 pub use place::Place;
-pub use supervise::{DETACHED, supervise};
-use trainyard_local::namespace::Walls;
-use trainyard_local::outer::{self, Supervisor};
+pub use supervise::DETACHED;
+use supervise::{Orders, supervise};
+use trainyard_local::outer::{self, Side, SupervisorEnd};
 use trainyard_local::probe::{Network, probe};
 
 use crate::parts::Parts;
@@ -78,23 +76,25 @@ pub fn serve(place: Place, parts: Parts, life: Life) -> Result<(), Trouble> {
         ))
     })?;
     say(&format!("at {}", place.path().display()));
-    let ended = outer::run(&supervisor(place.path(), walls.walls, parts, life));
+    let ended = match outer::run(&format!("cluster-{}", std::process::id()), walls.walls) {
+        Ok(Side::Inside(inside)) => {
+            let orders = Orders {
+                // The outer process holds its lock.
+                place: place.path().to_owned(),
+                parts,
+                detached: life == Life::Detached,
+            };
+            drop(place);
+            return supervise(inside, orders);
+        }
+        Ok(Side::Outside(end)) => Ok(end),
+        Err(error) => Err(error),
+    };
     place.remove();
     match ended {
-        Ok(outer::SupervisorEnd::Code(0)) => Ok(()),
+        Ok(SupervisorEnd::Code(0)) => Ok(()),
         Ok(end) => Err(Trouble(format!("the cluster has ended: {end:?}"))),
         Err(error) => Err(Trouble(trainyard_local::told(&error))),
-    }
-}
-
-fn supervisor(place: &Path, walls: Walls, parts: Parts, life: Life) -> Supervisor {
-    let mut arguments: Vec<OsString> = vec![place.into()];
-    arguments.extend(parts.words());
-    arguments.extend((life == Life::Detached).then(|| DETACHED.into()));
-    Supervisor {
-        run: format!("cluster-{}", std::process::id()),
-        walls,
-        arguments,
     }
 }
 

@@ -4,24 +4,27 @@
 //! what was typed ─▶ manifest, overrides ─▶ prepare (Python, GPUs, volumes) ─▶ run directories ─▶ walls ─▶ supervisor
 //! ```
 //!
-//! This process is the outer one: it has one thread and, once the walls stand, does nothing but pass signals on. What
-//! the supervisor does is in `supervisor`.
+//! This process has one thread. Where the walls go up it becomes two: the outer one does nothing from then on but pass
+//! signals on; the other one is the supervisor (`supervisor`).
 
 mod begin;
 mod detach;
 mod input;
 mod progress;
-pub mod supervisor;
+mod supervisor;
 
-use std::ffi::OsString;
+use std::path::Path;
 
-use trainyard_local::outer::{self, Supervisor, SupervisorEnd};
+use trainyard_local::inner::{self, Inside};
+use trainyard_local::namespace::Walls;
+use trainyard_local::outer::{self, Side, SupervisorEnd};
 use trainyard_local::probe::{self, Network, probe_once};
 use trainyard_local::template::Refusal;
 use trainyard_local::told;
 
 use self::begin::Begun;
 pub use self::detach::go_on;
+use self::supervisor::Told;
 use crate::args::Run;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -61,39 +64,53 @@ pub fn run(typed: &Run, color: crate::args::Color, printer: &mut Printer) -> Res
         return detached.inspect_err(|_| probe::forget(&walls_file));
     }
     let view = view(typed, color);
-    let supervisor = Supervisor {
-        run: begun.id(),
-        walls: probed.walls,
-        arguments: arguments(Some(&view), &begun)?,
-    };
     printer.flush()?;
-    let ended = ended(&supervisor);
+    attended(begun, probed.walls, view, &walls_file)
+}
+
+/// Runs it in the foreground. Comes back in both processes.
+fn attended(begun: Begun, walls: Walls, view: View, walls_file: &Path) -> Result<Exit, Failure> {
+    let pid = std::process::id();
+    let ended = match outer::run(&begun.id(), walls) {
+        Ok(Side::Inside(inside)) => {
+            let told = Told {
+                view: Some(view),
+                pid,
+                runs: begun.into_runs(),
+            };
+            return Ok(supervised(inside, told, || probe::forget(walls_file)));
+        }
+        Ok(Side::Outside(end)) => exit(end),
+        Err(error) => Err(Failure::usage(told(&error), None)),
+    };
     if ended.is_err() {
         // What was believed about this machine may be wrong by now.
-        probe::forget(&walls_file);
+        probe::forget(walls_file);
     }
     ended
 }
 
-/// Starts the supervisor and takes its exit code over.
-fn ended(supervisor: &Supervisor) -> Result<Exit, Failure> {
-    let end = outer::run(supervisor).map_err(|error| Failure::usage(told(&error), None))?;
+/// Everything that the supervisor does. `refused` is called where it cannot even move in.
+fn supervised(inside: Inside, told: Told, refused: impl FnOnce()) -> Exit {
+    let inner = match inner::prepare(inside) {
+        Ok(inner) => inner,
+        Err(error) => {
+            refused();
+            return crate::ended(Err(Failure::usage(trainyard_local::told(&error), None)));
+        }
+    };
+    let last_word = inner.last_word();
+    let exit = crate::ended(supervisor::run(inner, told));
+    last_word.say(exit.code());
+    exit
+}
+
+/// The supervisor's exit code is ours.
+fn exit(end: SupervisorEnd) -> Result<Exit, Failure> {
     match end {
         SupervisorEnd::Code(code) => Ok(Exit::Code(u8::try_from(code).unwrap_or(u8::MAX))),
         SupervisorEnd::Signal(signal) => Err(Failure::Killed { signal }),
     }
-}
-
-/// What the supervisor is told: how to show things, our number, and the directories of its runs.
-fn arguments(view: Option<&View>, begun: &Begun) -> Result<Vec<OsString>, Failure> {
-    let view = serde_json::to_string(&view).map_err(std::io::Error::from)?;
-    let mut arguments = vec![OsString::from(view), std::process::id().to_string().into()];
-    arguments.extend(
-        begun
-            .directories()
-            .map(|directory| directory.path.clone().into_os_string()),
-    );
-    Ok(arguments)
 }
 
 fn view(typed: &Run, color: crate::args::Color) -> View {

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 
 use trainyard_core::Outcome;
-use trainyard_local::run::control;
-use trainyard_local::run::directory::Claim;
+use trainyard_local::run::control::Door;
+use trainyard_local::run::directory::{Claim, RunDirectory};
 use trainyard_local::run::order::{Answer, Order};
 use trainyard_local::run::status::TaskState::{Running, Stopped, Stopping};
 
@@ -28,11 +28,25 @@ struct Played {
     claim: Option<Claim>,
 }
 
+/// Answers orders from now on.
+fn listen(
+    directory: &RunDirectory,
+    obey: impl Fn(Order) -> Answer + Send + Sync + 'static,
+) -> std::io::Result<()> {
+    let door = Door::open(directory, obey)?;
+    std::thread::spawn(move || {
+        loop {
+            door.admit();
+        }
+    });
+    Ok(())
+}
+
 /// Plays a run: it does what `obey` says, and ends if that is none.
 fn play(
     state: &State,
     job: &str,
-    obey: impl Fn(&Order) -> Option<Answer> + Send + 'static,
+    obey: impl Fn(&Order) -> Option<Answer> + Send + Sync + 'static,
 ) -> Arc<Mutex<Played>> {
     let claim = state.job(job).claim().expect("a lock");
     let made = Mutex::new(begun(state, job));
@@ -42,7 +56,7 @@ fn play(
     }));
     let heard = Arc::clone(&played);
     let directory = state.job(job).run(ID);
-    let listened = control::listen(&directory, move |order| {
+    let listened = listen(&directory, move |order| {
         let answer = obey(&order);
         let mut played = heard.lock().expect("nobody panicked");
         played.orders.push(order);
@@ -167,7 +181,7 @@ fn a_job_whose_fellow_goes_on_has_ended_though_its_lock_is_held() {
     let made = Mutex::new(begun(&state, "mnist"));
     let directory = state.job("mnist").run(ID);
     let socket = directory.socket();
-    let listened = control::listen(&directory, move |_| {
+    let listened = listen(&directory, move |_| {
         made.lock()
             .expect("nobody panicked")
             .end(None, "somebody stopped it");
@@ -215,7 +229,7 @@ fn stop_waits_for_a_run_that_takes_no_orders_yet() {
     let made = Mutex::new(begun(&state, "mnist").task("worker-2", Stopped));
     let claim = Mutex::new(claim);
     let directory = state.job("mnist").run(ID);
-    control::listen(&directory, move |_| {
+    listen(&directory, move |_| {
         made.lock()
             .expect("nobody panicked")
             .end(None, "somebody stopped it");

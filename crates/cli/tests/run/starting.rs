@@ -68,3 +68,18 @@ fn an_error_of_a_script_is_shown_with_its_last_lines() {
     );
     assert!(!ran.err.contains("line 5\n"), "{}", ran.err);
 }
+
+#[test]
+fn a_program_starts_with_no_signal_blocked_and_none_ignored() {
+    for who in everybody() {
+        let bench = Bench::of(who);
+        let ran = run(&bench, &["grep", "-E", "SigBlk|SigIgn", "/proc/self/status"]);
+        assert_eq!(ran.code, Some(0), "{who:?}: {ran:?}");
+        // The first 28: two of the others the C library keeps to itself.
+        let free = |name: &str| {
+            let mut lines = ran.out.lines().filter(|line| line.contains(name));
+            lines.any(|line| line.ends_with("0000000"))
+        };
+        assert!(free("SigBlk") && free("SigIgn"), "{who:?}: {}", ran.out);
+    }
+}

@@ -2,11 +2,13 @@
 //!
 //! One connection, one order, one answer. The socket is a file in the run's directory, for its owner alone.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::os::fd::AsRawFd as _;
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -36,21 +38,68 @@ pub enum NotReached {
     Socket(#[from] io::Error),
 }
 
-/// Takes orders from now on; `obey` answers each, on a thread of this module's.
-pub fn listen(run: &RunDirectory, obey: impl Fn(Order) -> Answer + Send + 'static) -> io::Result<()> {
-    let path = run.socket();
-    // A socket that a killed run has left behind.
-    let _ = fs::remove_file(&path);
-    let listener = reachable(&path, bind)?;
-    let serve = move || {
-        for connection in listener.incoming().flatten() {
-            // Whoever does not speak must not keep the others waiting.
-            let _ = connection.set_read_timeout(Some(PATIENCE));
-            let _ = answer(&connection, &obey);
+/// The side of the run.
+pub struct Door {
+    listener: UnixListener,
+    obey: Arc<Obey>,
+}
+
+/// Answers an order.
+type Obey = dyn Fn(Order) -> Answer + Send + Sync;
+
+impl fmt::Debug for Door {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_tuple("Door").field(&self.listener).finish()
+    }
+}
+
+impl Door {
+    /// From now on orders may come; `obey` answers each.
+    pub fn open(
+        run: &RunDirectory,
+        obey: impl Fn(Order) -> Answer + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        let path = run.socket();
+        // A socket that a killed run has left behind.
+        let _ = fs::remove_file(&path);
+        Ok(Self {
+            listener: reachable(&path, bind)?,
+            obey: Arc::new(obey),
+        })
+    }
+
+    /// Lets in who waits, or waits for somebody. Each is heard on a thread of its own: whoever does not speak must not
+    /// keep the others waiting.
+    pub fn admit(&self) {
+        let Ok((connection, _)) = self.listener.accept() else {
+            return;
+        };
+        let connection = Arc::new(connection);
+        let heard = {
+            let (connection, obey) = (Arc::clone(&connection), Arc::clone(&self.obey));
+            let builder = thread::Builder::new().name("orders".into());
+            builder
+                .stack_size(256 * 1024)
+                .spawn(move || serve(&connection, &*obey))
+        };
+        if heard.is_err() {
+            // There is no thread left; an order that stops the run is the way out of that.
+            serve(&connection, &*self.obey);
         }
-    };
-    let builder = thread::Builder::new().name("orders".into());
-    builder.stack_size(256 * 1024).spawn(serve).map(drop)
+    }
+}
+
+/// Readable when somebody waits.
+impl AsFd for Door {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
+    }
+}
+
+fn serve(connection: &UnixStream, obey: &Obey) {
+    let _ = connection.set_read_timeout(Some(PATIENCE));
+    // Whoever asked may have gone.
+    let _ = answer(connection, obey);
 }
 
 /// A socket file for its owner alone, from its first moment on: it takes its mode from the socket.
@@ -67,7 +116,7 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
     Ok(socket.into())
 }
 
-fn answer(mut connection: &UnixStream, obey: &impl Fn(Order) -> Answer) -> io::Result<()> {
+fn answer(mut connection: &UnixStream, obey: &Obey) -> io::Result<()> {
     let mut line = Vec::new();
     BufReader::new(connection.take(LONGEST)).read_until(b'\n', &mut line)?;
     let answer = match serde_json::from_slice(&line) {
@@ -138,16 +187,21 @@ mod tests {
         };
         assert!(matches!(send(&run, &kill), Err(NotReached::NobodyListens)));
         let mode = |run: &RunDirectory| fs::metadata(run.socket()).unwrap().permissions().mode() & 0o777;
-        listen(&run, |order| match order {
+        let door = Door::open(&run, |order| match order {
             Order::Kill { .. } => Answer::Done,
             other => Answer::Refused(format!("{other:?}")),
         })
         .unwrap();
+        // Somebody who never speaks is in nobody's way.
+        let silent = reachable(&run.socket(), |path| UnixStream::connect(path)).unwrap();
+        let porter = thread::spawn(move || (0..3).for_each(|_| door.admit()));
         assert_eq!(mode(&run), 0o600);
         assert_eq!(send(&run, &kill).unwrap(), Answer::Done);
         assert_eq!(
             send(&run, &Order::Suspend).unwrap(),
             Answer::Refused("Suspend".into())
         );
+        porter.join().unwrap();
+        drop(silent);
     }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::Value;
 use trainyard_core::{Job, TaskId, addresses};
@@ -72,6 +73,12 @@ pub struct Provisions {
 pub struct Ready {
     /// What it is told.
     pub file: RunFile,
+    /// The job.
+    pub job: Arc<Job>,
+    /// The objects beside it.
+    pub objects: Objects,
+    /// The machine it runs on.
+    pub machine: Machine,
     /// What people should know first.
     pub notes: Vec<String>,
 }
@@ -126,7 +133,13 @@ pub fn prepare(
         debug: request.debug.clone(),
         tensorboard: asked.filter(|_| !request.isolate),
     };
-    Ok(Ready { file, notes })
+    Ok(Ready {
+        file,
+        job: setting.job,
+        objects: setting.objects,
+        machine: setting.machine,
+        notes,
+    })
 }
 
 /// The setting of a job's tasks as far as it is known without its images, or everything that is in the way.

@@ -1,7 +1,7 @@
 //! The supervisor's work: from the directories of runs to how each of them ended.
 //!
-//! Every job has a loop on a thread of its own, the last one on the calling thread. What a run was told is read again
-//! here, behind the walls: nothing but paths comes over from the outer process.
+//! Every job has a loop on a thread of its own, the last one on the calling thread. What a run was told is known from
+//! before the walls went up; a run in the background reads it again from its directory.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -19,11 +19,12 @@ use trainyard_dialect::{ReadJob, Reading, read};
 
 use super::addresses::Addresses;
 use super::clock::Clock;
-use super::control;
+use super::control::Door;
 use super::directory::{DirectoryError, RunDirectory};
 use super::event::{Reporter, RunEnd, RunEvent};
 use super::file::RunFile;
 use super::hints::{Hints, Spoken};
+use super::prepare::Ready;
 use super::runner::{Bell, News, Runner, bell};
 use super::status::TaskStatus;
 use super::tensorboard::Board;
@@ -75,23 +76,76 @@ fn system(what: &'static str) -> impl FnOnce(io::Error) -> CannotRun {
     move |source| CannotRun::System { what, source }
 }
 
+/// One run, and what it was told.
+#[derive(Debug)]
+pub struct Given {
+    directory: RunDirectory,
+    file: RunFile,
+    job: Job,
+    objects: Objects,
+    machine: Machine,
+}
+
+impl Given {
+    /// A run that has just been made ready, and its directory.
+    #[must_use]
+    pub fn ready(directory: RunDirectory, ready: Ready) -> Self {
+        let mut job = Arc::unwrap_or_clone(ready.job);
+        bind(&mut job, &directory);
+        Self {
+            directory,
+            file: ready.file,
+            job,
+            objects: ready.objects,
+            machine: ready.machine,
+        }
+    }
+
+    /// What the files in the directory say.
+    pub fn read(directory: RunDirectory) -> Result<Self, CannotRun> {
+        let file = directory.read_run()?;
+        let (mut job, objects) = job(&directory, &file)?;
+        bind(&mut job, &directory);
+        Ok(Self {
+            directory,
+            file,
+            job,
+            objects,
+            machine: Machine::look(),
+        })
+    }
+}
+
+/// Makes a job that of one run.
+fn bind(job: &mut Job, run: &RunDirectory) {
+    job.uid = run.id().into();
+    // A job ends with its run: there is nothing left to delete later.
+    job.limits.ttl = None;
+}
+
 /// Runs every job to its end; gives the ends in the same order. `watch` makes a reporter for each.
 pub fn supervise(
     inner: Inner,
     pid: u32,
-    directories: Vec<RunDirectory>,
+    runs: Vec<Given>,
     watch: &dyn Fn(&RunFile, &Job) -> Arc<dyn Reporter>,
 ) -> Result<Vec<RunEnd>, CannotRun> {
     let (walls, run) = (inner.walls, inner.run.clone());
     let mut runners = Vec::new();
     let mut bells = Vec::new();
-    for directory in directories {
-        let (bell, runner) = ready(directory, pid, walls, &run, watch)?;
+    let mut doors = Vec::new();
+    for given in runs {
+        let (bell, door, runner) = ready(given, pid, walls, &run, watch)?;
         bells.push(bell);
+        doors.push(door);
         runners.push(runner);
     }
     inner
-        .listen(move |notice| bells.iter().for_each(|bell| bell.signal(notice)))
+        .listen(doors, move |notice| {
+            for bell in &bells {
+                bell.signal(notice);
+            }
+        })
         .map_err(system("listen for signals"))?;
     run_all(runners)
 }
@@ -122,14 +176,19 @@ fn run_all(mut runners: Vec<Runner>) -> Result<Vec<RunEnd>, CannotRun> {
 
 /// Makes one job ready to run.
 fn ready(
-    directory: RunDirectory,
+    given: Given,
     pid: u32,
     walls: Walls,
     run: &str,
     watch: &dyn Fn(&RunFile, &Job) -> Arc<dyn Reporter>,
-) -> Result<(Bell, Runner), CannotRun> {
-    let file = directory.read_run()?;
-    let (job, objects) = job(&directory, &file)?;
+) -> Result<(Bell, Door, Runner), CannotRun> {
+    let Given {
+        directory,
+        file,
+        job,
+        objects,
+        machine,
+    } = given;
     let reporter = watch(&file, &job);
     let spoken = Arc::new(Spoken::default());
     let (bell, news) = bell();
@@ -148,7 +207,7 @@ fn ready(
         objects,
         images: file.images.clone(),
         gpus: file.gpus.clone(),
-        machine: Machine::look(),
+        machine,
         volumes: file.volumes.clone(),
         lives: directory.lives(),
         kept: file.kept.clone(),
@@ -156,7 +215,7 @@ fn ready(
     let clock = Clock::start(speed());
     let world = World::new(setting, addresses, Arc::new(context), clock, file.debug.clone());
     let orders = bell.clone();
-    control::listen(&directory, move |order| orders.order(order)).map_err(system("take orders"))?;
+    let door = Door::open(&directory, move |order| orders.order(order)).map_err(system("take orders"))?;
     let events = File::options().create(true).append(true).open(directory.events());
     let runner = Runner {
         events: events.ok(),
@@ -179,7 +238,7 @@ fn ready(
         may_write: Instant::now(),
         forced: false,
     };
-    Ok((bell, runner))
+    Ok((bell, door, runner))
 }
 
 /// Starts the `TensorBoard` that was asked for, if one was.
@@ -222,11 +281,7 @@ fn job(directory: &RunDirectory, file: &RunFile) -> Result<(Job, Objects), Canno
         .map(|source| read(&source))
         .collect();
     let objects = Objects::beside(read_job, std::iter::once(&reading).chain(&with)).map_err(|_| changed())?;
-    let mut job = read_job.job.clone();
-    job.uid = directory.id().into();
-    // A job ends with its run: there is nothing left to delete later.
-    job.limits.ttl = None;
-    Ok((job, objects))
+    Ok((read_job.job.clone(), objects))
 }
 
 fn network(job: &Job, per_task: bool) -> Result<(Network, Option<Switch>), CannotRun> {

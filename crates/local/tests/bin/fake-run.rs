@@ -13,11 +13,12 @@ use std::sync::{Arc, Mutex, mpsc};
 
 use serde::Deserialize;
 use trainyard_core::{Stamp, TaskId};
-use trainyard_local::inner::{self, Entry};
+use trainyard_local::inner::{self, Inside};
 use trainyard_local::launch::{Ended, Launch, Mount, Program, TaskChange, TaskEvent};
 use trainyard_local::logs::{LogBlock, LogSink, LogSource, LogTrouble};
 use trainyard_local::mounts::Tree;
-use trainyard_local::outer::{Supervisor, SupervisorEnd};
+use trainyard_local::namespace::Walls;
+use trainyard_local::outer::{Side, SupervisorEnd};
 use trainyard_local::ports::Ports;
 use trainyard_local::process::{MissingMounts, Running, SpawnContext, spawn};
 use trainyard_local::signals::Notice;
@@ -70,8 +71,7 @@ fn main() -> ExitCode {
     let result = match enter(&arguments) {
         Some(Stage::Over(code)) => return ExitCode::from(code),
         Some(Stage::Detached(_)) => return ExitCode::from(98),
-        Some(Stage::Supervise(entry)) => supervise(&entry),
-        None => start(arguments),
+        None => start(&arguments),
     };
     result.unwrap_or_else(|error| {
         let mut text = error.to_string();
@@ -105,8 +105,8 @@ fn take_ports(count: &OsString) -> Anyhow<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn start(arguments: Vec<OsString>) -> Anyhow<ExitCode> {
-    if let [verb, count] = arguments.as_slice()
+fn start(arguments: &[OsString]) -> Anyhow<ExitCode> {
+    if let [verb, count] = arguments
         && verb == "take-ports"
     {
         return take_ports(count);
@@ -127,14 +127,10 @@ fn start(arguments: Vec<OsString>) -> Anyhow<ExitCode> {
         probed.walls
     };
     say(&format!("walls {walls}"));
-    let ended = outer::run(&Supervisor {
-        run: plan.run,
-        walls,
-        arguments,
-    })?;
-    match ended {
-        SupervisorEnd::Code(code) => Ok(ExitCode::from(u8::try_from(code)?)),
-        SupervisorEnd::Signal(signal) => {
+    match outer::run(&plan.run, walls)? {
+        Side::Inside(inside) => supervise(inside, walls, plan),
+        Side::Outside(SupervisorEnd::Code(code)) => Ok(ExitCode::from(u8::try_from(code)?)),
+        Side::Outside(SupervisorEnd::Signal(signal)) => {
             say(&format!("supervisor killed by {signal}"));
             Ok(ExitCode::from(97))
         }
@@ -146,13 +142,15 @@ enum Happened {
     Signal(Notice),
 }
 
-fn supervise(entry: &Entry) -> Anyhow<ExitCode> {
-    let inner = inner::prepare(entry)?;
-    let plan = read(entry.arguments.first().ok_or("which plan?")?)?;
+fn supervise(inside: Inside, walls: Walls, plan: Plan) -> Anyhow<ExitCode> {
+    let inner = inner::prepare(inside)?;
+    let last_word = inner.last_word();
     let (sender, happened) = mpsc::channel();
     let signals = sender.clone();
-    inner.listen(move |notice| drop(signals.send(Happened::Signal(notice))))?;
-    let context = Arc::new(context(&plan, entry, sender)?);
+    inner.listen(Vec::new(), move |notice| {
+        drop(signals.send(Happened::Signal(notice)));
+    })?;
+    let context = Arc::new(context(&plan, walls, sender)?);
     let mut running = BTreeMap::new();
     for task in plan.tasks {
         let launch = launch(task)?;
@@ -180,19 +178,20 @@ fn supervise(entry: &Entry) -> Anyhow<ExitCode> {
     }
     context.tree.remove_mount_points();
     say("over");
+    last_word.say(plan.exit);
     Ok(ExitCode::from(plan.exit))
 }
 
-fn context(plan: &Plan, entry: &Entry, sender: mpsc::Sender<Happened>) -> Anyhow<SpawnContext> {
+fn context(plan: &Plan, walls: Walls, sender: mpsc::Sender<Happened>) -> Anyhow<SpawnContext> {
     let logs = plan.directory.join("logs");
     let root = plan.directory.join("root");
     fs::create_dir_all(&logs)?;
     fs::create_dir_all(&root)?;
     let merged = plan.merged.as_ref().map(File::create).transpose()?;
     Ok(SpawnContext {
-        run: entry.run.clone(),
+        run: plan.run.clone(),
         job: "fake".into(),
-        walls: entry.walls,
+        walls,
         workdir: std::env::current_dir()?,
         environment: environment::passed(std::env::vars_os()),
         logs,

@@ -108,14 +108,3 @@ fn a_killed_guard_is_replaced_by_the_outer_process() {
     run.finish();
     bench.assert_nothing_left();
 }
-
-#[test]
-fn a_supervisor_that_nobody_started_refuses() {
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_fake-run"))
-        .args(["__supervise", "none", "a-run", "/no/such/plan"])
-        .stdin(std::process::Stdio::null())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("started by `trainyard run` only"), "{said}");
-}

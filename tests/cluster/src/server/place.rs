@@ -8,8 +8,6 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use rustix::mount::{UnmountFlags, unmount};
-
 use super::node::groups;
 use super::{Trouble, doing};
 
@@ -75,8 +73,6 @@ impl Place {
 
     /// Removes it with everything in it.
     pub fn remove(self) {
-        // The file system in memory is mounted for this process as well, and a place that is mounted on stays.
-        let _ = unmount(self.path.join("state"), UnmountFlags::DETACH);
         clear(&self.path);
     }
 }

@@ -1,6 +1,5 @@
 //! The inner process of a cluster: the first one behind its walls.
 
-use std::ffi::OsString;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -10,7 +9,7 @@ use std::thread;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::mount::{MountFlags, mount};
 use rustix::stdio::{stderr, stdout};
-use trainyard_local::inner::{self, Entry};
+use trainyard_local::inner::{self, Inside};
 use trainyard_local::signals::Notice;
 
 use super::control_plane::{ControlPlane, PORT, SERVICE, SERVICE_PORT};
@@ -22,42 +21,24 @@ use crate::parts::Parts;
 
 /// What the inner process is told.
 #[derive(Debug)]
-struct Orders {
-    place: PathBuf,
-    parts: Parts,
+pub struct Orders {
+    /// The cluster's directory.
+    pub place: PathBuf,
+    /// What it consists of.
+    pub parts: Parts,
     /// Whether the cluster lives on when nobody reads what it says.
-    detached: bool,
-}
-
-impl Orders {
-    fn read(arguments: &[OsString]) -> Result<Self, Trouble> {
-        let detached = arguments.iter().any(|argument| argument == DETACHED);
-        let rest: Vec<OsString> = arguments
-            .iter()
-            .filter(|word| *word != DETACHED)
-            .cloned()
-            .collect();
-        let (place, words) = rest
-            .split_first()
-            .ok_or_else(|| Trouble("no directory is named".into()))?;
-        Ok(Self {
-            place: place.into(),
-            parts: Parts::read(words)?,
-            detached,
-        })
-    }
+    pub detached: bool,
 }
 
 /// The word for a cluster that outlives whoever started it.
 pub const DETACHED: &str = "--detached";
 
 /// Runs the cluster until it is asked to end or cannot go on. The process must have one thread only.
-pub fn supervise(entry: &Entry) -> Result<(), Trouble> {
-    let orders = Orders::read(&entry.arguments)?;
-    let inner = inner::prepare(entry).map_err(doing("move in behind the walls"))?;
+pub fn supervise(inside: Inside, orders: Orders) -> Result<(), Trouble> {
+    let inner = inner::prepare(inside).map_err(doing("move in behind the walls"))?;
     let (ends, ending) = mpsc::channel();
     let asked = ends.clone();
-    let listening = inner.listen(move |notice| {
+    let listening = inner.listen(Vec::new(), move |notice| {
         if matches!(notice, Notice::Interrupt | Notice::Terminate) {
             let _ = asked.send(Ending::Asked);
         }

@@ -5,31 +5,47 @@ use std::path::Path;
 
 use trainyard_local::run::directory::{Claim, DirectoryError, JobRuns, RunDirectory};
 use trainyard_local::run::prepare::Ready;
+use trainyard_local::run::supervise::Given;
 
 use super::input::home;
 use crate::failure::Failure;
 
 /// Runs that may begin: nobody else runs these jobs as long as this lives.
 pub struct Begun {
-    runs: Vec<(JobRuns, RunDirectory)>,
+    runs: Vec<Run>,
     claims: Vec<Claim>,
+}
+
+struct Run {
+    runs: JobRuns,
+    directory: RunDirectory,
+    ready: Ready,
 }
 
 impl Begun {
     /// The directories, in the order of the manifest.
     pub fn directories(&self) -> impl Iterator<Item = &RunDirectory> {
-        self.runs.iter().map(|(_, directory)| directory)
+        self.runs.iter().map(|run| &run.directory)
     }
 
     /// The names of the jobs.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.runs.iter().map(|(runs, _)| runs.name.as_str())
+        self.runs.iter().map(|run| run.runs.name.as_str())
     }
 
     /// The mark of every process of these runs.
     pub fn id(&self) -> String {
         let ids: Vec<String> = self.directories().map(RunDirectory::id).collect();
         ids.first().cloned().unwrap_or_default()
+    }
+
+    /// What the supervisor needs of them. Letting go of the claims means nothing there: the outer process holds them.
+    pub fn into_runs(self) -> Vec<Given> {
+        let given = self
+            .runs
+            .into_iter()
+            .map(|run| Given::ready(run.directory, run.ready));
+        given.collect()
     }
 
     /// Lets go of the right to run them: another process takes it over.
@@ -52,13 +68,19 @@ pub fn begin(manifest: &str, ready: Vec<Ready>) -> Result<Begun, Failure> {
             None => return Err(goes_on(&runs, ready.file.source.is_none())),
         }
     }
-    for Ready { file, .. } in ready {
-        let runs = home.job(&file.job);
+    for ready in ready {
+        let runs = home.job(&ready.file.job);
         let directory = runs.begin().map_err(|error| unusable(&error))?;
         let path = directory.manifest();
         fs::write(&path, manifest).map_err(|cause| unwritable(&path, cause))?;
-        directory.write_run(&file).map_err(|error| unusable(&error))?;
-        begun.runs.push((runs, directory));
+        directory
+            .write_run(&ready.file)
+            .map_err(|error| unusable(&error))?;
+        begun.runs.push(Run {
+            runs,
+            directory,
+            ready,
+        });
     }
     Ok(begun)
 }

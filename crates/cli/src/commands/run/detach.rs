@@ -9,17 +9,21 @@ use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::stdio::stdin;
 use trainyard_local::namespace::Walls;
-use trainyard_local::outer::Supervisor;
+use trainyard_local::outer::{self, Side};
 use trainyard_local::run::directory::{Claim, Home, RunDirectory};
-use trainyard_local::stage::DETACHED;
+use trainyard_local::run::supervise::Given;
+use trainyard_local::stage::{DETACHED, Detached};
+use trainyard_local::told;
 
 use super::begin::Begun;
+use super::supervisor::Told;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -36,9 +40,11 @@ const TAKEN: u8 = b't';
 /// Starts the run in the background and says how to look at it.
 pub fn detach(begun: Begun, walls: Walls, printer: &mut Printer) -> Result<Exit, Failure> {
     let mut begun = begun;
-    let arguments = super::arguments(None, &begun)?;
-    let first = begun.directories().next().map(|directory| directory.path.clone());
-    let log_path = first.unwrap_or_default().join("supervisor.log");
+    let arguments: Vec<OsString> = begun
+        .directories()
+        .map(|directory| directory.path.clone().into_os_string())
+        .collect();
+    let log_path = PathBuf::from(arguments.first().cloned().unwrap_or_default()).join("supervisor.log");
     let (ours, theirs) = UnixStream::pair()?;
     let mut child = start(&begun.id(), walls, &arguments, &log_path, theirs)?;
     let claims = begun.take_claims();
@@ -117,18 +123,31 @@ fn wait_until_up(begun: &Begun, child: &mut Child) -> bool {
 }
 
 /// The process in the background: takes the claims over and is the outer process of the run from then on.
-pub fn go_on(supervisor: Supervisor) -> Result<Exit, Failure> {
+pub fn go_on(detached: &Detached) -> Result<Exit, Failure> {
     // Whoever started us may close its terminal. That fails only where we lead a session already.
     let _ = rustix::process::setsid();
-    let claims = take_over(&supervisor.arguments)
+    let claims = take_over(&detached.arguments)
         .map_err(|error| Failure::usage(format!("the run could not be taken over: {error}"), None))?;
-    let mut supervisor = supervisor;
-    if let Some(pid) = supervisor.arguments.get_mut(1) {
-        *pid = std::process::id().to_string().into();
+    let directories = detached
+        .arguments
+        .iter()
+        .map(|path| RunDirectory { path: path.into() });
+    let runs: Result<Vec<Given>, _> = directories.map(Given::read).collect();
+    let supervision = Told {
+        view: None,
+        pid: std::process::id(),
+        runs: runs.map_err(|error| Failure::usage(error.to_string(), None))?,
+    };
+    let side = outer::run(&detached.run, detached.walls);
+    match side.map_err(|error| Failure::usage(told(&error), None))? {
+        Side::Outside(end) => super::exit(end),
+        Side::Inside(inside) => {
+            // The outer process holds them.
+            drop(claims);
+            // Whoever started us sees that nothing has begun.
+            Ok(super::supervised(inside, supervision, || {}))
+        }
     }
-    let ended = super::ended(&supervisor);
-    drop(claims);
-    ended
 }
 
 fn take_over(arguments: &[OsString]) -> io::Result<Vec<Claim>> {
@@ -139,7 +158,7 @@ fn take_over(arguments: &[OsString]) -> io::Result<Vec<Claim>> {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     let mut claims = Vec::new();
-    for path in arguments.iter().skip(2) {
+    for path in arguments {
         let directory = RunDirectory { path: path.into() };
         let claim = Home::runs_of(&directory).claim().map_err(io::Error::other)?;
         claims.push(claim.ok_or_else(|| io::Error::other("another run of the job has begun"))?);

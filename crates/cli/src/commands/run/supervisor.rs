@@ -1,17 +1,14 @@
-//! The supervisor: our own program again, behind the walls. It is the one that prints while a run goes on.
+//! The supervisor, behind the walls. It is the one that prints while a run goes on.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
 use trainyard_core::Outcome;
-use trainyard_local::inner::{self, Entry};
-use trainyard_local::run::directory::RunDirectory;
+use trainyard_local::inner::Inner;
 use trainyard_local::run::event::{Reporter, RunEnd};
-use trainyard_local::run::supervise::{Unwatched, supervise};
+use trainyard_local::run::supervise::{Given, Unwatched, supervise};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -23,12 +20,20 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// A run that reached its deadline ends as `timeout` does.
 const DEADLINE: u8 = 124;
 
-/// Runs the jobs of the directories it was told.
-pub fn run(entry: &Entry) -> Result<Exit, Failure> {
-    let inner = inner::prepare(entry).map_err(|error| Failure::usage(trainyard_local::told(&error), None))?;
-    let (view, pid, directories) = told(&entry.arguments)
-        .ok_or_else(|| Failure::usage("this is started by `trainyard run` only", None))?;
-    let several = directories.len() > 1;
+/// What it was told.
+pub struct Told {
+    /// How things are shown; none if nobody watches.
+    pub view: Option<View>,
+    /// The number of the outer process.
+    pub pid: u32,
+    /// The runs.
+    pub runs: Vec<Given>,
+}
+
+/// Runs the jobs to their ends.
+pub fn run(inner: Inner, told: Told) -> Result<Exit, Failure> {
+    let Told { view, pid, runs } = told;
+    let several = runs.len() > 1;
     let screen = view.map(|view| Arc::new(Screen::new(view)));
     let watch = |file: &trainyard_local::run::file::RunFile, job: &trainyard_core::Job| match &screen {
         Some(screen) => {
@@ -37,8 +42,7 @@ pub fn run(entry: &Entry) -> Result<Exit, Failure> {
         }
         None => Arc::new(Unwatched) as Arc<dyn Reporter>,
     };
-    let ends =
-        supervise(inner, pid, directories, &watch).map_err(|error| Failure::usage(error.to_string(), None));
+    let ends = supervise(inner, pid, runs, &watch).map_err(|error| Failure::usage(error.to_string(), None));
     let signalled = ends
         .as_ref()
         .is_ok_and(|ends| ends.iter().any(|end| end.signal.is_some()));
@@ -59,19 +63,6 @@ fn finish(screen: Arc<Screen>, signalled: bool) {
         let _ = done.send(());
     });
     let _ = finished.recv_timeout(LAST_WORDS);
-}
-
-/// View, number of the outer process, and directories.
-fn told(arguments: &[OsString]) -> Option<(Option<View>, u32, Vec<RunDirectory>)> {
-    let [view, pid, directories @ ..] = arguments else {
-        return None;
-    };
-    let view = serde_json::from_str(view.to_str()?).ok()?;
-    let pid = pid.to_str()?.parse().ok()?;
-    let directories = directories.iter().map(|path| RunDirectory {
-        path: PathBuf::from(path),
-    });
-    Some((view, pid, directories.collect()))
 }
 
 /// The first end that is not a success decides.
