@@ -22,7 +22,7 @@ use super::scenarios::{change, part};
 use super::{NODE, Yard};
 
 /// Nothing takes longer than that: grace, waits of 10 s, a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// The tables.
 const TABLES: [(&str, &str); 6] = [
