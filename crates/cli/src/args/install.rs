@@ -60,7 +60,7 @@ pub struct Uninstall {
     pub place: Place,
 }
 
-/// Where, and whether for real.
+// Where, and whether for real.
 #[derive(Debug, Args)]
 pub struct Place {
     /// The operator's namespace

@@ -72,7 +72,10 @@ for i in 0 1 2 3; do echo \"GPU $i: Stand-in (UUID: GPU-0000000$i-aaaa-bbbb-cccc
 fn gpus_are_split_over_the_tasks_that_ask_for_them() {
     let bench = Bench::new();
     bench.program("nvidia-smi", FOUR_GPUS);
-    let script = "echo sees ${CUDA_VISIBLE_DEVICES-everything}";
+    // The server is stopped when the workers are done: they wait until it has had its say.
+    let script = "echo sees ${CUDA_VISIBLE_DEVICES-everything}
+        if [ $TRAINYARD_ROLE = ps ]; then touch said; fi
+        until [ -e said ]; do sleep 0.01; done";
     let flags = [&["--workers", "2", "--ps", "1", "--gpus", "2"], &ALL_WORKERS[..]].concat();
     let ran = bench.quick(&flags, script);
     assert_eq!(ran.code, Some(0), "{ran:?}");
