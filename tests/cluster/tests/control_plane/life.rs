@@ -34,10 +34,8 @@ fn until(what: &str, look: impl Fn() -> bool) {
 fn a_cluster_that_is_dropped_leaves_no_process_and_no_file() {
     let cluster = Cluster::start(Parts::API);
     let place = cluster.place().to_path_buf();
-    assert!(
-        processes_about(&place).len() >= 3,
-        "etcd, kube-apiserver, the first process"
-    );
+    // The first process behind the walls was split off, and is called as its parent is.
+    assert!(processes_about(&place).len() >= 2, "etcd, kube-apiserver");
     drop(cluster);
     assert_eq!(processes_about(&place), Vec::<String>::new());
     assert!(!place.exists());
