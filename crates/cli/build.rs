@@ -12,6 +12,11 @@ fn main() {
     if !(is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu")) {
         return;
     }
+    // A static program, as in the operator's image, loads nothing, and keeps its random place.
+    let features = env::var("CARGO_CFG_TARGET_FEATURE").unwrap_or_default();
+    if features.split(',').any(|feature| feature == "crt-static") {
+        return;
+    }
     // At a fixed place there are no 25,000 addresses to be written into a hundred pages first.
     println!("cargo:rustc-link-arg-bins=-no-pie");
     if env::var("HOST") == env::var("TARGET") {
