@@ -77,12 +77,6 @@ impl Refused {
         self.code == 409 && self.reason == "AlreadyExists"
     }
 
-    /// Somebody else has written it since it was read, or it is another object than the one that was meant.
-    #[must_use]
-    pub fn conflicts(&self) -> bool {
-        self.code == 409 && self.reason != "AlreadyExists"
-    }
-
     /// There is no such object.
     #[must_use]
     pub fn not_found(&self) -> bool {

@@ -19,7 +19,7 @@ use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use self::turn::{Known, LASTS, Turn, held_by, returned};
+use self::turn::{Known, Turn, held_by, returned};
 
 /// A request that takes longer counts as failed.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -176,10 +176,4 @@ impl Holder {
             changed
         });
     }
-}
-
-/// The longest that nobody acts after a holder was killed.
-#[must_use]
-pub fn longest_gap() -> Duration {
-    LASTS + PATIENCE
 }

@@ -3,6 +3,8 @@
 //! Each pass is a task of its own. It decides nothing; what it has done, and the first thing that was refused, comes back
 //! as a [`Report`].
 
+mod addresses;
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -13,7 +15,7 @@ use serde_json::Value;
 use trainyard_core::{Action, Fixture, RoleName, Seen, Stamp, TaskId, TaskSeen, Time, task_name};
 use trainyard_dialect::status::MEMORY_FIELD;
 use trainyard_manifest::observe::PodSeen;
-use trainyard_manifest::task_pod::{Owner, TaskPods, fixtures};
+use trainyard_manifest::task_pod::{Owner, TaskPods};
 
 use crate::api::{Api, How, Refused};
 use crate::job::{API_VERSION, Compiled, JobKey, KIND, Meaning};
@@ -235,9 +237,9 @@ async fn act(api: &Api, pass: &Pass, compiled: &Compiled, report: &mut Report) -
     for action in &pass.actions {
         match action {
             Action::Ensure(Fixture::Addresses) => {
-                ensure_addresses(api, pass, compiled, report).await?;
+                addresses::ensure(api, pass, compiled, report).await?;
             }
-            Action::Remove(Fixture::Addresses) => remove_addresses(api, pass, report).await?,
+            Action::Remove(Fixture::Addresses) => addresses::remove(api, pass, report).await?,
             Action::Stop {
                 task,
                 instance,
@@ -379,72 +381,6 @@ fn born(pass: &Pass, name: &str, uid: Arc<str>, version: u64, task: &TaskId, sta
         uid,
         waits: None,
     }
-}
-
-/// What is missing of the map of addresses, where there is one, and of the Services; all before the first pod. The map comes first:
-/// that the Services are there then means that everything is.
-async fn ensure_addresses(
-    api: &Api,
-    pass: &Pass,
-    compiled: &Compiled,
-    report: &mut Report,
-) -> Result<(), Trouble> {
-    let owner = owner(pass);
-    let mut objects = fixtures(&compiled.subject, &compiled.map, &owner);
-    objects.retain(|(plural, object)| pass.missing.contains(&Needed::of(plural, name_of(object))));
-    let (maps, services): (Vec<_>, Vec<_>) = objects.iter().partition(|(plural, _)| *plural == "configmaps");
-    let failed = || creating("create what its tasks are found by");
-    for (plural, object) in maps {
-        make(api, pass, plural, object).await.map_err(failed())?;
-        report.maps.push(name_of(object).into());
-    }
-    let one = |(plural, object): &&(&'static str, Value)| make_one(api, pass, plural, object.clone());
-    for made in join_all(services.iter().map(one)).await {
-        report.services.push(made.map_err(failed())?);
-    }
-    Ok(())
-}
-
-async fn make_one(
-    api: &Api,
-    pass: &Pass,
-    plural: &'static str,
-    object: Value,
-) -> Result<ServiceSeen, Refused> {
-    let uid = make(api, pass, plural, &object).await?;
-    Ok(ServiceSeen {
-        name: name_of(&object).into(),
-        namespace: Arc::clone(&pass.key.namespace),
-        uid,
-        job: Arc::clone(&pass.key.name),
-        owner: Some(Arc::clone(&pass.uid)),
-    })
-}
-
-/// Makes a shared object, or finds that it is ours already; gives its UID.
-async fn make(api: &Api, pass: &Pass, plural: &'static str, object: &Value) -> Result<Arc<str>, Refused> {
-    match api.create(plural, object).await {
-        Ok(made) => Ok(made.uid),
-        Err(refused) if refused.exists() => {
-            let (uid, owner) = api.owner(&pass.key.namespace, plural, name_of(object)).await?;
-            if owner.as_deref() == Some(&*pass.uid) {
-                Ok(uid)
-            } else {
-                Err(refused)
-            }
-        }
-        Err(refused) => Err(refused),
-    }
-}
-
-/// Nothing needs its Services any more; the map of addresses goes with the job.
-async fn remove_addresses(api: &Api, pass: &Pass, report: &mut Report) -> Result<(), Trouble> {
-    for (name, uid) in &pass.services {
-        let deleted = api.delete_service(&pass.key.namespace, name, uid).await;
-        unless_gone(deleted).map_err(doing("delete a Service of its"))?;
-        report.removed.push(Arc::clone(uid));
-    }
-    Ok(())
 }
 
 fn name_of(object: &Value) -> &str {

@@ -15,34 +15,43 @@ use crate::job::JobWire;
 /// The label that every pod and Service of ours has; it is Kubeflow's, since its users' tools look for it.
 pub const OURS: &str = "training.kubeflow.org/operator-name=tfjob-controller";
 
-impl Resource for JobWire {
-    type DynamicType = ();
-    type Scope = NamespaceResourceScope;
+/// What kube's watcher wants to know of a type: which objects it is of, and where its metadata is.
+macro_rules! resource {
+    ($type:ty, $group:literal, $kind:literal, $plural:literal) => {
+        impl Resource for $type {
+            type DynamicType = ();
+            type Scope = NamespaceResourceScope;
 
-    fn kind((): &()) -> Cow<'_, str> {
-        "TFJob".into()
-    }
+            fn kind((): &()) -> Cow<'_, str> {
+                $kind.into()
+            }
 
-    fn group((): &()) -> Cow<'_, str> {
-        "kubeflow.org".into()
-    }
+            fn group((): &()) -> Cow<'_, str> {
+                $group.into()
+            }
 
-    fn version((): &()) -> Cow<'_, str> {
-        "v1".into()
-    }
+            fn version((): &()) -> Cow<'_, str> {
+                "v1".into()
+            }
 
-    fn plural((): &()) -> Cow<'_, str> {
-        "tfjobs".into()
-    }
+            fn plural((): &()) -> Cow<'_, str> {
+                $plural.into()
+            }
 
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
+            fn meta(&self) -> &ObjectMeta {
+                &self.metadata
+            }
 
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
+            fn meta_mut(&mut self) -> &mut ObjectMeta {
+                &mut self.metadata
+            }
+        }
+    };
 }
+
+resource!(JobWire, "kubeflow.org", "TFJob", "tfjobs");
+resource!(WatchedPod, "", "Pod", "pods");
+resource!(WatchedService, "", "Service", "services");
 
 /// A pod on its way through kube's watcher, which wants to see its metadata.
 #[derive(Clone, Debug)]
@@ -63,35 +72,6 @@ impl<'de> Deserialize<'de> for WatchedPod {
             ..ObjectMeta::default()
         };
         Ok(Self { metadata, seen })
-    }
-}
-
-impl Resource for WatchedPod {
-    type DynamicType = ();
-    type Scope = NamespaceResourceScope;
-
-    fn kind((): &()) -> Cow<'_, str> {
-        "Pod".into()
-    }
-
-    fn group((): &()) -> Cow<'_, str> {
-        "".into()
-    }
-
-    fn version((): &()) -> Cow<'_, str> {
-        "v1".into()
-    }
-
-    fn plural((): &()) -> Cow<'_, str> {
-        "pods".into()
-    }
-
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
     }
 }
 
@@ -140,34 +120,5 @@ impl<'de> Deserialize<'de> for WatchedService {
             owner: owner.map(|owner| owner.uid.as_str().into()),
         };
         Ok(Self { metadata, seen })
-    }
-}
-
-impl Resource for WatchedService {
-    type DynamicType = ();
-    type Scope = NamespaceResourceScope;
-
-    fn kind((): &()) -> Cow<'_, str> {
-        "Service".into()
-    }
-
-    fn group((): &()) -> Cow<'_, str> {
-        "".into()
-    }
-
-    fn version((): &()) -> Cow<'_, str> {
-        "v1".into()
-    }
-
-    fn plural((): &()) -> Cow<'_, str> {
-        "services".into()
-    }
-
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
     }
 }

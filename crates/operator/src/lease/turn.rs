@@ -8,7 +8,7 @@ use k8s_openapi::jiff::Timestamp;
 use tokio::time::Instant;
 
 /// How long a Lease lasts that nobody renews.
-pub const LASTS: Duration = Duration::from_secs(15);
+const LASTS: Duration = Duration::from_secs(15);
 /// A holder that has not renewed for so long stops acting: well before anybody else may begin.
 const GIVES_UP: Duration = Duration::from_secs(10);
 /// How often it is renewed.

@@ -113,7 +113,7 @@ impl Addresses {
 }
 
 /// Something that a job's tasks find each other by.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Needed {
     /// The Service of this name.
     Service(Arc<str>),

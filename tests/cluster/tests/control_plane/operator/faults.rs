@@ -258,12 +258,10 @@ fn outcome(ledger: &Ledger, way: &Faulty) -> Outcome {
     let mut deleted: Vec<_> = done.iter().filter(|done| !done.uid.is_empty()).collect();
     deleted.sort();
     deleted.dedup();
-    // What a job waits for is told too, and differs.
     let mut events: Vec<String> = ledger
         .events_of("mnist")
         .into_iter()
         .map(|(reason, _)| reason)
-        .filter(|reason| reason.starts_with("TFJob"))
         .collect();
     events.sort();
     let services = ledger.all("services").map(|service| service.name.clone());
