@@ -59,7 +59,7 @@ pub fn made(job: Value) -> Result<Made, Trouble> {
     let mut plot = Plot::default();
     plot.see(seen);
     let now = std::time::UNIX_EPOCH.elapsed()?.as_secs();
-    let Next::Do(pass) = look(&key, &mut plot, Time(now)) else {
+    let Next::Do(pass) = look(&key, &mut plot, false, Time(now)) else {
         return Err(Trouble::new("there is nothing to do about a new job"));
     };
     let Meaning::Job(compiled) = &*pass.meaning else {

@@ -167,17 +167,18 @@ pub fn turn(rig: &Rig, who: Who<'_>, jobs: usize, play: bool) -> Result<Figures,
     Ok(figures)
 }
 
-/// The requests of the bare client: all at once, in the order of the jobs.
+/// The requests of the bare client, in the order of ours: the statuses last.
 fn requests(who: Who<'_>, submitted: Vec<Value>) -> Result<Vec<Wanted>, Trouble> {
-    let mut all = Vec::new();
+    let (mut all, mut statuses) = (Vec::new(), Vec::new());
     for job in submitted {
         let Made { status, shared, pods } = objects::made(job)?;
         if matches!(who, Who::Bare) {
-            all.extend(status);
+            statuses.extend(status);
             all.extend(shared);
         }
         all.extend(pods);
     }
+    all.extend(statuses);
     Ok(all)
 }
 

@@ -27,8 +27,8 @@ pub enum Next {
     Nothing,
 }
 
-/// Looks at one job.
-pub fn look(key: &JobKey, plot: &mut Plot, now: Time) -> Next {
+/// Looks at one job. `kept` says that the API server is known to keep what we remember of a job.
+pub fn look(key: &JobKey, plot: &mut Plot, kept: bool, now: Time) -> Next {
     let Some(job) = plot.job.clone() else {
         return Next::Nothing;
     };
@@ -64,7 +64,17 @@ pub fn look(key: &JobKey, plot: &mut Plot, now: Time) -> Next {
                 events::stall(&mut status, job.status.as_ref(), &trouble.message, now);
             }
             compiled.form.note(&mut status);
-            decide(key, &job, plot, (step, missing), status, now)
+            let first = is_first(&job, plot, &observed);
+            let mut next = decide(key, &job, plot, (step, missing), status, now);
+            if let Next::Do(pass) = &mut next
+                && first
+            {
+                pass.first = true;
+                if kept && pass.creates_first_lives() {
+                    pass.say_nothing();
+                }
+            }
+            next
         }
     }
 }
@@ -78,6 +88,15 @@ fn taken_over(job: &JobSeen, compiled: &Job, observed: &Observed) -> Option<Memo
         memory.started = Some(begun);
         memory
     })
+}
+
+/// Whether nothing has been done about a job, or said of it, or refused.
+///
+/// If pods are made for such a job, they come before its first status. Nothing is lost with a crash in between: the memory
+/// of a job whose pods all live their first life is what [`step`] finds out from the pods. And of many jobs that come at
+/// once all have their pods before the API server is busy with statuses, which cost it more.
+fn is_first(job: &JobSeen, plot: &Plot, observed: &Observed) -> bool {
+    job.status.is_none() && observed.tasks.is_empty() && plot.refusals == 0
 }
 
 /// What a step means for the API server.
@@ -114,9 +133,7 @@ fn decide(
     pass.actions = step.actions;
     pass.missing = missing;
     if !changed {
-        pass.status = None;
-        pass.changes.clear();
-        pass.events.clear();
+        pass.say_nothing();
     }
     Next::Do(Box::new(pass))
 }
@@ -146,6 +163,7 @@ fn pass(key: &JobKey, job: &JobSeen, status: Value, now: Time) -> Pass {
         meaning: Arc::clone(&job.meaning),
         created: job.created,
         fresh: events::is_fresh(job.status.as_ref()),
+        first: false,
         events: changes
             .iter()
             .filter_map(|change| events::event(job, change))

@@ -1,4 +1,5 @@
-//! A decision on its way to the API server: the status first, then actions in order, then events.
+//! A decision on its way to the API server: the status first, where there is one to write, then actions in order, then
+//! events.
 //!
 //! Each pass is a task of its own. It decides nothing; what it has done, and the first thing that was refused, comes back
 //! as a [`Report`].
@@ -59,6 +60,8 @@ pub struct Pass {
     pub created: Time,
     /// It had neither run nor been held before.
     pub fresh: bool,
+    /// Nothing had been done about it before.
+    pub first: bool,
     /// When it was decided.
     pub now: Time,
 }
@@ -154,15 +157,16 @@ fn tell(listener: &dyn Listener, pass: &Pass, report: &Report) {
         phase,
         created: pass.created,
     };
+    if pass.first {
+        listener.told(&started(Phase::Accepted));
+    }
     for change in pass.changes.iter().filter(|_| report.written.is_some()) {
         let Change { reason, message, .. } = change;
         match &change.what {
             What::Wait => listener.told(&Told::Waits { job, reason, message }),
             What::Condition(kind) => {
-                match kind.as_str() {
-                    "Created" => listener.told(&started(Phase::Accepted)),
-                    "Running" if pass.fresh => listener.told(&started(Phase::Running)),
-                    _ => {}
+                if kind == "Running" && pass.fresh {
+                    listener.told(&started(Phase::Running));
                 }
                 listener.told(&Told::Condition {
                     job,
@@ -184,10 +188,18 @@ fn tell(listener: &dyn Listener, pass: &Pass, report: &Report) {
 }
 
 impl Pass {
-    fn creates_first_lives(&self) -> bool {
+    /// Whether pods are made that nobody remembers having been there before.
+    pub fn creates_first_lives(&self) -> bool {
         let first =
             |action: &Action| matches!(action, Action::Create { stamp, .. } if *stamp == Stamp::default());
         self.actions.iter().any(first)
+    }
+
+    /// Leaves it at actions.
+    pub fn say_nothing(&mut self) {
+        self.status = None;
+        self.changes.clear();
+        self.events.clear();
     }
 }
 

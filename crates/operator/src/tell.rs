@@ -122,7 +122,7 @@ pub enum Told<'a> {
 /// How far a job has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Its status says that it was created.
+    /// It has been taken up.
     Accepted,
     /// Its pods have been created.
     Created,

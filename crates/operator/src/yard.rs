@@ -10,14 +10,16 @@ mod plot;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use serde_json::Value;
 use trainyard_core::Time;
+use trainyard_dialect::status::MEMORY_FIELD;
 use trainyard_manifest::observe::PodSeen;
 
 pub use self::addresses::{Addresses, Needed};
 pub use self::plot::{LastTrouble, Plot};
 use crate::job::{JobKey, JobWire, Reading};
 use crate::look::{Next, look};
-use crate::pass::{Pass, Report};
+use crate::pass::{Pass, Report, Sort};
 use crate::watched::ServiceSeen;
 
 /// All jobs.
@@ -32,6 +34,8 @@ pub struct Yard {
     listed_jobs: Option<BTreeSet<JobKey>>,
     listed_pods: Option<BTreeSet<Arc<str>>>,
     listed_services: Option<BTreeSet<Arc<str>>>,
+    /// The API server has been seen to keep what we remember of a job; a foreign definition of `TFJob` drops it.
+    kept: bool,
 }
 
 impl Yard {
@@ -80,6 +84,7 @@ impl Yard {
         }
         let plot = self.plots.entry(key.clone()).or_default();
         let seen = self.reading.read(wire, plot.job.as_ref());
+        self.kept |= seen.status.as_ref().is_some_and(remembers);
         if plot.see(seen) {
             self.look_at(key);
         }
@@ -197,6 +202,14 @@ impl Yard {
     /// What a pass has done.
     pub fn reported(&mut self, report: Report, now: Time) {
         let key = report.key.clone();
+        self.kept |= report
+            .written
+            .as_ref()
+            .is_some_and(|(_, status)| remembers(status));
+        self.kept &= report
+            .trouble
+            .as_ref()
+            .is_none_or(|trouble| trouble.sort != Sort::Pruned);
         let Some(plot) = self.plots.get_mut(&key) else {
             return;
         };
@@ -226,7 +239,7 @@ impl Yard {
                 // Its report leads to the next look.
                 continue;
             }
-            match look(&key, plot, now) {
+            match look(&key, plot, self.kept, now) {
                 Next::Do(pass) => {
                     plot.busy = true;
                     return Some(*pass);
@@ -279,6 +292,10 @@ impl Yard {
             self.plots.remove(key);
         }
     }
+}
+
+fn remembers(status: &Value) -> bool {
+    status.get(MEMORY_FIELD).is_some()
 }
 
 fn key_of(wire: &JobWire) -> JobKey {

@@ -108,6 +108,79 @@ fn the_status_comes_first_then_what_tasks_are_found_by_then_pods() {
     assert!(yard.next(NOW).is_none(), "one pass at a time");
 }
 
+/// The next job, in a yard that has seen the API server keep what is remembered of the one before.
+fn second_job() -> Yard {
+    let (mut yard, _) = started();
+    yard.job_gone(&job(11, 1, &Value::Null));
+    yard.service_gone(&service("s1"));
+    yard.job_seen(job(12, 1, &Value::Null));
+    yard
+}
+
+#[test]
+fn the_first_pods_of_a_job_come_before_its_first_status() {
+    let mut yard = second_job();
+    let pass = yard.next(NOW).unwrap();
+    assert_eq!((&pass.status, pass.events.len()), (&None, 0));
+    assert_eq!(creates(&pass), ["worker-0", "worker-1"]);
+    let made = vec![pod(0, 13, "p0", &json!({})), pod(1, 14, "p1", &json!({}))];
+    yard.reported(report(&pass, 0, made), NOW);
+    let pass = yard.next(NOW).unwrap();
+    let status = pass.status.as_ref().unwrap();
+    assert_eq!(status["conditions"][0]["type"], "Created");
+    assert_eq!(
+        status["startTime"], "2026-01-01T00:00:00Z",
+        "when its first pod was made"
+    );
+    assert!(pass.actions.is_empty());
+}
+
+#[test]
+fn a_job_whose_pods_are_refused_says_so_before_it_tries_again() {
+    let mut yard = second_job();
+    let pass = yard.next(NOW).unwrap();
+    let refused = Report {
+        trouble: Some(refusal(Sort::Creating)),
+        ..report(&pass, 0, Vec::new())
+    };
+    yard.reported(refused, NOW);
+    assert!(yard.next(NOW + 1).unwrap().status.is_some());
+}
+
+#[test]
+fn where_memory_is_dropped_no_pod_is_made_before_a_status() {
+    let mut yard = second_job();
+    let pass = yard.next(NOW).unwrap();
+    let made = vec![pod(0, 13, "p0", &json!({})), pod(1, 14, "p1", &json!({}))];
+    yard.reported(report(&pass, 0, made), NOW);
+    let pass = yard.next(NOW).unwrap();
+    let pruned = Report {
+        written: Some((15, json!({}))),
+        trouble: Some(refusal(Sort::Pruned)),
+        ..report(&pass, 0, Vec::new())
+    };
+    yard.reported(pruned, NOW);
+    yard.job_gone(&job(16, 1, &Value::Null));
+    for uid in ["p0", "p1"] {
+        let index = u32::from(uid == "p1");
+        yard.pod_gone(&pod(index, 17, uid, &json!({})));
+    }
+    yard.job_seen(job(18, 1, &Value::Null));
+    assert!(yard.next(NOW + 60).unwrap().status.is_some());
+}
+
+fn refusal(sort: Sort) -> Trouble {
+    Trouble {
+        doing: "do something",
+        sort,
+        refused: Refused {
+            code: 500,
+            reason: String::new(),
+            message: "no".into(),
+        },
+    }
+}
+
 #[test]
 fn what_we_made_is_not_made_again() {
     let (mut yard, _) = started();
@@ -151,15 +224,7 @@ fn a_pod_that_vanishes_is_remembered_until_its_end_is_stored() {
     assert_eq!(paid(&pass), 1);
     let refused = Report {
         written: None,
-        trouble: Some(Trouble {
-            doing: "write its status",
-            sort: Sort::Other,
-            refused: Refused {
-                code: 500,
-                reason: String::new(),
-                message: "no".into(),
-            },
-        }),
+        trouble: Some(refusal(Sort::Other)),
         ..report(&pass, 0, Vec::new())
     };
     yard.reported(refused, NOW);
