@@ -53,6 +53,8 @@ fn a_job_ends_the_same_whatever_goes_wrong_with_a_write_or_a_watch() {
         let count = undisturbed.writes.iter().filter(|one| **one == write).count();
         assert!(count > 0, "nothing of the kind {write:?}: {undisturbed:#?}");
     }
+    let first = |write: Write| undisturbed.writes.iter().position(|one| *one == write);
+    assert!(first(Write::Pod) < first(Write::Status), "{undisturbed:#?}");
     let writes = Write::ALL.into_iter();
     let each = writes.flat_map(|write| FAULTS.map(|fault| (Some(write), fault)));
     let plans: Vec<Plan> = each.chain(WATCHES.map(|fault| (None, fault))).collect();
@@ -151,6 +153,7 @@ fn run(plan: Option<Plan>) -> Result<Outcome, String> {
     let place = here.join(format!("{}.kubeconfig", namespace.name()));
     let log = here.join(format!("{}.log", namespace.name()));
     let way = Faulty::open(&shared().kubeconfig(), place, plan);
+    forerunner(&namespace);
     let over = AtomicBool::new(false);
     let ended = thread::scope(|scope| {
         let operator = scope.spawn(|| keep_alive(&namespace, &way, &log, &over));
@@ -195,6 +198,19 @@ fn keep_alive(namespace: &Namespace<'_>, way: &Faulty, log: &PathBuf, over: &Ato
         way.program(child.id());
         child.wait().unwrap();
     }
+}
+
+/// A job of somebody else's, whose status shows that memory is kept here: the pods of the next one come before its status.
+fn forerunner(namespace: &Namespace<'_>) {
+    let policy = json!({ "managedBy": "nobody.example/nothing" });
+    let path = namespace.path("apis/kubeflow.org/v1", "tfjobs");
+    let before = job("before", &policy, &[("Worker", 1, "Never")]);
+    shared().api().create(&path, &before).unwrap();
+    let memory = json!({ "status": { "trainyard": { "format": 1, "job": "another" } } });
+    shared()
+        .api()
+        .patch(&format!("{path}/before/status"), &memory)
+        .unwrap();
 }
 
 fn play(namespace: &Namespace<'_>, stage: &Stage, way: &Faulty) -> Result<(), String> {
