@@ -100,9 +100,11 @@ pub fn trainyard() -> Result<std::path::PathBuf, Trouble> {
     )))
 }
 
-/// Our definition of `TFJob`.
+/// Our definition of `TFJob`, with as many versions as Kubeflow's has: each one costs the API server on every write.
 pub fn definition() -> Result<String, Trouble> {
-    let printed = std::process::Command::new(trainyard()?).arg("crd").output()?;
+    let printed = std::process::Command::new(trainyard()?)
+        .args(["crd", "--newest-only"])
+        .output()?;
     Ok(String::from_utf8(printed.stdout)?)
 }
 

@@ -70,7 +70,7 @@ pub fn look(key: &JobKey, plot: &mut Plot, kept: bool, now: Time) -> Next {
                 && first
             {
                 pass.first = true;
-                if kept && pass.creates_first_lives() {
+                if kept && pass.starts() {
                     pass.say_nothing();
                 }
             }

@@ -188,8 +188,14 @@ fn tell(listener: &dyn Listener, pass: &Pass, report: &Report) {
 }
 
 impl Pass {
+    /// Whether these are the first pods of a job of which nothing is known.
+    #[must_use]
+    pub fn starts(&self) -> bool {
+        self.first && self.creates_first_lives()
+    }
+
     /// Whether pods are made that nobody remembers having been there before.
-    pub fn creates_first_lives(&self) -> bool {
+    fn creates_first_lives(&self) -> bool {
         let first =
             |action: &Action| matches!(action, Action::Create { stamp, .. } if *stamp == Stamp::default());
         self.actions.iter().any(first)

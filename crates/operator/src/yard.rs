@@ -36,6 +36,9 @@ pub struct Yard {
     listed_services: Option<BTreeSet<Arc<str>>>,
     /// The API server has been seen to keep what we remember of a job; a foreign definition of `TFJob` drops it.
     kept: bool,
+    /// While that is not known, one new job finds it out with its status, and the others wait for it.
+    scout: Option<JobKey>,
+    behind: VecDeque<JobKey>,
 }
 
 impl Yard {
@@ -202,14 +205,7 @@ impl Yard {
     /// What a pass has done.
     pub fn reported(&mut self, report: Report, now: Time) {
         let key = report.key.clone();
-        self.kept |= report
-            .written
-            .as_ref()
-            .is_some_and(|(_, status)| remembers(status));
-        self.kept &= report
-            .trouble
-            .as_ref()
-            .is_none_or(|trouble| trouble.sort != Sort::Pruned);
+        self.learn(&report);
         let Some(plot) = self.plots.get_mut(&key) else {
             return;
         };
@@ -219,6 +215,19 @@ impl Yard {
         }
         // The job and its pods may have gone while the pass was under way.
         self.drop_if_empty(&key);
+    }
+
+    /// Whether memory is kept; whoever waited to know it goes on.
+    fn learn(&mut self, report: &Report) {
+        let kept = report.written.as_ref();
+        self.kept |= kept.is_some_and(|(_, status)| remembers(status));
+        let trouble = report.trouble.as_ref();
+        self.kept &= trouble.is_none_or(|trouble| trouble.sort != Sort::Pruned);
+        if self.scout.as_ref() == Some(&report.key) {
+            self.scout = None;
+            self.behind.append(&mut self.due);
+            std::mem::swap(&mut self.behind, &mut self.due);
+        }
     }
 
     /// The next thing to be done about some job, if there is something to do now.
@@ -240,8 +249,15 @@ impl Yard {
                 continue;
             }
             match look(&key, plot, self.kept, now) {
+                Next::Do(pass) if !self.kept && pass.starts() && self.scout.is_some() => {
+                    plot.due = true;
+                    self.behind.push_back(key);
+                }
                 Next::Do(pass) => {
                     plot.busy = true;
+                    if !self.kept && pass.starts() {
+                        self.scout = Some(key);
+                    }
                     return Some(*pass);
                 }
                 Next::Wait(time) => self.wake_at(time, key),
@@ -254,7 +270,7 @@ impl Yard {
     /// How many jobs wait to be looked at.
     #[must_use]
     pub fn queued(&self) -> usize {
-        self.due.len()
+        self.due.len() + self.behind.len()
     }
 
     /// When something is to be done by itself.

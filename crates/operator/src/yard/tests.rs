@@ -135,6 +135,48 @@ fn the_first_pods_of_a_job_come_before_its_first_status() {
     assert!(pass.actions.is_empty());
 }
 
+fn another(name: &str) -> JobWire {
+    let mut wire = job(10, 1, &Value::Null);
+    wire.metadata.name = Some(name.into());
+    wire.metadata.uid = Some(name.into());
+    wire
+}
+
+#[test]
+fn one_job_finds_out_whether_memory_is_kept_and_the_others_wait_for_it() {
+    let mut yard = Yard::new(Reading::default());
+    for name in ["a", "b", "c"] {
+        yard.job_seen(another(name));
+    }
+    let scout = yard.next(NOW).unwrap();
+    assert!(scout.status.is_some());
+    assert!(yard.next(NOW).is_none());
+    assert_eq!(yard.queued(), 2);
+    yard.reported(report(&scout, 11, Vec::new()), NOW);
+    for name in ["b", "c"] {
+        let pass = yard.next(NOW).unwrap();
+        assert_eq!((&*pass.key.name, pass.status.is_some()), (name, false));
+    }
+}
+
+#[test]
+fn a_scout_that_is_refused_is_followed_by_another() {
+    let mut yard = Yard::new(Reading::default());
+    for name in ["a", "b", "c"] {
+        yard.job_seen(another(name));
+    }
+    let scout = yard.next(NOW).unwrap();
+    let refused = Report {
+        written: None,
+        trouble: Some(refusal(Sort::Other)),
+        ..report(&scout, 0, Vec::new())
+    };
+    yard.reported(refused, NOW);
+    let pass = yard.next(NOW).unwrap();
+    assert_eq!((&*pass.key.name, pass.status.is_some()), ("b", true));
+    assert!(yard.next(NOW).is_none());
+}
+
 #[test]
 fn a_job_whose_pods_are_refused_says_so_before_it_tries_again() {
     let mut yard = second_job();
