@@ -253,9 +253,11 @@ impl Yard {
                     plot.due = true;
                     self.behind.push_back(key);
                 }
-                Next::Do(pass) => {
+                Next::Do(mut pass) => {
                     plot.busy = true;
                     if !self.kept && pass.starts() {
+                        // Nobody waits longer than for the answer.
+                        pass.actions.clear();
                         self.scout = Some(key);
                     }
                     return Some(*pass);

@@ -96,7 +96,7 @@ fn creates(pass: &Pass) -> Vec<String> {
 }
 
 #[test]
-fn the_status_comes_first_then_what_tasks_are_found_by_then_pods() {
+fn the_first_status_of_all_comes_alone_then_what_tasks_are_found_by_then_pods() {
     let mut yard = Yard::new(Reading::default());
     yard.job_seen(job(10, 1, &Value::Null));
     let pass = yard.next(NOW).unwrap();
@@ -104,8 +104,16 @@ fn the_status_comes_first_then_what_tasks_are_found_by_then_pods() {
     assert_eq!(status["conditions"][0]["type"], "Created");
     assert_eq!(status["trainyard"]["job"], "job");
     assert_eq!(pass.version, 10);
-    assert_eq!(pass.actions[0], Action::Ensure(Fixture::Addresses));
+    assert!(pass.actions.is_empty());
     assert!(yard.next(NOW).is_none(), "one pass at a time");
+    let stored = Report {
+        services: Vec::new(),
+        ..report(&pass, 11, Vec::new())
+    };
+    yard.reported(stored, NOW);
+    let pass = yard.next(NOW).unwrap();
+    assert_eq!(pass.actions[0], Action::Ensure(Fixture::Addresses));
+    assert_eq!(creates(&pass), ["worker-0", "worker-1"]);
 }
 
 /// The next job, in a yard that has seen the API server keep what is remembered of the one before.
