@@ -9,6 +9,7 @@ mod failure;
 mod fingerprint;
 mod inputs;
 mod locale;
+mod names;
 mod plan;
 mod printer;
 mod report;

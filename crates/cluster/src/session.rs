@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::Value;
@@ -102,13 +102,35 @@ impl Session {
         }
     }
 
+    /// An object of this kind and name as it is now.
+    pub fn find(&self, object: &Value) -> Result<Option<Value>, ClusterError> {
+        let which = Which::of(object);
+        let api = which.api(&self.access.client);
+        let found = self.wait(api.get_opt(which.name))?;
+        Ok(found.and_then(|found| serde_json::to_value(found).ok()))
+    }
+
     /// Takes one object away; false if it is not there.
     pub fn delete(&self, object: &Value, trial: Trial) -> Result<bool, ClusterError> {
         let which = Which::of(object);
         let api = which.api(&self.access.client);
         let mut params = DeleteParams::background();
         params.dry_run = trial == Trial::Dry;
-        match self.wait(async { Ok(api.delete(which.name, &params).await) })? {
+        let deleted = self.wait(async {
+            let Some(found) = api.get_metadata_opt(which.name).await? else {
+                return Ok(None);
+            };
+            // What was looked at, and no other object of that name.
+            params.preconditions = Some(Preconditions {
+                uid: found.metadata.uid,
+                resource_version: None,
+            });
+            Ok(Some(api.delete(which.name, &params).await))
+        })?;
+        let Some(deleted) = deleted else {
+            return Ok(false);
+        };
+        match deleted {
             Ok(_) => Ok(true),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
             Err(error) => Err(self.refused("delete", &which, &error)),

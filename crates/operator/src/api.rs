@@ -3,7 +3,7 @@
 //! Bodies are plain values and answers are cut down to what is needed: the server is asked for metadata alone.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use http::{Method, Request};
 use kube::Client;
@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 use trainyard_manifest::observe::PodSeen;
 
 use crate::job::{API_VERSION, JobKey, version};
@@ -19,6 +20,9 @@ use crate::tell::{Listener, Told};
 
 /// Answers hold metadata alone.
 const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+
+/// A request that takes longer counts as failed: nobody knows then whether it was carried out.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The way to the API server.
 pub struct Api {
@@ -261,7 +265,10 @@ impl Api {
             limit.turn().await;
         }
         let begun = Instant::now();
-        let answer = self.client.request(request).await.map_err(Refused::from);
+        let answer = match timeout(PATIENCE, self.client.request(request)).await {
+            Ok(answer) => answer.map_err(Refused::from),
+            Err(_) => Err(unsent(format!("no answer in {} s", PATIENCE.as_secs()))),
+        };
         let code = match &answer {
             Ok(_) if verb == "create" => 201,
             Ok(_) => 200,

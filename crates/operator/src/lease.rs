@@ -9,6 +9,7 @@
 mod turn;
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt as _};
@@ -18,6 +19,8 @@ use kube::runtime::watcher::{self, watcher};
 use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
+
+use crate::tell::{Listener, Told};
 
 use self::turn::{Known, Turn, held_by, returned};
 
@@ -57,6 +60,7 @@ pub async fn hold(
     seat: Seat,
     standing: watch::Sender<Standing>,
     stop: watch::Receiver<bool>,
+    listener: Arc<dyn Listener>,
 ) {
     let namespace = seat.namespace.as_deref();
     let namespace = namespace.unwrap_or_else(|| client.default_namespace()).to_owned();
@@ -69,6 +73,8 @@ pub async fn hold(
         name: seat.name,
         standing,
         next: Instant::now(),
+        listener,
+        complaint: String::new(),
     };
     holder.run(news, stop).await;
 }
@@ -80,6 +86,9 @@ struct Holder {
     standing: watch::Sender<Standing>,
     /// When something is to be done by itself.
     next: Instant,
+    listener: Arc<dyn Listener>,
+    /// What has been complained of and still holds.
+    complaint: String,
 }
 
 type News = Pin<Box<dyn Stream<Item = watcher::Result<watcher::Event<Lease>>> + Send>>;
@@ -115,6 +124,9 @@ impl Holder {
             Ok(Delete(_)) => self.known.see(None, Instant::now()),
             Ok(InitDone) => self.known.listed(),
             // The watch begins again by itself, and until it does what we know grows old.
+            Err(watcher::Error::InitialListFailed(kube::Error::Api(status))) => {
+                self.complain(&status.message);
+            }
             Ok(_) | Err(_) => {}
         }
     }
@@ -122,7 +134,8 @@ impl Holder {
     async fn write(&mut self, lease: Lease) {
         let begun = Instant::now();
         let options = kube::api::PostParams::default();
-        let written = if lease.metadata.resource_version.is_some() {
+        let known = lease.metadata.resource_version.is_some();
+        let written = if known {
             timeout(PATIENCE, self.leases.replace(&self.name, &options, &lease)).await
         } else {
             let mut lease = lease;
@@ -130,15 +143,34 @@ impl Holder {
             timeout(PATIENCE, self.leases.create(&options, &lease)).await
         };
         match written {
-            Ok(Ok(stored)) => self.known.wrote(stored, begun),
-            Ok(Err(kube::Error::Api(status))) if status.code == 409 || status.code == 404 => {
+            Ok(Ok(stored)) => {
+                self.complaint.clear();
+                self.known.wrote(stored, begun);
+            }
+            // Somebody else was faster. A Lease that cannot be made since there is no such namespace is another matter.
+            Ok(Err(kube::Error::Api(status))) if status.code == 409 || (status.code == 404 && known) => {
                 self.reread().await;
             }
-            Ok(Err(_)) | Err(_) => self.known.failed(Instant::now() + AGAIN),
+            Ok(Err(kube::Error::Api(status))) => self.failed(&status.message),
+            Ok(Err(error)) => self.failed(&error.to_string()),
+            Err(_) => self.failed("there was no answer"),
         }
     }
 
-    /// Somebody else was faster.
+    /// Tries again later.
+    fn failed(&mut self, why: &str) {
+        self.complain(why);
+        self.known.failed(Instant::now() + AGAIN);
+    }
+
+    /// Says it once, as long as it holds.
+    fn complain(&mut self, why: &str) {
+        if self.complaint != why {
+            why.clone_into(&mut self.complaint);
+            self.listener.told(&Told::LeaseRefused { why });
+        }
+    }
+
     async fn reread(&mut self) {
         match timeout(PATIENCE, self.leases.get_opt(&self.name)).await {
             Ok(Ok(lease)) => self.known.see(lease, Instant::now()),

@@ -32,7 +32,8 @@ pub fn look(key: &JobKey, plot: &mut Plot, kept: bool, now: Time) -> Next {
     let Some(job) = plot.job.clone() else {
         return Next::Nothing;
     };
-    if plot.not_before > now {
+    let refused = plot.not_before > now;
+    if refused && !plot.waits_for_pods() {
         return Next::Wait(plot.not_before);
     }
     match &*job.meaning {
@@ -52,6 +53,12 @@ pub fn look(key: &JobKey, plot: &mut Plot, kept: bool, now: Time) -> Next {
             let observed = plot.observed(&job.uid, ready, job.deleting, now);
             let memory = memory.or_else(|| taken_over(&job, compiled.job(), &observed));
             let mut step = step(compiled.job(), memory.as_ref(), &observed, now);
+            if refused {
+                // What cannot be made now is tried later. What has ended, is to end or is to be held does not wait for that.
+                step.actions.retain(|action| !makes(action));
+                step.wake = earlier(step.wake, Some(plot.not_before));
+            }
+            plot.put_off = refused;
             let mut status = tfjob_status(job.status.as_ref(), compiled.job(), &step, &observed, now);
             if step.memory.verdict.is_none() && step.memory.held.is_none() {
                 let waiting = waiting(plot, &job, now);
@@ -79,9 +86,17 @@ pub fn look(key: &JobKey, plot: &mut Plot, kept: bool, now: Time) -> Next {
     }
 }
 
+fn makes(action: &Action) -> bool {
+    matches!(action, Action::Create { .. } | Action::Ensure(_))
+}
+
 /// The memory of a job that another operator began: all its tasks live their first life, and it began when its status says.
 fn taken_over(job: &JobSeen, compiled: &Job, observed: &Observed) -> Option<Memory> {
     let first = |task: &TaskSeen| task.stamp == Stamp::default();
+    if observed.tasks.is_empty() && events::is_stalled(job.status.as_ref()) {
+        // It was we who said when it began, and it did not.
+        return None;
+    }
     let begun = tfjob_begun(job.status.as_ref())?;
     observed.tasks.iter().all(first).then(|| {
         let mut memory = Memory::new(compiled);

@@ -289,7 +289,10 @@ impl Listener for Metrics {
                 self.known("jobs", *jobs);
                 self.known("pods", *pods);
             }
-            Told::Refused { .. } | Told::Waits { .. } | Told::Listening { .. } => {}
+            Told::LeaseRefused { .. }
+            | Told::Refused { .. }
+            | Told::Waits { .. }
+            | Told::Listening { .. } => {}
         }
     }
 }

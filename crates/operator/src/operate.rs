@@ -97,7 +97,7 @@ pub async fn operate(
     let services = scoped(client.clone(), scope);
     watches.spawn(follow("services", services, ours, told, sender, News::Service));
     let (stopping, stopped) = watch::channel(false);
-    let (standing, lease) = stand(&client, options.seat, stopped);
+    let (standing, lease) = stand(&client, options.seat, stopped, Arc::clone(&listener));
     let limit = options
         .limit
         .and_then(|(a_second, burst)| Limit::new(a_second, burst));
@@ -125,12 +125,13 @@ fn stand(
     client: &Client,
     seat: Option<Seat>,
     stop: watch::Receiver<bool>,
+    listener: Arc<dyn Listener>,
 ) -> (watch::Receiver<Standing>, Option<JoinHandle<()>>) {
     let Some(seat) = seat else {
         return (watch::channel(Standing::Leading).1, None);
     };
     let (sender, standing) = watch::channel(Standing::By { leader: None });
-    let lease = tokio::spawn(hold(client.clone(), seat, sender, stop));
+    let lease = tokio::spawn(hold(client.clone(), seat, sender, stop, listener));
     (standing, Some(lease))
 }
 
@@ -188,7 +189,8 @@ impl Operator {
                     }
                 }
                 Some(report) = self.passes.join_next() => self.absorb(report),
-                () = wake_up(self.yard.wake()) => {}
+                // Without room for another pass, nothing would come of it.
+                () = wake_up(self.yard.wake()), if self.passes.len() < self.most => {}
                 _ = now_and_then.tick() => {
                     let (jobs, pods) = self.yard.counts();
                     self.listener.told(&Told::Known { jobs, pods });
@@ -196,15 +198,23 @@ impl Operator {
             }
             self.begin();
         }
-        while let Some(report) = self.passes.join_next().await {
-            self.absorb(report);
+        loop {
+            tokio::select! {
+                report = self.passes.join_next() => match report {
+                    Some(report) => self.absorb(report),
+                    None => return Ok(()),
+                },
+                Ok(()) = standing.changed() => self.stand(&standing.borrow_and_update().clone())?,
+            }
         }
-        Ok(())
     }
 
     /// Hears who is to act. What is under way when it is lost goes no further than its present request.
     fn stand(&mut self, standing: &Standing) -> Result<(), Lost> {
-        self.leads = *standing == Standing::Leading;
+        let led = std::mem::replace(&mut self.leads, *standing == Standing::Leading);
+        if self.leads && !led {
+            self.yard.stand_up();
+        }
         match standing {
             Standing::Leading => self.listener.told(&Told::Leading),
             Standing::By { leader } => self.listener.told(&Told::StandingBy {
@@ -219,14 +229,20 @@ impl Operator {
     }
 
     fn absorb(&mut self, report: Result<Report, tokio::task::JoinError>) {
-        if let Ok(report) = report {
-            self.yard.reported(report, now());
+        match report {
+            Ok(report) => self.yard.reported(report, now()),
+            // Its job would wait for ever; whoever starts us again looks at all of them anew.
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(_) => {}
         }
     }
 
     /// Starts what is to be done, as far as there is room for it.
     fn begin(&mut self) {
-        if self.unseen != Unseen::NONE || !self.leads {
+        if !self.leads {
+            return self.yard.stand_by();
+        }
+        if self.unseen != Unseen::NONE {
             return;
         }
         while self.passes.len() < self.most {
@@ -308,10 +324,39 @@ async fn follow<K>(
             }
             Err(error) => listener.told(&Told::WatchCut {
                 what,
-                why: error.to_string(),
+                why: unwatched(what, &error),
             }),
         }
     }
+}
+
+/// Why a watch does not go on, for people.
+fn unwatched(what: &str, error: &watcher::Error) -> String {
+    use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
+    match error {
+        InitialListFailed(kube::Error::Api(status)) if status.code == 404 && what == "jobs" => {
+            "the cluster knows no TFJobs: `trainyard crd | kubectl apply --server-side --force-conflicts -f -` tells it".into()
+        }
+        InitialListFailed(error) | WatchStartFailed(error) | WatchFailed(error) => match error {
+            kube::Error::Api(status) => status.message.clone(),
+            other => whole(other),
+        },
+        other => whole(other),
+    }
+}
+
+/// An error with everything that led to it.
+fn whole(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !words.contains(&more) {
+            words = format!("{words}: {more}");
+        }
+        cause = error.source();
+    }
+    words
 }
 
 /// Whole seconds, as everywhere.

@@ -5,18 +5,17 @@
 //! as a [`Report`].
 
 mod addresses;
+mod pods;
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use futures_util::StreamExt as _;
 use futures_util::future::join_all;
-use futures_util::stream::FuturesUnordered;
 use serde_json::Value;
-use trainyard_core::{Action, Fixture, RoleName, Seen, Stamp, TaskId, TaskSeen, Time, task_name};
+use trainyard_core::{Action, Fixture, Stamp, TaskId, Time, task_name};
 use trainyard_dialect::status::MEMORY_FIELD;
 use trainyard_manifest::observe::PodSeen;
-use trainyard_manifest::task_pod::{Owner, TaskPods};
+use trainyard_manifest::task_pod::Owner;
 
 use crate::api::{Api, How, Refused};
 use crate::job::{API_VERSION, Compiled, JobKey, KIND, Meaning};
@@ -24,12 +23,6 @@ use crate::look::events::{Change, What};
 use crate::tell::{Listener, Phase, Told};
 use crate::watched::ServiceSeen;
 use crate::yard::Needed;
-
-/// So many pods are asked for at first, and one more at a time for each that was made: a quota that is used up costs few
-/// requests, and nobody waits for the slowest of many.
-const FIRST_PODS: usize = 8;
-/// Never more than this at a time: pods that wait for their turn are memory.
-const MOST_PODS: usize = 64;
 
 /// Something to be done about one job.
 #[derive(Debug)]
@@ -46,7 +39,7 @@ pub struct Pass {
     pub status: Option<Value>,
     /// The template for resumed jobs is used.
     pub resumed: bool,
-    /// What is to be done once the status is stored.
+    /// What is to be done once the status, if there is one, is stored.
     pub actions: Vec<Action>,
     /// What its tasks find each other by and is not there.
     pub missing: Vec<Needed>,
@@ -85,6 +78,8 @@ pub struct Report {
     pub maps: Vec<Arc<str>>,
     /// UIDs of Services that exist no longer.
     pub removed: Vec<Arc<str>>,
+    /// The job has been told to go.
+    pub deleted: bool,
     /// What was refused: the rest was left undone.
     pub trouble: Option<Trouble>,
 }
@@ -138,6 +133,7 @@ pub async fn carry_out(api: Arc<Api>, listener: Arc<dyn Listener>, pass: Pass) -
         services: Vec::new(),
         maps: Vec::new(),
         removed: Vec::new(),
+        deleted: false,
         trouble: None,
     };
     let begun = Instant::now();
@@ -270,10 +266,11 @@ async fn act(api: &Api, pass: &Pass, compiled: &Compiled, report: &mut Report) -
         }
     }
     stop(api, pass, compiled, &stops, report).await?;
-    create(api, pass, compiled, &creates, report).await?;
+    pods::create(api, pass, compiled, &creates, report).await?;
     if expired {
         let deleted = api.delete_job(&pass.key, &pass.uid).await;
         unless_gone(deleted).map_err(doing("delete it, since its time is over"))?;
+        report.deleted = true;
     }
     Ok(())
 }
@@ -309,96 +306,6 @@ async fn stop(
 /// wrote in between: whoever asks again knows by then what the watches have shown.
 fn unless_gone(deleted: Result<(), Refused>) -> Result<(), Refused> {
     deleted.or_else(|refused| if refused.not_found() { Ok(()) } else { Err(refused) })
-}
-
-async fn create(
-    api: &Api,
-    pass: &Pass,
-    compiled: &Compiled,
-    creates: &[(&TaskId, Stamp)],
-    report: &mut Report,
-) -> Result<(), Trouble> {
-    if creates.is_empty() {
-        return Ok(());
-    }
-    let owner = owner(pass);
-    let pods = TaskPods::of(
-        &compiled.subject,
-        &compiled.book,
-        &compiled.cluster,
-        &compiled.map,
-        &owner,
-    );
-    let mut rest = creates.iter();
-    let mut making = FuturesUnordered::new();
-    let (mut room, mut first) = (FIRST_PODS, Ok(()));
-    loop {
-        while first.is_ok()
-            && making.len() < room
-            && let Some((task, stamp)) = rest.next()
-        {
-            making.push(one(api, pass, &pods, task, *stamp));
-        }
-        match making.next().await {
-            None => return first,
-            Some(Ok(pod)) => {
-                report.made.push(pod);
-                room = MOST_PODS.min(room + 1);
-            }
-            Some(Err(refused)) if first.is_ok() => first = Err(creating("create a pod")(refused)),
-            Some(Err(_)) => {}
-        }
-    }
-}
-
-async fn one(
-    api: &Api,
-    pass: &Pass,
-    pods: &TaskPods<'_>,
-    task: &TaskId,
-    stamp: Stamp,
-) -> Result<PodSeen, Refused> {
-    let object = pods.pod(task, stamp, pass.resumed);
-    let name = name_of(&object).to_owned();
-    match api.create("pods", &object).await {
-        Ok(made) => Ok(born(pass, &name, made.uid, made.version, task, stamp)),
-        Err(refused) if refused.exists() => {
-            // Ours from before a crash or a repeated request; or somebody else's, and then it is in the way.
-            let there = api.pod(&pass.key.namespace, &name).await?;
-            match (&there.owner, &there.task) {
-                (Some(owner), Some(seen)) if *owner == pass.uid && seen.stamp == stamp => Ok(there),
-                _ => Err(refused),
-            }
-        }
-        Err(refused) => Err(refused),
-    }
-}
-
-/// A pod as it is right after we made it.
-fn born(pass: &Pass, name: &str, uid: Arc<str>, version: u64, task: &TaskId, stamp: Stamp) -> PodSeen {
-    PodSeen {
-        name: name.into(),
-        namespace: Arc::clone(&pass.key.namespace),
-        version: version.to_string().into(),
-        job: Arc::clone(&pass.key.name),
-        owner: Some(Arc::clone(&pass.uid)),
-        task: Some(TaskSeen {
-            id: TaskId {
-                role: RoleName(Arc::clone(&task.role.0)),
-                index: task.index,
-            },
-            stamp,
-            instance: Arc::clone(&uid),
-            state: Seen::Waiting,
-            created: pass.now,
-            in_place: 0,
-            last: None,
-            stopping: None,
-            lingers: false,
-        }),
-        uid,
-        waits: None,
-    }
 }
 
 fn name_of(object: &Value) -> &str {

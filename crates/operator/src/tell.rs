@@ -25,7 +25,12 @@ pub enum Told<'a> {
         /// So many pods.
         pods: usize,
     },
-    /// A watch was cut; it begins again by itself.
+    /// The Lease could be neither read nor written; it is tried again.
+    LeaseRefused {
+        /// Why.
+        why: &'a str,
+    },
+    /// A watch was cut or could not be begun; it begins again by itself.
     WatchCut {
         /// Of what.
         what: &'static str,

@@ -36,7 +36,7 @@ pub struct Yard {
     listed_services: Option<BTreeSet<Arc<str>>>,
     /// The API server has been seen to keep what we remember of a job; a foreign definition of `TFJob` drops it.
     kept: bool,
-    /// While that is not known, one new job finds it out with its status, and the others wait for it.
+    /// While that is not known, one new job finds it out with its status, and other new ones wait behind it.
     scout: Option<JobKey>,
     behind: VecDeque<JobKey>,
 }
@@ -87,8 +87,9 @@ impl Yard {
         }
         let plot = self.plots.entry(key.clone()).or_default();
         let seen = self.reading.read(wire, plot.job.as_ref());
-        self.kept |= seen.status.as_ref().is_some_and(remembers);
+        let kept = seen.status.as_ref().is_some_and(remembers);
         if plot.see(seen) {
+            self.kept |= kept;
             self.look_at(key);
         }
     }
@@ -195,7 +196,7 @@ impl Yard {
             name: Arc::clone(&service.job),
         };
         if let Some(plot) = self.plots.get_mut(&key)
-            && plot.addresses.lose(service)
+            && plot.addresses.lose(service, plot.busy)
         {
             self.look_at(key.clone());
         }
@@ -217,7 +218,7 @@ impl Yard {
         self.drop_if_empty(&key);
     }
 
-    /// Whether memory is kept; whoever waited to know it goes on.
+    /// Whether memory is kept.
     fn learn(&mut self, report: &Report) {
         let kept = report.written.as_ref();
         self.kept |= kept.is_some_and(|(_, status)| remembers(status));
@@ -225,8 +226,30 @@ impl Yard {
         self.kept &= trouble.is_none_or(|trouble| trouble.sort != Sort::Pruned);
         if self.scout.as_ref() == Some(&report.key) {
             self.scout = None;
-            self.behind.append(&mut self.due);
-            std::mem::swap(&mut self.behind, &mut self.due);
+        }
+    }
+
+    /// Which job to look at. Whoever waits for a scout comes first, once it is back; or is the next one to go.
+    fn take(&mut self) -> Option<JobKey> {
+        let waits = !self.kept && self.scout.is_some();
+        let behind = if waits { None } else { self.behind.pop_front() };
+        behind.or_else(|| self.due.pop_front())
+    }
+
+    /// Somebody else acts: nothing waits to be looked at.
+    pub fn stand_by(&mut self) {
+        for key in self.due.drain(..).chain(self.behind.drain(..)) {
+            if let Some(plot) = self.plots.get_mut(&key) {
+                plot.rest();
+            }
+        }
+    }
+
+    /// It is ours to act: everything is to be looked at.
+    pub fn stand_up(&mut self) {
+        let all: Vec<JobKey> = self.plots.keys().cloned().collect();
+        for key in all {
+            self.look_at(key);
         }
     }
 
@@ -239,7 +262,7 @@ impl Yard {
             self.waking.pop_first();
             self.look_at(key);
         }
-        while let Some(key) = self.due.pop_front() {
+        while let Some(key) = self.take() {
             let Some(plot) = self.plots.get_mut(&key) else {
                 continue;
             };
@@ -256,7 +279,7 @@ impl Yard {
                 Next::Do(mut pass) => {
                     plot.busy = true;
                     if !self.kept && pass.starts() {
-                        // Nobody waits longer than for the answer.
+                        // The others wait for the answer, so nothing else comes with it.
                         pass.actions.clear();
                         self.scout = Some(key);
                     }

@@ -4,6 +4,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 
 use clap::{ArgAction, Args, ValueEnum};
 
+use crate::names::is_label;
+
 const EXAMPLES: &str = "\
 Examples:
   trainyard crd | kubectl apply --server-side --force-conflicts -f -
@@ -18,7 +20,7 @@ Exit codes: 0 it was told to stop, 1 it lost the Lease to another one, 2 wrong u
 #[command(after_help = EXAMPLES)]
 pub struct Operator {
     /// Run the jobs of this namespace only
-    #[arg(short, long, value_name = "NAME", env = "KUBEFLOW_NAMESPACE")]
+    #[arg(short, long, value_name = "NAME", env = "KUBEFLOW_NAMESPACE", value_parser = label)]
     pub namespace: Option<String>,
     /// The context of the kubeconfig
     #[arg(long, value_name = "NAME")]
@@ -30,25 +32,25 @@ pub struct Operator {
     #[arg(long)]
     pub per_replica_addresses: bool,
     /// Jobs that are worked on at a time
-    #[arg(long, value_name = "N", default_value_t = 32)]
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = some)]
     pub controller_threads: usize,
     /// Requests to the API server at a time
-    #[arg(long, value_name = "N", default_value_t = 32)]
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = some)]
     pub requests: usize,
     /// Requests to the API server a second; 0 is no limit
-    #[arg(long, value_name = "N", default_value_t = 0.0)]
+    #[arg(long, value_name = "N", default_value_t = 0.0, value_parser = rate, allow_negative_numbers = true)]
     pub kube_api_qps: f64,
     /// Requests at once after a quiet time, where there is a limit
-    #[arg(long, value_name = "N", default_value_t = 30)]
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
     pub kube_api_burst: u32,
     /// Act only while holding a Lease: of several operators, one acts
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set, value_name = "YES")]
     pub leader_elect: bool,
     /// The Lease's name
-    #[arg(long, value_name = "NAME", default_value = "trainyard-operator")]
+    #[arg(long, value_name = "NAME", default_value = "trainyard-operator", value_parser = label)]
     pub leader_election_id: String,
     /// The Lease's namespace [default: `--namespace`, else the one of the pod or the kubeconfig]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = label)]
     pub leader_election_namespace: Option<String>,
     /// Answer `/livez` and `/readyz` here, such as `:8081` or `127.0.0.1:8081`; 0 is nowhere
     #[arg(long, value_name = "ADDRESS", default_value = "0", value_parser = bind)]
@@ -59,6 +61,31 @@ pub struct Operator {
     /// How it tells what it does
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub log_format: LogFormat,
+}
+
+/// At least one.
+fn some(text: &str) -> Result<usize, String> {
+    text.parse()
+        .ok()
+        .filter(|number| *number > 0)
+        .ok_or_else(|| "expected a number of at least 1".into())
+}
+
+/// So many a second, or 0.
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text
+        .parse()
+        .ok()
+        .filter(|rate: &f64| rate.is_finite() && *rate >= 0.0);
+    rate.ok_or_else(|| "expected a number of at least 0".into())
+}
+
+/// A name as Kubernetes has them for namespaces; an empty one is none, as in an environment where it is not set.
+fn label(text: &str) -> Result<String, String> {
+    if text.is_empty() || is_label(text) {
+        return Ok(text.to_owned());
+    }
+    Err("expected at most 63 of a-z, 0-9 and `-`, and no `-` at either end".into())
 }
 
 /// Where to listen. An alias of a list would make clap collect many.

@@ -29,6 +29,15 @@ pub fn run(typed: &Install, printer: &mut Printer) -> Result<Exit, Failure> {
     }
     let mut outcomes = Outcomes::new(typed.place.output, trial);
     apply(&session, &objects, trial, &mut outcomes, printer)?;
+    let left = if outcomes.are_good() {
+        leftovers(&session, &wishes, &objects)?
+    } else {
+        Vec::new()
+    };
+    for left in left {
+        let done = session.delete(&left, trial).map(|_| Done::Deleted);
+        outcomes.tell(&left, done, printer)?;
+    }
     let exit = outcomes.finish(printer)?;
     if exit == Exit::Success && trial == Trial::Real {
         tell_the_rest(typed, printer)?;
@@ -54,6 +63,10 @@ pub fn remove(typed: &Uninstall, printer: &mut Printer) -> Result<Exit, Failure>
     }
     let trial = trial(&typed.place).unwrap_or(Trial::Real);
     let session = Session::open(typed.place.context.as_deref()).map_err(no_cluster)?;
+    if let Some(elsewhere) = elsewhere(&session, &wishes) {
+        outcome::problem(&elsewhere, false, printer)?;
+        return Ok(Exit::No);
+    }
     let mut outcomes = Outcomes::new(typed.place.output, trial);
     for object in objects.iter().filter(removed) {
         let done = session
@@ -65,6 +78,66 @@ pub fn remove(typed: &Uninstall, printer: &mut Printer) -> Result<Exit, Failure>
         outcomes.tell(object, Ok(Done::Kept), printer)?;
     }
     outcomes.finish(printer)
+}
+
+/// What an earlier installation at this place has and this one has not: rights for all namespaces, a budget for several
+/// replicas.
+fn leftovers(session: &Session, wishes: &Wishes, objects: &[Value]) -> Result<Vec<Value>, Failure> {
+    let widest = Wishes {
+        watch: None,
+        replicas: wishes.replicas.max(2),
+        ..wishes.clone()
+    };
+    let known = |object: &Value| {
+        let same = |other: &Value| {
+            ["/kind", "/metadata/name", "/metadata/namespace"]
+                .iter()
+                .all(|path| object.pointer(path) == other.pointer(path))
+        };
+        objects.iter().any(same)
+    };
+    let mut left: Vec<Value> = widest.objects();
+    left.retain(|object| !known(object));
+    left.reverse();
+    let bound = bound(session, wishes);
+    let mut found = Vec::new();
+    for object in left {
+        let wide = matches!(
+            object["kind"].as_str(),
+            Some("ClusterRole" | "ClusterRoleBinding")
+        );
+        let ours = !wide || bound.as_ref() == Some(&wishes.namespace);
+        if ours && session.find(&object).map_err(no_cluster)?.is_some() {
+            found.push(object);
+        }
+    }
+    Ok(found)
+}
+
+/// The namespace of the operator that has rights for all namespaces, if there is one.
+fn bound(session: &Session, wishes: &Wishes) -> Option<String> {
+    let widest = Wishes {
+        watch: None,
+        ..wishes.clone()
+    };
+    let objects = widest.objects();
+    let mut all = objects.iter();
+    let binding = all.find(|object| object["kind"] == "ClusterRoleBinding")?;
+    // Who may not look may not remove it either.
+    let found = session.find(binding).ok().flatten()?;
+    let namespace = found.pointer("/subjects/0/namespace").and_then(Value::as_str);
+    namespace.map(str::to_owned)
+}
+
+/// That the operator is in another namespace than the one that was named: its rights are not to be taken away.
+fn elsewhere(session: &Session, wishes: &Wishes) -> Option<ClusterError> {
+    let named = &wishes.namespace;
+    let all = wishes.watch.is_none().then(|| bound(session, wishes)).flatten();
+    let bound = all.filter(|bound| bound != named)?;
+    Some(ClusterError {
+        message: format!("the operator is in the namespace `{bound}`, not in `{named}`; nothing was removed"),
+        hint: format!("`trainyard uninstall --namespace {bound}` removes it"),
+    })
 }
 
 /// Jobs go with their definition, and whatever else is there with the namespace; roles for people are everybody's.

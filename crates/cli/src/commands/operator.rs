@@ -101,7 +101,10 @@ fn fields(told: &Told<'_>) -> Option<Value> {
             json!({ "level": "info", "message": "ready", "jobs": jobs, "pods": pods })
         }
         Told::WatchCut { what, why } => {
-            json!({ "level": "warn", "message": format!("the watch of {what} was cut and begins again"), "cause": why })
+            json!({ "level": "warn", "message": format!("{what} cannot be watched now; trying again"), "cause": why })
+        }
+        Told::LeaseRefused { why } => {
+            json!({ "level": "warn", "message": "the Lease cannot be had; trying again", "cause": why })
         }
         Told::Listening { what, address } => {
             json!({ "level": "info", "message": "listening", "for": what, "address": address.to_string() })

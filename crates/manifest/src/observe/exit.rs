@@ -198,5 +198,7 @@ fn is_disrupted(wire: &PodWire) -> bool {
 
 fn own_fault(wire: &PodWire) -> bool {
     let reason = wire.status.reason.as_deref();
-    reason.is_some_and(|reason| OWN_FAULT.contains(&reason))
+    // A node that is short of something refuses a new pod with the same word; nothing of that pod was ever started.
+    let refused = reason == Some("Evicted") && wire.status.container_statuses.is_empty();
+    !refused && reason.is_some_and(|reason| OWN_FAULT.contains(&reason))
 }

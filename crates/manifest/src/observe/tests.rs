@@ -210,9 +210,12 @@ fn pods_without_containers() {
     );
     // Its own emptyDir grew over its limit: the user's fault, and never a success.
     let greedy = json!({ "status": { "reason": "Evicted" } });
+    let killed = exit(pod("Failed", with(terminated(137, "Error"), &greedy)));
+    assert_eq!(Ending::of(Some(&killed)), Ending::Failed(Some(137)));
+    // A node that was short of memory did not take it.
     assert_eq!(
         Ending::of(Some(&exit(pod("Failed", greedy.clone())))),
-        Ending::Failed(None)
+        Ending::Disrupted
     );
     let quiet = exit(pod("Succeeded", with(terminated(0, "Completed"), &greedy)));
     assert_eq!(Ending::of(Some(&quiet)), Ending::Failed(None));

@@ -37,6 +37,15 @@ pub fn stall(status: &mut Value, before: Option<&Value>, message: &str, now: Tim
     }
 }
 
+/// Whether a job says that nothing can be done about it.
+#[must_use]
+pub fn is_stalled(status: Option<&Value>) -> bool {
+    let conditions = status
+        .map(|status| list(status, "conditions"))
+        .unwrap_or_default();
+    conditions.iter().any(|condition| condition["type"] == STALLED)
+}
+
 /// Something that has changed about a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {

@@ -13,6 +13,9 @@ use crate::watched::ServiceSeen;
 pub struct Addresses {
     services: BTreeMap<Arc<str>, Held>,
     maps: BTreeSet<Arc<str>>,
+    /// Services that are gone and may still be told of: by a watch that is behind, or by a pass that made them. Whether the
+    /// watch has told that they are gone.
+    departed: BTreeMap<Arc<str>, bool>,
 }
 
 /// A Service, and whether it is known from our own write alone.
@@ -27,6 +30,9 @@ struct Held {
 impl Addresses {
     /// There is such a Service; we have just made it, or a watch has shown it.
     pub fn see(&mut self, service: ServiceSeen, made: bool) {
+        if self.departed.contains_key(&service.uid) {
+            return;
+        }
         let held = Held {
             uid: service.uid,
             owner: service.owner,
@@ -40,8 +46,13 @@ impl Addresses {
         self.maps.insert(name);
     }
 
-    /// A Service is gone; false if another of that name is there.
-    pub fn lose(&mut self, service: &ServiceSeen) -> bool {
+    /// A Service is gone; false if another of that name is there. While a pass is under way, it may have made this one.
+    pub fn lose(&mut self, service: &ServiceSeen, busy: bool) -> bool {
+        if busy {
+            self.departed.insert(Arc::clone(&service.uid), true);
+        } else {
+            self.departed.remove(&service.uid);
+        }
         let known = self
             .services
             .get(&service.name)
@@ -55,6 +66,12 @@ impl Addresses {
     /// A Service is gone, since we have deleted it.
     pub fn removed(&mut self, uid: &Arc<str>) {
         self.services.retain(|_, held| held.uid != *uid);
+        self.departed.entry(Arc::clone(uid)).or_insert(false);
+    }
+
+    /// Everything that a pass has made has been seen.
+    pub fn pass_is_over(&mut self) {
+        self.departed.retain(|_, told| !*told);
     }
 
     /// From now on, what we make may be missing in the list.
@@ -67,6 +84,7 @@ impl Addresses {
     /// Drops what was not listed; true if something was.
     pub fn list_ends(&mut self, listed: &BTreeSet<Arc<str>>) -> bool {
         let before = self.services.len();
+        self.departed.retain(|_, told| *told);
         self.services
             .retain(|_, held| held.unlisted || listed.contains(&held.uid));
         self.services.len() < before

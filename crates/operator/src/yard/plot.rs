@@ -23,6 +23,8 @@ pub struct Plot {
     pub pods: BTreeMap<Arc<str>, Held>,
     /// Lives whose pods are gone, with the UID of the job that owned them.
     pub gone: Vec<(Arc<str>, TaskSeen)>,
+    /// UIDs of pods that went while a pass was under way, which may have made them.
+    departed: BTreeSet<Arc<str>>,
     /// What its tasks find each other by.
     pub addresses: Addresses,
     /// A pass is under way.
@@ -39,8 +41,10 @@ pub struct Plot {
     pub refusals: u32,
     /// What the last of them was refused.
     pub trouble: Option<LastTrouble>,
-    /// Nothing is tried before this.
+    /// What was refused is not tried before this.
     pub not_before: Time,
+    /// The last look put off what was refused.
+    pub put_off: bool,
 }
 
 /// What was refused last.
@@ -83,11 +87,14 @@ impl Plot {
         self.job = None;
         self.addresses.forget_maps();
         self.gone.clear();
+        self.counts_since = None;
+        self.settle();
     }
 
     /// Takes a pod in; false if it is older than what is known.
-    pub fn see_pod(&mut self, pod: PodSeen) -> bool {
+    pub fn see_pod(&mut self, mut pod: PodSeen) -> bool {
         if let Some(known) = self.pods.get(&pod.name) {
+            keep_end(&known.pod, &mut pod);
             let older = version(Some(&pod.version)) < version(Some(&known.pod.version));
             if older {
                 return false;
@@ -105,13 +112,15 @@ impl Plot {
 
     /// A pod is gone.
     pub fn lose_pod(&mut self, pod: &PodSeen) {
-        let known = self
-            .pods
-            .get(&pod.name)
-            .is_some_and(|held| held.pod.uid == pod.uid);
-        if known {
+        if self.busy {
+            self.departed.insert(Arc::clone(&pod.uid));
+        }
+        let known = self.pods.get(&pod.name).map(|held| &held.pod);
+        if let Some(known) = known.filter(|known| known.uid == pod.uid) {
+            let mut last = pod.clone();
+            keep_end(known, &mut last);
             self.pods.remove(&pod.name);
-            self.bury(pod);
+            self.bury(&last);
         }
     }
 
@@ -179,6 +188,7 @@ impl Plot {
             services,
             maps,
             removed,
+            deleted,
             trouble,
             ..
         } = report;
@@ -203,10 +213,16 @@ impl Plot {
                 self.addresses.see(service, true);
             }
         }
+        let is_it = self.job.as_ref().is_some_and(|job| job.uid == uid);
+        if let Some(job) = self.job.as_mut().filter(|_| is_it) {
+            job.deleting |= deleted;
+        }
         for uid in &removed {
             self.addresses.removed(uid);
         }
-        for pod in made {
+        self.addresses.pass_is_over();
+        let departed = std::mem::take(&mut self.departed);
+        for pod in made.into_iter().filter(|pod| !departed.contains(&pod.uid)) {
             let known = self
                 .pods
                 .get(&pod.name)
@@ -225,13 +241,29 @@ impl Plot {
                 task.stopping.get_or_insert(now);
             }
         }
-        self.retry(trouble, now)
+        self.retry(trouble.filter(|_| is_it), now)
+    }
+
+    /// While somebody else acts: what it has stored need not be kept.
+    pub fn rest(&mut self) {
+        self.due = false;
+        let Some(job) = self.job.as_ref().filter(|_| !self.gone.is_empty()) else {
+            return;
+        };
+        let meaning = Arc::clone(&job.meaning);
+        if let Meaning::Job(compiled) = &*meaning
+            && let Some(memory) = job.memory(compiled.job())
+        {
+            self.let_rest(compiled, &memory);
+        }
     }
 
     /// A pass that was refused is tried again later and later.
     fn retry(&mut self, trouble: Option<Trouble>, now: Time) -> Option<Time> {
         let Some(trouble) = trouble else {
-            self.settle();
+            if !self.put_off {
+                self.settle();
+            }
             return None;
         };
         self.trouble = Some(LastTrouble {
@@ -247,10 +279,18 @@ impl Plot {
         Some(self.not_before)
     }
 
+    /// Whether pods, or what they need, are what was refused last.
+    #[must_use]
+    pub fn waits_for_pods(&self) -> bool {
+        let trouble = self.trouble.as_ref();
+        trouble.is_some_and(|trouble| trouble.sort == Sort::Creating)
+    }
+
     /// Nothing is refused any more.
     fn settle(&mut self) {
         self.refusals = 0;
         self.trouble = None;
+        self.put_off = false;
         self.not_before = Time::default();
     }
 
@@ -258,6 +298,18 @@ impl Plot {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.job.is_none() && self.pods.is_empty() && self.addresses.is_empty() && !self.busy
+    }
+}
+
+/// The end of a task that has been seen stands, whatever is done to its pod in the same second: times are whole seconds,
+/// and whoever deletes a pod right after its end seems to have asked for it.
+fn keep_end(known: &PodSeen, pod: &mut PodSeen) {
+    use trainyard_core::Seen;
+    let before = known.task.as_ref().filter(|_| known.uid == pod.uid);
+    if let Some(Seen::Ended(first)) = before.map(|task| &task.state)
+        && let Some(Seen::Ended(exit)) = pod.task.as_mut().map(|task| &mut task.state)
+    {
+        *exit = first.clone();
     }
 }
 

@@ -83,6 +83,7 @@ fn report(pass: &Pass, version: u64, made: Vec<PodSeen>) -> Report {
         services: vec![service("s1")],
         maps: Vec::new(),
         removed: Vec::new(),
+        deleted: false,
         trouble: None,
     }
 }
@@ -217,6 +218,157 @@ fn where_memory_is_dropped_no_pod_is_made_before_a_status() {
     }
     yard.job_seen(job(18, 1, &Value::Null));
     assert!(yard.next(NOW + 60).unwrap().status.is_some());
+}
+
+/// A job of which one pod runs and the other one has just been refused, so often that it is tried again after a minute.
+fn refused_job() -> Yard {
+    let (mut yard, _) = started();
+    let pass = yard.next(NOW).unwrap();
+    yard.reported(report(&pass, 0, vec![pod(0, 20, "p0", &running())]), NOW);
+    for attempt in 0..8 {
+        let later = NOW + 60 * attempt;
+        while let Some(pass) = yard.next(later) {
+            let trouble = (!creates(&pass).is_empty()).then(|| refusal(Sort::Creating));
+            let version = 30 + u64::from(attempt);
+            yard.reported(
+                Report {
+                    trouble,
+                    ..report(&pass, version, Vec::new())
+                },
+                later,
+            );
+        }
+    }
+    yard
+}
+
+#[test]
+fn a_job_that_ends_does_not_wait_for_a_pod_that_was_refused() {
+    let mut yard = refused_job();
+    let now = NOW + 7 * 60 + 1;
+    assert!(yard.next(now).is_none(), "tried again after a minute");
+    yard.pod_seen(pod(0, 50, "p0", &exited(0)));
+    let pass = yard.next(now).unwrap();
+    assert!(creates(&pass).is_empty());
+    let status = pass.status.unwrap();
+    let conditions = status["conditions"].as_array().unwrap();
+    assert_eq!(conditions.last().unwrap()["type"], "Succeeded");
+}
+
+#[test]
+fn saying_something_does_not_shorten_the_wait_after_a_refusal() {
+    let mut yard = refused_job();
+    let now = NOW + 7 * 60 + 1;
+    yard.pod_seen(pod(0, 50, "p0", &json!({ "phase": "Pending" })));
+    for (later, version) in (0..10).zip(60..) {
+        while let Some(pass) = yard.next(now + later) {
+            assert!(creates(&pass).is_empty());
+            yard.reported(report(&pass, version, Vec::new()), now + later);
+        }
+    }
+}
+
+#[test]
+fn a_pod_that_went_while_its_pass_was_under_way_is_made_again() {
+    let (mut yard, _) = started();
+    let pass = yard.next(NOW).unwrap();
+    yard.pod_seen(pod(0, 20, "p0", &json!({})));
+    yard.pod_gone(&pod(0, 21, "p0", &json!({})));
+    let made = vec![pod(0, 20, "p0", &json!({})), pod(1, 22, "p1", &json!({}))];
+    yard.reported(report(&pass, 0, made), NOW);
+    assert_eq!(yard.counts(), (1, 1));
+}
+
+#[test]
+fn a_success_stands_though_its_pod_is_deleted_in_the_same_second() {
+    let (mut yard, _) = started();
+    yard.pod_seen(pod(0, 20, "p0", &running()));
+    yard.pod_seen(pod(1, 21, "p1", &running()));
+    let deleted = |version: u64| {
+        let mut pod = pod(1, version, "p1", &exited(0));
+        let task = pod.task.as_mut().unwrap();
+        if let trainyard_core::Seen::Ended(exit) = &mut task.state {
+            exit.asked = true;
+        }
+        pod
+    };
+    yard.pod_seen(pod(1, 22, "p1", &exited(0)));
+    yard.pod_seen(deleted(23));
+    yard.pod_gone(&deleted(24));
+    let status = yard.next(NOW + 10).unwrap().status.unwrap();
+    assert_eq!(status["trainyard"]["roles"]["worker"]["done"], "1");
+}
+
+#[test]
+fn a_job_that_was_told_to_go_is_told_once() {
+    let mut yard = running_job();
+    yard.pod_seen(pod(0, 50, "p0", &exited(0)));
+    let pass = yard.next(NOW).unwrap();
+    let report = Report {
+        written: None,
+        deleted: true,
+        ..report(&pass, 0, Vec::new())
+    };
+    yard.reported(report, NOW);
+    assert!(
+        yard.next(NOW)
+            .is_none_or(|pass| pass.status.is_none() && pass.actions.is_empty())
+    );
+}
+
+#[test]
+fn a_service_that_went_while_its_pass_was_under_way_is_made_again() {
+    let mut yard = second_job();
+    let pass = yard.next(NOW).unwrap();
+    yard.service_seen(service("s2"));
+    yard.service_gone(&service("s2"));
+    let made = vec![pod(0, 20, "p0", &json!({})), pod(1, 22, "p1", &json!({}))];
+    let report = Report {
+        services: vec![service("s2")],
+        ..report(&pass, 0, made)
+    };
+    yard.reported(report, NOW);
+    let pass = yard.next(NOW).unwrap();
+    assert_eq!(pass.actions, [Action::Ensure(Fixture::Addresses)]);
+}
+
+#[test]
+fn a_service_that_we_removed_does_not_come_back_with_a_watch_that_is_behind() {
+    let mut yard = Yard::new(Reading::default());
+    yard.job_seen(job(10, 1, &Value::Null));
+    let pass = yard.next(NOW).unwrap();
+    let removed = Report {
+        services: Vec::new(),
+        removed: vec!["s1".into()],
+        ..report(&pass, 11, Vec::new())
+    };
+    yard.service_seen(service("s1"));
+    yard.reported(removed, NOW);
+    yard.service_seen(service("s1"));
+    let pass = yard.next(NOW).unwrap();
+    assert_eq!(pass.actions[0], Action::Ensure(Fixture::Addresses));
+}
+
+#[test]
+fn a_new_job_does_not_pay_for_one_of_its_name() {
+    let mut yard = refused_job();
+    yard.job_gone(&job(90, 1, &Value::Null));
+    let mut wire = job(91, 1, &Value::Null);
+    wire.metadata.uid = Some("new".into());
+    yard.job_seen(wire);
+    assert!(yard.next(NOW + 7 * 60 + 1).is_some());
+}
+
+#[test]
+fn who_stands_by_keeps_no_list_and_looks_at_everything_when_it_leads() {
+    let mut yard = Yard::new(Reading::default());
+    yard.job_seen(another("a"));
+    yard.job_seen(another("b"));
+    yard.stand_by();
+    assert_eq!(yard.queued(), 0);
+    yard.job_gone(&another("b"));
+    yard.stand_up();
+    assert_eq!(&*yard.next(NOW).unwrap().key.name, "a");
 }
 
 fn refusal(sort: Sort) -> Trouble {

@@ -91,6 +91,40 @@ fn installing_again_changes_nothing_and_uninstalling_keeps_what_holds_jobs() {
 }
 
 #[test]
+fn a_narrower_installation_takes_rights_back_and_another_place_is_not_touched() {
+    let (cluster, _guard) = alone();
+    let binding = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/trainyard-operator";
+    trainyard(cluster, &["install", "--image", "operator:1"]).good();
+    let wrong = trainyard(cluster, &["uninstall", "--namespace", "wrong"]);
+    assert!(!wrong.success && wrong.output.is_empty(), "{}", wrong.output);
+    assert!(
+        wrong.errors.contains("uninstall --namespace trainyard-system"),
+        "{}",
+        wrong.errors
+    );
+    cluster.api().get(binding).unwrap();
+    let team = cluster.namespace("team");
+    let narrow = [
+        "install",
+        "--image",
+        "operator:1",
+        "--replicas",
+        "1",
+        "--watch-namespace",
+        team.name(),
+    ];
+    let said = trainyard(cluster, &narrow).good();
+    for gone in ["clusterrolebinding", "clusterrole.", "poddisruptionbudget"] {
+        let line = said
+            .lines()
+            .find(|line| line.starts_with(gone) && line.ends_with("deleted"));
+        assert!(line.is_some(), "{gone}: {said}");
+    }
+    assert_eq!(cluster.api().get(binding).unwrap_err().code, 404);
+    trainyard(cluster, &["uninstall", "--watch-namespace", team.name()]).good();
+}
+
+#[test]
 fn who_may_not_install_is_told_every_refusal() {
     let (cluster, _guard) = alone();
     let nobody = cluster.namespace("nobody");

@@ -85,6 +85,11 @@ impl Outcomes {
         Ok(())
     }
 
+    /// Whether nothing was refused.
+    pub fn are_good(&self) -> bool {
+        self.refused.is_empty()
+    }
+
     /// Tells the rest, and how it ended.
     pub fn finish(self, printer: &mut Printer) -> Result<Exit, Failure> {
         if self.format == Format::Json {

@@ -4,9 +4,9 @@ use trainyard_dialect::problem::shown;
 
 use crate::args::{Install, Place};
 use crate::failure::Failure;
+use crate::names::{LONGEST_LABEL, is_label};
 
 /// A name in Kubernetes is no longer.
-const LONGEST_LABEL: usize = 63;
 const LONGEST_NAME: usize = 253;
 
 /// Looks at everything.
@@ -58,15 +58,6 @@ fn told(wrong: &[String]) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(wrong.join("\n       "), None))
-}
-
-fn is_label(name: &str) -> bool {
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    !name.is_empty()
-        && name.len() <= LONGEST_LABEL
-        && name.chars().all(plain)
-        && !name.starts_with('-')
-        && !name.ends_with('-')
 }
 
 /// Labels with dots between them.
