@@ -80,7 +80,11 @@ impl Ledger {
     /// The events about a job: reason and message.
     #[must_use]
     pub fn events_of(&self, job: &str) -> Vec<(String, String)> {
-        let about = |event: &&Sight| event.last()["involvedObject"]["name"] == job;
+        // Its Service has the same name.
+        let about = |event: &&Sight| {
+            let object = &event.last()["involvedObject"];
+            object["kind"] == "TFJob" && object["name"] == job
+        };
         let text = |event: &Sight, field: &str| event.last()[field].as_str().unwrap_or_default().to_owned();
         self.all("events")
             .filter(about)
