@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use trainyard_core::{AddressBook, Addresses, Cluster, InPlace, Role, Stamp, TaskId, task_name};
 
 use crate::cluster_map::ClusterMap;
-use crate::names::{OPERATOR, OPERATOR_LABEL, STAMP};
+use crate::names::{KUBEFLOW_JOB_LABEL, OPERATOR, OPERATOR_LABEL, STAMP};
 use crate::observe::write_stamp;
 use crate::pod::{Index, Pods, spec_of};
 use crate::service::services_of_tasks;
@@ -138,6 +138,7 @@ pub fn fixtures(subject: &Subject, map: &ClusterMap, owner: &Owner) -> Vec<(&'st
                 _ => Map::new(),
             };
             labels.insert(OPERATOR_LABEL.into(), OPERATOR.into());
+            labels.insert(KUBEFLOW_JOB_LABEL.into(), (*job.name).into());
             object["metadata"]["labels"] = labels.into();
             object["metadata"]["ownerReferences"] = json!([owner.reference()]);
             (plural, object)
