@@ -17,7 +17,7 @@ use trainyard_manifest::observe::PodSeen;
 
 pub use self::addresses::{Addresses, Needed};
 pub use self::plot::{LastTrouble, Plot};
-use crate::job::{JobKey, JobWire, Reading};
+use crate::job::{JobKey, JobSeen, JobWire, Reading};
 use crate::look::{Next, look};
 use crate::pass::{Pass, Report, Sort};
 use crate::watched::ServiceSeen;
@@ -87,9 +87,12 @@ impl Yard {
         }
         let plot = self.plots.entry(key.clone()).or_default();
         let seen = self.reading.read(wire, plot.job.as_ref());
-        let kept = seen.status.as_ref().is_some_and(remembers);
+        let of = |job: &JobSeen| job.status.as_ref().is_some_and(remembers);
+        let known = plot.job.as_ref().filter(|known| known.uid == seen.uid);
+        let (had, has) = (known.is_some_and(of), of(&seen));
         if plot.see(seen) {
-            self.kept |= kept;
+            // A memory that was there and is not any more has been dropped.
+            self.kept = has || (self.kept && !had);
             self.look_at(key);
         }
     }

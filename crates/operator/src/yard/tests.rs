@@ -169,6 +169,24 @@ fn one_job_finds_out_whether_memory_is_kept_and_the_others_wait_for_it() {
 }
 
 #[test]
+fn a_memory_that_is_dropped_before_our_eyes_is_kept_no_longer() {
+    let (mut yard, status) = started();
+    let other = |version: u64, status: &Value| {
+        let mut wire = job(version, 1, status);
+        wire.metadata.name = Some("other".into());
+        wire.metadata.uid = Some("other".into());
+        wire.manage("kueue.x-k8s.io/multikueue");
+        wire
+    };
+    yard.job_seen(other(20, &status));
+    yard.job_seen(other(21, &json!({})));
+    yard.job_gone(&job(22, 1, &Value::Null));
+    yard.job_seen(another("new"));
+    let pass = std::iter::from_fn(|| yard.next(NOW)).find(|pass| &*pass.key.name == "new");
+    assert!(pass.unwrap().status.is_some());
+}
+
+#[test]
 fn a_scout_that_is_refused_is_followed_by_another() {
     let mut yard = Yard::new(Reading::default());
     for name in ["a", "b", "c"] {
