@@ -69,6 +69,15 @@ pub fn prune(turn: &mut Turn) {
             memory.done.truncate(role.replicas);
             memory.failed.truncate(role.replicas);
             memory.born = memory.born.min(role.replicas);
+            // No task is both, unless somebody has written this memory by hand: then it would be counted twice.
+            let both: Vec<u32> = memory
+                .done
+                .iter()
+                .filter(|index| memory.failed.contains(*index))
+                .collect();
+            for index in both {
+                memory.failed.remove(index);
+            }
         }
     }
     let latest = turn.now + turn.job.limits.wait.most;
@@ -179,6 +188,34 @@ mod tests {
                 .iter()
                 .all(|action| !matches!(action, crate::Action::Create { .. } | crate::Action::Stop { .. }))
         );
+    }
+
+    #[test]
+    fn a_task_that_is_remembered_as_done_and_as_failed_is_done_and_counts_once() {
+        let bench = Bench::workers(2);
+        let mut memory = bench.memory();
+        memory.role(&worker(0).role).done.insert(0);
+        memory.role(&worker(0).role).failed.insert(0);
+        let after = bench
+            .step_with(Some(&memory), &[running(worker(1), Stamp::default())], 5)
+            .memory;
+        assert!(after.is_done(&worker(0)) && !after.is_failed(&worker(0)));
+    }
+
+    #[test]
+    fn of_two_gone_instances_the_one_that_says_how_it_ended_is_believed() {
+        let bench = Bench::workers(1);
+        let gone = |end: crate::TaskSeen, keep: bool| {
+            let exit = end.exit().cloned().filter(|_| keep);
+            crate::TaskSeen {
+                state: Seen::Gone(exit),
+                ..end
+            }
+        };
+        let end = ended(worker(0), Stamp::default(), 0, 3);
+        let seen = [gone(end.clone(), false), gone(end, true)];
+        let after = bench.step_with(Some(&bench.memory()), &seen, 5).memory;
+        assert!(after.is_done(&worker(0)));
     }
 
     #[test]

@@ -71,13 +71,15 @@ impl<'a> View<'a> {
     }
 }
 
-/// Two instances of one life cannot be, but if they are shown, the livelier is believed: nothing is created twice.
+/// Two instances of one life cannot be, but if they are shown, the livelier is believed: nothing is created twice. Of two that
+/// are gone, it is the one of which is known how it ended.
 fn rank(seen: &TaskSeen) -> u8 {
     match seen.state {
         Seen::Running { .. } => 0,
         Seen::Waiting => 1,
         Seen::Ended(_) => 2,
-        Seen::Gone(_) => 3,
+        Seen::Gone(Some(_)) => 3,
+        Seen::Gone(None) => 4,
     }
 }
 

@@ -181,12 +181,15 @@ impl Naive<'_> {
         let stamp = self.memory.stamp(task);
         let seen = self.look.observed.tasks.iter();
         let current = seen.filter(|seen| seen.id == *task && seen.stamp == stamp);
-        current.min_by_key(|seen| match seen.state {
+        let rank = |seen: &TaskSeen| match seen.state {
             Seen::Running { .. } => 0,
             Seen::Waiting => 1,
             Seen::Ended(_) => 2,
-            Seen::Gone(_) => 3,
-        })
+            Seen::Gone(Some(_)) => 3,
+            Seen::Gone(None) => 4,
+        };
+        // Among equals, whichever comes first in their order: any will do, if it is always the same.
+        current.min_by(|left, right| (rank(left), *left).cmp(&(rank(right), *right)))
     }
 
     fn settled(&self, task: &TaskId) -> bool {
