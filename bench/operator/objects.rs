@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use trainyard_core::{Action, Fixture, Time};
-use trainyard_manifest::task_pod::{Owner, TaskPods, fixtures};
+use trainyard_manifest::task_pod::{Owner, fixtures};
 use trainyard_operator::job::{API_VERSION, Compiled, JobWire, KIND, Meaning, Reading};
 use trainyard_operator::look::{Next, look};
 use trainyard_operator::pass::Pass;
@@ -43,7 +43,7 @@ pub fn job(name: &str, ps: u32, workers: u32) -> Value {
 /// The writes of our operator about one new job: its status, what its tasks are found by, and its pods.
 #[derive(Debug, Default)]
 pub struct Made {
-    /// The status, before anything is done.
+    /// The first status.
     pub status: Vec<Wanted>,
     /// Services and the map.
     pub shared: Vec<Wanted>,
@@ -93,13 +93,7 @@ fn of_pass(pass: &Pass, compiled: &Compiled) -> Made {
         name: pass.key.name.clone(),
         uid: pass.uid.clone(),
     };
-    let pods = TaskPods::of(
-        &compiled.subject,
-        &compiled.book,
-        &compiled.cluster,
-        &compiled.map,
-        &owner,
-    );
+    let pods = compiled.pods(&owner);
     let mut made = Made::default();
     let path = |plural: &str| format!("/api/v1/namespaces/{NAMESPACE}/{plural}");
     for action in &pass.actions {

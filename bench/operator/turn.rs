@@ -105,6 +105,9 @@ pub fn definition() -> Result<String, Trouble> {
     let printed = std::process::Command::new(trainyard()?)
         .args(["crd", "--newest-only"])
         .output()?;
+    if !printed.status.success() {
+        return Err(Trouble::new("`trainyard crd` failed"));
+    }
     Ok(String::from_utf8(printed.stdout)?)
 }
 

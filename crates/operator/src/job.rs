@@ -11,7 +11,7 @@ use trainyard_dialect::status::tfjob_memory;
 use trainyard_dialect::{Dialect, read};
 use trainyard_manifest::cluster_map::ClusterMap;
 use trainyard_manifest::subject::Subject;
-use trainyard_manifest::task_pod::fixture_names;
+use trainyard_manifest::task_pod::{Owner, TaskPods, fixture_names};
 
 use crate::form::Form;
 use crate::yard::Needed;
@@ -88,6 +88,12 @@ impl Compiled {
     #[must_use]
     pub fn job(&self) -> &Job {
         &self.subject.job
+    }
+
+    /// What makes its pods.
+    #[must_use]
+    pub fn pods<'a>(&'a self, owner: &Owner) -> TaskPods<'a> {
+        TaskPods::of(&self.subject, &self.book, &self.cluster, &self.map, owner)
     }
 }
 

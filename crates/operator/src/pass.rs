@@ -302,8 +302,8 @@ async fn stop(
     first
 }
 
-/// Gone already: then there is nothing to delete. A conflict may mean another object of that name, but also that somebody
-/// wrote in between: whoever asks again knows by then what the watches have shown.
+/// Gone already: then there is nothing to delete. A conflict means another object of that name: whoever asks again knows by
+/// then what the watches have shown.
 fn unless_gone(deleted: Result<(), Refused>) -> Result<(), Refused> {
     deleted.or_else(|refused| if refused.not_found() { Ok(()) } else { Err(refused) })
 }

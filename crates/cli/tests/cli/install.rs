@@ -137,3 +137,25 @@ fn what_would_be_deleted_holds_no_jobs() {
         "{kinds:?}"
     );
 }
+
+#[test]
+fn an_operator_is_not_started_with_what_makes_no_sense() {
+    let cases = [
+        (["--requests", "0"], "at least 1"),
+        (["--controller-threads", "0"], "at least 1"),
+        (["--kube-api-qps", "-3"], "at least 0"),
+        (["--kube-api-qps", "nan"], "at least 0"),
+        (["--kube-api-burst", "0"], "1.."),
+        (["--namespace", "Bad_NS"], "a-z, 0-9 and `-`"),
+        (["--leader-election-id", "Bad_Id"], "a-z, 0-9 and `-`"),
+    ];
+    for (typed, expected) in cases {
+        let ran = run(&["operator", typed[0], typed[1]]);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{typed:?}");
+        assert!(
+            ran.err.contains(typed[0]) && ran.err.contains(expected),
+            "{typed:?}: {}",
+            ran.err
+        );
+    }
+}

@@ -59,7 +59,7 @@ pub const USES: &[Use] = &[
     },
     Use {
         verbs: &["update"],
-        why: "a job's status, and with it what the operator must remember, is written before anything is done",
+        why: "a job's status, and with it what the operator must remember, is written when something about the job has changed",
         ..jobs("kubeflow.org", "tfjobs/status")
     },
     Use {

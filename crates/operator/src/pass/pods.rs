@@ -30,13 +30,7 @@ pub async fn create(
         return Ok(());
     }
     let owner = owner(pass);
-    let pods = TaskPods::of(
-        &compiled.subject,
-        &compiled.book,
-        &compiled.cluster,
-        &compiled.map,
-        &owner,
-    );
+    let pods = compiled.pods(&owner);
     let mut rest = creates.iter();
     let mut making = FuturesUnordered::new();
     let (mut room, mut first) = (FIRST_PODS, Ok(()));

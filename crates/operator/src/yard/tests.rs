@@ -1,5 +1,9 @@
 //! What the yard promises `step`, without a cluster: the tests play the API server.
 
+mod first;
+mod gone;
+mod refusals;
+
 use serde_json::{Value, json};
 use trainyard_core::{Action, Fixture, Time};
 use trainyard_manifest::observe::PodSeen;
@@ -96,27 +100,6 @@ fn creates(pass: &Pass) -> Vec<String> {
     pass.actions.iter().filter_map(task).collect()
 }
 
-#[test]
-fn the_first_status_of_all_comes_alone_then_what_tasks_are_found_by_then_pods() {
-    let mut yard = Yard::new(Reading::default());
-    yard.job_seen(job(10, 1, &Value::Null));
-    let pass = yard.next(NOW).unwrap();
-    let status = pass.status.as_ref().unwrap();
-    assert_eq!(status["conditions"][0]["type"], "Created");
-    assert_eq!(status["trainyard"]["job"], "job");
-    assert_eq!(pass.version, 10);
-    assert!(pass.actions.is_empty());
-    assert!(yard.next(NOW).is_none(), "one pass at a time");
-    let stored = Report {
-        services: Vec::new(),
-        ..report(&pass, 11, Vec::new())
-    };
-    yard.reported(stored, NOW);
-    let pass = yard.next(NOW).unwrap();
-    assert_eq!(pass.actions[0], Action::Ensure(Fixture::Addresses));
-    assert_eq!(creates(&pass), ["worker-0", "worker-1"]);
-}
-
 /// The next job, in a yard that has seen the API server keep what is remembered of the one before.
 fn second_job() -> Yard {
     let (mut yard, _) = started();
@@ -126,195 +109,11 @@ fn second_job() -> Yard {
     yard
 }
 
-#[test]
-fn the_first_pods_of_a_job_come_before_its_first_status() {
-    let mut yard = second_job();
-    let pass = yard.next(NOW).unwrap();
-    assert_eq!((&pass.status, pass.events.len()), (&None, 0));
-    assert_eq!(creates(&pass), ["worker-0", "worker-1"]);
-    let made = vec![pod(0, 13, "p0", &json!({})), pod(1, 14, "p1", &json!({}))];
-    yard.reported(report(&pass, 0, made), NOW);
-    let pass = yard.next(NOW).unwrap();
-    let status = pass.status.as_ref().unwrap();
-    assert_eq!(status["conditions"][0]["type"], "Created");
-    assert_eq!(
-        status["startTime"], "2026-01-01T00:00:00Z",
-        "when its first pod was made"
-    );
-    assert!(pass.actions.is_empty());
-}
-
 fn another(name: &str) -> JobWire {
     let mut wire = job(10, 1, &Value::Null);
     wire.metadata.name = Some(name.into());
     wire.metadata.uid = Some(name.into());
     wire
-}
-
-#[test]
-fn one_job_finds_out_whether_memory_is_kept_and_the_others_wait_for_it() {
-    let mut yard = Yard::new(Reading::default());
-    for name in ["a", "b", "c"] {
-        yard.job_seen(another(name));
-    }
-    let scout = yard.next(NOW).unwrap();
-    assert!(scout.status.is_some());
-    assert!(yard.next(NOW).is_none());
-    assert_eq!(yard.queued(), 2);
-    yard.reported(report(&scout, 11, Vec::new()), NOW);
-    for name in ["b", "c"] {
-        let pass = yard.next(NOW).unwrap();
-        assert_eq!((&*pass.key.name, pass.status.is_some()), (name, false));
-    }
-}
-
-#[test]
-fn a_memory_that_is_dropped_before_our_eyes_is_kept_no_longer() {
-    let (mut yard, status) = started();
-    let other = |version: u64, status: &Value| {
-        let mut wire = job(version, 1, status);
-        wire.metadata.name = Some("other".into());
-        wire.metadata.uid = Some("other".into());
-        wire.manage("kueue.x-k8s.io/multikueue");
-        wire
-    };
-    yard.job_seen(other(20, &status));
-    yard.job_seen(other(21, &json!({})));
-    yard.job_gone(&job(22, 1, &Value::Null));
-    yard.job_seen(another("new"));
-    let pass = std::iter::from_fn(|| yard.next(NOW)).find(|pass| &*pass.key.name == "new");
-    assert!(pass.unwrap().status.is_some());
-}
-
-#[test]
-fn a_scout_that_is_refused_is_followed_by_another() {
-    let mut yard = Yard::new(Reading::default());
-    for name in ["a", "b", "c"] {
-        yard.job_seen(another(name));
-    }
-    let scout = yard.next(NOW).unwrap();
-    let refused = Report {
-        written: None,
-        trouble: Some(refusal(Sort::Other)),
-        ..report(&scout, 0, Vec::new())
-    };
-    yard.reported(refused, NOW);
-    let pass = yard.next(NOW).unwrap();
-    assert_eq!((&*pass.key.name, pass.status.is_some()), ("b", true));
-    assert!(yard.next(NOW).is_none());
-}
-
-#[test]
-fn a_job_whose_pods_are_refused_says_so_before_it_tries_again() {
-    let mut yard = second_job();
-    let pass = yard.next(NOW).unwrap();
-    let refused = Report {
-        trouble: Some(refusal(Sort::Creating)),
-        ..report(&pass, 0, Vec::new())
-    };
-    yard.reported(refused, NOW);
-    assert!(yard.next(NOW + 1).unwrap().status.is_some());
-}
-
-#[test]
-fn where_memory_is_dropped_no_pod_is_made_before_a_status() {
-    let mut yard = second_job();
-    let pass = yard.next(NOW).unwrap();
-    let made = vec![pod(0, 13, "p0", &json!({})), pod(1, 14, "p1", &json!({}))];
-    yard.reported(report(&pass, 0, made), NOW);
-    let pass = yard.next(NOW).unwrap();
-    let pruned = Report {
-        written: Some((15, json!({}))),
-        trouble: Some(refusal(Sort::Pruned)),
-        ..report(&pass, 0, Vec::new())
-    };
-    yard.reported(pruned, NOW);
-    yard.job_gone(&job(16, 1, &Value::Null));
-    for uid in ["p0", "p1"] {
-        let index = u32::from(uid == "p1");
-        yard.pod_gone(&pod(index, 17, uid, &json!({})));
-    }
-    yard.job_seen(job(18, 1, &Value::Null));
-    assert!(yard.next(NOW + 60).unwrap().status.is_some());
-}
-
-/// A job of which one pod runs and the other one has just been refused, so often that it is tried again after a minute.
-fn refused_job() -> Yard {
-    let (mut yard, _) = started();
-    let pass = yard.next(NOW).unwrap();
-    yard.reported(report(&pass, 0, vec![pod(0, 20, "p0", &running())]), NOW);
-    for attempt in 0..8 {
-        let later = NOW + 60 * attempt;
-        while let Some(pass) = yard.next(later) {
-            let trouble = (!creates(&pass).is_empty()).then(|| refusal(Sort::Creating));
-            let version = 30 + u64::from(attempt);
-            yard.reported(
-                Report {
-                    trouble,
-                    ..report(&pass, version, Vec::new())
-                },
-                later,
-            );
-        }
-    }
-    yard
-}
-
-#[test]
-fn a_job_that_ends_does_not_wait_for_a_pod_that_was_refused() {
-    let mut yard = refused_job();
-    let now = NOW + 7 * 60 + 1;
-    assert!(yard.next(now).is_none(), "tried again after a minute");
-    yard.pod_seen(pod(0, 50, "p0", &exited(0)));
-    let pass = yard.next(now).unwrap();
-    assert!(creates(&pass).is_empty());
-    let status = pass.status.unwrap();
-    let conditions = status["conditions"].as_array().unwrap();
-    assert_eq!(conditions.last().unwrap()["type"], "Succeeded");
-}
-
-#[test]
-fn saying_something_does_not_shorten_the_wait_after_a_refusal() {
-    let mut yard = refused_job();
-    let now = NOW + 7 * 60 + 1;
-    yard.pod_seen(pod(0, 50, "p0", &json!({ "phase": "Pending" })));
-    for (later, version) in (0..10).zip(60..) {
-        while let Some(pass) = yard.next(now + later) {
-            assert!(creates(&pass).is_empty());
-            yard.reported(report(&pass, version, Vec::new()), now + later);
-        }
-    }
-}
-
-#[test]
-fn a_pod_that_went_while_its_pass_was_under_way_is_made_again() {
-    let (mut yard, _) = started();
-    let pass = yard.next(NOW).unwrap();
-    yard.pod_seen(pod(0, 20, "p0", &json!({})));
-    yard.pod_gone(&pod(0, 21, "p0", &json!({})));
-    let made = vec![pod(0, 20, "p0", &json!({})), pod(1, 22, "p1", &json!({}))];
-    yard.reported(report(&pass, 0, made), NOW);
-    assert_eq!(yard.counts(), (1, 1));
-}
-
-#[test]
-fn a_success_stands_though_its_pod_is_deleted_in_the_same_second() {
-    let (mut yard, _) = started();
-    yard.pod_seen(pod(0, 20, "p0", &running()));
-    yard.pod_seen(pod(1, 21, "p1", &running()));
-    let deleted = |version: u64| {
-        let mut pod = pod(1, version, "p1", &exited(0));
-        let task = pod.task.as_mut().unwrap();
-        if let trainyard_core::Seen::Ended(exit) = &mut task.state {
-            exit.asked = true;
-        }
-        pod
-    };
-    yard.pod_seen(pod(1, 22, "p1", &exited(0)));
-    yard.pod_seen(deleted(23));
-    yard.pod_gone(&deleted(24));
-    let status = yard.next(NOW + 10).unwrap().status.unwrap();
-    assert_eq!(status["trainyard"]["roles"]["worker"]["done"], "1");
 }
 
 #[test]
@@ -332,49 +131,6 @@ fn a_job_that_was_told_to_go_is_told_once() {
         yard.next(NOW)
             .is_none_or(|pass| pass.status.is_none() && pass.actions.is_empty())
     );
-}
-
-#[test]
-fn a_service_that_went_while_its_pass_was_under_way_is_made_again() {
-    let mut yard = second_job();
-    let pass = yard.next(NOW).unwrap();
-    yard.service_seen(service("s2"));
-    yard.service_gone(&service("s2"));
-    let made = vec![pod(0, 20, "p0", &json!({})), pod(1, 22, "p1", &json!({}))];
-    let report = Report {
-        services: vec![service("s2")],
-        ..report(&pass, 0, made)
-    };
-    yard.reported(report, NOW);
-    let pass = yard.next(NOW).unwrap();
-    assert_eq!(pass.actions, [Action::Ensure(Fixture::Addresses)]);
-}
-
-#[test]
-fn a_service_that_we_removed_does_not_come_back_with_a_watch_that_is_behind() {
-    let mut yard = Yard::new(Reading::default());
-    yard.job_seen(job(10, 1, &Value::Null));
-    let pass = yard.next(NOW).unwrap();
-    let removed = Report {
-        services: Vec::new(),
-        removed: vec!["s1".into()],
-        ..report(&pass, 11, Vec::new())
-    };
-    yard.service_seen(service("s1"));
-    yard.reported(removed, NOW);
-    yard.service_seen(service("s1"));
-    let pass = yard.next(NOW).unwrap();
-    assert_eq!(pass.actions[0], Action::Ensure(Fixture::Addresses));
-}
-
-#[test]
-fn a_new_job_does_not_pay_for_one_of_its_name() {
-    let mut yard = refused_job();
-    yard.job_gone(&job(90, 1, &Value::Null));
-    let mut wire = job(91, 1, &Value::Null);
-    wire.metadata.uid = Some("new".into());
-    yard.job_seen(wire);
-    assert!(yard.next(NOW + 7 * 60 + 1).is_some());
 }
 
 #[test]
@@ -430,63 +186,6 @@ fn an_older_pod_is_not_believed() {
     yard.pod_seen(pod(0, 19, "p0", &running()));
     let pass = yard.next(NOW).unwrap();
     assert_eq!(pass.status.unwrap()["conditions"][1]["type"], "Succeeded");
-}
-
-#[test]
-fn a_pod_that_vanishes_is_remembered_until_its_end_is_stored() {
-    let (mut yard, _) = started();
-    yard.pod_seen(pod(1, 20, "p1", &exited(137)));
-    yard.pod_seen(pod(0, 21, "p0", &running()));
-    yard.pod_gone(&pod(1, 22, "p1", &exited(137)));
-    // The pass that answers it fails; nothing may be forgotten.
-    let pass = yard.next(NOW).unwrap();
-    let paid = |pass: &Pass| pass.status.as_ref().unwrap()["trainyard"]["paid"].clone();
-    assert_eq!(paid(&pass), 1);
-    let refused = Report {
-        written: None,
-        trouble: Some(refusal(Sort::Other)),
-        ..report(&pass, 0, Vec::new())
-    };
-    yard.reported(refused, NOW);
-    assert!(yard.next(NOW).is_none(), "not at once again");
-    let pass = yard.next(NOW + 1).unwrap();
-    assert_eq!(paid(&pass), 1);
-    yard.reported(report(&pass, 30, Vec::new()), NOW);
-    let pass = yard.next(NOW + 60).unwrap();
-    assert_eq!(
-        pass.status
-            .map_or_else(|| json!(1), |status| status["trainyard"]["paid"].clone()),
-        1,
-        "charged once"
-    );
-}
-
-#[test]
-fn a_list_that_lacks_a_pod_means_that_it_is_gone() {
-    let (mut yard, _) = started();
-    yard.pod_seen(pod(0, 20, "p0", &running()));
-    yard.pod_seen(pod(1, 21, "p1", &running()));
-    yard.pods_begin();
-    yard.pod_seen(pod(0, 22, "p0", &running()));
-    yard.pods_end();
-    assert_eq!(yard.counts(), (1, 1));
-}
-
-#[test]
-fn a_pod_made_while_a_list_is_read_is_kept() {
-    let (mut yard, _) = started();
-    let pass = yard.next(NOW).unwrap();
-    yard.pods_begin();
-    yard.reported(
-        report(
-            &pass,
-            0,
-            vec![pod(0, 20, "p0", &json!({})), pod(1, 21, "p1", &json!({}))],
-        ),
-        NOW,
-    );
-    yard.pods_end();
-    assert_eq!(yard.counts(), (1, 2));
 }
 
 #[test]
@@ -615,32 +314,4 @@ fn running_job() -> Yard {
     yard.reported(report(&pass, 30, Vec::new()), NOW);
     assert!(yard.next(NOW).is_none());
     yard
-}
-
-#[test]
-fn a_service_that_somebody_deleted_is_made_again() {
-    let mut yard = running_job();
-    yard.service_gone(&service("s0"));
-    assert!(yard.next(NOW).is_none(), "it was another one of that name");
-    yard.service_gone(&service("s1"));
-    let pass = yard.next(NOW).unwrap();
-    assert_eq!(pass.actions, [Action::Ensure(Fixture::Addresses)]);
-    assert_eq!(pass.missing, [Needed::Service("mnist".into())]);
-}
-
-#[test]
-fn a_service_that_was_made_while_a_list_was_read_is_not_missed() {
-    let mut yard = running_job();
-    yard.services_begin();
-    yard.services_end();
-    let pass = yard.next(NOW).unwrap();
-    assert_eq!(
-        pass.actions,
-        [Action::Ensure(Fixture::Addresses)],
-        "it was not in the list"
-    );
-    yard.services_begin();
-    yard.reported(report(&pass, 31, Vec::new()), NOW);
-    yard.services_end();
-    assert!(yard.next(NOW).is_none(), "it was made after the list began");
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use trainyard_cluster_tests::{Operator, shared};
 
-use super::{Yard, job};
+use super::{Yard, install, job};
 
 /// Who holds the Lease; waits until it is somebody that `wanted` likes.
 #[track_caller]
@@ -64,4 +64,13 @@ fn one_that_has_lost_the_lease_stops_at_once() {
     shared().api().patch(&path, &taken).unwrap();
     assert_eq!(yard.operator.wait(), Some(1));
     yard.operator.says("another operator may act now");
+}
+
+#[test]
+fn one_that_cannot_have_the_lease_says_so() {
+    install();
+    let namespace = shared().namespace("leaseless");
+    let elsewhere = ["--leader-elect", "--leader-election-namespace", "nowhere"];
+    let operator = Operator::with(&namespace, &elsewhere).in_vain();
+    operator.says("the Lease cannot be had");
 }

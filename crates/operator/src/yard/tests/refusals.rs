@@ -1,0 +1,73 @@
+//! What the API server refuses is tried again, and holds up nothing else.
+
+use super::*;
+
+#[test]
+fn a_job_whose_pods_are_refused_says_so_before_it_tries_again() {
+    let mut yard = second_job();
+    let pass = yard.next(NOW).unwrap();
+    let refused = Report {
+        trouble: Some(refusal(Sort::Creating)),
+        ..report(&pass, 0, Vec::new())
+    };
+    yard.reported(refused, NOW);
+    assert!(yard.next(NOW + 1).unwrap().status.is_some());
+}
+
+/// A job of which one pod runs and the other one has just been refused, so often that it is tried again after a minute.
+fn refused_job() -> Yard {
+    let (mut yard, _) = started();
+    let pass = yard.next(NOW).unwrap();
+    yard.reported(report(&pass, 0, vec![pod(0, 20, "p0", &running())]), NOW);
+    for attempt in 0..8 {
+        let later = NOW + 60 * attempt;
+        while let Some(pass) = yard.next(later) {
+            let trouble = (!creates(&pass).is_empty()).then(|| refusal(Sort::Creating));
+            let version = 30 + u64::from(attempt);
+            yard.reported(
+                Report {
+                    trouble,
+                    ..report(&pass, version, Vec::new())
+                },
+                later,
+            );
+        }
+    }
+    yard
+}
+
+#[test]
+fn a_job_that_ends_does_not_wait_for_a_pod_that_was_refused() {
+    let mut yard = refused_job();
+    let now = NOW + 7 * 60 + 1;
+    assert!(yard.next(now).is_none(), "tried again after a minute");
+    yard.pod_seen(pod(0, 50, "p0", &exited(0)));
+    let pass = yard.next(now).unwrap();
+    assert!(creates(&pass).is_empty());
+    let status = pass.status.unwrap();
+    let conditions = status["conditions"].as_array().unwrap();
+    assert_eq!(conditions.last().unwrap()["type"], "Succeeded");
+}
+
+#[test]
+fn saying_something_does_not_shorten_the_wait_after_a_refusal() {
+    let mut yard = refused_job();
+    let now = NOW + 7 * 60 + 1;
+    yard.pod_seen(pod(0, 50, "p0", &json!({ "phase": "Pending" })));
+    for (later, version) in (0..10).zip(60..) {
+        while let Some(pass) = yard.next(now + later) {
+            assert!(creates(&pass).is_empty());
+            yard.reported(report(&pass, version, Vec::new()), now + later);
+        }
+    }
+}
+
+#[test]
+fn a_new_job_does_not_pay_for_one_of_its_name() {
+    let mut yard = refused_job();
+    yard.job_gone(&job(90, 1, &Value::Null));
+    let mut wire = job(91, 1, &Value::Null);
+    wire.metadata.uid = Some("new".into());
+    yard.job_seen(wire);
+    assert!(yard.next(NOW + 7 * 60 + 1).is_some());
+}
