@@ -27,8 +27,10 @@ pub struct Shown {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Meta {
     name: String,
+    resource_version: String,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -85,20 +87,19 @@ impl Watch {
         let api = Api::of(kubeconfig)?;
         let list = api.get(&format!("{path}?limit=1"))?;
         let version = list["metadata"]["resourceVersion"].as_str().unwrap_or_default();
-        let accept = match sent {
-            Sent::Metadata => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
-            Sent::Whole => "application/json",
+        let place = Place {
+            path: path.to_owned(),
+            version: version.to_owned(),
+            accept: match sent {
+                Sent::Metadata => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+                Sent::Whole => "application/json",
+            },
         };
-        let request = Request::get(format!(
-            "{path}?watch=1&timeoutSeconds=3600&resourceVersion={version}"
-        ))
-        .header(http::header::ACCEPT, accept)
-        .body(Vec::new())?;
         let (ready, begun) = mpsc::channel();
         let (end, ended) = oneshot::channel();
         let noted = Noted::default();
         let shared = Arc::clone(&noted);
-        thread::spawn(move || api.block_on(follow(&api, request, so, &shared, ready, ended)));
+        thread::spawn(move || api.block_on(follow(&api, place, so, &shared, ready, ended)));
         begun.recv()??;
         Ok(Self { noted, _end: end })
     }
@@ -132,29 +133,74 @@ impl Watch {
     }
 }
 
+/// Where a watch is.
+struct Place {
+    path: String,
+    version: String,
+    accept: &'static str,
+}
+
+impl Place {
+    fn request(&self) -> Result<Request<Vec<u8>>, http::Error> {
+        let Self {
+            path,
+            version,
+            accept,
+        } = self;
+        let uri = format!("{path}?watch=1&timeoutSeconds=3600&resourceVersion={version}");
+        Request::get(uri)
+            .header(http::header::ACCEPT, *accept)
+            .body(Vec::new())
+    }
+}
+
+/// Notes what is shown until nobody wants to know it any more. The API server cuts a watch that cannot keep up; it goes on
+/// where it was.
 async fn follow(
     api: &Api,
-    request: Request<Vec<u8>>,
+    mut place: Place,
     so: impl Fn(&Shown) -> bool,
     noted: &Noted,
     ready: mpsc::Sender<Result<(), Trouble>>,
     mut ended: oneshot::Receiver<()>,
 ) {
-    let stream = match api.client().request_events::<Shown>(request).await {
-        Ok(stream) => stream,
-        Err(error) => return drop(ready.send(Err(Trouble::from(error)))),
-    };
-    // Whoever began it waits for this.
-    let _ = ready.send(Ok(()));
-    let mut stream = pin!(stream);
-    while let Either::Left((Some(Ok(event)), _)) = select(stream.next(), &mut ended).await {
-        if let WatchEvent::Added(shown) | WatchEvent::Modified(shown) = event
-            && so(&shown)
-        {
-            let (seen, news) = &**noted;
-            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-            seen.entry(shown.metadata.name).or_insert_with(Instant::now);
-            news.notify_all();
+    loop {
+        let stream = match place.request() {
+            Ok(request) => api
+                .client()
+                .request_events::<Shown>(request)
+                .await
+                .map_err(Trouble::from),
+            Err(error) => Err(error.into()),
+        };
+        let mut stream = match stream {
+            Ok(stream) => pin!(stream),
+            // Whoever waits for more than that runs out of patience.
+            Err(trouble) => return drop(ready.send(Err(trouble))),
+        };
+        // Whoever began it waits for this; nobody does for a later one.
+        let _ = ready.send(Ok(()));
+        loop {
+            match select(stream.next(), &mut ended).await {
+                Either::Left((Some(Ok(event)), _)) => note(&event, &so, noted, &mut place),
+                Either::Left(_) => break,
+                Either::Right(_) => return,
+            }
         }
     }
+}
+
+fn note(event: &WatchEvent<Shown>, so: &impl Fn(&Shown) -> bool, noted: &Noted, place: &mut Place) {
+    let (WatchEvent::Added(shown) | WatchEvent::Modified(shown) | WatchEvent::Deleted(shown)) = event else {
+        return;
+    };
+    place.version.clone_from(&shown.metadata.resource_version);
+    if matches!(event, WatchEvent::Deleted(_)) || !so(shown) {
+        return;
+    }
+    let (seen, news) = &**noted;
+    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    seen.entry(shown.metadata.name.clone())
+        .or_insert_with(Instant::now);
+    news.notify_all();
 }
