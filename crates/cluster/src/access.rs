@@ -7,6 +7,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use http::HeaderValue;
+use http::header::USER_AGENT;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 use trainyard_dialect::problem::{did_you_mean, shown};
@@ -40,7 +42,15 @@ pub async fn client(context: Option<&str>) -> Result<Client, ClusterError> {
     Client::try_from(config).map_err(|error| ClusterError::of(&error, &server))
 }
 
+/// How to reach the server, and who asks: what we write is marked as ours by that.
 async fn config(context: Option<&str>) -> Result<Config, ClusterError> {
+    let mut config = server(context).await?;
+    let name = concat!("trainyard/", env!("CARGO_PKG_VERSION"));
+    config.headers.push((USER_AGENT, HeaderValue::from_static(name)));
+    Ok(config)
+}
+
+async fn server(context: Option<&str>) -> Result<Config, ClusterError> {
     let files = files();
     let mut there = files.iter().filter(|file| file.exists()).peekable();
     if there.peek().is_none() {

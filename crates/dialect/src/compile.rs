@@ -124,7 +124,8 @@ pub(crate) fn in_thousandths(resources: &Resources) -> BTreeMap<Arc<str>, i64> {
 }
 
 /// What the first `members` tasks ask for together, in the order of the roles.
-pub(crate) fn asked_together(roles: &[Role], members: u32) -> BTreeMap<Arc<str>, i64> {
+#[must_use]
+pub fn asked_together(roles: &[Role], members: u32) -> BTreeMap<Arc<str>, i64> {
     let mut left = members;
     let mut sum: BTreeMap<Arc<str>, i64> = BTreeMap::new();
     for role in roles {

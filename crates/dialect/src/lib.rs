@@ -38,5 +38,6 @@ mod tfjob;
 mod volcano;
 pub mod yaml;
 
+pub use self::compile::asked_together;
 pub use self::manifest::{Dialect, Item, OtherObject, ReadJob, Reading, TASK_INDEX_LABEL};
 pub use self::read::read;

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 pub use self::workload::{HEALTH_PORT, METRICS_PORT};
 use crate::crd::{Served, definition};
+use crate::pod_group::Groups;
 
 /// The namespace unless told.
 pub const NAMESPACE: &str = "trainyard-system";
@@ -38,6 +39,8 @@ pub struct Install {
     pub replicas: u32,
     /// How important its pods are, where the cluster has names for that.
     pub priority_class: Option<String>,
+    /// Whose groups the tasks of jobs are placed as.
+    pub groups: Option<Groups>,
     /// Which versions of `TFJob` are served.
     pub served: Served,
     /// Further arguments of `trainyard operator`.
@@ -52,6 +55,7 @@ impl Default for Install {
             image: image(),
             replicas: REPLICAS,
             priority_class: None,
+            groups: None,
             served: Served::default(),
             arguments: Vec::new(),
         }

@@ -10,6 +10,7 @@
 //! * [`subject`] is a job as it is to be written: namespace, addresses, labels, what comes beside it.
 //! * [`names`] is every name and label; [`service`], [`cluster_map`] and [`pod`] make what any world on a cluster
 //!   needs: Services, the map of addresses, pods from templates with `TF_CONFIG`.
+//! * [`pod_group`] is what a gang scheduler is told of a job.
 //! * [`replies`] turns rules into what a Job can answer to an end; [`success`] into what completes it.
 //! * [`render`](render::render) puts it together and [`notes`] says what is missing.
 //!
@@ -25,6 +26,7 @@ pub mod nodes;
 pub mod notes;
 pub mod observe;
 pub mod pod;
+pub mod pod_group;
 pub mod render;
 pub mod replies;
 pub mod service;

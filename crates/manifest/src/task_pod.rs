@@ -9,6 +9,7 @@ use crate::cluster_map::ClusterMap;
 use crate::names::{KUBEFLOW_JOB_LABEL, OPERATOR, OPERATOR_LABEL, STAMP};
 use crate::observe::write_stamp;
 use crate::pod::{Index, Pods, spec_of};
+use crate::pod_group;
 use crate::service::services_of_tasks;
 use crate::subject::Subject;
 
@@ -26,7 +27,9 @@ pub struct Owner {
 }
 
 impl Owner {
-    fn reference(&self) -> Value {
+    /// As its objects refer to it.
+    #[must_use]
+    pub fn reference(&self) -> Value {
         json!({
             "apiVersion": self.api_version, "kind": self.kind, "name": self.name, "uid": self.uid,
             "controller": true, "blockOwnerDeletion": true,
@@ -83,6 +86,7 @@ impl<'a> TaskPods<'a> {
         let mut pod = self.pods.template(&role, Index::Fixed(task.index), None);
         let name = task_name(job, task);
         self.place(&mut pod, &role, &name);
+        pod_group::mark(&mut pod, job, &role);
         pod["apiVersion"] = "v1".into();
         pod["kind"] = "Pod".into();
         let metadata = &mut pod["metadata"];

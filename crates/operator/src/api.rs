@@ -7,16 +7,19 @@ use std::time::{Duration, Instant};
 
 use http::{Method, Request};
 use kube::Client;
+use kube::core::DynamicObject;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use trainyard_manifest::observe::PodSeen;
+use trainyard_manifest::pod_group::PLURAL;
 
 use crate::job::{API_VERSION, JobKey, version};
 use crate::limit::Limit;
 use crate::tell::{Listener, Told};
+use crate::watched::GroupSeen;
 
 /// Answers hold metadata alone.
 const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
@@ -205,6 +208,29 @@ impl Api {
             .map(drop)
     }
 
+    /// Makes a group, of whichever scheduler.
+    pub async fn create_group(&self, object: &Value) -> Result<GroupSeen, Refused> {
+        let path = group_path(object, false);
+        let what = (Method::POST, PLURAL);
+        let made: DynamicObject = self.send(what, &path, object, "application/json").await?;
+        Ok(made.into())
+    }
+
+    /// Changes the spec of a group, and of no other of that name.
+    pub async fn correct_group(&self, object: &Value, uid: &str, spec: &Value) -> Result<GroupSeen, Refused> {
+        let body = json!({ "metadata": { "uid": uid }, "spec": spec });
+        let path = group_path(object, true);
+        let what = (Method::PATCH, PLURAL);
+        let made: DynamicObject = self.send(what, &path, &body, "application/json").await?;
+        Ok(made.into())
+    }
+
+    /// Deletes a group, and no other of that name.
+    pub async fn delete_group(&self, object: &Value, uid: &str) -> Result<(), Refused> {
+        self.delete(PLURAL, &group_path(object, true), uid, How::Gracefully)
+            .await
+    }
+
     /// Writes a job's status over the version that it was decided from; gives the status as it was stored.
     pub async fn write_status(
         &self,
@@ -252,11 +278,15 @@ impl Api {
         } else {
             body.to_string().into_bytes()
         };
+        let kind = match method {
+            Method::PATCH => "application/merge-patch+json",
+            _ => "application/json",
+        };
         let request = Request::builder()
             .method(method)
             .uri(path)
             .header(http::header::ACCEPT, accept)
-            .header(http::header::CONTENT_TYPE, "application/json")
+            .header(http::header::CONTENT_TYPE, kind)
             .body(bytes)
             .map_err(|error| unsent(error.to_string()))?;
         // Nobody closes the semaphore; a request without a permit is still better than none.
@@ -288,6 +318,7 @@ fn verb(method: &Method) -> &'static str {
     match *method {
         Method::POST => "create",
         Method::PUT => "update",
+        Method::PATCH => "patch",
         Method::DELETE => "delete",
         _ => "get",
     }
@@ -296,6 +327,23 @@ fn verb(method: &Method) -> &'static str {
 fn core(namespace: &str, plural: &str, name: Option<&str>) -> String {
     let name = name.map(|name| format!("/{name}")).unwrap_or_default();
     format!("/api/v1/namespaces/{namespace}/{plural}{name}")
+}
+
+/// Where a group is, or where its like are.
+fn group_path(object: &Value, itself: bool) -> String {
+    let text = |pointer| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let (version, namespace) = (text("/apiVersion"), text("/metadata/namespace"));
+    let all = format!("/apis/{version}/namespaces/{namespace}/{PLURAL}");
+    if itself {
+        format!("{all}/{}", text("/metadata/name"))
+    } else {
+        all
+    }
 }
 
 fn job_path(job: &JobKey) -> String {

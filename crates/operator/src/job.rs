@@ -10,6 +10,7 @@ use trainyard_dialect::problem::Severity;
 use trainyard_dialect::status::tfjob_memory;
 use trainyard_dialect::{Dialect, read};
 use trainyard_manifest::cluster_map::ClusterMap;
+use trainyard_manifest::pod_group::Groups;
 use trainyard_manifest::subject::Subject;
 use trainyard_manifest::task_pod::{Owner, TaskPods, fixture_names};
 
@@ -79,6 +80,8 @@ pub struct Compiled {
     pub map: ClusterMap,
     /// What has to be there before the first task.
     pub needed: Vec<Needed>,
+    /// The group that its tasks are placed as, where there is one to make.
+    pub group: Option<Value>,
     /// How its tasks know each other, where it does not say.
     pub form: Form,
 }
@@ -133,6 +136,8 @@ pub struct Reading {
     pub domain: Option<String>,
     /// Every job has a Service a replica, as Kubeflow's have, unless it says otherwise.
     pub per_replica: bool,
+    /// Whose groups its tasks are placed as; without, every task is placed by itself, whatever its job says.
+    pub groups: Option<Groups>,
 }
 
 impl Reading {
@@ -218,6 +223,8 @@ impl Reading {
         };
         let mut subject = Subject::of(job, None, None);
         subject.job.uid = Arc::clone(uid);
+        let gang = self.groups.as_ref().map(|groups| groups.gang(&subject.job));
+        subject.job.gang = gang;
         let book = addresses(&subject.job, self.domain.as_deref());
         let cluster = Cluster::of(&subject.job, &book);
         let mut map = ClusterMap::of(&subject.job, &book, &cluster);
@@ -226,11 +233,12 @@ impl Reading {
         let needed = fixture_names(&subject, &map);
         let needed = needed.map(|(plural, name)| Needed::of(plural, &name)).collect();
         Meaning::Job(Box::new(Compiled {
-            subject,
             book,
             cluster,
             map,
             needed,
+            group: self.groups.as_ref().and_then(|groups| groups.object(&subject)),
+            subject,
             form,
         }))
     }

@@ -30,6 +30,7 @@ pub mod pass;
 pub mod run;
 pub mod tell;
 pub mod watched;
+mod watches;
 pub mod yard;
 
 pub use self::endpoints::Endpoints;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use trainyard_core::{Action, Fixture, Job, Memory, Observed, Stamp, Step, TaskSeen, Time, step};
 use trainyard_dialect::status::{tfjob_begun, tfjob_invalid, tfjob_status};
+use trainyard_manifest::pod_group::other_scheduler;
 
 use self::quiet::{News, QUIET, SAME_WAIT, news};
 use self::waiting::{WAITING_FIELD, waiting};
@@ -45,14 +46,28 @@ pub fn look(key: &JobKey, plot: &mut Plot, kept: bool, now: Time) -> Next {
                 plot.let_rest(compiled, memory);
             }
             let missing = plot.addresses.missing(&compiled.needed, &job.uid);
-            let ready = if missing.is_empty() {
-                vec![Fixture::Addresses]
-            } else {
-                Vec::new()
-            };
-            let observed = plot.observed(&job.uid, ready, job.deleting, now);
+            let ensure = compiled
+                .group
+                .as_ref()
+                .and_then(|wanted| plot.group.ensure(wanted, &job.uid));
+            let mut ready = Vec::new();
+            if missing.is_empty() {
+                ready.push(Fixture::Addresses);
+            }
+            if compiled.group.is_some() && ensure.is_none() {
+                ready.push(Fixture::Gang);
+            }
+            let mut observed = plot.observed(&job.uid, ready, job.deleting, now);
+            if compiled.group.is_some() {
+                observed.gang = plot.group.seen(&job.uid);
+            }
             let memory = memory.or_else(|| taken_over(&job, compiled.job(), &observed));
             let mut step = step(compiled.job(), memory.as_ref(), &observed, now);
+            if plot.group.own(&job.uid).is_none() {
+                // A group that somebody else has made is not ours to take away.
+                step.actions
+                    .retain(|action| *action != Action::Remove(Fixture::Gang));
+            }
             if refused {
                 // What cannot be made now is tried later. What has ended, is to end or is to be held does not wait for that.
                 step.actions.retain(|action| !makes(action));
@@ -73,6 +88,13 @@ pub fn look(key: &JobKey, plot: &mut Plot, kept: bool, now: Time) -> Next {
             compiled.form.note(&mut status);
             let first = is_first(&job, plot, &observed);
             let mut next = decide(key, &job, plot, (step, missing), status, now);
+            if let Next::Do(pass) = &mut next {
+                pass.ensure = ensure;
+                if job.status.is_none() && other_scheduler(compiled.job()).is_some() {
+                    pass.events
+                        .extend(events::event(&job, &events::other_scheduler(now)));
+                }
+            }
             if let Next::Do(pass) = &mut next
                 && first
             {
@@ -147,6 +169,9 @@ fn decide(
     }
     pass.actions = step.actions;
     pass.missing = missing;
+    if pass.actions.contains(&Action::Remove(Fixture::Gang)) {
+        pass.ungroup = plot.group.own(&job.uid).map(|group| Arc::clone(&group.uid));
+    }
     if !changed {
         pass.say_nothing();
     }
@@ -189,6 +214,8 @@ fn pass(key: &JobKey, job: &JobSeen, status: Value, now: Time) -> Pass {
         actions: Vec::new(),
         missing: Vec::new(),
         services: Vec::new(),
+        ensure: None,
+        ungroup: None,
         now,
     }
 }

@@ -1,26 +1,22 @@
 //! The loop: watches in, passes out.
 
-use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use futures_util::StreamExt as _;
-use kube::runtime::WatchStreamExt as _;
-use kube::runtime::watcher::{self, watcher};
-use kube::{Api as Watched, Client};
-use serde::de::DeserializeOwned;
-use tokio::sync::mpsc::{self, Receiver, Sender};
+use kube::Client;
+use kube::runtime::watcher::Event::{Apply, Delete, Init, InitApply, InitDone};
+use tokio::sync::mpsc::Receiver;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use trainyard_core::Time;
 
 use crate::api::Api;
-use crate::job::{JobWire, Reading};
+use crate::job::Reading;
 use crate::lease::{Seat, Standing, hold};
 use crate::limit::Limit;
 use crate::pass::{Report, carry_out};
 use crate::tell::{Listener, Told};
-use crate::watched::{OURS, WatchedPod, WatchedService};
+use crate::watches::{self, News};
 use crate::yard::Yard;
 
 /// How often it is told how much is known.
@@ -56,13 +52,6 @@ impl Default for Options {
     }
 }
 
-/// News from the watches.
-enum News {
-    Job(watcher::Event<JobWire>),
-    Pod(watcher::Event<WatchedPod>),
-    Service(watcher::Event<WatchedService>),
-}
-
 /// Another operator may act now, since the Lease could not be renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the Lease could not be renewed in time, or somebody else took it: another operator may act now")]
@@ -75,27 +64,7 @@ pub async fn operate(
     listener: Arc<dyn Listener>,
     stop: impl Future<Output = ()>,
 ) -> Result<(), Lost> {
-    let (sender, news) = mpsc::channel(1024);
-    let mut watches = JoinSet::new();
-    let scope = options.namespace.as_deref();
-    let jobs = scoped(client.clone(), scope);
-    let pods = scoped(client.clone(), scope);
-    let all = watcher::Config::default();
-    let ours = watcher::Config::default().labels(OURS);
-    let told = Arc::clone(&listener);
-    watches.spawn(follow("jobs", jobs, all, told, sender.clone(), News::Job));
-    let told = Arc::clone(&listener);
-    watches.spawn(follow(
-        "pods",
-        pods,
-        ours.clone(),
-        told,
-        sender.clone(),
-        News::Pod,
-    ));
-    let told = Arc::clone(&listener);
-    let services = scoped(client.clone(), scope);
-    watches.spawn(follow("services", services, ours, told, sender, News::Service));
+    let (mut watches, news) = watches::begin(&client, &options, &listener);
     let (stopping, stopped) = watch::channel(false);
     let (standing, lease) = stand(&client, options.seat, stopped, Arc::clone(&listener));
     let limit = options
@@ -103,12 +72,15 @@ pub async fn operate(
         .and_then(|(a_second, burst)| Limit::new(a_second, burst));
     let mut operator = Operator {
         api: Arc::new(Api::new(client, options.requests, limit, Arc::clone(&listener))),
-        yard: Yard::new(options.reading),
         passes: JoinSet::new(),
         most: options.jobs,
         listener,
-        unseen: Unseen::ALL,
+        unseen: [Kind::Jobs, Kind::Pods, Kind::Services]
+            .into_iter()
+            .chain(options.reading.groups.is_some().then_some(Kind::Groups))
+            .collect(),
         leads: false,
+        yard: Yard::new(options.reading),
     };
     let ended = operator.run(news, standing, stop).await;
     watches.shutdown().await;
@@ -135,25 +107,13 @@ fn stand(
     (standing, Some(lease))
 }
 
-/// Kinds of objects of which not all have been seen.
+/// Kinds of objects that are watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Unseen {
-    jobs: bool,
-    pods: bool,
-    services: bool,
-}
-
-impl Unseen {
-    const ALL: Self = Self {
-        jobs: true,
-        pods: true,
-        services: true,
-    };
-    const NONE: Self = Self {
-        jobs: false,
-        pods: false,
-        services: false,
-    };
+enum Kind {
+    Jobs,
+    Pods,
+    Services,
+    Groups,
 }
 
 struct Operator {
@@ -162,8 +122,8 @@ struct Operator {
     passes: JoinSet<Report>,
     most: usize,
     listener: Arc<dyn Listener>,
-    /// What has not been seen as a whole yet. Until it has, nothing is decided.
-    unseen: Unseen,
+    /// What has not been seen as a whole yet.
+    unseen: Vec<Kind>,
     /// Whether it is ours to act.
     leads: bool,
 }
@@ -242,7 +202,8 @@ impl Operator {
         if !self.leads {
             return self.yard.stand_by();
         }
-        if self.unseen != Unseen::NONE {
+        if self.unseen.iter().any(|kind| *kind != Kind::Jobs) {
+            // What a job has made is not known yet. Other jobs need not be.
             return;
         }
         while self.passes.len() < self.most {
@@ -257,106 +218,46 @@ impl Operator {
     }
 
     fn hear(&mut self, news: News) {
-        use watcher::Event::{Apply, Delete, Init, InitApply, InitDone};
         match news {
             News::Job(Init) => self.yard.jobs_begin(),
             News::Job(InitApply(job) | Apply(job)) => self.yard.job_seen(job),
             News::Job(Delete(job)) => self.yard.job_gone(&job),
             News::Job(InitDone) => {
                 self.yard.jobs_end();
-                self.seen(|unseen| unseen.jobs = false);
+                self.seen(Kind::Jobs);
             }
             News::Pod(Init) => self.yard.pods_begin(),
             News::Pod(InitApply(pod) | Apply(pod)) => self.yard.pod_seen(pod.seen),
             News::Pod(Delete(pod)) => self.yard.pod_gone(&pod.seen),
             News::Pod(InitDone) => {
                 self.yard.pods_end();
-                self.seen(|unseen| unseen.pods = false);
+                self.seen(Kind::Pods);
             }
             News::Service(Init) => self.yard.services_begin(),
-            News::Service(InitApply(service) | Apply(service)) => self.yard.service_seen(service.seen),
-            News::Service(Delete(service)) => self.yard.service_gone(&service.seen),
+            News::Service(InitApply(service) | Apply(service)) => self.yard.service_seen(service.into()),
+            News::Service(Delete(service)) => self.yard.service_gone(&service.into()),
             News::Service(InitDone) => {
                 self.yard.services_end();
-                self.seen(|unseen| unseen.services = false);
+                self.seen(Kind::Services);
+            }
+            News::Group(Init) => self.yard.groups_begin(),
+            News::Group(InitApply(group) | Apply(group)) => self.yard.group_seen(group.into()),
+            News::Group(Delete(group)) => self.yard.group_gone(&group.into()),
+            News::Group(InitDone) => {
+                self.yard.groups_end();
+                self.seen(Kind::Groups);
             }
         }
     }
 
-    fn seen(&mut self, note: impl FnOnce(&mut Unseen)) {
-        let before = self.unseen;
-        note(&mut self.unseen);
-        if before != self.unseen && self.unseen == Unseen::NONE {
+    fn seen(&mut self, kind: Kind) {
+        let before = self.unseen.len();
+        self.unseen.retain(|unseen| *unseen != kind);
+        if self.unseen.is_empty() && before > 0 {
             let (jobs, pods) = self.yard.counts();
             self.listener.told(&Told::Ready { jobs, pods });
         }
     }
-}
-
-fn scoped<K>(client: Client, namespace: Option<&str>) -> Watched<K>
-where
-    K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>,
-{
-    match namespace {
-        Some(namespace) => Watched::namespaced(client, namespace),
-        None => Watched::all(client),
-    }
-}
-
-/// Passes on what a watch shows, for as long as somebody listens. A watch that is cut begins again.
-async fn follow<K>(
-    what: &'static str,
-    objects: Watched<K>,
-    config: watcher::Config,
-    listener: Arc<dyn Listener>,
-    sender: Sender<News>,
-    wrap: fn(watcher::Event<K>) -> News,
-) where
-    K: kube::Resource + Clone + DeserializeOwned + Debug + Send + 'static,
-{
-    let mut stream = std::pin::pin!(watcher(objects, config).default_backoff());
-    while let Some(event) = stream.next().await {
-        match event {
-            Ok(event) => {
-                if sender.send(wrap(event)).await.is_err() {
-                    return;
-                }
-            }
-            Err(error) => listener.told(&Told::WatchCut {
-                what,
-                why: unwatched(what, &error),
-            }),
-        }
-    }
-}
-
-/// Why a watch does not go on, for people.
-fn unwatched(what: &str, error: &watcher::Error) -> String {
-    use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
-    match error {
-        InitialListFailed(kube::Error::Api(status)) if status.code == 404 && what == "jobs" => {
-            "the cluster knows no TFJobs: `trainyard crd | kubectl apply --server-side --force-conflicts -f -` tells it".into()
-        }
-        InitialListFailed(error) | WatchStartFailed(error) | WatchFailed(error) => match error {
-            kube::Error::Api(status) => status.message.clone(),
-            other => whole(other),
-        },
-        other => whole(other),
-    }
-}
-
-/// An error with everything that led to it.
-fn whole(error: &dyn std::error::Error) -> String {
-    let mut words = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !words.contains(&more) {
-            words = format!("{words}: {more}");
-        }
-        cause = error.source();
-    }
-    words
 }
 
 /// Whole seconds, as everywhere.

@@ -5,6 +5,7 @@
 //! as a [`Report`].
 
 mod addresses;
+mod group;
 mod pods;
 
 use std::sync::Arc;
@@ -21,8 +22,8 @@ use crate::api::{Api, How, Refused};
 use crate::job::{API_VERSION, Compiled, JobKey, KIND, Meaning};
 use crate::look::events::{Change, What};
 use crate::tell::{Listener, Phase, Told};
-use crate::watched::ServiceSeen;
-use crate::yard::Needed;
+use crate::watched::{GroupSeen, ServiceSeen};
+use crate::yard::{Ensure, Needed};
 
 /// Something to be done about one job.
 #[derive(Debug)]
@@ -45,6 +46,10 @@ pub struct Pass {
     pub missing: Vec<Needed>,
     /// Its Services, where they are to be removed: name and UID.
     pub services: Vec<(Arc<str>, Arc<str>)>,
+    /// What is to be done about its group, where that is not as it should be.
+    pub ensure: Option<Ensure>,
+    /// The UID of its group, where that is to be removed.
+    pub ungroup: Option<Arc<str>>,
     /// What has changed about the job.
     pub changes: Vec<Change>,
     /// What is to be told of it on the cluster, after that.
@@ -78,6 +83,10 @@ pub struct Report {
     pub maps: Vec<Arc<str>>,
     /// UIDs of Services that exist no longer.
     pub removed: Vec<Arc<str>>,
+    /// Its group, if that was written.
+    pub group: Option<GroupSeen>,
+    /// The UID of its group, if that exists no longer.
+    pub ungrouped: Option<Arc<str>>,
     /// The job has been told to go.
     pub deleted: bool,
     /// What was refused: the rest was left undone.
@@ -133,6 +142,8 @@ pub async fn carry_out(api: Arc<Api>, listener: Arc<dyn Listener>, pass: Pass) -
         services: Vec::new(),
         maps: Vec::new(),
         removed: Vec::new(),
+        group: None,
+        ungrouped: None,
         deleted: false,
         trouble: None,
     };
@@ -159,7 +170,7 @@ fn tell(listener: &dyn Listener, pass: &Pass, report: &Report) {
     for change in pass.changes.iter().filter(|_| report.written.is_some()) {
         let Change { reason, message, .. } = change;
         match &change.what {
-            What::Wait => listener.told(&Told::Waits { job, reason, message }),
+            What::Wait | What::Note => listener.told(&Told::Waits { job, reason, message }),
             What::Condition(kind) => {
                 if kind == "Running" && pass.fresh {
                     listener.told(&started(Phase::Running));
@@ -261,8 +272,10 @@ async fn act(api: &Api, pass: &Pass, compiled: &Compiled, report: &mut Report) -
             } => stops.push((task, instance, *force)),
             Action::Create { task, stamp } => creates.push((task, *stamp)),
             Action::DeleteJob => expired = true,
-            // Gangs and orders come with the adapters that make them.
-            Action::Ensure(Fixture::Gang) | Action::Remove(Fixture::Gang) | Action::Answered(_) => {}
+            Action::Ensure(Fixture::Gang) => group::ensure(api, pass, compiled, report).await?,
+            Action::Remove(Fixture::Gang) => group::remove(api, pass, compiled, report).await?,
+            // Nobody gives orders here.
+            Action::Answered(_) => {}
         }
     }
     stop(api, pass, compiled, &stops, report).await?;

@@ -1,16 +1,20 @@
-//! How jobs and pods are watched: kube's watcher over types of our own that keep next to nothing.
+//! How jobs, pods, Services and groups are watched: kube's watcher over types of our own that keep next to nothing.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
-use kube::core::NamespaceResourceScope;
+use kube::core::{ApiResource, DynamicObject, NamespaceResourceScope, PartialObjectMeta};
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use trainyard_core::Time;
 use trainyard_manifest::names::{JOB_LABEL, KUBEFLOW_JOB_LABEL};
 use trainyard_manifest::observe::PodSeen;
+use trainyard_manifest::pod_group::{Groups, KIND, PLURAL};
 
-use crate::job::JobWire;
+use crate::job::{JobWire, version};
 
 /// The label that every pod and Service of ours has; it is Kubeflow's, since its users' tools look for it.
 pub const OURS: &str = "training.kubeflow.org/operator-name=tfjob-controller";
@@ -51,7 +55,6 @@ macro_rules! resource {
 
 resource!(JobWire, "kubeflow.org", "TFJob", "tfjobs");
 resource!(WatchedPod, "", "Pod", "pods");
-resource!(WatchedService, "", "Service", "services");
 
 /// A pod on its way through kube's watcher, which wants to see its metadata.
 #[derive(Clone, Debug)]
@@ -90,27 +93,17 @@ pub struct ServiceSeen {
     pub owner: Option<Arc<str>>,
 }
 
-/// A Service on its way through kube's watcher.
-#[derive(Clone, Debug)]
-pub struct WatchedService {
-    metadata: ObjectMeta,
-    /// What is kept.
-    pub seen: ServiceSeen,
-}
+/// A Service on its way through kube's watcher: nothing is asked of it but its metadata.
+pub type WatchedService = PartialObjectMeta<Service>;
 
-#[derive(Deserialize)]
-struct ServiceWire {
-    metadata: ObjectMeta,
-}
-
-impl<'de> Deserialize<'de> for WatchedService {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let metadata = ServiceWire::deserialize(deserializer)?.metadata;
+impl From<WatchedService> for ServiceSeen {
+    fn from(service: WatchedService) -> Self {
+        let metadata = &service.metadata;
         let text = |text: Option<&String>| Arc::from(text.map_or("", String::as_str));
         let owners = metadata.owner_references.as_deref().unwrap_or_default();
         let owner = owners.iter().find(|owner| owner.controller == Some(true));
         let labels = metadata.labels.as_ref();
-        let seen = ServiceSeen {
+        Self {
             name: text(metadata.name.as_ref()),
             namespace: text(metadata.namespace.as_ref()),
             uid: text(metadata.uid.as_ref()),
@@ -118,7 +111,70 @@ impl<'de> Deserialize<'de> for WatchedService {
                 labels.and_then(|labels| labels.get(JOB_LABEL).or_else(|| labels.get(KUBEFLOW_JOB_LABEL))),
             ),
             owner: owner.map(|owner| owner.uid.as_str().into()),
-        };
-        Ok(Self { metadata, seen })
+        }
+    }
+}
+
+/// A group that is placed together, as far as anybody here wants to know it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupSeen {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its namespace.
+    pub namespace: Arc<str>,
+    /// Which group of that name.
+    pub uid: Arc<str>,
+    /// Its version.
+    pub version: u64,
+    /// When it was made.
+    pub created: Time,
+    /// It is being deleted.
+    pub deleting: bool,
+    /// The kind and the UID of the controller that owns it.
+    pub owner: Option<(Arc<str>, Arc<str>)>,
+    /// What is asked for it.
+    pub spec: Value,
+    /// How far it has come; empty where the scheduler has not looked at it.
+    pub phase: Arc<str>,
+    /// What its scheduler says.
+    pub message: Option<Arc<str>>,
+}
+
+/// Which objects the groups are.
+#[must_use]
+pub fn group_resource(groups: &Groups) -> ApiResource {
+    let (group, version) = (groups.api_group(), groups.api_version());
+    ApiResource {
+        group: group.into(),
+        version: version.into(),
+        api_version: format!("{group}/{version}"),
+        kind: KIND.into(),
+        plural: PLURAL.into(),
+    }
+}
+
+impl From<DynamicObject> for GroupSeen {
+    fn from(mut object: DynamicObject) -> Self {
+        let metadata = &object.metadata;
+        let text = |text: Option<&String>| Arc::<str>::from(text.map_or("", String::as_str));
+        let owners = metadata.owner_references.as_deref().unwrap_or_default();
+        let owner = owners.iter().find(|owner| owner.controller == Some(true));
+        let status = &object.data["status"];
+        // The last word is the newest.
+        let words = status["conditions"].as_array().and_then(|all| all.last());
+        let words = words.and_then(|condition| condition["message"].as_str());
+        let created = metadata.creation_timestamp.as_ref();
+        Self {
+            name: text(metadata.name.as_ref()),
+            namespace: text(metadata.namespace.as_ref()),
+            uid: text(metadata.uid.as_ref()),
+            version: version(metadata.resource_version.as_deref()),
+            created: Time(created.map_or(0, |time| u64::try_from(time.0.as_second()).unwrap_or_default())),
+            deleting: metadata.deletion_timestamp.is_some(),
+            owner: owner.map(|owner| (owner.kind.as_str().into(), owner.uid.as_str().into())),
+            phase: status["phase"].as_str().unwrap_or_default().into(),
+            message: words.filter(|words| !words.is_empty()).map(Arc::from),
+            spec: object.data["spec"].take(),
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! it has been stored (W4), and of one job there is one pass at a time.
 
 mod addresses;
+mod group;
 mod plot;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -16,6 +17,7 @@ use trainyard_dialect::status::MEMORY_FIELD;
 use trainyard_manifest::observe::PodSeen;
 
 pub use self::addresses::{Addresses, Needed};
+pub use self::group::{Ensure, Group};
 pub use self::plot::{LastTrouble, Plot};
 use crate::job::{JobKey, JobSeen, JobWire, Reading};
 use crate::look::{Next, look};
@@ -30,10 +32,11 @@ pub struct Yard {
     /// Jobs to look at, in the order in which something happened to them.
     due: VecDeque<JobKey>,
     waking: BTreeSet<(Time, JobKey)>,
-    /// Jobs, pods and Services that the list now being read has shown; none while no list is read.
+    /// Jobs, pods, Services and groups that the list now being read has shown; none while no list is read.
     listed_jobs: Option<BTreeSet<JobKey>>,
     listed_pods: Option<BTreeSet<Arc<str>>>,
     listed_services: Option<BTreeSet<Arc<str>>>,
+    listed_groups: Option<BTreeSet<Arc<str>>>,
     /// The API server has been seen to keep what we remember of a job; a foreign definition of `TFJob` drops it.
     kept: bool,
     /// While that is not known, one new job finds it out with its status, and other new ones wait behind it.

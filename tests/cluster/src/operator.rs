@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use trainyard_manifest::pod_group::Groups;
+
 use crate::account::Account;
 use crate::crds::Crds;
 use crate::namespace::Namespace;
@@ -46,7 +48,7 @@ impl Operator {
         let program = trainyard_tools::trainyard().unwrap_or_else(|missing| panic!("{missing}"));
         let mut operator = Self {
             program: program.to_path_buf(),
-            account: Account::of_operator(namespace),
+            account: Account::of_operator(namespace, groups(more)),
             namespace: namespace.name().to_owned(),
             more: more.iter().map(|option| (*option).to_owned()).collect(),
             log: cluster
@@ -137,6 +139,12 @@ impl Operator {
     pub fn said(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
+}
+
+/// Whose groups it is told to make.
+fn groups(more: &[&str]) -> Option<Groups> {
+    let told = |words: &[&str]| (words[0] == "--gang-scheduler-name").then(|| words[1].to_owned());
+    Groups::named(&more.windows(2).find_map(told)?)
 }
 
 /// A number that no other operator of these tests has.

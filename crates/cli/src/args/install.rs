@@ -10,6 +10,7 @@ Examples:
   trainyard install --dry-run > trainyard.yaml           look at it, keep it, apply it with kubectl
   trainyard install --dry-run=server                     what would change on this cluster
   trainyard install --watch-namespace research           for one namespace, with rights there alone
+  trainyard install --gang-scheduler-name volcano        all tasks of a job are placed, or none
   trainyard install -- --per-replica-addresses           words after `--` go to `trainyard operator`
 
 Objects are applied on the server (`kubectl apply --server-side`), so installing
@@ -42,6 +43,9 @@ pub struct Install {
     /// How important the operator's pods are: the name of a priority class
     #[arg(long, value_name = "NAME")]
     pub priority_class: Option<String>,
+    /// Place the tasks of a job together: `volcano`, or a scheduler with the coscheduling plugin
+    #[arg(long, value_name = "NAME", value_parser = super::operator::scheduler)]
+    pub gang_scheduler_name: Option<String>,
     /// Serve v1 of TFJob alone: each further version costs the API server memory
     #[arg(long)]
     pub newest_only: bool,

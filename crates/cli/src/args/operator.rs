@@ -31,6 +31,9 @@ pub struct Operator {
     /// A Service a replica, as Kubeflow's operator makes them, for jobs that do not say otherwise
     #[arg(long)]
     pub per_replica_addresses: bool,
+    /// Place the tasks of a job together: `volcano`, or the name of a scheduler with the coscheduling plugin; `none` is off
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true, value_parser = scheduler)]
+    pub gang_scheduler_name: String,
     /// Jobs that are worked on at a time
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = some)]
     pub controller_threads: usize,
@@ -86,6 +89,18 @@ fn label(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     Err("expected at most 63 of a-z, 0-9 and `-`, and no `-` at either end".into())
+}
+
+/// The name of a scheduler: one that no pod can name would place nothing.
+pub fn scheduler(text: &str) -> Result<String, String> {
+    if text.is_empty()
+        || text.eq_ignore_ascii_case("volcano")
+        || text.eq_ignore_ascii_case("none")
+        || is_label(text)
+    {
+        return Ok(text.to_owned());
+    }
+    Err("expected `volcano`, `none`, or a name of a-z, 0-9 and `-`".into())
 }
 
 /// Where to listen. An alias of a list would make clap collect many.

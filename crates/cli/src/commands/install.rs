@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use trainyard_cluster::{ClusterError, Newcomer, Session, Trial};
 use trainyard_manifest::crd::Served;
 use trainyard_manifest::install::{Install as Wishes, NAME, image, text};
+use trainyard_manifest::pod_group::Groups;
 
 use self::outcome::{Done, Outcomes};
 use crate::args::{DryRun, Format, Install, Place, Uninstall};
@@ -159,6 +160,7 @@ fn wishes(typed: &Install) -> Wishes {
         } else {
             Served::All
         },
+        groups: typed.gang_scheduler_name.as_deref().and_then(Groups::named),
         arguments: typed.arguments.clone(),
     }
 }

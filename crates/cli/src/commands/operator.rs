@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use serde_json::{Value, json};
 use trainyard_core::Time;
 use trainyard_dialect::status::rfc3339;
+use trainyard_manifest::pod_group::Groups;
 use trainyard_operator::job::Reading;
 use trainyard_operator::lease::Seat;
 use trainyard_operator::tell::{Listener, Told};
@@ -30,6 +31,7 @@ pub fn run(typed: Operator) -> Result<Exit, Failure> {
         reading: Reading {
             domain: typed.cluster_domain.filter(|domain| !domain.is_empty()),
             per_replica: typed.per_replica_addresses,
+            groups: Groups::named(&typed.gang_scheduler_name),
         },
         requests: typed.requests.max(1),
         jobs: typed.controller_threads.max(1),

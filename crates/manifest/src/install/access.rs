@@ -7,6 +7,7 @@
 use serde_json::{Value, json};
 
 use super::{Install, NAME, labels};
+use crate::pod_group::{Groups, PLURAL};
 
 /// The lease by which one of several operators works.
 pub const LEASE: &str = "trainyard-operator";
@@ -103,6 +104,16 @@ pub const USES: &[Use] = &[
     },
 ];
 
+/// What it does beside that where jobs are placed as groups.
+#[must_use]
+pub fn grouping(groups: &Groups) -> Use {
+    Use {
+        verbs: &["list", "watch", "create", "patch", "delete"],
+        why: "a gang scheduler places a job's tasks together that are in one group",
+        ..jobs(groups.api_group(), PLURAL)
+    }
+}
+
 const fn jobs(group: &'static str, resource: &'static str) -> Use {
     Use {
         place: Place::Jobs,
@@ -125,6 +136,8 @@ const fn lease() -> Use {
 
 /// Roles and their bindings. An operator for one namespace has a role there, and may do nothing elsewhere.
 pub(super) fn roles(install: &Install) -> Vec<Value> {
+    let grouping = install.groups.as_ref().map(grouping);
+    let uses: Vec<Use> = USES.iter().copied().chain(grouping).collect();
     let for_jobs = Scope {
         name: NAME,
         namespace: install.watch.as_deref(),
@@ -134,9 +147,9 @@ pub(super) fn roles(install: &Install) -> Vec<Value> {
         namespace: Some(&install.namespace),
     };
     [
-        for_jobs.role(Place::Jobs),
+        for_jobs.role(&uses, Place::Jobs),
         for_jobs.binding(install),
-        own.role(Place::Own),
+        own.role(&uses, Place::Own),
         own.binding(install),
     ]
     .into()
@@ -168,8 +181,8 @@ impl Scope<'_> {
         metadata
     }
 
-    fn role(self, place: Place) -> Value {
-        let uses = USES.iter().filter(|used| used.place == place);
+    fn role(self, uses: &[Use], place: Place) -> Value {
+        let uses = uses.iter().filter(|used| used.place == place);
         json!({
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": self.kind(),

@@ -103,6 +103,9 @@ impl Install {
                 .iter()
                 .map(|namespace| format!("--namespace={namespace}")),
         );
+        if let Some(groups) = &self.groups {
+            words.push(format!("--gang-scheduler-name={}", groups.scheduler()));
+        }
         words.extend(self.arguments.iter().cloned());
         words
     }

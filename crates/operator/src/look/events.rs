@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use trainyard_core::Time;
 use trainyard_dialect::status::rfc3339;
 
-use super::waiting::WAITING_FIELD;
+use super::waiting::{POD_GROUP_PENDING, WAITING_FIELD};
 use crate::job::{API_VERSION, JobSeen, KIND};
 
 /// Longer notes are refused.
@@ -66,6 +66,21 @@ pub enum What {
     Condition(String),
     /// It waits for something.
     Wait,
+    /// Something that its author should know.
+    Note,
+}
+
+/// What Kubeflow tells of a job whose templates name another scheduler than the one that places groups.
+#[must_use]
+pub fn other_scheduler(now: Time) -> Change {
+    Change {
+        what: What::Note,
+        reason: "SetPodTemplateSchedulerName".into(),
+        message:
+            "Another scheduler is specified when gang-scheduling is enabled and it will not be overwritten"
+                .into(),
+        time: rfc3339(now),
+    }
 }
 
 /// Everything that has changed between two statuses.
@@ -126,6 +141,7 @@ fn waits(before: Option<&Value>, after: &Value, now: Time) -> Vec<Change> {
         let (pod, said) = (text("pod"), text("message"));
         // Kubeflow's words.
         let message = match (pod, text("container")) {
+            ("", _) if text("reason") == POD_GROUP_PENDING => said.to_owned(),
             ("", _) => format!("Error creating: {said}"),
             (pod, "") => format!("Error pod {pod} condition message: {said}"),
             (pod, container) => format!("Error pod {pod} container {container} waiting message: {said}"),
@@ -152,7 +168,7 @@ pub fn event(job: &JobSeen, change: &Change) -> Option<Value> {
     let bad = match &change.what {
         What::Condition(kind) if SILENT.contains(&&**kind) => return None,
         What::Condition(kind) => matches!(&**kind, "Failed" | "Restarting" | STALLED),
-        What::Wait => true,
+        What::Wait | What::Note => true,
     };
     let Change { reason, time, .. } = change;
     let digits: String = time.chars().filter(char::is_ascii_digit).collect();

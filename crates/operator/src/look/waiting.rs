@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use trainyard_core::{Seen, TaskSeen, Time};
+use trainyard_core::{GangSeen, Seen, TaskSeen, Time};
 use trainyard_manifest::observe::{PodSeen, Waits};
 
-use crate::job::JobSeen;
+use crate::job::{JobSeen, Meaning};
 use crate::pass::Sort;
 use crate::yard::Plot;
 
@@ -18,6 +18,8 @@ const SETTLES: u32 = 5;
 const LASTS: u32 = 3;
 /// But for this one.
 const QUOTA: &str = "exceeded quota";
+/// Its group has not been let in.
+pub const POD_GROUP_PENDING: &str = "PodGroupPending";
 /// More reasons than these are one too many to read.
 const MOST: usize = 4;
 /// Longer words are cut.
@@ -46,6 +48,7 @@ pub fn waiting(plot: &Plot, job: &JobSeen, now: Time) -> Waiting {
         let entry = json!({ "reason": reason, "message": cut(&trouble.message) });
         waiting.entries.push(entry);
     }
+    grouped(plot, job, now, &mut waiting);
     let mut reasons: BTreeMap<&str, (usize, &PodSeen, &Waits)> = BTreeMap::new();
     let ours = plot.pods.values().map(|held| &held.pod);
     let ours = ours.filter(|pod| pod.owner.as_ref() == Some(&job.uid));
@@ -70,6 +73,31 @@ pub fn waiting(plot: &Plot, job: &JobSeen, now: Time) -> Waiting {
         waiting.entries.push(entry);
     }
     waiting
+}
+
+/// Whether it waits for its group to be let in.
+fn grouped(plot: &Plot, job: &JobSeen, now: Time, waiting: &mut Waiting) {
+    let Meaning::Job(compiled) = &*job.meaning else {
+        return;
+    };
+    let holds = compiled.job().gang.as_ref().is_some_and(|gang| gang.hold);
+    let group = plot.group.of(&job.uid).filter(|_| holds);
+    let Some(group) = group.filter(|_| plot.group.seen(&job.uid) == GangSeen::Held) else {
+        return;
+    };
+    let settled = group.created + SETTLES;
+    if settled > now {
+        waiting.settles = Some(settled);
+        return;
+    }
+    let words = group
+        .message
+        .as_deref()
+        .unwrap_or("the scheduler has not let it in");
+    let message = format!("PodGroup {} waits: {words}", group.name);
+    waiting
+        .entries
+        .push(json!({ "reason": POD_GROUP_PENDING, "message": cut(&message) }));
 }
 
 /// A pod that goes or has ended waits for nothing.

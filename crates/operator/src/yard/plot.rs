@@ -7,6 +7,7 @@ use trainyard_core::{Fixture, Memory, Observed, TaskSeen, Time};
 use trainyard_manifest::observe::PodSeen;
 
 use super::addresses::Addresses;
+use super::group::Group;
 use crate::job::{Compiled, JobSeen, Meaning, version};
 use crate::pass::{Report, Sort, Trouble};
 
@@ -27,6 +28,8 @@ pub struct Plot {
     departed: BTreeSet<Arc<str>>,
     /// What its tasks find each other by.
     pub addresses: Addresses,
+    /// What its tasks are placed as.
+    pub group: Group,
     /// A pass is under way.
     pub busy: bool,
     /// It stands in line to be looked at.
@@ -188,6 +191,8 @@ impl Plot {
             services,
             maps,
             removed,
+            group,
+            ungrouped,
             deleted,
             trouble,
             ..
@@ -212,6 +217,9 @@ impl Plot {
             for service in services {
                 self.addresses.see(service, true);
             }
+            if let Some(group) = group {
+                self.group.see(group, true);
+            }
         }
         let is_it = self.job.as_ref().is_some_and(|job| job.uid == uid);
         if let Some(job) = self.job.as_mut().filter(|_| is_it) {
@@ -221,6 +229,10 @@ impl Plot {
             self.addresses.removed(uid);
         }
         self.addresses.pass_is_over();
+        if let Some(uid) = &ungrouped {
+            self.group.removed(uid);
+        }
+        self.group.pass_is_over();
         let departed = std::mem::take(&mut self.departed);
         for pod in made.into_iter().filter(|pod| !departed.contains(&pod.uid)) {
             let known = self
@@ -297,7 +309,11 @@ impl Plot {
     /// Whether nothing is known here any more.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.job.is_none() && self.pods.is_empty() && self.addresses.is_empty() && !self.busy
+        self.job.is_none()
+            && self.pods.is_empty()
+            && self.addresses.is_empty()
+            && self.group.is_empty()
+            && !self.busy
     }
 }
 

@@ -87,6 +87,8 @@ fn report(pass: &Pass, version: u64, made: Vec<PodSeen>) -> Report {
         services: vec![service("s1")],
         maps: Vec::new(),
         removed: Vec::new(),
+        group: None,
+        ungrouped: None,
         deleted: false,
         trouble: None,
     }

@@ -5,6 +5,7 @@ mod decisions;
 mod definition;
 mod endpoints;
 mod faults;
+mod gang;
 mod jobs;
 mod known_bugs;
 mod leader;

@@ -88,7 +88,7 @@ fn disturb_the_lease(yard: &Yard) {
 #[test]
 fn it_cannot_read_secrets_run_commands_in_pods_or_give_rights_away() {
     let namespace = shared().namespace("cannot");
-    let account = Account::of_operator(&namespace);
+    let account = Account::of_operator(&namespace, None);
     let never = [
         ("get", "", "secrets"),
         ("list", "", "secrets"),
@@ -127,7 +127,7 @@ fn it_cannot_read_secrets_run_commands_in_pods_or_give_rights_away() {
 fn without_the_right_to_finalizers_nothing_can_hold_its_job() {
     let namespace = shared().namespace("owned");
     shared().install(Crds::TfJob);
-    let account = Account::of_operator(&namespace);
+    let account = Account::of_operator(&namespace, None);
     let jobs = namespace.path("apis/kubeflow.org/v1", "tfjobs");
     // Somebody else's to run: the operators of other tests look at their own namespaces alone, but for certain.
     let policy = json!({ "managedBy": "nobody.example/nothing" });

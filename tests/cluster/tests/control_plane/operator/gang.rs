@@ -1,0 +1,184 @@
+//! Tasks that are placed together: the group, its pods, and what becomes of both. The scheduler is played.
+
+use serde_json::{Value, json};
+use trainyard_cluster_tests::{Crds, shared};
+
+use super::{Yard, job};
+
+const VOLCANO: &str = "apis/scheduling.volcano.sh/v1beta1";
+
+/// An operator whose jobs are placed by Volcano.
+fn yard(name: &str) -> Yard {
+    shared().install(Crds::Volcano);
+    Yard::with(name, &["--gang-scheduler-name", "volcano"])
+}
+
+impl Yard {
+    fn group_path(&self, name: &str) -> String {
+        self.namespace.path(VOLCANO, &format!("podgroups/{name}"))
+    }
+
+    #[track_caller]
+    fn group(&self, name: &str) -> Value {
+        let made = |group: &Value| group["metadata"]["uid"].is_string().then(|| group.clone());
+        self.api().wait(&self.group_path(name), "a group", made)
+    }
+
+    /// Does what Volcano does about a group.
+    #[track_caller]
+    fn judge(&self, name: &str, status: &Value) {
+        let group = self.group(name);
+        let change = json!({ "metadata": { "uid": group["metadata"]["uid"] }, "status": status });
+        self.api().patch(&self.group_path(name), &change).unwrap();
+    }
+
+    #[track_caller]
+    fn let_in(&self, name: &str) {
+        self.judge(name, &json!({ "phase": "Inqueue" }));
+    }
+}
+
+#[test]
+fn pods_are_made_when_their_group_is_let_in_and_the_group_goes_with_the_end() {
+    let yard = yard("gang");
+    yard.create(&job(
+        "three",
+        &json!({}),
+        &[("PS", 1, "Never"), ("Worker", 2, "Never")],
+    ));
+    yard.conditions("three", &["Created"]);
+    let group = yard.group("three");
+    assert_eq!(group["spec"], json!({ "minMember": 3, "queue": "default" }));
+    let owner = &group["metadata"]["ownerReferences"][0];
+    assert_eq!(
+        (&owner["kind"], &owner["controller"]),
+        (&json!("TFJob"), &json!(true))
+    );
+    yard.judge(
+        "three",
+        &json!({
+            "phase": "Pending",
+            "conditions": [{ "type": "Unschedulable", "status": "True", "message": "queue resource quota insufficient" }],
+        }),
+    );
+    let waits = |job: &Value| {
+        let waiting = &job["status"]["waiting"][0];
+        (waiting["reason"] == "PodGroupPending")
+            .then(|| waiting["message"].as_str().unwrap_or_default().to_owned())
+    };
+    let words = yard.api().wait(&yard.path("three"), "what it waits for", waits);
+    assert_eq!(words, "PodGroup three waits: queue resource quota insufficient");
+    assert!(
+        yard.names().is_empty(),
+        "nothing is made before the group is let in"
+    );
+
+    yard.let_in("three");
+    let pod = yard.pod("three-ps-0", "0.0");
+    assert_eq!(pod["spec"]["schedulerName"], "volcano");
+    let annotations = &pod["metadata"]["annotations"];
+    assert_eq!(annotations["scheduling.k8s.io/group-name"], "three");
+    assert_eq!(annotations["volcano.sh/task-spec"], "ps");
+    yard.run(&["three-ps-0", "three-worker-0", "three-worker-1"]);
+    let status = yard.conditions("three", &["Created", "Running"]);
+    assert_eq!(status["waiting"], json!(null));
+    yard.exit("three-worker-1", 0);
+    yard.exit("three-worker-0", 0);
+    yard.conditions("three", &["Created", "!Running", "Succeeded"]);
+    yard.api().wait_until_gone(&yard.group_path("three"));
+}
+
+#[test]
+fn a_group_follows_its_job() {
+    let yard = yard("gang-edit");
+    let policy = json!({ "schedulingPolicy": { "minAvailable": 2, "queue": "night" } });
+    yard.create(&job("edited", &policy, &[("Worker", 2, "Never")]));
+    yard.let_in("edited");
+    yard.run(&["edited-worker-0", "edited-worker-1"]);
+    let members = |count: u32| {
+        move |group: &Value| (group["spec"]["minMember"] == count).then(|| group["spec"].clone())
+    };
+    yard.patch(
+        "edited",
+        &json!({ "spec": { "runPolicy": { "schedulingPolicy": { "minAvailable": 1 } } } }),
+    );
+    let spec = yard
+        .api()
+        .wait(&yard.group_path("edited"), "one member", members(1));
+    assert_eq!(spec["queue"], "night");
+
+    // One that somebody deletes is made again.
+    let before = yard.group("edited")["metadata"]["uid"].clone();
+    yard.api().delete(&yard.group_path("edited")).unwrap();
+    let again = |group: &Value| {
+        let uid = &group["metadata"]["uid"];
+        (uid.is_string() && *uid != before).then_some(())
+    };
+    yard.api()
+        .wait(&yard.group_path("edited"), "another group", again);
+
+    yard.patch("edited", &json!({ "spec": { "runPolicy": { "suspend": true } } }));
+    yard.vanish("edited-worker-0", 143);
+    yard.vanish("edited-worker-1", 143);
+    yard.api().wait_until_gone(&yard.group_path("edited"));
+    yard.patch(
+        "edited",
+        &json!({ "spec": { "runPolicy": { "suspend": false } } }),
+    );
+    yard.let_in("edited");
+    yard.pod("edited-worker-0", "1.0");
+}
+
+#[test]
+fn a_group_that_somebody_else_made_is_joined_and_left_alone() {
+    let yard = yard("gang-theirs");
+    let theirs = json!({
+        "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": { "name": "theirs" },
+        "spec": { "minMember": 7, "queue": "theirs" },
+    });
+    yard.api()
+        .create(&yard.namespace.path(VOLCANO, "podgroups"), &theirs)
+        .unwrap();
+    yard.create(&job(
+        "theirs",
+        &json!({ "cleanPodPolicy": "All" }),
+        &[("Worker", 1, "Never")],
+    ));
+    yard.let_in("theirs");
+    yard.run(&["theirs-worker-0"]);
+    yard.exit("theirs-worker-0", 0);
+    yard.conditions("theirs", &["Created", "!Running", "Succeeded"]);
+    yard.api().wait_until_gone(&yard.namespace.pod("theirs-worker-0"));
+    let group = yard.group("theirs");
+    assert_eq!(group["spec"], theirs["spec"]);
+    assert_eq!(group["metadata"]["ownerReferences"], json!(null));
+}
+
+#[test]
+fn another_scheduler_of_a_template_is_kept_and_told() {
+    let yard = yard("gang-other");
+    let mut other = job("other", &json!({}), &[("Worker", 1, "Never")]);
+    other["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["schedulerName"] = json!("theirs");
+    yard.create(&other);
+    yard.let_in("other");
+    let pod = yard.pod("other-worker-0", "0.0");
+    assert_eq!(pod["spec"]["schedulerName"], "theirs");
+    let events = yard.namespace.path("apis/events.k8s.io/v1", "events");
+    let told = |events: &Value| {
+        let mut all = events["items"].as_array()?.iter();
+        all.any(|event| event["reason"] == "SetPodTemplateSchedulerName")
+            .then_some(())
+    };
+    yard.api().wait(&events, "an event about it", told);
+}
+
+#[test]
+fn without_gangs_a_job_for_a_gang_scheduler_is_run_all_the_same() {
+    let yard = Yard::new("gangless");
+    let policy = json!({ "schedulingPolicy": { "minAvailable": 1 } });
+    let mut alone = job("alone", &policy, &[("Worker", 1, "Never")]);
+    alone["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["schedulerName"] = json!("volcano");
+    yard.create(&alone);
+    yard.run(&["alone-worker-0"]);
+    yard.conditions("alone", &["Created", "Running"]);
+}
