@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use trainyard_tools::{CONTROL_PLANE, Cache, NODE, Program, packages, python};
+use trainyard_tools::{CONTROL_PLANE, Cache, GANG, NODE, Program, packages, python};
 
 use crate::shell::Shell;
 
@@ -105,7 +105,7 @@ pub fn kubectl(shell: &Shell) -> Result<PathBuf, String> {
 
 /// What a test cluster is made of, and who speaks to it; minutes if it has to be built.
 pub fn cluster() -> Result<(), String> {
-    let wanted = [&CONTROL_PLANE[..], &NODE[..]].concat();
+    let wanted = [&CONTROL_PLANE[..], &NODE[..], &GANG[..]].concat();
     let tell = &mut |line: &str| println!("{line}");
     let built = trainyard_tools::programs(&wanted, tell);
     built.map_err(|missing| missing.to_string())?;

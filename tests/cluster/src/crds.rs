@@ -20,7 +20,7 @@ pub enum Crds {
     JobSet,
     /// `kubeflow.org`, of which we take `TFJob`'s: as Kubeflow's last operator installs it.
     Kubeflow,
-    /// `batch.volcano.sh`, `scheduling.volcano.sh`, `bus.volcano.sh`.
+    /// `batch.volcano.sh`, `scheduling.volcano.sh`, `bus.volcano.sh`, `nodeinfo.volcano.sh`.
     Volcano,
 }
 
@@ -28,7 +28,7 @@ pub enum Crds {
 static INSTALLED: Mutex<BTreeSet<(PathBuf, Crds)>> = Mutex::new(BTreeSet::new());
 
 impl Crds {
-    /// Where others' files are; those of Volcano's that we do not need are left out.
+    /// Where others' files are.
     fn files(self) -> Result<Vec<PathBuf>, Missing> {
         let (module, folder, files): (_, _, &[&str]) = match self {
             Self::TfJob => return Ok(Vec::new()),
@@ -44,6 +44,7 @@ impl Crds {
                 &[
                     "batch.volcano.sh_jobs.yaml",
                     "bus.volcano.sh_commands.yaml",
+                    "nodeinfo.volcano.sh_numatopologies.yaml",
                     "scheduling.volcano.sh_podgroups.yaml",
                     "scheduling.volcano.sh_queues.yaml",
                 ],

@@ -2,12 +2,13 @@
 
 use std::ffi::OsString;
 
-use trainyard_tools::{NODE, Program};
+use trainyard_tools::{GANG, NODE, Program};
 
 use crate::server::Trouble;
 
 /// The parts of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each part is there or not")]
 pub struct Parts {
     /// kube-controller-manager: Jobs get their pods, owners' objects are collected, namespaces end.
     pub controllers: bool,
@@ -15,6 +16,8 @@ pub struct Parts {
     pub scheduler: bool,
     /// A real node: kubelet, containerd, a network between pods, names for Services. Needs root.
     pub node: bool,
+    /// Volcano: its scheduler places groups on nodes that tests play.
+    pub volcano: bool,
 }
 
 /// One of the parts.
@@ -26,6 +29,7 @@ impl Parts {
         controllers: false,
         scheduler: false,
         node: false,
+        volcano: false,
     };
     /// That and the controllers; the tests play scheduler and kubelet.
     pub const CONTROL_PLANE: Self = Self {
@@ -37,6 +41,12 @@ impl Parts {
         controllers: true,
         scheduler: true,
         node: true,
+        ..Self::API
+    };
+    /// An API server and Volcano.
+    pub const VOLCANO: Self = Self {
+        volcano: true,
+        ..Self::API
     };
 
     /// The programs that are built from Go modules.
@@ -48,13 +58,17 @@ impl Parts {
         if self.node {
             programs.extend(NODE);
         }
+        if self.volcano {
+            programs.extend(GANG);
+        }
         programs
     }
 
-    const WORDS: [(&'static str, Part); 3] = [
+    const WORDS: [(&'static str, Part); 4] = [
         ("--controllers", |parts| &mut parts.controllers),
         ("--scheduler", |parts| &mut parts.scheduler),
         ("--kubelet", |parts| &mut parts.node),
+        ("--volcano", |parts| &mut parts.volcano),
     ];
 
     /// The parts as arguments.
@@ -83,7 +97,7 @@ mod tests {
 
     #[test]
     fn parts_read_back_from_their_words() {
-        for parts in [Parts::API, Parts::CONTROL_PLANE, Parts::NODE] {
+        for parts in [Parts::API, Parts::CONTROL_PLANE, Parts::NODE, Parts::VOLCANO] {
             assert_eq!(Parts::read(&parts.words()).unwrap(), parts);
         }
         assert!(Parts::read(&["--kublet".into()]).is_err());

@@ -47,6 +47,10 @@ pub enum Program {
     Pause,
     /// Kubeflow's operator, to measure ours against.
     TrainingOperator,
+    /// Volcano's scheduler, which places groups.
+    VolcanoScheduler,
+    /// Volcano's controllers, without which its queues stay closed.
+    VolcanoControllers,
 }
 
 impl Program {
@@ -63,6 +67,8 @@ impl Program {
             Self::Coredns => "coredns",
             Self::Pause => "pause",
             Self::TrainingOperator => "training-operator",
+            Self::VolcanoScheduler => "vc-scheduler",
+            Self::VolcanoControllers => "vc-controller-manager",
         }
     }
 
@@ -78,6 +84,8 @@ impl Program {
             Self::Coredns => "./coredns",
             Self::Pause => "./pause",
             Self::TrainingOperator => "github.com/kubeflow/training-operator/cmd/training-operator.v1",
+            Self::VolcanoScheduler => "volcano.sh/volcano/cmd/scheduler",
+            Self::VolcanoControllers => "volcano.sh/volcano/cmd/controller-manager",
         }
     }
 
@@ -85,6 +93,7 @@ impl Program {
     const fn home(self) -> Home {
         match self {
             Self::TrainingOperator => Home::KUBEFLOW,
+            Self::VolcanoScheduler | Self::VolcanoControllers => Home::VOLCANO,
             _ => Home::KUBERNETES,
         }
     }
@@ -117,6 +126,13 @@ impl Home {
         version: "1.9.3",
         files: &["go.mod", "go.sum"],
     };
+    /// Volcano. It wants other versions of them again.
+    const VOLCANO: Self = Self {
+        folder: "volcano",
+        name: "volcano",
+        version: "1.10.0",
+        files: &["go.mod", "go.sum"],
+    };
 }
 
 /// A cluster without nodes of its own.
@@ -130,6 +146,9 @@ pub const CONTROL_PLANE: [Program; 5] = [
 
 /// What a real node needs beside that.
 pub const NODE: [Program; 3] = [Program::Kubelet, Program::Coredns, Program::Pause];
+
+/// What places groups.
+pub const GANG: [Program; 2] = [Program::VolcanoScheduler, Program::VolcanoControllers];
 
 /// Why there is no such program.
 #[derive(Debug)]

@@ -76,6 +76,14 @@ impl<'a> ControlPlane<'a> {
         if self.parts.scheduler {
             starter.start(Program::Scheduler, &self.scheduler())?;
         }
+        if self.parts.volcano {
+            // They wait for their definitions, which whoever started the cluster installs.
+            starter.start(
+                Program::VolcanoScheduler,
+                &self.volcano(&["--cache-dumper=false"]),
+            )?;
+            starter.start(Program::VolcanoControllers, &self.volcano(&[]))?;
+        }
         self.write_kubeconfig(&self.place.join("kubeconfig"), outside)
     }
 
@@ -163,6 +171,15 @@ impl<'a> ControlPlane<'a> {
             "--leader-elect=false".into(),
             "--secure-port=0".into(),
         ]
+    }
+
+    fn volcano(&self, more: &[&str]) -> Vec<String> {
+        let mut arguments = vec![
+            self.file("kubeconfig", "kubeconfig"),
+            "--leader-elect=false".into(),
+        ];
+        arguments.extend(more.iter().map(|argument| (*argument).to_owned()));
+        arguments
     }
 
     /// Waits for the certificate that the API server makes, then for its word that it is ready.

@@ -1,7 +1,9 @@
-//! Tasks that are placed together: the group, its pods, and what becomes of both. The scheduler is played.
+//! Tasks that are placed together: the group, its pods, and what becomes of both. The scheduler is played, but for one test.
 
 use serde_json::{Value, json};
-use trainyard_cluster_tests::{Crds, shared};
+use trainyard_cluster_tests::{Asked, Cluster, Crds, Node, Operator, Parts, shared};
+use trainyard_manifest::install::access::grouping;
+use trainyard_manifest::pod_group::Groups;
 
 use super::{Yard, job};
 
@@ -127,6 +129,15 @@ fn a_group_follows_its_job() {
     );
     yard.let_in("edited");
     yard.pod("edited-worker-0", "1.0");
+
+    // Every right is used.
+    let right = grouping(&Groups::Volcano);
+    for verb in right.verbs {
+        let is_it = |asked: &Asked| asked.resource == right.resource && asked.verb == *verb;
+        yard.operator
+            .account()
+            .wait_until_asked(&format!("{verb} {}", right.resource), is_it);
+    }
 }
 
 #[test]
@@ -181,4 +192,43 @@ fn without_gangs_a_job_for_a_gang_scheduler_is_run_all_the_same() {
     yard.create(&alone);
     yard.run(&["alone-worker-0"]);
     yard.conditions("alone", &["Created", "Running"]);
+}
+
+/// Volcano itself: two nodes of 8 processors hold two tasks of 5, and a job of three is all or nothing.
+#[test]
+fn volcano_places_all_tasks_of_a_job_or_none() {
+    let cluster = Cluster::start(Parts::VOLCANO);
+    cluster.install(Crds::Volcano);
+    for node in ["one", "two"] {
+        cluster.player().node(&Node::ready(node));
+    }
+    let namespace = cluster.namespace("volcano");
+    let operator = Operator::with(&namespace, &["--gang-scheduler-name", "volcano"]);
+    let mut three = job("three", &json!({}), &[("PS", 1, "Never"), ("Worker", 2, "Never")]);
+    for role in ["PS", "Worker"] {
+        let spec = &mut three["spec"]["tfReplicaSpecs"][role]["template"]["spec"];
+        spec["containers"][0]["resources"] = json!({ "requests": { "cpu": "5" } });
+    }
+    let api = cluster.api();
+    api.create(&namespace.path("apis/kubeflow.org/v1", "tfjobs"), &three)
+        .unwrap();
+    let path = namespace.path("apis/kubeflow.org/v1", "tfjobs/three");
+    let waits = |job: &Value| {
+        let waiting = job["status"]["waiting"][0]["message"].as_str()?;
+        Some(waiting.to_owned())
+    };
+    let words = api.wait(&path, "what it waits for", waits);
+    assert!(!words.is_empty());
+    let bound = |pods: &Value| {
+        let pods = pods["items"].as_array().into_iter().flatten();
+        pods.filter(|pod| pod["spec"]["nodeName"].is_string()).count()
+    };
+    let pods = namespace.path("api/v1", "pods");
+    assert_eq!(bound(&api.get(&pods).unwrap()), 0, "no task alone: {words}");
+
+    cluster.player().node(&Node::ready("three"));
+    api.wait(&pods, "all three on nodes", |pods| {
+        (bound(pods) == 3).then_some(())
+    });
+    drop(operator);
 }
