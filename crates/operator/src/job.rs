@@ -54,6 +54,8 @@ pub struct JobSeen {
     pub status: Option<Value>,
     /// What it means, or why it means nothing.
     pub meaning: Arc<Meaning>,
+    /// What is wrong with its last edit, where that is not what it means.
+    pub mistake: Option<Arc<str>>,
 }
 
 /// What a job's spec means.
@@ -150,6 +152,10 @@ impl Reading {
         let generation = meta.generation.unwrap_or_default();
         let same =
             before.filter(|before| before.uid == uid && before.generation == generation && generation > 0);
+        let (meaning, mistake) = match same {
+            Some(before) => (Arc::clone(&before.meaning), before.mistake.clone()),
+            None => self.meaning_after(&wire, &uid, before),
+        };
         JobSeen {
             key: JobKey {
                 namespace: text(&meta.namespace),
@@ -162,10 +168,8 @@ impl Reading {
                     .map_or(0, |time| u64::try_from(time.0.as_second()).unwrap_or_default()),
             ),
             deleting: meta.deletion_timestamp.is_some(),
-            meaning: match same {
-                Some(before) => Arc::clone(&before.meaning),
-                None => self.meaning_after(&wire, &uid, before),
-            },
+            meaning,
+            mistake,
             uid,
             generation,
             status: wire.status,
@@ -174,13 +178,20 @@ impl Reading {
 
     /// What a changed job means. An edit that cannot be read leaves a job that runs as it was: its tasks must not end, nor
     /// its deadline be forgotten, because of it.
-    fn meaning_after(&self, wire: &JobWire, uid: &Arc<str>, before: Option<&JobSeen>) -> Arc<Meaning> {
+    fn meaning_after(
+        &self,
+        wire: &JobWire,
+        uid: &Arc<str>,
+        before: Option<&JobSeen>,
+    ) -> (Arc<Meaning>, Option<Arc<str>>) {
         let last = before
             .filter(|before| before.uid == *uid)
             .map(|before| &before.meaning);
         match (self.meaning(wire, uid), last) {
-            (Meaning::Broken(_), Some(last)) if matches!(**last, Meaning::Job(_)) => Arc::clone(last),
-            (meaning, _) => Arc::new(meaning),
+            (Meaning::Broken(words), Some(last)) if matches!(**last, Meaning::Job(_)) => {
+                (Arc::clone(last), Some(words.into()))
+            }
+            (meaning, _) => (Arc::new(meaning), None),
         }
     }
 

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
-use trainyard_tools::{JOBSET, KUBEFLOW, Missing, VOLCANO};
+use trainyard_tools::{JOBSET, KUBEFLOW, Missing, PLUGINS, VOLCANO};
 
 use crate::cluster::Cluster;
 
@@ -20,6 +20,8 @@ pub enum Crds {
     JobSet,
     /// `kubeflow.org`, of which we take `TFJob`'s: as Kubeflow's last operator installs it.
     Kubeflow,
+    /// `scheduling.x-k8s.io`, of which we take the groups.
+    Coscheduling,
     /// `batch.volcano.sh`, `scheduling.volcano.sh`, `bus.volcano.sh`, `nodeinfo.volcano.sh`.
     Volcano,
 }
@@ -38,6 +40,11 @@ impl Crds {
                 &["jobset.x-k8s.io_jobsets.yaml"],
             ),
             Self::Kubeflow => (KUBEFLOW, "manifests/base/crds", &["kubeflow.org_tfjobs.yaml"]),
+            Self::Coscheduling => (
+                PLUGINS,
+                "config/crd/bases",
+                &["scheduling.x-k8s.io_podgroups.yaml"],
+            ),
             Self::Volcano => (
                 VOLCANO,
                 "config/crd/volcano/bases",

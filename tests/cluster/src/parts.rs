@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use trainyard_tools::{GANG, NODE, Program};
+use trainyard_tools::{NODE, Program};
 
 use crate::server::Trouble;
 
@@ -18,6 +18,8 @@ pub struct Parts {
     pub node: bool,
     /// Volcano: its scheduler places groups on nodes that tests play.
     pub volcano: bool,
+    /// A scheduler with the coscheduling plugin, likewise.
+    pub coscheduling: bool,
 }
 
 /// One of the parts.
@@ -30,6 +32,7 @@ impl Parts {
         scheduler: false,
         node: false,
         volcano: false,
+        coscheduling: false,
     };
     /// That and the controllers; the tests play scheduler and kubelet.
     pub const CONTROL_PLANE: Self = Self {
@@ -48,6 +51,11 @@ impl Parts {
         volcano: true,
         ..Self::API
     };
+    /// An API server and a scheduler with the coscheduling plugin.
+    pub const COSCHEDULING: Self = Self {
+        coscheduling: true,
+        ..Self::API
+    };
 
     /// The programs that are built from Go modules.
     #[must_use]
@@ -59,16 +67,18 @@ impl Parts {
             programs.extend(NODE);
         }
         if self.volcano {
-            programs.extend(GANG);
+            programs.extend([Program::VolcanoScheduler, Program::VolcanoControllers]);
         }
+        programs.extend(self.coscheduling.then_some(Program::Coscheduler));
         programs
     }
 
-    const WORDS: [(&'static str, Part); 4] = [
+    const WORDS: [(&'static str, Part); 5] = [
         ("--controllers", |parts| &mut parts.controllers),
         ("--scheduler", |parts| &mut parts.scheduler),
         ("--kubelet", |parts| &mut parts.node),
         ("--volcano", |parts| &mut parts.volcano),
+        ("--coscheduling", |parts| &mut parts.coscheduling),
     ];
 
     /// The parts as arguments.
@@ -97,7 +107,13 @@ mod tests {
 
     #[test]
     fn parts_read_back_from_their_words() {
-        for parts in [Parts::API, Parts::CONTROL_PLANE, Parts::NODE, Parts::VOLCANO] {
+        for parts in [
+            Parts::API,
+            Parts::CONTROL_PLANE,
+            Parts::NODE,
+            Parts::VOLCANO,
+            Parts::COSCHEDULING,
+        ] {
             assert_eq!(Parts::read(&parts.words()).unwrap(), parts);
         }
         assert!(Parts::read(&["--kublet".into()]).is_err());

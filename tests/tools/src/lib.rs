@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub use cache::Cache;
-pub use module::{JOBSET, KUBEFLOW, Module, VOLCANO};
+pub use module::{JOBSET, KUBEFLOW, Module, PLUGINS, VOLCANO};
 pub use ours::{root, trainyard};
 
 /// The version of Kubernetes that `go.mod` names.
@@ -51,6 +51,8 @@ pub enum Program {
     VolcanoScheduler,
     /// Volcano's controllers, without which its queues stay closed.
     VolcanoControllers,
+    /// A scheduler with the coscheduling plugin.
+    Coscheduler,
 }
 
 impl Program {
@@ -69,6 +71,7 @@ impl Program {
             Self::TrainingOperator => "training-operator",
             Self::VolcanoScheduler => "vc-scheduler",
             Self::VolcanoControllers => "vc-controller-manager",
+            Self::Coscheduler => "coscheduler",
         }
     }
 
@@ -86,6 +89,7 @@ impl Program {
             Self::TrainingOperator => "github.com/kubeflow/training-operator/cmd/training-operator.v1",
             Self::VolcanoScheduler => "volcano.sh/volcano/cmd/scheduler",
             Self::VolcanoControllers => "volcano.sh/volcano/cmd/controller-manager",
+            Self::Coscheduler => "sigs.k8s.io/scheduler-plugins/cmd/scheduler",
         }
     }
 
@@ -94,6 +98,7 @@ impl Program {
         match self {
             Self::TrainingOperator => Home::KUBEFLOW,
             Self::VolcanoScheduler | Self::VolcanoControllers => Home::VOLCANO,
+            Self::Coscheduler => Home::COSCHEDULING,
             _ => Home::KUBERNETES,
         }
     }
@@ -133,6 +138,13 @@ impl Home {
         version: "1.10.0",
         files: &["go.mod", "go.sum"],
     };
+    /// The coscheduling plugin, likewise.
+    const COSCHEDULING: Self = Self {
+        folder: "coscheduling",
+        name: "coscheduling",
+        version: "0.33.5",
+        files: &["go.mod", "go.sum"],
+    };
 }
 
 /// A cluster without nodes of its own.
@@ -148,7 +160,11 @@ pub const CONTROL_PLANE: [Program; 5] = [
 pub const NODE: [Program; 3] = [Program::Kubelet, Program::Coredns, Program::Pause];
 
 /// What places groups.
-pub const GANG: [Program; 2] = [Program::VolcanoScheduler, Program::VolcanoControllers];
+pub const GANG: [Program; 3] = [
+    Program::VolcanoScheduler,
+    Program::VolcanoControllers,
+    Program::Coscheduler,
+];
 
 /// Why there is no such program.
 #[derive(Debug)]

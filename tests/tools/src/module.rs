@@ -26,6 +26,12 @@ pub const VOLCANO: Module = Module {
     sum: "h1:+GzQinGgeV0j58WpWpxByOXgF+YfUPW55zghM8GqjF0=",
 };
 
+/// The plugins of Kubernetes' schedulers, for their CRD of pod groups.
+pub const PLUGINS: Module = Module {
+    name: "sigs.k8s.io/scheduler-plugins@v0.33.5",
+    sum: "h1:9u4QAYbuoxa59aStrJKP4Bii2EQrZmGPN2tzvfs2gL0=",
+};
+
 /// Kubeflow's operator, for what it installs: the definition of `TFJob`, its Deployment, its webhooks.
 pub const KUBEFLOW: Module = Module {
     name: "github.com/kubeflow/training-operator@v1.9.3",

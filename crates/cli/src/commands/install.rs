@@ -17,15 +17,15 @@ use crate::printer::{CAREFUL, Printer, STRONG};
 
 /// Prints the objects, or applies them.
 pub fn run(typed: &Install, printer: &mut Printer) -> Result<Exit, Failure> {
-    words::check(typed)?;
     let wishes = wishes(typed);
+    words::check(typed, &wishes)?;
     let objects = wishes.objects();
     let Some(trial) = trial(&typed.place) else {
         print(&objects, &typed.place, printer)?;
         return Ok(Exit::Success);
     };
     let session = Session::open(typed.place.context.as_deref()).map_err(no_cluster)?;
-    if !is_clear(&session, typed, printer)? {
+    if !is_clear(&session, typed, printer)? || !is_there(&session, &wishes, printer)? {
         return Ok(Exit::No);
     }
     let mut outcomes = Outcomes::new(typed.place.output, trial);
@@ -205,6 +205,24 @@ fn is_clear(session: &Session, typed: &Install, printer: &mut Printer) -> Result
     printer.say(&format!(
         "\n{STRONG}nothing was installed{STRONG:#}; `--force` installs all the same"
     ))?;
+    Ok(false)
+}
+
+/// Whether the namespace of the jobs exists: it is not ours to make, and half an installation is none.
+fn is_there(session: &Session, wishes: &Wishes, printer: &mut Printer) -> Result<bool, Failure> {
+    let Some(watch) = wishes.watch.as_ref().filter(|watch| **watch != wishes.namespace) else {
+        return Ok(true);
+    };
+    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": watch } });
+    // Who may not look finds out when something is refused.
+    if !matches!(session.find(&namespace), Ok(None)) {
+        return Ok(true);
+    }
+    let missing = ClusterError {
+        message: format!("there is no namespace `{watch}`; nothing was installed"),
+        hint: format!("`kubectl create namespace {watch}`, or another name after `--watch-namespace`"),
+    };
+    outcome::problem(&missing, false, printer)?;
     Ok(false)
 }
 

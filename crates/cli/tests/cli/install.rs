@@ -139,6 +139,43 @@ fn what_would_be_deleted_holds_no_jobs() {
 }
 
 #[test]
+fn what_goes_to_the_operator_must_mean_something_to_it() {
+    let cases = [
+        (&["--bogus"][..], "unexpected argument '--bogus'"),
+        (&["--requests", "0"], "at least 1"),
+        (&["--leader-elect"], "cannot be used multiple times"),
+        (&["--gang-scheduler-name", "volcano"], "to `install` itself"),
+    ];
+    for (words, expected) in cases {
+        let ran = run(&[&["install", "--dry-run", "--"], words].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{words:?}");
+        assert!(
+            ran.err.contains("after `--`") && ran.err.contains(expected),
+            "{words:?}: {}",
+            ran.err
+        );
+    }
+    let ran = run(&["install", "--dry-run", "--", "--per-replica-addresses"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+}
+
+#[test]
+fn who_places_gangs_has_rights_for_groups() {
+    let plain = run(&["install", "--dry-run"]);
+    assert!(!plain.out.contains("podgroups"));
+    let ran = run(&["install", "--dry-run", "--gang-scheduler-name", "Volcano"]);
+    let words = [
+        "podgroups",
+        "scheduling.volcano.sh",
+        "--gang-scheduler-name=volcano",
+    ];
+    assert!(words.iter().all(|word| ran.out.contains(word)), "{}", ran.out);
+    let wrong = run(&["install", "--dry-run", "--gang-scheduler-name", "Bad Name"]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.err.contains("expected `volcano`"), "{}", wrong.err);
+}
+
+#[test]
 fn an_operator_is_not_started_with_what_makes_no_sense() {
     let cases = [
         (["--requests", "0"], "at least 1"),

@@ -88,7 +88,8 @@ impl Install {
     }
 
     /// The words after the program's name.
-    fn words(&self) -> Vec<String> {
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
         let mut words = vec![
             "operator".to_owned(),
             "--leader-elect".to_owned(),

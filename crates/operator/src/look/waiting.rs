@@ -20,6 +20,8 @@ const LASTS: u32 = 3;
 const QUOTA: &str = "exceeded quota";
 /// Its group has not been let in.
 pub const POD_GROUP_PENDING: &str = "PodGroupPending";
+/// Somebody has changed it so that it means nothing.
+pub const INVALID_EDIT: &str = "InvalidTFJobSpec";
 /// More reasons than these are one too many to read.
 const MOST: usize = 4;
 /// Longer words are cut.
@@ -46,6 +48,11 @@ pub fn waiting(plot: &Plot, job: &JobSeen, now: Time) -> Waiting {
             "FailedCreatePod"
         };
         let entry = json!({ "reason": reason, "message": cut(&trouble.message) });
+        waiting.entries.push(entry);
+    }
+    if let Some(words) = &job.mistake {
+        let message = format!("the last edit cannot be read and the job goes on as it was: {words}");
+        let entry = json!({ "reason": INVALID_EDIT, "message": cut(&message) });
         waiting.entries.push(entry);
     }
     grouped(plot, job, now, &mut waiting);

@@ -40,6 +40,19 @@ rules:
 - {level: None}
 ";
 
+/// How the scheduler with the plugin is told to use it.
+const COSCHEDULING: &str = "\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection: {leaderElect: false}
+clientConnection: {kubeconfig: KUBECONFIG}
+profiles:
+- schedulerName: coscheduler
+  plugins:
+    multiPoint: {enabled: [{name: Coscheduling}]}
+    queueSort: {enabled: [{name: Coscheduling}], disabled: [{name: '*'}]}
+";
+
 /// The files of a control plane.
 #[derive(Clone, Debug)]
 pub struct ControlPlane<'a> {
@@ -83,6 +96,13 @@ impl<'a> ControlPlane<'a> {
                 &self.volcano(&["--cache-dumper=false"]),
             )?;
             starter.start(Program::VolcanoControllers, &self.volcano(&[]))?;
+        }
+        if self.parts.coscheduling {
+            let kubeconfig = self.inside();
+            let text = COSCHEDULING.replace("KUBECONFIG", &kubeconfig.display().to_string());
+            Self::write(&self.state("coscheduling.yaml"), &text)?;
+            let arguments = [self.file("config", "coscheduling.yaml"), "--secure-port=0".into()];
+            starter.start(Program::Coscheduler, &arguments)?;
         }
         self.write_kubeconfig(&self.place.join("kubeconfig"), outside)
     }

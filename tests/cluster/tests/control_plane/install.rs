@@ -103,6 +103,21 @@ fn a_narrower_installation_takes_rights_back_and_another_place_is_not_touched() 
         wrong.errors
     );
     cluster.api().get(binding).unwrap();
+    let nowhere = trainyard(
+        cluster,
+        &["install", "--image", "operator:1", "--watch-namespace", "nowhere"],
+    );
+    assert!(
+        !nowhere.success && nowhere.output.is_empty(),
+        "{}",
+        nowhere.output
+    );
+    assert!(
+        nowhere.errors.contains("kubectl create namespace nowhere"),
+        "{}",
+        nowhere.errors
+    );
+    cluster.api().get(binding).unwrap();
     let team = cluster.namespace("team");
     let narrow = [
         "install",

@@ -1,8 +1,11 @@
 //! Whether what was typed can be what it is to be: names and images, all mistakes at once.
 
+use clap::Parser as _;
 use trainyard_dialect::problem::shown;
+use trainyard_manifest::install::Install as Wishes;
+use trainyard_manifest::pod_group::Groups;
 
-use crate::args::{Install, Place};
+use crate::args::{Arguments, Command, Install, Place};
 use crate::failure::Failure;
 use crate::names::{LONGEST_LABEL, is_label};
 
@@ -10,7 +13,7 @@ use crate::names::{LONGEST_LABEL, is_label};
 const LONGEST_NAME: usize = 253;
 
 /// Looks at everything.
-pub fn check(typed: &Install) -> Result<(), Failure> {
+pub fn check(typed: &Install, wishes: &Wishes) -> Result<(), Failure> {
     let mut wrong = of_place(&typed.place);
     if let Some(image) = &typed.image
         && (image.is_empty() || image.chars().any(|c| c.is_whitespace() || c.is_control()))
@@ -28,7 +31,38 @@ pub fn check(typed: &Install) -> Result<(), Failure> {
             shown(class)
         ));
     }
+    wrong.extend(of_operator(typed, wishes));
     told(&wrong)
+}
+
+/// What goes to `trainyard operator` must mean something to it, beside what it is told anyway: it would not start otherwise.
+fn of_operator(typed: &Install, wishes: &Wishes) -> Option<String> {
+    if typed.arguments.is_empty() {
+        return None;
+    }
+    let words = std::iter::once("trainyard".to_owned()).chain(wishes.words());
+    match Arguments::try_parse_from(words) {
+        Ok(Arguments {
+            command: Command::Operator(operator),
+            ..
+        }) if typed.gang_scheduler_name.is_none()
+            && Groups::named(&operator.gang_scheduler_name).is_some() =>
+        {
+            let flag = "--gang-scheduler-name";
+            Some(format!(
+                "after `--`: give `{flag}` to `install` itself, which then also gives the right to write groups"
+            ))
+        }
+        Ok(_) => None,
+        Err(error) => {
+            let said = error.to_string();
+            let first = said.lines().next().unwrap_or_default();
+            let first = first.strip_prefix("error: ").unwrap_or(first);
+            Some(format!(
+                "after `--`: {first}; `trainyard operator --help` tells what there is"
+            ))
+        }
+    }
 }
 
 /// Looks at the names of places alone.

@@ -1,7 +1,8 @@
-//! Tasks that are placed together: the group, its pods, and what becomes of both. The scheduler is played, but for one test.
+//! Tasks that are placed together: the group, its pods, and what becomes of both. The scheduler is played, but for
+//! the last tests, each with a cluster of its own.
 
 use serde_json::{Value, json};
-use trainyard_cluster_tests::{Asked, Cluster, Crds, Node, Operator, Parts, shared};
+use trainyard_cluster_tests::{Asked, Cluster, Crds, Namespace, Node, Operator, Parts, shared};
 use trainyard_manifest::install::access::grouping;
 use trainyard_manifest::pod_group::Groups;
 
@@ -194,41 +195,64 @@ fn without_gangs_a_job_for_a_gang_scheduler_is_run_all_the_same() {
     yard.conditions("alone", &["Created", "Running"]);
 }
 
-/// Volcano itself: two nodes of 8 processors hold two tasks of 5, and a job of three is all or nothing.
+/// What a gang scheduler does itself: two nodes of 8 processors hold two tasks of 5, and a job of three is all or nothing.
+struct Stage {
+    cluster: Cluster,
+    scheduler: &'static str,
+}
+
+impl Stage {
+    fn all_or_nothing(&self, awake: impl Fn(&Namespace<'_>)) {
+        let cluster = &self.cluster;
+        for node in ["one", "two"] {
+            cluster.player().node(&Node::ready(node));
+        }
+        let namespace = cluster.namespace("gang");
+        let operator = Operator::with(&namespace, &["--gang-scheduler-name", self.scheduler]);
+        let mut three = job("three", &json!({}), &[("PS", 1, "Never"), ("Worker", 2, "Never")]);
+        for role in ["PS", "Worker"] {
+            let spec = &mut three["spec"]["tfReplicaSpecs"][role]["template"]["spec"];
+            spec["containers"][0]["resources"] = json!({ "requests": { "cpu": "5" } });
+        }
+        let api = cluster.api();
+        api.create(&namespace.path("apis/kubeflow.org/v1", "tfjobs"), &three)
+            .unwrap();
+        let path = namespace.path("apis/kubeflow.org/v1", "tfjobs/three");
+        let waits = |job: &Value| Some(job["status"]["waiting"][0]["message"].as_str()?.to_owned());
+        let words = api.wait(&path, "what it waits for", waits);
+        let bound = |pods: &Value| {
+            let pods = pods["items"].as_array().into_iter().flatten();
+            pods.filter(|pod| pod["spec"]["nodeName"].is_string()).count()
+        };
+        let pods = namespace.path("api/v1", "pods");
+        assert_eq!(bound(&api.get(&pods).unwrap()), 0, "no task alone: {words}");
+        cluster.player().node(&Node::ready("three"));
+        awake(&namespace);
+        api.wait(&pods, "all three on nodes", |pods| {
+            (bound(pods) == 3).then_some(())
+        });
+        drop(operator);
+    }
+}
+
 #[test]
 fn volcano_places_all_tasks_of_a_job_or_none() {
     let cluster = Cluster::start(Parts::VOLCANO);
     cluster.install(Crds::Volcano);
-    for node in ["one", "two"] {
-        cluster.player().node(&Node::ready(node));
-    }
-    let namespace = cluster.namespace("volcano");
-    let operator = Operator::with(&namespace, &["--gang-scheduler-name", "volcano"]);
-    let mut three = job("three", &json!({}), &[("PS", 1, "Never"), ("Worker", 2, "Never")]);
-    for role in ["PS", "Worker"] {
-        let spec = &mut three["spec"]["tfReplicaSpecs"][role]["template"]["spec"];
-        spec["containers"][0]["resources"] = json!({ "requests": { "cpu": "5" } });
-    }
-    let api = cluster.api();
-    api.create(&namespace.path("apis/kubeflow.org/v1", "tfjobs"), &three)
-        .unwrap();
-    let path = namespace.path("apis/kubeflow.org/v1", "tfjobs/three");
-    let waits = |job: &Value| {
-        let waiting = job["status"]["waiting"][0]["message"].as_str()?;
-        Some(waiting.to_owned())
-    };
-    let words = api.wait(&path, "what it waits for", waits);
-    assert!(!words.is_empty());
-    let bound = |pods: &Value| {
-        let pods = pods["items"].as_array().into_iter().flatten();
-        pods.filter(|pod| pod["spec"]["nodeName"].is_string()).count()
-    };
-    let pods = namespace.path("api/v1", "pods");
-    assert_eq!(bound(&api.get(&pods).unwrap()), 0, "no task alone: {words}");
+    let scheduler = "volcano";
+    Stage { cluster, scheduler }.all_or_nothing(|_| {});
+}
 
-    cluster.player().node(&Node::ready("three"));
-    api.wait(&pods, "all three on nodes", |pods| {
-        (bound(pods) == 3).then_some(())
+#[test]
+fn the_coscheduling_plugin_places_all_tasks_of_a_job_or_none() {
+    let cluster = Cluster::start(Parts::COSCHEDULING);
+    cluster.install(Crds::Coscheduling);
+    let scheduler = "coscheduler";
+    let stage = Stage { cluster, scheduler };
+    // It does not look again when a node comes, but when a group changes.
+    stage.all_or_nothing(|namespace| {
+        let group = namespace.path("apis/scheduling.x-k8s.io/v1alpha1", "podgroups/three");
+        let touched = json!({ "metadata": { "annotations": { "touched": "now" } } });
+        namespace.cluster().api().patch(&group, &touched).unwrap();
     });
-    drop(operator);
 }

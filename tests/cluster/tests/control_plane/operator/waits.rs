@@ -89,3 +89,34 @@ fn a_job_beyond_its_quota_says_so_and_goes_on_when_there_is_room() {
     assert_eq!(status.get("waiting"), None, "it waits no longer");
     assert_eq!(events(&yard, "mnist", "ExceededQuota").len(), 1);
 }
+
+#[test]
+fn an_edit_that_cannot_be_read_is_told_and_the_job_goes_on_as_it_was() {
+    let yard = Yard::new("misedited");
+    yard.create(&job("mnist", &json!({}), &[("Worker", 1, "Never")]));
+    yard.run(&["mnist-worker-0"]);
+    yard.conditions("mnist", &["Created", "Running"]);
+    let template = json!({ "spec": { "containers": [{ "name": "tensorflow", "image": "trainer" }] } });
+    let chiefs = json!({ "replicas": 2, "template": template });
+    yard.patch(
+        "mnist",
+        &json!({ "spec": { "tfReplicaSpecs": { "Chief": chiefs } } }),
+    );
+    let wait = waiting(&yard, "mnist", "InvalidTFJobSpec");
+    let words = wait["message"].as_str().unwrap_or_default();
+    assert!(
+        words.contains("goes on as it was") && words.contains("Chief"),
+        "{words}"
+    );
+    yard.conditions("mnist", &["Created", "Running"]);
+    assert_eq!(yard.names(), ["mnist-worker-0"]);
+    yard.patch(
+        "mnist",
+        &json!({ "spec": { "tfReplicaSpecs": { "Chief": null } } }),
+    );
+    shared().api().wait(&yard.path("mnist"), "no complaint", |job| {
+        job["status"]["waiting"].is_null().then_some(())
+    });
+    let told = events(&yard, "mnist", "InvalidTFJobSpec");
+    assert_eq!(told.len(), 1, "{told:?}");
+}
