@@ -182,9 +182,12 @@ async fn follow(
         let _ = ready.send(Ok(()));
         loop {
             match select(stream.next(), &mut ended).await {
-                Either::Left((Some(Ok(event)), _)) => note(&event, &so, noted, &mut place),
-                Either::Left(_) => break,
-                Either::Right(_) => return,
+                Either::Left((Some(Ok(event)), _)) if !matches!(event, WatchEvent::Error(_)) => {
+                    note(&event, &so, noted, &mut place);
+                }
+                Either::Left((None | Some(Err(_)), _)) => break,
+                // What was to come next is not kept any more; or nobody wants it.
+                Either::Left((Some(Ok(_)), _)) | Either::Right(_) => return,
             }
         }
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use trainyard_core::{Gang, GangScheduler, Job, Role};
 use trainyard_dialect::asked_together;
+use trainyard_dialect::quantity::Quantity;
 
 use crate::subject::Subject;
 
@@ -21,6 +22,13 @@ const VOLCANO_TASK: &str = "volcano.sh/task-spec";
 /// Joins a pod to a group of the coscheduling plugin.
 const PLUGIN_GROUP: &str = "scheduling.x-k8s.io/pod-group";
 const VOLCANO: &str = "volcano";
+/// The fields of a group that follow its job.
+const OURS: &[&str] = &[
+    "minMember",
+    "minResources",
+    "priorityClassName",
+    "scheduleTimeoutSeconds",
+];
 /// Where Volcano puts a group that names no queue.
 const DEFAULT_QUEUE: &str = "default";
 
@@ -108,7 +116,8 @@ impl Groups {
         let job = &subject.job;
         let gang = job.gang.as_ref().filter(|gang| gang.existing.is_none())?;
         let mut spec = Map::new();
-        spec.insert("minMember".into(), gang.members.into());
+        // No scheduler takes a group of none.
+        spec.insert("minMember".into(), gang.members.max(1).into());
         if !gang.resources.is_empty() {
             spec.insert("minResources".into(), quantities(&gang.resources).into());
         }
@@ -144,12 +153,39 @@ impl Groups {
 #[must_use]
 pub fn correction(wanted: &Value, seen: &Value) -> Option<Value> {
     let mut patch = Map::new();
-    for (field, value) in wanted["spec"].as_object()? {
-        if field != "queue" && seen.get(field) != Some(value) {
-            patch.insert(field.clone(), replaced(value, seen.get(field)));
+    for field in OURS {
+        let there = seen.get(*field).filter(|value| !is_nothing(value));
+        match (wanted["spec"].get(*field), there) {
+            (Some(wanted), Some(there)) if same(wanted, there) => {}
+            (Some(wanted), there) => {
+                patch.insert((*field).to_owned(), replaced(wanted, there));
+            }
+            (None, Some(_)) => {
+                patch.insert((*field).to_owned(), Value::Null);
+            }
+            (None, None) => {}
         }
     }
     (!patch.is_empty()).then(|| patch.into())
+}
+
+fn is_nothing(value: &Value) -> bool {
+    value.is_null() || value.as_str() == Some("") || value.as_object().is_some_and(Map::is_empty)
+}
+
+/// Whether two values mean the same: whoever writes a group again may write its amounts in another way.
+fn same(one: &Value, other: &Value) -> bool {
+    let amounts = |value: &Value| -> Option<BTreeMap<String, Quantity>> {
+        let amounts = value.as_object()?.iter();
+        let read = |value: &Value| match value {
+            Value::String(text) => Quantity::parse(text).ok(),
+            value => Quantity::parse(&value.to_string()).ok(),
+        };
+        amounts
+            .map(|(name, value)| Some((name.clone(), read(value)?)))
+            .collect()
+    };
+    one == other || amounts(one).is_some_and(|one| Some(one) == amounts(other))
 }
 
 /// A value as a merge patch has to say it: what is there and should not be is null.
@@ -160,6 +196,22 @@ fn replaced(wanted: &Value, seen: Option<&Value>) -> Value {
     let gone = seen.keys().filter(|key| !wanted.contains_key(*key));
     let gone = gone.map(|key| (key.clone(), Value::Null));
     wanted.clone().into_iter().chain(gone).collect()
+}
+
+/// Why the tasks of a job and its group would wait for each other for ever, if they would: no pod is placed before enough of them
+/// exist, and a start order makes no more before the first ones run.
+#[must_use]
+pub fn deadlock(job: &Job) -> Option<String> {
+    let gang = job.gang.as_ref()?;
+    let first = job.roles.iter().filter(|role| role.after.is_none());
+    let first: u32 = first.fold(0, |sum, role| sum.saturating_add(role.replicas));
+    (first < gang.members && job.roles.iter().any(|role| role.after.is_some())).then(|| {
+        format!(
+            "spec.runPolicy.startOrder: only {first} tasks are created at first and the gang needs {}: remove the start order, or \
+             lower `schedulingPolicy.minAvailable`",
+            gang.members
+        )
+    })
 }
 
 /// Marks a pod as a member of its job's group. Another scheduler that its template names is kept.
@@ -213,145 +265,4 @@ fn quantities(amounts: &BTreeMap<Arc<str>, i64>) -> Map<String, Value> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use trainyard_dialect::document::Source;
-    use trainyard_dialect::read;
-
-    fn subject(policy: &Value, template: &Value) -> Subject {
-        let text = json!({
-            "apiVersion": "kubeflow.org/v1", "kind": "TFJob",
-            "metadata": { "name": "mnist", "namespace": "research", "annotations": { "team": "vision" } },
-            "spec": {
-                "runPolicy": { "schedulingPolicy": policy },
-                "tfReplicaSpecs": {
-                    "PS": { "replicas": 1, "template": template },
-                    "Worker": { "replicas": 2, "template": template },
-                },
-            },
-        });
-        let source = Source::from_bytes("job", text.to_string().as_bytes()).expect("text");
-        let reading = read(&source);
-        let job = reading.jobs().next().expect("a job");
-        Subject::of(job, None, None)
-    }
-
-    fn template() -> Value {
-        let asks = json!({ "requests": { "cpu": "1500m", "memory": "1Gi" } });
-        json!({ "spec": { "containers": [{ "name": "tensorflow", "image": "x", "resources": asks }] } })
-    }
-
-    fn with(groups: &Groups, policy: &Value, template: &Value) -> Subject {
-        let mut subject = subject(policy, template);
-        subject.job.gang = Some(groups.gang(&subject.job));
-        subject
-    }
-
-    #[test]
-    fn schedulers_go_by_kubeflows_names() {
-        let rows = [
-            ("", None),
-            ("none", None),
-            ("None", None),
-            ("Volcano", Some(Groups::Volcano)),
-            ("my-scheduler", Some(Groups::Coscheduling("my-scheduler".into()))),
-        ];
-        for (name, expected) in rows {
-            assert_eq!(Groups::named(name), expected, "{name}");
-        }
-    }
-
-    #[test]
-    fn a_group_holds_all_tasks_unless_the_job_says_otherwise() {
-        let groups = Groups::Volcano;
-        let all = with(&groups, &Value::Null, &template());
-        assert_eq!(
-            groups.object(&all),
-            Some(json!({
-                "apiVersion": "scheduling.volcano.sh/v1beta1",
-                "kind": "PodGroup",
-                "metadata": { "name": "mnist", "namespace": "research", "annotations": { "team": "vision" } },
-                "spec": {
-                    "minMember": 3, "queue": "default",
-                    "minResources": { "cpu": "4500m", "memory": "3221225472" },
-                },
-            }))
-        );
-        let policy = json!({
-            "minAvailable": 2, "queue": "night", "priorityClass": "low", "minResources": { "cpu": "2" },
-            "scheduleTimeoutSeconds": 30,
-        });
-        let some = with(&groups, &policy, &template());
-        let spec = groups.object(&some).expect("a group")["spec"].take();
-        assert_eq!(
-            spec,
-            json!({ "minMember": 2, "queue": "night", "priorityClassName": "low", "minResources": { "cpu": "2" } })
-        );
-        let plugin = Groups::Coscheduling("plugins".into());
-        let some = with(&plugin, &policy, &template());
-        let group = plugin.object(&some).expect("a group");
-        assert_eq!(group["apiVersion"], "scheduling.x-k8s.io/v1alpha1");
-        assert_eq!(
-            group["spec"],
-            json!({ "minMember": 2, "minResources": { "cpu": "2" }, "scheduleTimeoutSeconds": 30 })
-        );
-        assert!(!some.job.gang.expect("a gang").hold, "the plugin looks at pods");
-    }
-
-    #[test]
-    fn a_group_that_templates_name_is_joined_and_not_made() {
-        let mut template = template();
-        template["metadata"] = json!({ "annotations": { "scheduling.k8s.io/group-name": "theirs" } });
-        let subject = with(&Groups::Volcano, &Value::Null, &template);
-        assert_eq!(Groups::Volcano.object(&subject), None);
-        assert!(!subject.job.gang.as_ref().expect("a gang").hold);
-        let mut pod = template;
-        mark(&mut pod, &subject.job, &subject.job.roles[0]);
-        assert_eq!(
-            pod["metadata"]["annotations"]["scheduling.k8s.io/group-name"],
-            "theirs"
-        );
-        assert_eq!(pod["spec"]["schedulerName"], "volcano");
-    }
-
-    #[test]
-    fn pods_are_marked_and_another_scheduler_is_kept() {
-        let subject = with(&Groups::Volcano, &Value::Null, &template());
-        let mut pod = json!({ "metadata": {}, "spec": {} });
-        mark(&mut pod, &subject.job, &subject.job.roles[1]);
-        let expected = json!({ "scheduling.k8s.io/group-name": "mnist", "volcano.sh/task-spec": "worker" });
-        assert_eq!(pod["metadata"]["annotations"], expected);
-        assert_eq!(other_scheduler(&subject.job), None);
-
-        let plugin = Groups::Coscheduling("plugins".into());
-        let mut template = template();
-        template["spec"]["schedulerName"] = "theirs".into();
-        let subject = with(&plugin, &Value::Null, &template);
-        let mut pod = template;
-        mark(&mut pod, &subject.job, &subject.job.roles[0]);
-        assert_eq!(
-            pod["metadata"]["labels"],
-            json!({ "scheduling.x-k8s.io/pod-group": "mnist" })
-        );
-        assert_eq!(pod["spec"]["schedulerName"], "theirs");
-        assert_eq!(other_scheduler(&subject.job).as_deref(), Some("theirs"));
-    }
-
-    #[test]
-    fn a_group_is_corrected_but_for_its_queue() {
-        let wanted = json!({ "spec": { "minMember": 2, "queue": "day", "minResources": { "cpu": "2" } } });
-        let rows = [
-            (
-                json!({ "minMember": 2, "queue": "night", "minResources": { "cpu": "2" }, "more": 1 }),
-                None,
-            ),
-            (
-                json!({ "minMember": 3, "minResources": { "cpu": "3", "memory": "1" } }),
-                Some(json!({ "minMember": 2, "minResources": { "cpu": "2", "memory": null } })),
-            ),
-        ];
-        for (seen, expected) in rows {
-            assert_eq!(correction(&wanted, &seen), expected, "{seen}");
-        }
-    }
-}
+mod tests;

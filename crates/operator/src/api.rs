@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use trainyard_manifest::observe::PodSeen;
-use trainyard_manifest::pod_group::PLURAL;
+use trainyard_manifest::pod_group::{Groups, PLURAL};
 
 use crate::job::{API_VERSION, JobKey, version};
 use crate::limit::Limit;
@@ -208,27 +208,38 @@ impl Api {
             .map(drop)
     }
 
-    /// Makes a group, of whichever scheduler.
-    pub async fn create_group(&self, object: &Value) -> Result<GroupSeen, Refused> {
-        let path = group_path(object, false);
+    /// Makes the group of a job.
+    pub async fn create_group(
+        &self,
+        groups: &Groups,
+        job: &JobKey,
+        object: &Value,
+    ) -> Result<GroupSeen, Refused> {
+        let path = group_path(groups, job, false);
         let what = (Method::POST, PLURAL);
         let made: DynamicObject = self.send(what, &path, object, "application/json").await?;
         Ok(made.into())
     }
 
-    /// Changes the spec of a group, and of no other of that name.
-    pub async fn correct_group(&self, object: &Value, uid: &str, spec: &Value) -> Result<GroupSeen, Refused> {
+    /// Changes the spec of a job's group, and of no other of that name.
+    pub async fn correct_group(
+        &self,
+        groups: &Groups,
+        job: &JobKey,
+        uid: &str,
+        spec: &Value,
+    ) -> Result<GroupSeen, Refused> {
         let body = json!({ "metadata": { "uid": uid }, "spec": spec });
-        let path = group_path(object, true);
+        let path = group_path(groups, job, true);
         let what = (Method::PATCH, PLURAL);
         let made: DynamicObject = self.send(what, &path, &body, "application/json").await?;
         Ok(made.into())
     }
 
-    /// Deletes a group, and no other of that name.
-    pub async fn delete_group(&self, object: &Value, uid: &str) -> Result<(), Refused> {
-        self.delete(PLURAL, &group_path(object, true), uid, How::Gracefully)
-            .await
+    /// Deletes a job's group, and no other of that name.
+    pub async fn delete_group(&self, groups: &Groups, job: &JobKey, uid: &str) -> Result<(), Refused> {
+        let path = group_path(groups, job, true);
+        self.delete(PLURAL, &path, uid, How::Gracefully).await
     }
 
     /// Writes a job's status over the version that it was decided from; gives the status as it was stored.
@@ -329,21 +340,12 @@ fn core(namespace: &str, plural: &str, name: Option<&str>) -> String {
     format!("/api/v1/namespaces/{namespace}/{plural}{name}")
 }
 
-/// Where a group is, or where its like are.
-fn group_path(object: &Value, itself: bool) -> String {
-    let text = |pointer| {
-        object
-            .pointer(pointer)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let (version, namespace) = (text("/apiVersion"), text("/metadata/namespace"));
-    let all = format!("/apis/{version}/namespaces/{namespace}/{PLURAL}");
-    if itself {
-        format!("{all}/{}", text("/metadata/name"))
-    } else {
-        all
-    }
+/// Where a job's group is, or where its like are.
+fn group_path(groups: &Groups, job: &JobKey, itself: bool) -> String {
+    let JobKey { namespace, name } = job;
+    let (group, version) = (groups.api_group(), groups.api_version());
+    let all = format!("/apis/{group}/{version}/namespaces/{namespace}/{PLURAL}");
+    if itself { format!("{all}/{name}") } else { all }
 }
 
 fn job_path(job: &JobKey) -> String {

@@ -10,11 +10,12 @@ use trainyard_dialect::problem::Severity;
 use trainyard_dialect::status::tfjob_memory;
 use trainyard_dialect::{Dialect, read};
 use trainyard_manifest::cluster_map::ClusterMap;
-use trainyard_manifest::pod_group::Groups;
+use trainyard_manifest::pod_group::{Groups, deadlock};
 use trainyard_manifest::subject::Subject;
 use trainyard_manifest::task_pod::{Owner, TaskPods, fixture_names};
 
 use crate::form::Form;
+use crate::gang_form::belongs;
 use crate::yard::Needed;
 
 /// The API we serve.
@@ -82,7 +83,9 @@ pub struct Compiled {
     pub map: ClusterMap,
     /// What has to be there before the first task.
     pub needed: Vec<Needed>,
-    /// The group that its tasks are placed as, where there is one to make.
+    /// Whose groups its tasks are placed as.
+    pub groups: Option<Groups>,
+    /// The group, where there is one to make.
     pub group: Option<Value>,
     /// How its tasks know each other, where it does not say.
     pub form: Form,
@@ -234,8 +237,12 @@ impl Reading {
         };
         let mut subject = Subject::of(job, None, None);
         subject.job.uid = Arc::clone(uid);
-        let gang = self.groups.as_ref().map(|groups| groups.gang(&subject.job));
-        subject.job.gang = gang;
+        let groups = self.groups.as_ref();
+        let groups = groups.filter(|groups| belongs(wire.status.as_ref(), groups));
+        subject.job.gang = groups.map(|groups| groups.gang(&subject.job));
+        if let Some(words) = deadlock(&subject.job) {
+            return broken(words);
+        }
         let book = addresses(&subject.job, self.domain.as_deref());
         let cluster = Cluster::of(&subject.job, &book);
         let mut map = ClusterMap::of(&subject.job, &book, &cluster);
@@ -248,7 +255,8 @@ impl Reading {
             cluster,
             map,
             needed,
-            group: self.groups.as_ref().and_then(|groups| groups.object(&subject)),
+            groups: groups.cloned(),
+            group: groups.and_then(|groups| groups.object(&subject)),
             subject,
             form,
         }))

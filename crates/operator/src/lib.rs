@@ -1,9 +1,9 @@
 //! Jobs on a Kubernetes cluster: the world that `step` decides about when there is one.
 //!
 //! ```text
-//! watches (jobs, pods, Services) ─▶ Yard ─▶ look: Observed ─▶ step ─▶ Pass ─▶ carry out: status, then actions, then events
-//!                          ▲                                             │
-//!                          └───────────── what was written ◀─────────────┘
+//! watches (jobs, pods, Services, groups) ─▶ Yard ─▶ look: Observed ─▶ step ─▶ Pass ─▶ carry out: status, then actions, then events
+//!                                  ▲                                             │
+//!                                  └───────────── what was written ◀─────────────┘
 //! ```
 //!
 //! One loop owns everything that is known ([`yard`]); it decides ([`look`]) and hands each decision to a task of its own
@@ -12,7 +12,8 @@
 //!
 //! * [`job`] is a `TFJob` as the API server shows it, and what it compiles to.
 //! * [`form`] is how its tasks know each other, which stays as it began.
-//! * [`watched`] is how jobs, pods and Services are watched; of a pod hardly anything is kept.
+//! * [`gang_form`] is whether they are placed as a group, which does so too.
+//! * `watches` are the watches, and [`watched`] what is kept of what they show: of a pod hardly anything.
 //! * [`api`] is every request we make, bounded in number and, where asked, in time ([`limit`]).
 //! * [`lease`] says whether this operator is the one that acts.
 //! * [`tell`] is what happened, for whoever prints or counts it; [`metrics`] counts, and [`endpoints`] answers.
@@ -20,6 +21,7 @@
 pub mod api;
 pub mod endpoints;
 pub mod form;
+pub mod gang_form;
 pub mod job;
 pub mod lease;
 pub mod limit;

@@ -1,6 +1,7 @@
 //! From what is known of a job to what is done about it. Pure: nothing is asked and nothing is sent.
 
 pub mod events;
+mod gang;
 mod quiet;
 pub mod waiting;
 
@@ -11,9 +12,11 @@ use trainyard_core::{Action, Fixture, Job, Memory, Observed, Stamp, Step, TaskSe
 use trainyard_dialect::status::{tfjob_begun, tfjob_invalid, tfjob_status};
 use trainyard_manifest::pod_group::other_scheduler;
 
+use self::gang::Grouping;
 use self::quiet::{News, QUIET, SAME_WAIT, news};
 use self::waiting::{WAITING_FIELD, waiting};
-use crate::job::{JobKey, JobSeen, Meaning};
+use crate::gang_form;
+use crate::job::{Compiled, JobKey, JobSeen, Meaning};
 use crate::pass::{Pass, Sort};
 use crate::yard::{Needed, Plot};
 
@@ -40,72 +43,79 @@ pub fn look(key: &JobKey, plot: &mut Plot, kept: bool, now: Time) -> Next {
     match &*job.meaning {
         Meaning::NotOurs => Next::Nothing,
         Meaning::Broken(words) => refuse(key, &job, words, now),
-        Meaning::Job(compiled) => {
-            let memory = job.memory(compiled.job());
-            if let Some(memory) = &memory {
-                plot.let_rest(compiled, memory);
-            }
-            let missing = plot.addresses.missing(&compiled.needed, &job.uid);
-            let ensure = compiled
-                .group
-                .as_ref()
-                .and_then(|wanted| plot.group.ensure(wanted, &job.uid));
-            let mut ready = Vec::new();
-            if missing.is_empty() {
-                ready.push(Fixture::Addresses);
-            }
-            if compiled.group.is_some() && ensure.is_none() {
-                ready.push(Fixture::Gang);
-            }
-            let mut observed = plot.observed(&job.uid, ready, job.deleting, now);
-            if compiled.group.is_some() {
-                observed.gang = plot.group.seen(&job.uid);
-            }
-            let memory = memory.or_else(|| taken_over(&job, compiled.job(), &observed));
-            let mut step = step(compiled.job(), memory.as_ref(), &observed, now);
-            if plot.group.own(&job.uid).is_none() {
-                // A group that somebody else has made is not ours to take away.
-                step.actions
-                    .retain(|action| *action != Action::Remove(Fixture::Gang));
-            }
-            if refused {
-                // What cannot be made now is tried later. What has ended, is to end or is to be held does not wait for that.
-                step.actions.retain(|action| !makes(action));
-                step.wake = earlier(step.wake, Some(plot.not_before));
-            }
-            plot.put_off = refused;
-            let mut status = tfjob_status(job.status.as_ref(), compiled.job(), &step, &observed, now);
-            if step.memory.verdict.is_none() && step.memory.held.is_none() {
-                let waiting = waiting(plot, &job, now);
-                if !waiting.entries.is_empty() {
-                    status[WAITING_FIELD] = Value::Array(waiting.entries);
-                }
-                step.wake = earlier(step.wake, waiting.settles);
-            }
-            if let Some(trouble) = plot.trouble.as_ref().filter(|it| it.sort == Sort::Pruned) {
-                events::stall(&mut status, job.status.as_ref(), &trouble.message, now);
-            }
-            compiled.form.note(&mut status);
-            let first = is_first(&job, plot, &observed);
-            let mut next = decide(key, &job, plot, (step, missing), status, now);
-            if let Next::Do(pass) = &mut next {
-                pass.ensure = ensure;
-                if job.status.is_none() && other_scheduler(compiled.job()).is_some() {
-                    pass.events
-                        .extend(events::event(&job, &events::other_scheduler(now)));
-                }
-            }
-            if let Next::Do(pass) = &mut next
-                && first
-            {
-                pass.first = true;
-                if kept && pass.starts() {
-                    pass.say_nothing();
-                }
-            }
-            next
+        Meaning::Job(compiled) => weigh(key, plot, (&job, compiled), (kept, refused), now),
+    }
+}
+
+/// Looks at one job that can be run. `refused` says that what was refused last is not to be tried yet.
+fn weigh(
+    key: &JobKey,
+    plot: &mut Plot,
+    (job, compiled): (&JobSeen, &Compiled),
+    (kept, refused): (bool, bool),
+    now: Time,
+) -> Next {
+    let memory = job.memory(compiled.job());
+    if let Some(memory) = &memory {
+        plot.let_rest(compiled, memory);
+    }
+    let missing = plot.addresses.missing(&compiled.needed, &job.uid);
+    let grouping = Grouping::of(plot, compiled, job);
+    let ready = if missing.is_empty() {
+        vec![Fixture::Addresses]
+    } else {
+        Vec::new()
+    };
+    let mut observed = plot.observed(&job.uid, ready, job.deleting, now);
+    grouping.observe(plot, job, &mut observed);
+    let memory = memory.or_else(|| taken_over(job, compiled.job(), &observed));
+    let mut step = step(compiled.job(), memory.as_ref(), &observed, now);
+    gang::part(plot, job, &mut step);
+    if refused {
+        // What cannot be made now is tried later. What has ended, is to end or is to be held does not wait for that.
+        step.actions.retain(|action| !makes(action));
+        step.wake = earlier(step.wake, Some(plot.not_before));
+    }
+    plot.put_off = refused;
+    let status = say(plot, (job, compiled), &mut step, &observed, now);
+    let first = is_first(job, plot, &observed);
+    let mut next = decide(key, job, plot, (step, missing), status, now);
+    if let Next::Do(pass) = &mut next {
+        (pass.ensure, pass.ungroup) = grouping.work(plot, job, &pass.actions);
+        if job.status.is_none() && other_scheduler(compiled.job()).is_some() {
+            let told = events::event(job, &events::other_scheduler(now));
+            pass.events.extend(told);
+        }
+        pass.first = first;
+        if first && kept && pass.starts() {
+            pass.say_nothing();
         }
     }
+    next
+}
+
+/// What a job's status says after a step, and when the words change by themselves.
+fn say(
+    plot: &Plot,
+    (job, compiled): (&JobSeen, &Compiled),
+    step: &mut Step,
+    observed: &Observed,
+    now: Time,
+) -> Value {
+    let mut status = tfjob_status(job.status.as_ref(), compiled.job(), step, observed, now);
+    if step.memory.verdict.is_none() && step.memory.held.is_none() {
+        let waiting = waiting(plot, job, now);
+        if !waiting.entries.is_empty() {
+            status[WAITING_FIELD] = Value::Array(waiting.entries);
+        }
+        step.wake = earlier(step.wake, waiting.settles);
+    }
+    if let Some(trouble) = plot.trouble.as_ref().filter(|it| it.sort == Sort::Pruned) {
+        events::stall(&mut status, job.status.as_ref(), &trouble.message, now);
+    }
+    compiled.form.note(&mut status);
+    gang_form::note(&mut status, compiled.job());
+    status
 }
 
 fn makes(action: &Action) -> bool {
@@ -169,9 +179,6 @@ fn decide(
     }
     pass.actions = step.actions;
     pass.missing = missing;
-    if pass.actions.contains(&Action::Remove(Fixture::Gang)) {
-        pass.ungroup = plot.group.own(&job.uid).map(|group| Arc::clone(&group.uid));
-    }
     if !changed {
         pass.say_nothing();
     }

@@ -82,7 +82,7 @@ pub async fn operate(
         leads: false,
         yard: Yard::new(options.reading),
     };
-    let ended = operator.run(news, standing, stop).await;
+    let ended = operator.run(&mut watches, news, standing, stop).await;
     watches.shutdown().await;
     // Nothing is under way any more, so whoever waits may begin.
     stopping.send_replace(true);
@@ -131,6 +131,7 @@ struct Operator {
 impl Operator {
     async fn run(
         &mut self,
+        watches: &mut JoinSet<()>,
         mut news: Receiver<News>,
         mut standing: watch::Receiver<Standing>,
         stop: impl Future<Output = ()>,
@@ -149,6 +150,10 @@ impl Operator {
                     }
                 }
                 Some(report) = self.passes.join_next() => self.absorb(report),
+                // A watch goes on for ever. Who has lost one knows nothing any more.
+                Some(Err(ended)) = watches.join_next() => if ended.is_panic() {
+                    std::panic::resume_unwind(ended.into_panic());
+                },
                 // Without room for another pass, nothing would come of it.
                 () = wake_up(self.yard.wake()), if self.passes.len() < self.most => {}
                 _ = now_and_then.tick() => {

@@ -5,7 +5,7 @@
 //! as a [`Report`].
 
 mod addresses;
-mod group;
+pub mod group;
 mod pods;
 
 use std::sync::Arc;
@@ -170,7 +170,9 @@ fn tell(listener: &dyn Listener, pass: &Pass, report: &Report) {
     for change in pass.changes.iter().filter(|_| report.written.is_some()) {
         let Change { reason, message, .. } = change;
         match &change.what {
-            What::Wait | What::Note => listener.told(&Told::Waits { job, reason, message }),
+            What::Wait => listener.told(&Told::Waits { job, reason, message }),
+            // For the job's author, not for the log.
+            What::Note => {}
             What::Condition(kind) => {
                 if kind == "Running" && pass.fresh {
                     listener.told(&started(Phase::Running));
@@ -258,7 +260,7 @@ fn pruned() -> Trouble {
 async fn act(api: &Api, pass: &Pass, compiled: &Compiled, report: &mut Report) -> Result<(), Trouble> {
     let mut creates: Vec<(&TaskId, Stamp)> = Vec::new();
     let mut stops: Vec<(&TaskId, &Arc<str>, bool)> = Vec::new();
-    let mut expired = false;
+    let (mut ungroup, mut expired) = (false, false);
     for action in &pass.actions {
         match action {
             Action::Ensure(Fixture::Addresses) => {
@@ -273,13 +275,16 @@ async fn act(api: &Api, pass: &Pass, compiled: &Compiled, report: &mut Report) -
             Action::Create { task, stamp } => creates.push((task, *stamp)),
             Action::DeleteJob => expired = true,
             Action::Ensure(Fixture::Gang) => group::ensure(api, pass, compiled, report).await?,
-            Action::Remove(Fixture::Gang) => group::remove(api, pass, compiled, report).await?,
+            Action::Remove(Fixture::Gang) => ungroup = true,
             // Nobody gives orders here.
             Action::Answered(_) => {}
         }
     }
     stop(api, pass, compiled, &stops, report).await?;
     pods::create(api, pass, compiled, &creates, report).await?;
+    if ungroup {
+        group::remove(api, pass, compiled, report).await?;
+    }
     if expired {
         let deleted = api.delete_job(&pass.key, &pass.uid).await;
         unless_gone(deleted).map_err(doing("delete it, since its time is over"))?;

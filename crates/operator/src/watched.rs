@@ -160,8 +160,10 @@ impl From<DynamicObject> for GroupSeen {
         let owners = metadata.owner_references.as_deref().unwrap_or_default();
         let owner = owners.iter().find(|owner| owner.controller == Some(true));
         let status = &object.data["status"];
-        // The last word is the newest.
-        let words = status["conditions"].as_array().and_then(|all| all.last());
+        // Schedulers keep one condition a type: the others tell of what was.
+        let mut conditions = status["conditions"].as_array().into_iter().flatten();
+        let words = conditions
+            .find(|condition| condition["type"] == "Unschedulable" && condition["status"] == "True");
         let words = words.and_then(|condition| condition["message"].as_str());
         let created = metadata.creation_timestamp.as_ref();
         Self {

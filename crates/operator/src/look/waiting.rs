@@ -1,4 +1,5 @@
-//! What a job waits for, as its pods and the last refusal say: in the cluster's own words, one entry a reason.
+//! What a job waits for, as its pods, its group, the last refusal and its last edit say: in the cluster's own words, one entry a
+//! reason.
 
 use std::collections::BTreeMap;
 
@@ -8,6 +9,7 @@ use trainyard_manifest::observe::{PodSeen, Waits};
 
 use crate::job::{JobSeen, Meaning};
 use crate::pass::Sort;
+use crate::pass::group::WRITING;
 use crate::yard::Plot;
 
 /// Where it stands in the status.
@@ -44,6 +46,8 @@ pub fn waiting(plot: &Plot, job: &JobSeen, now: Time) -> Waiting {
     if let Some(trouble) = trouble.filter(|it| it.message.contains(QUOTA) || plot.refusals >= LASTS) {
         let reason = if trouble.message.contains(QUOTA) {
             "ExceededQuota"
+        } else if trouble.doing == WRITING {
+            "FailedCreatePodGroup"
         } else {
             "FailedCreatePod"
         };

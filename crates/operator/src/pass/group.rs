@@ -7,29 +7,32 @@ use crate::api::Api;
 use crate::job::Compiled;
 use crate::yard::Ensure;
 
+/// What is told to be refused where a group is.
+pub const WRITING: &str = "write its PodGroup";
+
 /// Makes or corrects it. One of that name that is not ours is in the way until the watch has shown whose it is.
 pub async fn ensure(api: &Api, pass: &Pass, compiled: &Compiled, report: &mut Report) -> Result<(), Trouble> {
-    let (Some(wanted), Some(ensure)) = (&compiled.group, &pass.ensure) else {
+    let (Some(groups), Some(wanted), Some(ensure)) = (&compiled.groups, &compiled.group, &pass.ensure) else {
         return Ok(());
     };
     let written = match ensure {
         Ensure::Make => {
             let mut object = wanted.clone();
             object["metadata"]["ownerReferences"] = json!([owner(pass).reference()]);
-            api.create_group(&object).await
+            api.create_group(groups, &pass.key, &object).await
         }
-        Ensure::Correct(uid, spec) => api.correct_group(wanted, uid, spec).await,
+        Ensure::Correct(uid, spec) => api.correct_group(groups, &pass.key, uid, spec).await,
     };
-    report.group = Some(written.map_err(creating("write its PodGroup"))?);
+    report.group = Some(written.map_err(creating(WRITING))?);
     Ok(())
 }
 
 /// Nothing is to be placed any more.
 pub async fn remove(api: &Api, pass: &Pass, compiled: &Compiled, report: &mut Report) -> Result<(), Trouble> {
-    let (Some(wanted), Some(uid)) = (&compiled.group, &pass.ungroup) else {
+    let (Some(groups), Some(uid)) = (&compiled.groups, &pass.ungroup) else {
         return Ok(());
     };
-    let deleted = api.delete_group(wanted, uid).await;
+    let deleted = api.delete_group(groups, &pass.key, uid).await;
     unless_gone(deleted).map_err(doing("delete its PodGroup"))?;
     report.ungrouped = Some(uid.clone());
     Ok(())

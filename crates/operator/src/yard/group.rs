@@ -21,6 +21,8 @@ pub struct Group {
     /// Groups that are gone and may still be told of: by a watch that is behind, or by a pass that made them. Whether the
     /// watch has told that they are gone.
     departed: BTreeMap<Arc<str>, bool>,
+    /// The correction that was last asked for. A server that takes it and keeps the group as it was is not asked again.
+    tried: Option<Ensure>,
 }
 
 /// A group, and whether it is known from our own write alone.
@@ -116,7 +118,7 @@ impl Group {
         })
     }
 
-    /// The UID of the group that was made for a job, and may be changed and deleted.
+    /// The group that was made for a job, and may be changed and deleted.
     #[must_use]
     pub fn own(&self, job: &Arc<str>) -> Option<&GroupSeen> {
         let owner = |seen: &&GroupSeen| seen.owner.as_ref().is_some_and(|(_, uid)| uid == job);
@@ -134,8 +136,26 @@ impl Group {
     }
 
     /// What is to be done for it to be as it should; none where it is. One that somebody else made is as they want it.
-    #[must_use]
-    pub fn ensure(&self, wanted: &Value, job: &Arc<str>) -> Option<Ensure> {
+    pub fn ensure(&mut self, wanted: &Value, job: &Arc<str>) -> Option<Ensure> {
+        let ensure = self.needs(wanted, job);
+        if ensure.is_none() {
+            self.tried = None;
+        }
+        ensure.filter(|ensure| self.tried.as_ref() != Some(ensure))
+    }
+
+    /// This is being asked for.
+    pub fn tries(&mut self, ensure: &Ensure) {
+        let correction = matches!(ensure, Ensure::Correct(..));
+        self.tried = Some(ensure.clone()).filter(|_| correction);
+    }
+
+    /// It was refused.
+    pub fn refused(&mut self) {
+        self.tried = None;
+    }
+
+    fn needs(&self, wanted: &Value, job: &Arc<str>) -> Option<Ensure> {
         if self.of(job).is_none() {
             return Some(Ensure::Make);
         }
@@ -247,6 +267,18 @@ mod tests {
             assert_eq!(known.own(&job).is_some(), own, "{owner:?}");
             assert_eq!(known.ensure(&wanted, &job), ensure, "{owner:?}");
         }
+        let mut stubborn = Group::default();
+        stubborn.see(group("g", 1, Some(("TFJob", "job"))), false);
+        let asked = stubborn.ensure(&wanted, &job).expect("a correction");
+        stubborn.tries(&asked);
+        assert_eq!(
+            stubborn.ensure(&wanted, &job),
+            None,
+            "a server that keeps it as it was is not asked again"
+        );
+        stubborn.refused();
+        assert_eq!(stubborn.ensure(&wanted, &job), Some(asked));
+
         let mut going = group("g", 1, Some(("TFJob", "job")));
         going.deleting = true;
         let mut known = Group::default();

@@ -53,6 +53,8 @@ pub struct Plot {
 /// What was refused last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastTrouble {
+    /// What was being done.
+    pub doing: &'static str,
     /// What sort of trouble it was.
     pub sort: Sort,
     /// What the API server said.
@@ -278,7 +280,9 @@ impl Plot {
             }
             return None;
         };
+        self.group.refused();
         self.trouble = Some(LastTrouble {
+            doing: trouble.doing,
             sort: trouble.sort,
             message: trouble.refused.message,
         });

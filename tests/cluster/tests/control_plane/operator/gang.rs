@@ -120,7 +120,9 @@ fn a_group_follows_its_job() {
     yard.api()
         .wait(&yard.group_path("edited"), "another group", again);
 
-    yard.patch("edited", &json!({ "spec": { "runPolicy": { "suspend": true } } }));
+    // It goes although it is not as it should be any more.
+    let held = json!({ "suspend": true, "schedulingPolicy": { "minAvailable": 2 } });
+    yard.patch("edited", &json!({ "spec": { "runPolicy": held } }));
     yard.vanish("edited-worker-0", 143);
     yard.vanish("edited-worker-1", 143);
     yard.api().wait_until_gone(&yard.group_path("edited"));
@@ -185,6 +187,23 @@ fn another_scheduler_of_a_template_is_kept_and_told() {
 }
 
 #[test]
+fn a_start_order_that_the_group_would_wait_for_is_refused() {
+    let yard = yard("gang-order");
+    let policy = json!({ "startOrder": ["PS", "Worker"] });
+    yard.create(&job(
+        "ordered",
+        &policy,
+        &[("PS", 1, "Never"), ("Worker", 2, "Never")],
+    ));
+    let status = yard.conditions("ordered", &["Failed"]);
+    let words = status["conditions"][0]["message"].as_str().unwrap_or_default();
+    assert!(
+        words.contains("startOrder") && words.contains("the gang needs 3"),
+        "{words}"
+    );
+}
+
+#[test]
 fn without_gangs_a_job_for_a_gang_scheduler_is_run_all_the_same() {
     let yard = Yard::new("gangless");
     let policy = json!({ "schedulingPolicy": { "minAvailable": 1 } });
@@ -218,7 +237,12 @@ impl Stage {
         api.create(&namespace.path("apis/kubeflow.org/v1", "tfjobs"), &three)
             .unwrap();
         let path = namespace.path("apis/kubeflow.org/v1", "tfjobs/three");
-        let waits = |job: &Value| Some(job["status"]["waiting"][0]["message"].as_str()?.to_owned());
+        // Its pods are there, and the scheduler has looked at them.
+        let waits = |job: &Value| {
+            let mut all = job["status"]["waiting"].as_array()?.iter();
+            let wait = all.find(|wait| wait["pod"].is_string())?;
+            Some(wait["message"].as_str()?.to_owned())
+        };
         let words = api.wait(&path, "what it waits for", waits);
         let bound = |pods: &Value| {
             let pods = pods["items"].as_array().into_iter().flatten();
