@@ -34,7 +34,13 @@ pub(crate) const PORT: u16 = 2222;
 /// The name of that port in the template.
 pub(crate) const PORT_NAME: &str = "tfjob-port";
 /// Jobs that name one of these in `managedBy` are ours to run.
-const OURSELVES: &[&str] = &["kubeflow.org/training-operator", "trainyard.dev/operator"];
+pub const OURSELVES: &[&str] = &[MANAGERS[0], MANAGERS[1]];
+/// What `managedBy` may say: Kubeflow's operator, from which we take over, ourselves, and `MultiKueue`.
+pub const MANAGERS: [&str; 3] = [
+    "kubeflow.org/training-operator",
+    "trainyard.dev/operator",
+    "kueue.x-k8s.io/multikueue",
+];
 
 /// Reads a `TFJob`.
 pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {

@@ -5,6 +5,7 @@
 //! the operator says in a condition of the job.
 
 use serde_json::{Map, Value, json};
+use trainyard_dialect::MANAGERS;
 
 /// The name of the definition.
 pub const NAME: &str = "tfjobs.kubeflow.org";
@@ -112,7 +113,7 @@ fn run_policy() -> Value {
     properties.extend(object(json!({
         "suspend": { "type": "boolean", "default": false },
         "managedBy": {
-            "type": "string", "maxLength": 253,
+            "type": "string", "enum": MANAGERS,
             "x-kubernetes-validations": [immutable("spec.runPolicy.managedBy")],
         },
         // `Replica`, `Job`, or a list of replica types.

@@ -8,7 +8,7 @@ use trainyard_core::{AddressBook, Cluster, Job, Memory, Time, addresses};
 use trainyard_dialect::document::Source;
 use trainyard_dialect::problem::Severity;
 use trainyard_dialect::status::tfjob_memory;
-use trainyard_dialect::{Dialect, read};
+use trainyard_dialect::{Dialect, OURSELVES, read};
 use trainyard_manifest::cluster_map::ClusterMap;
 use trainyard_manifest::pod_group::{Groups, deadlock};
 use trainyard_manifest::subject::Subject;
@@ -24,9 +24,6 @@ pub const API_VERSION: &str = "kubeflow.org/v1";
 const OLD_VERSION: &str = "kubeflow.org/v1beta2";
 /// Its kind.
 pub const KIND: &str = "TFJob";
-/// The values of `managedBy` that mean us: we take over from Kubeflow's operator.
-const OURS: &[&str] = &["kubeflow.org/training-operator", "trainyard.dev/operator"];
-
 /// Which job: two of the same name may follow each other, but are never there at once.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobKey {
@@ -201,7 +198,7 @@ impl Reading {
     fn meaning(&self, wire: &JobWire, uid: &Arc<str>) -> Meaning {
         let meta = &wire.metadata;
         let manager = wire.spec.pointer("/runPolicy/managedBy").and_then(Value::as_str);
-        if manager.is_some_and(|manager| !OURS.contains(&manager)) {
+        if manager.is_some_and(|manager| !OURSELVES.contains(&manager)) {
             return Meaning::NotOurs;
         }
         let form = Form::of(wire.status.as_ref(), self.per_replica);

@@ -163,6 +163,8 @@ impl Operator {
             }
             self.begin();
         }
+        let passes = self.passes.len();
+        self.listener.told(&Told::Stopping { passes });
         loop {
             tokio::select! {
                 report = self.passes.join_next() => match report {

@@ -35,7 +35,9 @@ pub enum Told<'a> {
         /// Of what.
         what: &'static str,
         /// Why.
-        why: String,
+        why: &'a str,
+        /// Whether that is news: the same was not told a moment ago.
+        news: bool,
     },
     /// A condition of a job has changed.
     Condition {
@@ -64,6 +66,11 @@ pub enum Told<'a> {
     },
     /// This operator acts.
     Leading,
+    /// It was told to end, and finishes so many passes.
+    Stopping {
+        /// How many are under way.
+        passes: usize,
+    },
     /// Another one acts, or nobody yet.
     StandingBy {
         /// Who acts, as far as is known.

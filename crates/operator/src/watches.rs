@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use kube::core::DynamicObject;
@@ -19,6 +20,8 @@ use crate::watched::{OURS, WatchedPod, WatchedService, group_resource};
 
 /// Jobs that are listed at a time. Whoever is listed first need not wait for the others.
 const JOBS_A_PAGE: u32 = 100;
+/// What is the same as before is told again after this.
+const SAME_WORDS: Duration = Duration::from_secs(30);
 /// News that wait to be heard.
 const LINE: usize = 1024;
 
@@ -86,6 +89,7 @@ async fn follow<K>(
     K: kube::Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
     let mut stream = std::pin::pin!(watcher(objects, config).default_backoff());
+    let mut last: Option<(String, Instant)> = None;
     while let Some(event) = stream.next().await {
         match event {
             Ok(event) => {
@@ -93,10 +97,20 @@ async fn follow<K>(
                     return;
                 }
             }
-            Err(error) => listener.told(&Told::WatchCut {
-                what,
-                why: unwatched(what, &error),
-            }),
+            Err(error) => {
+                let why = unwatched(what, &error);
+                let news = last
+                    .as_ref()
+                    .is_none_or(|(told, when)| *told != why || when.elapsed() >= SAME_WORDS);
+                listener.told(&Told::WatchCut {
+                    what,
+                    why: &why,
+                    news,
+                });
+                if news {
+                    last = Some((why, Instant::now()));
+                }
+            }
         }
     }
 }
@@ -106,7 +120,10 @@ fn unwatched(what: &str, error: &watcher::Error) -> String {
     use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
     match error {
         InitialListFailed(kube::Error::Api(status)) if status.code == 404 && what == "groups" => {
-            "the cluster knows no such PodGroups: install the scheduler that `--gang-scheduler-name` names".into()
+            "the cluster knows no PodGroups of the scheduler that `--gang-scheduler-name` names (volcano: \
+             podgroups.scheduling.volcano.sh, others: podgroups.scheduling.x-k8s.io), and nothing is done about jobs: install \
+             it, or take the flag away"
+                .into()
         }
         InitialListFailed(kube::Error::Api(status)) if status.code == 404 && what == "jobs" => {
             "the cluster knows no TFJobs: `trainyard crd | kubectl apply --server-side --force-conflicts -f -` tells it".into()

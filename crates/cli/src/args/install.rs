@@ -70,7 +70,7 @@ pub struct Place {
     /// The operator's namespace
     #[arg(short, long, value_name = "NAME", default_value = trainyard_manifest::install::NAMESPACE)]
     pub namespace: String,
-    /// Run the jobs of this namespace only; the operator may do nothing elsewhere
+    /// The namespace of the jobs, where the operator runs those of one alone and may do nothing elsewhere
     #[arg(long, value_name = "NAME")]
     pub watch_namespace: Option<String>,
     /// The context of the kubeconfig

@@ -102,7 +102,7 @@ fn fields(told: &Told<'_>) -> Option<Value> {
         Told::Ready { jobs, pods } => {
             json!({ "level": "info", "message": "ready", "jobs": jobs, "pods": pods })
         }
-        Told::WatchCut { what, why } => {
+        Told::WatchCut { what, why, news } if *news => {
             json!({ "level": "warn", "message": format!("{what} cannot be watched now; trying again"), "cause": why })
         }
         Told::LeaseRefused { why } => {
@@ -112,6 +112,7 @@ fn fields(told: &Told<'_>) -> Option<Value> {
             json!({ "level": "info", "message": "listening", "for": what, "address": address.to_string() })
         }
         Told::Leading => json!({ "level": "info", "message": "acting" }),
+        Told::Stopping { passes } => json!({ "level": "info", "message": "stopping", "passes": passes }),
         Told::StandingBy { leader: Some(leader) } => {
             json!({ "level": "info", "message": "standing by while another one acts", "leader": leader })
         }
@@ -137,6 +138,7 @@ fn fields(told: &Told<'_>) -> Option<Value> {
         | Told::Request { .. }
         | Told::Passed { .. }
         | Told::Load { .. }
+        | Told::WatchCut { .. }
         | Told::Known { .. } => return None,
     })
 }

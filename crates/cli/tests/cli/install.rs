@@ -145,6 +145,7 @@ fn what_goes_to_the_operator_must_mean_something_to_it() {
         (&["--requests", "0"], "at least 1"),
         (&["--leader-elect"], "cannot be used multiple times"),
         (&["--gang-scheduler-name", "volcano"], "to `install` itself"),
+        (&["--namespace", "a"], "install --watch-namespace"),
     ];
     for (words, expected) in cases {
         let ran = run(&[&["install", "--dry-run", "--"], words].concat());

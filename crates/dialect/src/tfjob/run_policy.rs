@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use trainyard_core::{Clean, RoleKind};
 
-use super::OURSELVES;
+use super::MANAGERS;
 use super::annotations::Wishes;
 use super::roles;
 use crate::codes::Code;
@@ -18,9 +18,6 @@ use crate::quantity::quantity;
 
 /// How `runPolicy` is written in messages and in the origins of rules.
 pub(crate) const PATH: &str = "spec.runPolicy";
-
-/// Another controller that Kubeflow's own check knows.
-const MULTIKUEUE: &str = "kueue.x-k8s.io/multikueue";
 
 const CLEAN: [(&str, Clean); 3] = [
     ("None", Clean::None),
@@ -304,9 +301,8 @@ fn unknown_scope(field: &Field<'_>, text: &str) {
 
 fn managed_by(field: &Field<'_>) -> Option<Arc<str>> {
     let text = field.text()?;
-    let known = || OURSELVES.iter().copied().chain([MULTIKUEUE]);
-    if !known().any(|name| name == &**text) {
-        let listed: Vec<String> = known().map(|name| format!("`{name}`")).collect();
+    if !MANAGERS.contains(&&**text) {
+        let listed: Vec<String> = MANAGERS.iter().map(|name| format!("`{name}`")).collect();
         let message = format!("`{}` is no controller that may manage a TFJob", shown(text));
         let problem = field.problem(Code::UnknownValue, message).found(text);
         field.problems.report(

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use trainyard_core::{GangSeen, Seen, TaskSeen, Time};
+use trainyard_core::{GangSeen, Job, Seen, TaskSeen, Time};
 use trainyard_manifest::observe::{PodSeen, Waits};
 
 use crate::job::{JobSeen, Meaning};
@@ -91,6 +91,12 @@ fn grouped(plot: &Plot, job: &JobSeen, now: Time, waiting: &mut Waiting) {
     let Meaning::Job(compiled) = &*job.meaning else {
         return;
     };
+    if let Some(words) = too_large(compiled.job()) {
+        waiting
+            .entries
+            .push(json!({ "reason": POD_GROUP_PENDING, "message": words }));
+        return;
+    }
     let holds = compiled.job().gang.as_ref().is_some_and(|gang| gang.hold);
     let group = plot.group.of(&job.uid).filter(|_| holds);
     let Some(group) = group.filter(|_| plot.group.seen(&job.uid) == GangSeen::Held) else {
@@ -105,10 +111,29 @@ fn grouped(plot: &Plot, job: &JobSeen, now: Time, waiting: &mut Waiting) {
         .message
         .as_deref()
         .unwrap_or("the scheduler has not let it in");
-    let message = format!("PodGroup {} waits: {words}", group.name);
+    let whose = match plot.group.own(&job.uid) {
+        Some(_) => "",
+        None => ", which was not made for this job and is as somebody else wants it,",
+    };
+    let message = format!("PodGroup {}{whose} waits: {words}", group.name);
     waiting
         .entries
         .push(json!({ "reason": POD_GROUP_PENDING, "message": cut(&message) }));
+}
+
+/// Why a group can never be placed, if that is so.
+fn too_large(job: &Job) -> Option<String> {
+    let gang = job.gang.as_ref().filter(|gang| gang.existing.is_none())?;
+    let tasks: u32 = job
+        .roles
+        .iter()
+        .fold(0, |sum, role| sum.saturating_add(role.replicas));
+    (gang.members > tasks).then(|| {
+        format!(
+            "PodGroup {} needs {} members and the job has {tasks} tasks: lower `schedulingPolicy.minAvailable`",
+            job.name, gang.members
+        )
+    })
 }
 
 /// A pod that goes or has ended waits for nothing.

@@ -53,6 +53,13 @@ fn of_operator(typed: &Install, wishes: &Wishes) -> Option<String> {
                 "after `--`: give `{flag}` to `install` itself, which then also gives the right to write groups"
             ))
         }
+        Ok(Arguments {
+            command: Command::Operator(operator),
+            ..
+        }) if operator.namespace.is_some() && typed.place.watch_namespace.is_none() => Some(
+            "after `--`: `install --watch-namespace` says whose jobs are run, and gives rights there alone"
+                .into(),
+        ),
         Ok(_) => None,
         Err(error) => {
             let said = error.to_string();

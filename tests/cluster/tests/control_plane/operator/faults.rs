@@ -202,7 +202,7 @@ fn keep_alive(namespace: &Namespace<'_>, way: &Faulty, log: &PathBuf, over: &Ato
 
 /// A job of somebody else's, whose status shows that memory is kept here: the pods of the next one come before its status.
 fn forerunner(namespace: &Namespace<'_>) {
-    let policy = json!({ "managedBy": "nobody.example/nothing" });
+    let policy = json!({ "managedBy": "kueue.x-k8s.io/multikueue" });
     let path = namespace.path("apis/kubeflow.org/v1", "tfjobs");
     let before = job("before", &policy, &[("Worker", 1, "Never")]);
     shared().api().create(&path, &before).unwrap();

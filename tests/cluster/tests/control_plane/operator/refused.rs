@@ -19,7 +19,12 @@ type Row = (&'static str, fn(&mut Value), &'static [&'static str]);
 
 #[test]
 fn mistakes_are_answered_with_the_field_and_the_reason() {
-    let rows: [Row; 8] = [
+    let rows: [Row; 9] = [
+        (
+            "somebody who is to run it and whom nobody knows",
+            |object| object["spec"]["runPolicy"]["managedBy"] = json!("kubeflow.org/training-operater"),
+            &["managedBy", "Unsupported value", "kubeflow.org/training-operator"],
+        ),
         (
             "a type that there is not",
             |object| {

@@ -130,7 +130,7 @@ fn without_the_right_to_finalizers_nothing_can_hold_its_job() {
     let account = Account::of_operator(&namespace, None);
     let jobs = namespace.path("apis/kubeflow.org/v1", "tfjobs");
     // Somebody else's to run: the operators of other tests look at their own namespaces alone, but for certain.
-    let policy = json!({ "managedBy": "nobody.example/nothing" });
+    let policy = json!({ "managedBy": "kueue.x-k8s.io/multikueue" });
     let owner = job("mnist", &policy, &[("Worker", 1, "Never")]);
     let uid = shared().api().create(&jobs, &owner).unwrap()["metadata"]["uid"].take();
     let owned = |name: &str| {
