@@ -7,6 +7,7 @@
 mod addresses;
 mod group;
 mod plot;
+mod tracked;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -162,7 +163,7 @@ impl Yard {
     pub fn services_begin(&mut self) {
         self.listed_services = Some(BTreeSet::new());
         for plot in self.plots.values_mut() {
-            plot.addresses.list_begins();
+            plot.addresses.services.list_begins();
         }
     }
 
@@ -173,7 +174,7 @@ impl Yard {
         };
         let mut touched = Vec::new();
         for (key, plot) in &mut self.plots {
-            if plot.addresses.list_ends(&listed) {
+            if plot.addresses.services.list_ends(&listed) {
                 touched.push(key.clone());
             }
         }
@@ -192,7 +193,8 @@ impl Yard {
             namespace: Arc::clone(&service.namespace),
             name: Arc::clone(&service.job),
         };
-        self.plots.entry(key).or_default().addresses.see(service, false);
+        let plot = self.plots.entry(key).or_default();
+        plot.addresses.services.see(service, false);
     }
 
     /// A Service is gone: somebody deleted it, and whoever needs it makes it again.
@@ -202,7 +204,10 @@ impl Yard {
             name: Arc::clone(&service.job),
         };
         if let Some(plot) = self.plots.get_mut(&key)
-            && plot.addresses.lose(service, plot.busy)
+            && plot
+                .addresses
+                .services
+                .lose(&service.name, &service.uid, plot.busy)
         {
             self.look_at(key.clone());
         }

@@ -3,91 +3,39 @@
 //! Services are watched, so one that somebody deletes is made again. Maps of addresses, which only very large jobs have, are not: that
 //! we have made one, or have found it, is known until we end.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::tracked::{Named, Tracked};
 use crate::watched::ServiceSeen;
 
 /// Services and maps of one job.
 #[derive(Debug, Default)]
 pub struct Addresses {
-    services: BTreeMap<Arc<str>, Held>,
+    /// Its Services.
+    pub services: Tracked<ServiceSeen>,
     maps: BTreeSet<Arc<str>>,
-    /// Services that are gone and may still be told of: by a watch that is behind, or by a pass that made them. Whether the
-    /// watch has told that they are gone.
-    departed: BTreeMap<Arc<str>, bool>,
 }
 
-/// A Service, and whether it is known from our own write alone.
-#[derive(Debug)]
-struct Held {
-    uid: Arc<str>,
-    owner: Option<Arc<str>>,
-    /// We have made it, and the list that is being read may have begun before that.
-    unlisted: bool,
+impl Named for ServiceSeen {
+    fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    fn uid(&self) -> &Arc<str> {
+        &self.uid
+    }
+
+    /// Nothing of a Service that is kept ever changes.
+    fn version(&self) -> u64 {
+        0
+    }
 }
 
 impl Addresses {
-    /// There is such a Service; we have just made it, or a watch has shown it.
-    pub fn see(&mut self, service: ServiceSeen, made: bool) {
-        if self.departed.contains_key(&service.uid) {
-            return;
-        }
-        let held = Held {
-            uid: service.uid,
-            owner: service.owner,
-            unlisted: made,
-        };
-        self.services.insert(service.name, held);
-    }
-
     /// We have made or found such a map.
     pub fn see_map(&mut self, name: Arc<str>) {
         self.maps.insert(name);
-    }
-
-    /// A Service is gone; false if another of that name is there. While a pass is under way, it may have made this one.
-    pub fn lose(&mut self, service: &ServiceSeen, busy: bool) -> bool {
-        if busy {
-            self.departed.insert(Arc::clone(&service.uid), true);
-        } else {
-            self.departed.remove(&service.uid);
-        }
-        let known = self
-            .services
-            .get(&service.name)
-            .is_some_and(|held| held.uid == service.uid);
-        if known {
-            self.services.remove(&service.name);
-        }
-        known
-    }
-
-    /// A Service is gone, since we have deleted it.
-    pub fn removed(&mut self, uid: &Arc<str>) {
-        self.services.retain(|_, held| held.uid != *uid);
-        self.departed.entry(Arc::clone(uid)).or_insert(false);
-    }
-
-    /// Everything that a pass has made has been seen.
-    pub fn pass_is_over(&mut self) {
-        self.departed.retain(|_, told| !*told);
-    }
-
-    /// From now on, what we make may be missing in the list.
-    pub fn list_begins(&mut self) {
-        for held in self.services.values_mut() {
-            held.unlisted = false;
-        }
-    }
-
-    /// Drops what was not listed; true if something was.
-    pub fn list_ends(&mut self, listed: &BTreeSet<Arc<str>>) -> bool {
-        let before = self.services.len();
-        self.departed.retain(|_, told| *told);
-        self.services
-            .retain(|_, held| held.unlisted || listed.contains(&held.uid));
-        self.services.len() < before
     }
 
     /// What of all that a job needs is not there, as its own.
@@ -95,8 +43,8 @@ impl Addresses {
     pub fn missing(&self, needed: &[Needed], owner: &Arc<str>) -> Vec<Needed> {
         let is_there = |needed: &&Needed| match needed {
             Needed::Service(name) => {
-                let held = self.services.get(name);
-                held.is_some_and(|held| held.owner.as_ref() == Some(owner))
+                let service = self.services.get(name);
+                service.is_some_and(|service| service.owner.as_ref() == Some(owner))
             }
             Needed::Map(name) => self.maps.contains(name),
         };
@@ -112,16 +60,10 @@ impl Addresses {
     pub fn services_of(&self, owner: &Arc<str>) -> Vec<(Arc<str>, Arc<str>)> {
         let ours = self
             .services
-            .iter()
-            .filter(|(_, held)| held.owner.as_ref() == Some(owner));
-        ours.map(|(name, held)| (Arc::clone(name), Arc::clone(&held.uid)))
+            .all()
+            .filter(|service| service.owner.as_ref() == Some(owner));
+        ours.map(|service| (Arc::clone(&service.name), Arc::clone(&service.uid)))
             .collect()
-    }
-
-    /// Whether nothing is known to exist.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.services.is_empty()
     }
 
     /// The job is gone.

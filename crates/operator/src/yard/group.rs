@@ -1,6 +1,6 @@
 //! The group that a job's tasks are placed as, as far as it is known to exist.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -8,6 +8,7 @@ use trainyard_core::GangSeen;
 use trainyard_manifest::pod_group::correction;
 
 use super::Yard;
+use super::tracked::{Named, Tracked};
 use crate::job::{JobKey, KIND};
 use crate::watched::GroupSeen;
 
@@ -17,20 +18,24 @@ const HELD: &[&str] = &["", "Pending"];
 /// The group of a job's name.
 #[derive(Debug, Default)]
 pub struct Group {
-    held: Option<Held>,
-    /// Groups that are gone and may still be told of: by a watch that is behind, or by a pass that made them. Whether the
-    /// watch has told that they are gone.
-    departed: BTreeMap<Arc<str>, bool>,
+    /// It, where there is one.
+    pub known: Tracked<GroupSeen>,
     /// The correction that was last asked for. A server that takes it and keeps the group as it was is not asked again.
     tried: Option<Ensure>,
 }
 
-/// A group, and whether it is known from our own write alone.
-#[derive(Debug)]
-struct Held {
-    seen: GroupSeen,
-    /// We have made it, and the list that is being read may have begun before that.
-    unlisted: bool,
+impl Named for GroupSeen {
+    fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    fn uid(&self) -> &Arc<str> {
+        &self.uid
+    }
+
+    fn version(&self) -> u64 {
+        self.version
+    }
 }
 
 /// What is to be done for a group to be as it should.
@@ -43,73 +48,12 @@ pub enum Ensure {
 }
 
 impl Group {
-    /// There is such a group; we have just written it, or a watch has shown it. False if something newer is known.
-    pub fn see(&mut self, seen: GroupSeen, made: bool) -> bool {
-        let older = self
-            .held
-            .as_ref()
-            .is_some_and(|held| held.seen.version > seen.version);
-        if older || self.departed.contains_key(&seen.uid) {
-            return false;
-        }
-        self.held = Some(Held { seen, unlisted: made });
-        true
-    }
-
-    /// The group is gone; false if another of that name is there. While a pass is under way, it may have made this one.
-    pub fn lose(&mut self, uid: &Arc<str>, busy: bool) -> bool {
-        if busy {
-            self.departed.insert(Arc::clone(uid), true);
-        } else {
-            self.departed.remove(uid);
-        }
-        let known = self.held.as_ref().is_some_and(|held| held.seen.uid == *uid);
-        if known {
-            self.held = None;
-        }
-        known
-    }
-
-    /// The group is gone, since we have deleted it.
-    pub fn removed(&mut self, uid: &Arc<str>) {
-        if self.held.as_ref().is_some_and(|held| held.seen.uid == *uid) {
-            self.held = None;
-        }
-        self.departed.entry(Arc::clone(uid)).or_insert(false);
-    }
-
-    /// Everything that a pass has made has been seen.
-    pub fn pass_is_over(&mut self) {
-        self.departed.retain(|_, told| !*told);
-    }
-
-    /// From now on, what we make may be missing in the list.
-    pub fn list_begins(&mut self) {
-        if let Some(held) = &mut self.held {
-            held.unlisted = false;
-        }
-    }
-
-    /// Drops what was not listed; true if it was dropped.
-    pub fn list_ends(&mut self, listed: &BTreeSet<Arc<str>>) -> bool {
-        self.departed.retain(|_, told| *told);
-        let lost = self
-            .held
-            .take_if(|held| !held.unlisted && !listed.contains(&held.seen.uid));
-        lost.is_some()
-    }
-
-    /// Whether nothing is known to exist.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.held.is_none()
-    }
-
     /// The group that the tasks of a job are in; none where there is none, or one that goes, or another job's.
     #[must_use]
     pub fn of(&self, job: &Arc<str>) -> Option<&GroupSeen> {
-        let seen = self.held.as_ref().map(|held| &held.seen);
-        seen.filter(|seen| {
+        // All groups here have the job's name.
+        let mut seen = self.known.all();
+        seen.next().filter(|seen| {
             let others = seen
                 .owner
                 .as_ref()
@@ -170,7 +114,7 @@ impl Yard {
     pub fn groups_begin(&mut self) {
         self.listed_groups = Some(BTreeSet::new());
         for plot in self.plots.values_mut() {
-            plot.group.list_begins();
+            plot.group.known.list_begins();
         }
     }
 
@@ -181,7 +125,7 @@ impl Yard {
         };
         let mut touched = Vec::new();
         for (key, plot) in &mut self.plots {
-            if plot.group.list_ends(&listed) {
+            if plot.group.known.list_ends(&listed) {
                 touched.push(key.clone());
             }
         }
@@ -197,7 +141,14 @@ impl Yard {
             listed.insert(Arc::clone(&group.uid));
         }
         let key = key_of(&group);
-        if self.plots.entry(key.clone()).or_default().group.see(group, false) {
+        if self
+            .plots
+            .entry(key.clone())
+            .or_default()
+            .group
+            .known
+            .see(group, false)
+        {
             self.look_at(key);
         }
     }
@@ -206,7 +157,7 @@ impl Yard {
     pub fn group_gone(&mut self, group: &GroupSeen) {
         let key = key_of(group);
         if let Some(plot) = self.plots.get_mut(&key)
-            && plot.group.lose(&group.uid, plot.busy)
+            && plot.group.known.lose(&group.name, &group.uid, plot.busy)
         {
             self.look_at(key.clone());
         }
@@ -262,13 +213,13 @@ mod tests {
         ];
         for (owner, seen, own, ensure) in rows {
             let mut known = Group::default();
-            assert!(known.see(group("g", 1, owner), false));
+            assert!(known.known.see(group("g", 1, owner), false));
             assert_eq!(known.seen(&job), seen, "{owner:?}");
             assert_eq!(known.own(&job).is_some(), own, "{owner:?}");
             assert_eq!(known.ensure(&wanted, &job), ensure, "{owner:?}");
         }
         let mut stubborn = Group::default();
-        stubborn.see(group("g", 1, Some(("TFJob", "job"))), false);
+        stubborn.known.see(group("g", 1, Some(("TFJob", "job"))), false);
         let asked = stubborn.ensure(&wanted, &job).expect("a correction");
         stubborn.tries(&asked);
         assert_eq!(
@@ -282,30 +233,7 @@ mod tests {
         let mut going = group("g", 1, Some(("TFJob", "job")));
         going.deleting = true;
         let mut known = Group::default();
-        known.see(going, false);
+        known.known.see(going, false);
         assert_eq!(known.seen(&job), GangSeen::Absent, "one that goes is none");
-    }
-
-    #[test]
-    fn what_is_gone_is_not_seen_again() {
-        let ours = || group("g", 5, Some(("TFJob", "job")));
-        let mut known = Group::default();
-        known.see(ours(), true);
-        assert!(!known.see(group("g", 4, None), false), "an older one");
-        known.removed(&"g".into());
-        assert!(!known.see(group("g", 6, None), false), "the watch is behind");
-        known.lose(&"g".into(), false);
-        assert!(known.is_empty());
-        known.lose(&"h".into(), true);
-        assert!(
-            !known.see(group("h", 9, None), true),
-            "gone before the pass told that it made it"
-        );
-        known.pass_is_over();
-
-        known.see(ours(), true);
-        assert!(!known.list_ends(&BTreeSet::new()), "made after the list began");
-        known.list_begins();
-        assert!(known.list_ends(&BTreeSet::new()));
     }
 }

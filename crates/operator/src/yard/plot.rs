@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use serde_json::Value;
 use trainyard_core::{Fixture, Memory, Observed, TaskSeen, Time};
 use trainyard_manifest::observe::PodSeen;
 
@@ -183,84 +184,86 @@ impl Plot {
     }
 
     /// Takes in what a pass has done. If it was refused, says when to try again.
-    pub fn absorb(&mut self, report: Report, now: Time) -> Option<Time> {
+    pub fn absorb(&mut self, mut report: Report, now: Time) -> Option<Time> {
         self.busy = false;
-        let Report {
-            uid,
-            written,
-            made,
-            stopped,
-            services,
-            maps,
-            removed,
-            group,
-            ungrouped,
-            deleted,
-            trouble,
-            ..
-        } = report;
-        if let Some(job) = self.job.as_mut().filter(|job| job.uid == uid) {
-            if let Some((version, status)) = written
-                && version > job.version
-            {
-                job.version = version;
-                job.status = Some(status);
-                self.written = now;
-                let meaning = Arc::clone(&job.meaning);
-                if let Meaning::Job(compiled) = &*meaning
-                    && let Some(memory) = job.memory(compiled.job())
-                {
-                    self.let_rest(compiled, &memory);
-                }
+        let is_it = self.job.as_ref().is_some_and(|job| job.uid == report.uid);
+        if is_it {
+            if let Some((version, status)) = report.written.take() {
+                self.stored(version, status, now);
             }
-            for map in maps {
-                self.addresses.see_map(map);
-            }
-            for service in services {
-                self.addresses.see(service, true);
-            }
-            if let Some(group) = group {
-                self.group.see(group, true);
+            if let Some(job) = &mut self.job {
+                job.deleting |= report.deleted;
             }
         }
-        let is_it = self.job.as_ref().is_some_and(|job| job.uid == uid);
-        if let Some(job) = self.job.as_mut().filter(|_| is_it) {
-            job.deleting |= deleted;
-        }
-        for uid in &removed {
-            self.addresses.removed(uid);
-        }
-        self.addresses.pass_is_over();
-        if let Some(uid) = &ungrouped {
-            self.group.removed(uid);
-        }
-        self.group.pass_is_over();
+        self.absorb_fixtures(&mut report, is_it);
         let departed = std::mem::take(&mut self.departed);
+        let made = std::mem::take(&mut report.made);
         for pod in made.into_iter().filter(|pod| !departed.contains(&pod.uid)) {
-            let known = self
-                .pods
-                .get(&pod.name)
-                .is_some_and(|held| held.pod.uid == pod.uid);
-            // The watch may have been faster than the answer.
-            if !known
-                && self.see_pod(pod.clone())
-                && let Some(held) = self.pods.get_mut(&pod.name)
-            {
-                held.unlisted = true;
-            }
+            self.see_made(pod);
         }
-        for uid in stopped {
+        for uid in &report.stopped {
             let mut all = self.pods.values_mut().filter_map(|held| held.pod.task.as_mut());
-            if let Some(task) = all.find(|task| task.instance == uid) {
+            if let Some(task) = all.find(|task| task.instance == *uid) {
                 task.stopping.get_or_insert(now);
             }
         }
-        self.retry(trouble.filter(|_| is_it), now)
+        self.retry(report.trouble.filter(|_| is_it), now)
+    }
+
+    /// The job's status is this now.
+    fn stored(&mut self, version: u64, status: Value, now: Time) {
+        let Some(job) = self.job.as_mut().filter(|job| version > job.version) else {
+            return;
+        };
+        job.version = version;
+        job.status = Some(status);
+        self.written = now;
+        self.let_stored_rest();
+    }
+
+    /// Services, maps and the group. What was made for another job of this name is not this one's.
+    fn absorb_fixtures(&mut self, report: &mut Report, is_it: bool) {
+        if is_it {
+            for map in report.maps.drain(..) {
+                self.addresses.see_map(map);
+            }
+            for service in report.services.drain(..) {
+                self.addresses.services.see(service, true);
+            }
+            if let Some(group) = report.group.take() {
+                self.group.known.see(group, true);
+            }
+        }
+        for uid in &report.removed {
+            self.addresses.services.removed(uid);
+        }
+        self.addresses.services.pass_is_over();
+        if let Some(uid) = &report.ungrouped {
+            self.group.known.removed(uid);
+        }
+        self.group.known.pass_is_over();
+    }
+
+    /// We have made a pod. The watch may have been faster than the answer.
+    fn see_made(&mut self, pod: PodSeen) {
+        let name = Arc::clone(&pod.name);
+        let known = self.pods.get(&name).is_some_and(|held| held.pod.uid == pod.uid);
+        if !known
+            && self.see_pod(pod)
+            && let Some(held) = self.pods.get_mut(&name)
+        {
+            held.unlisted = true;
+        }
     }
 
     /// While somebody else acts: what it has stored need not be kept.
     pub fn rest(&mut self) {
         self.due = false;
+        self.let_stored_rest();
+    }
+
+    /// Tombstones that the stored memory has absorbed are needed no longer.
+    fn let_stored_rest(&mut self) {
         let Some(job) = self.job.as_ref().filter(|_| !self.gone.is_empty()) else {
             return;
         };
@@ -315,8 +318,8 @@ impl Plot {
     pub fn is_empty(&self) -> bool {
         self.job.is_none()
             && self.pods.is_empty()
-            && self.addresses.is_empty()
-            && self.group.is_empty()
+            && self.addresses.services.is_empty()
+            && self.group.known.is_empty()
             && !self.busy
     }
 }
