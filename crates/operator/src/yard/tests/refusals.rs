@@ -69,5 +69,6 @@ fn a_new_job_does_not_pay_for_one_of_its_name() {
     let mut wire = job(91, 1, &Value::Null);
     wire.metadata.uid = Some("new".into());
     yard.job_seen(wire);
-    assert!(yard.next(NOW + 7 * 60 + 1).is_some());
+    let pass = yard.next(NOW + 7 * 60 + 1).unwrap();
+    assert_eq!(creates(&pass).len(), 2);
 }
