@@ -118,7 +118,8 @@ fn deepest(error: &(dyn StdError + 'static)) -> String {
 }
 
 /// An error with its causes, each once.
-pub(crate) fn told(error: &(dyn StdError + 'static)) -> String {
+#[must_use]
+pub fn told(error: &(dyn StdError + 'static)) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {

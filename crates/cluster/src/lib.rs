@@ -19,7 +19,7 @@ mod session;
 mod tolerations;
 
 pub use self::access::client;
-pub use self::error::ClusterError;
+pub use self::error::{ClusterError, told};
 pub use self::node::{ClusterNode, Taint, Toleration, Unfit};
 pub use self::nodes::{Question, list};
 pub use self::rivals::{Newcomer, Rivals};

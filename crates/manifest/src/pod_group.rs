@@ -214,13 +214,20 @@ pub fn deadlock(job: &Job) -> Option<String> {
     })
 }
 
+/// A job's gang and the name of the scheduler that places it, where [`Groups::gang`] has said who does.
+fn placed(job: &Job) -> Option<(&Gang, &str)> {
+    let gang = job.gang.as_ref()?;
+    match &gang.scheduler {
+        GangScheduler::Volcano => Some((gang, VOLCANO)),
+        GangScheduler::Named(name) => Some((gang, name)),
+        _ => None,
+    }
+}
+
 /// Marks a pod as a member of its job's group. Another scheduler that its template names is kept.
 pub(crate) fn mark(pod: &mut Value, job: &Job, role: &Role) {
-    let Some(gang) = &job.gang else { return };
-    let scheduler = match &gang.scheduler {
-        GangScheduler::Volcano => VOLCANO,
-        GangScheduler::Named(name) => name,
-        _ => return,
+    let Some((gang, scheduler)) = placed(job) else {
+        return;
     };
     if gang.existing.is_none() {
         let metadata = &mut pod["metadata"];
@@ -240,11 +247,7 @@ pub(crate) fn mark(pod: &mut Value, job: &Job, role: &Role) {
 /// The scheduler that a template names though another one is to place its pods, if there is one.
 #[must_use]
 pub fn other_scheduler(job: &Job) -> Option<String> {
-    let scheduler = match &job.gang.as_ref()?.scheduler {
-        GangScheduler::Volcano => VOLCANO,
-        GangScheduler::Named(name) => name,
-        _ => return None,
-    };
+    let (_, scheduler) = placed(job)?;
     job.roles.iter().find_map(|role| {
         let template: Value = serde_json::from_str(&role.template.0).ok()?;
         let named = template.pointer("/spec/schedulerName")?.as_str()?;

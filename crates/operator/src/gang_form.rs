@@ -2,7 +2,6 @@
 //! or together, and a group that begins in the middle would wait for members that are there already and not in it.
 
 use serde_json::Value;
-use trainyard_core::{GangScheduler, Job};
 use trainyard_dialect::status::MEMORY_FIELD;
 use trainyard_manifest::pod_group::Groups;
 
@@ -19,14 +18,9 @@ pub fn belongs(status: Option<&Value>, groups: &Groups) -> bool {
 }
 
 /// Notes it in a status that holds memory.
-pub fn note(status: &mut Value, job: &Job) {
-    let scheduler = match job.gang.as_ref().map(|gang| &gang.scheduler) {
-        Some(GangScheduler::Volcano) => Groups::Volcano.scheduler().to_owned(),
-        Some(GangScheduler::Named(name)) => name.to_string(),
-        _ => return,
-    };
-    if let Some(Value::Object(memory)) = status.get_mut(MEMORY_FIELD) {
-        memory.insert(FIELD.into(), scheduler.into());
+pub fn note(status: &mut Value, groups: Option<&Groups>) {
+    if let (Some(groups), Some(Value::Object(memory))) = (groups, status.get_mut(MEMORY_FIELD)) {
+        memory.insert(FIELD.into(), groups.scheduler().into());
     }
 }
 

@@ -24,6 +24,7 @@ pub const API_VERSION: &str = "kubeflow.org/v1";
 const OLD_VERSION: &str = "kubeflow.org/v1beta2";
 /// Its kind.
 pub const KIND: &str = "TFJob";
+
 /// Which job: two of the same name may follow each other, but are never there at once.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobKey {

@@ -7,14 +7,14 @@ pub mod waiting;
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use trainyard_core::{Action, Fixture, Job, Memory, Observed, Stamp, Step, TaskSeen, Time, step};
 use trainyard_dialect::status::{tfjob_begun, tfjob_invalid, tfjob_status};
 use trainyard_manifest::pod_group::other_scheduler;
 
 use self::gang::Grouping;
 use self::quiet::{News, QUIET, SAME_WAIT, news};
-use self::waiting::{WAITING_FIELD, waiting};
+use self::waiting::{INVALID_EDIT, WAITING_FIELD, waiting};
 use crate::gang_form;
 use crate::job::{Compiled, JobKey, JobSeen, Meaning};
 use crate::pass::{Pass, Sort};
@@ -36,23 +36,22 @@ pub fn look(key: &JobKey, plot: &mut Plot, kept: bool, now: Time) -> Next {
     let Some(job) = plot.job.clone() else {
         return Next::Nothing;
     };
-    let refused = plot.not_before > now;
-    if refused && !plot.waits_for_pods() {
+    if plot.not_before > now && !plot.waits_for_pods() {
         return Next::Wait(plot.not_before);
     }
     match &*job.meaning {
         Meaning::NotOurs => Next::Nothing,
         Meaning::Broken(words) => refuse(key, &job, words, now),
-        Meaning::Job(compiled) => weigh(key, plot, (&job, compiled), (kept, refused), now),
+        Meaning::Job(compiled) => weigh(key, plot, (&job, compiled), kept, now),
     }
 }
 
-/// Looks at one job that can be run. `refused` says that what was refused last is not to be tried yet.
+/// Looks at one job that can be run.
 fn weigh(
     key: &JobKey,
     plot: &mut Plot,
     (job, compiled): (&JobSeen, &Compiled),
-    (kept, refused): (bool, bool),
+    kept: bool,
     now: Time,
 ) -> Next {
     let memory = job.memory(compiled.job());
@@ -71,6 +70,7 @@ fn weigh(
     let memory = memory.or_else(|| taken_over(job, compiled.job(), &observed));
     let mut step = step(compiled.job(), memory.as_ref(), &observed, now);
     gang::part(plot, job, &mut step);
+    let refused = plot.not_before > now;
     if refused {
         // What cannot be made now is tried later. What has ended, is to end or is to be held does not wait for that.
         step.actions.retain(|action| !makes(action));
@@ -114,7 +114,7 @@ fn say(
         events::stall(&mut status, job.status.as_ref(), &trouble.message, now);
     }
     compiled.form.note(&mut status);
-    gang_form::note(&mut status, compiled.job());
+    gang_form::note(&mut status, compiled.groups.as_ref());
     status
 }
 
@@ -194,10 +194,30 @@ fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
 
 /// A job that cannot be read says why, once.
 fn refuse(key: &JobKey, job: &JobSeen, words: &str, now: Time) -> Next {
-    let Some(status) = tfjob_invalid(job.status.as_ref(), words, now).filter(|_| !job.deleting) else {
-        return Next::Nothing;
+    let before = job.status.as_ref();
+    let status = tfjob_invalid(before, words, now).or_else(|| lost(before?, words));
+    match status.filter(|_| !job.deleting) {
+        Some(status) => Next::Do(Box::new(pass(key, job, status, now))),
+        None => Next::Nothing,
+    }
+}
+
+/// The status of a job that has run, whose spec cannot be read, and of which nobody knows any more what it was: whoever knew
+/// has ended. None if it says so already, or has ended.
+fn lost(status: &Value, words: &str) -> Option<Value> {
+    let over = |kind: &str| {
+        let mut conditions = status["conditions"].as_array().into_iter().flatten();
+        conditions.any(|condition| condition["type"] == kind && condition["status"] == "True")
     };
-    Next::Do(Box::new(pass(key, job, status, now)))
+    let message =
+        format!("the spec cannot be read, and nothing is done about the job until it can be: {words}");
+    let said = json!([{ "reason": INVALID_EDIT, "message": message }]);
+    if over("Succeeded") || over("Failed") || status[WAITING_FIELD] == said {
+        return None;
+    }
+    let mut status = status.clone();
+    status[WAITING_FIELD] = said;
+    Some(status)
 }
 
 /// A pass that writes a status, tells what has changed in it, and does nothing else.

@@ -12,6 +12,7 @@ use kube::{Api as Watched, Client};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinSet;
+use trainyard_cluster::told;
 
 use crate::job::JobWire;
 use crate::operate::Options;
@@ -46,16 +47,16 @@ pub fn begin(
     let (sender, news) = mpsc::channel(LINE);
     let mut watches = JoinSet::new();
     let scope = options.namespace.as_deref();
-    let told = || (Arc::clone(listener), sender.clone());
+    let ears = || (Arc::clone(listener), sender.clone());
     let all = watcher::Config::default();
     let ours = all.clone().labels(OURS);
     let paged = all.clone().page_size(JOBS_A_PAGE);
     let jobs = scoped(client.clone(), scope);
-    watches.spawn(follow("jobs", jobs, paged, told(), News::Job));
+    watches.spawn(follow("jobs", jobs, paged, ears(), News::Job));
     let pods = scoped(client.clone(), scope);
-    watches.spawn(follow("pods", pods, ours.clone(), told(), News::Pod));
+    watches.spawn(follow("pods", pods, ours.clone(), ears(), News::Pod));
     let services = scoped(client.clone(), scope);
-    watches.spawn(follow("services", services, ours, told(), News::Service));
+    watches.spawn(follow("services", services, ours, ears(), News::Service));
     if let Some(groups) = &options.reading.groups {
         // Theirs too: one that somebody else has made for a job is respected.
         let resource = group_resource(groups);
@@ -63,7 +64,7 @@ pub fn begin(
             Some(namespace) => Watched::namespaced_with(client.clone(), namespace, &resource),
             None => Watched::all_with(client.clone(), &resource),
         };
-        watches.spawn(follow("groups", groups, all, told(), News::Group));
+        watches.spawn(follow("groups", groups, all, ears(), News::Group));
     }
     (watches, news)
 }
@@ -89,7 +90,7 @@ async fn follow<K>(
     K: kube::Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
     let mut stream = std::pin::pin!(watcher(objects, config).default_backoff());
-    let mut last: Option<(String, Instant)> = None;
+    let mut complaints = Complaints::default();
     while let Some(event) = stream.next().await {
         match event {
             Ok(event) => {
@@ -99,19 +100,30 @@ async fn follow<K>(
             }
             Err(error) => {
                 let why = unwatched(what, &error);
-                let news = last
-                    .as_ref()
-                    .is_none_or(|(told, when)| *told != why || when.elapsed() >= SAME_WORDS);
+                let news = complaints.is_news(&why, Instant::now());
                 listener.told(&Told::WatchCut {
                     what,
                     why: &why,
                     news,
                 });
-                if news {
-                    last = Some((why, Instant::now()));
-                }
             }
         }
+    }
+}
+
+/// What was last complained about, and when.
+#[derive(Default)]
+struct Complaints(Option<(String, Instant)>);
+
+impl Complaints {
+    /// Whether this is worth a line: a watch is tried again every second.
+    fn is_news(&mut self, why: &str, now: Instant) -> bool {
+        let known = self.0.as_ref();
+        let news = known.is_none_or(|(told, when)| told != why || now - *when >= SAME_WORDS);
+        if news {
+            self.0 = Some((why.to_owned(), now));
+        }
+        news
     }
 }
 
@@ -130,22 +142,32 @@ fn unwatched(what: &str, error: &watcher::Error) -> String {
         }
         InitialListFailed(error) | WatchStartFailed(error) | WatchFailed(error) => match error {
             kube::Error::Api(status) => status.message.clone(),
-            other => whole(other),
+            other => told(other),
         },
-        other => whole(other),
+        other => told(other),
     }
 }
 
-/// An error with everything that led to it.
-fn whole(error: &dyn std::error::Error) -> String {
-    let mut words = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !words.contains(&more) {
-            words = format!("{words}: {more}");
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_complaint_is_told_now_and_then() {
+        let begun = Instant::now();
+        let mut complaints = Complaints::default();
+        let rows = [
+            ("a", 0, true),
+            ("a", 1, false),
+            ("a", 29, false),
+            ("a", 30, true),
+            ("a", 31, false),
+            ("b", 32, true),
+            ("a", 33, true),
+        ];
+        for (why, second, expected) in rows {
+            let now = begun + Duration::from_secs(second);
+            assert_eq!(complaints.is_news(why, now), expected, "{why} at {second}");
         }
-        cause = error.source();
     }
-    words
 }

@@ -20,6 +20,7 @@ use trainyard_manifest::observe::PodSeen;
 pub use self::addresses::{Addresses, Needed};
 pub use self::group::{Ensure, Group};
 pub use self::plot::{LastTrouble, Plot};
+use self::tracked::{Named, Tracked};
 use crate::job::{JobKey, JobSeen, JobWire, Reading};
 use crate::look::{Next, look};
 use crate::pass::{Pass, Report, Sort};
@@ -161,20 +162,33 @@ impl Yard {
 
     /// A list of all our Services begins.
     pub fn services_begin(&mut self) {
-        self.listed_services = Some(BTreeSet::new());
-        for plot in self.plots.values_mut() {
-            plot.addresses.services.list_begins();
-        }
+        self.listed_services = Some(self.list_begins(|plot| &mut plot.addresses.services));
     }
 
     /// Every Service has been listed: those that were not are gone, but for those we have made since the list began.
     pub fn services_end(&mut self) {
-        let Some(listed) = self.listed_services.take() else {
-            return;
-        };
+        let listed = self.listed_services.take();
+        self.list_ends(listed, |plot| &mut plot.addresses.services);
+    }
+
+    /// A list of all objects of one kind begins; what it shows is noted in the set.
+    fn list_begins<T: Named>(&mut self, of: fn(&mut Plot) -> &mut Tracked<T>) -> BTreeSet<Arc<str>> {
+        for plot in self.plots.values_mut() {
+            of(plot).list_begins();
+        }
+        BTreeSet::new()
+    }
+
+    /// All objects of one kind have been listed.
+    fn list_ends<T: Named>(
+        &mut self,
+        listed: Option<BTreeSet<Arc<str>>>,
+        of: fn(&mut Plot) -> &mut Tracked<T>,
+    ) {
+        let Some(listed) = listed else { return };
         let mut touched = Vec::new();
         for (key, plot) in &mut self.plots {
-            if plot.addresses.services.list_ends(&listed) {
+            if of(plot).list_ends(&listed) {
                 touched.push(key.clone());
             }
         }

@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 
 use clap::{ArgAction, Args, ValueEnum};
+use trainyard_manifest::pod_group::Groups;
 
 use crate::names::is_label;
 
@@ -93,14 +94,12 @@ fn label(text: &str) -> Result<String, String> {
 
 /// The name of a scheduler: one that no pod can name would place nothing.
 pub fn scheduler(text: &str) -> Result<String, String> {
-    if text.is_empty()
-        || text.eq_ignore_ascii_case("volcano")
-        || text.eq_ignore_ascii_case("none")
-        || is_label(text)
-    {
-        return Ok(text.to_owned());
+    match Groups::named(text) {
+        Some(Groups::Coscheduling(name)) if !is_label(&name) => {
+            Err("expected `volcano`, `none`, or a name of a-z, 0-9 and `-`".into())
+        }
+        _ => Ok(text.to_owned()),
     }
-    Err("expected `volcano`, `none`, or a name of a-z, 0-9 and `-`".into())
 }
 
 /// Where to listen. An alias of a list would make clap collect many.

@@ -1,6 +1,5 @@
 //! The group that a job's tasks are placed as, as far as it is known to exist.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -112,27 +111,13 @@ impl Group {
 impl Yard {
     /// A list of all groups begins.
     pub fn groups_begin(&mut self) {
-        self.listed_groups = Some(BTreeSet::new());
-        for plot in self.plots.values_mut() {
-            plot.group.known.list_begins();
-        }
+        self.listed_groups = Some(self.list_begins(|plot| &mut plot.group.known));
     }
 
     /// Every group has been listed: those that were not are gone, but for those we have made since the list began.
     pub fn groups_end(&mut self) {
-        let Some(listed) = self.listed_groups.take() else {
-            return;
-        };
-        let mut touched = Vec::new();
-        for (key, plot) in &mut self.plots {
-            if plot.group.known.list_ends(&listed) {
-                touched.push(key.clone());
-            }
-        }
-        for key in touched {
-            self.look_at(key.clone());
-            self.drop_if_empty(&key);
-        }
+        let listed = self.listed_groups.take();
+        self.list_ends(listed, |plot| &mut plot.group.known);
     }
 
     /// A group is like this now.

@@ -237,9 +237,17 @@ fn an_edit_that_cannot_be_read_does_not_end_a_job_that_runs() {
         ["worker-0", "worker-1"],
         "the last spec that could be read goes on"
     );
-    // After a restart nobody knows that spec any more: the job is left alone.
+    // After a restart nobody knows that spec any more: the job is left alone, and says so once.
     let mut yard = Yard::new(Reading::default());
     yard.job_seen(broken("job"));
+    let pass = yard.next(NOW).unwrap();
+    assert!(pass.actions.is_empty());
+    let said = pass.status.as_ref().unwrap();
+    assert_eq!(said["conditions"], status["conditions"]);
+    assert_eq!(said["trainyard"], status["trainyard"]);
+    assert_eq!(said["waiting"][0]["reason"], "InvalidTFJobSpec");
+    assert_eq!(pass.events.len(), 1);
+    yard.reported(report(&pass, 51, Vec::new()), NOW);
     assert!(yard.next(NOW).is_none());
 }
 

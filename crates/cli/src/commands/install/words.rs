@@ -41,35 +41,30 @@ fn of_operator(typed: &Install, wishes: &Wishes) -> Option<String> {
         return None;
     }
     let words = std::iter::once("trainyard".to_owned()).chain(wishes.words());
-    match Arguments::try_parse_from(words) {
+    let operator = match Arguments::try_parse_from(words) {
         Ok(Arguments {
             command: Command::Operator(operator),
             ..
-        }) if typed.gang_scheduler_name.is_none()
-            && Groups::named(&operator.gang_scheduler_name).is_some() =>
-        {
-            let flag = "--gang-scheduler-name";
-            Some(format!(
-                "after `--`: give `{flag}` to `install` itself, which then also gives the right to write groups"
-            ))
-        }
-        Ok(Arguments {
-            command: Command::Operator(operator),
-            ..
-        }) if operator.namespace.is_some() && typed.place.watch_namespace.is_none() => Some(
-            "after `--`: `install --watch-namespace` says whose jobs are run, and gives rights there alone"
-                .into(),
-        ),
-        Ok(_) => None,
+        }) => operator,
+        Ok(_) => return None,
         Err(error) => {
             let said = error.to_string();
             let first = said.lines().next().unwrap_or_default();
             let first = first.strip_prefix("error: ").unwrap_or(first);
-            Some(format!(
-                "after `--`: {first}; `trainyard operator --help` tells what there is"
-            ))
+            let help = "`trainyard operator --help` tells what there is";
+            return Some(format!("after `--`: {first}; {help}"));
         }
+    };
+    if wishes.groups.is_none() && Groups::named(&operator.gang_scheduler_name).is_some() {
+        let why = "which then also gives the right to write groups";
+        return Some(format!(
+            "after `--`: give `--gang-scheduler-name` to `install` itself, {why}"
+        ));
     }
+    let elsewhere = wishes.watch.is_none() && operator.namespace.is_some();
+    elsewhere.then(|| {
+        "after `--`: `install --watch-namespace` says whose jobs are run, and gives rights there alone".into()
+    })
 }
 
 /// Looks at the names of places alone.

@@ -79,6 +79,7 @@ fn pods_are_made_when_their_group_is_let_in_and_the_group_goes_with_the_end() {
     yard.let_in("three");
     let pod = yard.pod("three-ps-0", "0.0");
     assert_eq!(pod["spec"]["schedulerName"], "volcano");
+    assert_eq!(pod["metadata"]["managedFields"][0]["manager"], "trainyard");
     let annotations = &pod["metadata"]["annotations"];
     assert_eq!(annotations["scheduling.k8s.io/group-name"], "three");
     assert_eq!(annotations["volcano.sh/task-spec"], "ps");
@@ -201,6 +202,17 @@ fn a_start_order_that_the_group_would_wait_for_is_refused() {
         words.contains("startOrder") && words.contains("the gang needs 3"),
         "{words}"
     );
+}
+
+#[test]
+fn where_groups_are_unknown_it_is_said_and_it_goes_on_when_they_are_known() {
+    let yard = Yard::with("gang-unknown", &["--gang-scheduler-name", "coscheduler"]);
+    yard.operator.says("podgroups.scheduling.x-k8s.io");
+    yard.create(&job("late", &json!({}), &[("Worker", 1, "Never")]));
+    shared().install(Crds::Coscheduling);
+    let pod = yard.pod("late-worker-0", "0.0");
+    assert_eq!(pod["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"], "late");
+    assert_eq!(pod["spec"]["schedulerName"], "coscheduler");
 }
 
 #[test]

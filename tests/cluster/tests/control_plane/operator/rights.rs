@@ -49,6 +49,7 @@ fn every_right_is_used_and_nothing_is_used_without_a_right() {
         .account()
         .wait_until_asked("a map", |asked| asked.resource == "configmaps");
     assert!(yard.operator.stop(), "it ends well when it is told to");
+    yard.operator.says("stopping");
     yard.start();
     let wanted = granted();
     for right in &wanted {

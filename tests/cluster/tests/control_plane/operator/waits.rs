@@ -92,7 +92,7 @@ fn a_job_beyond_its_quota_says_so_and_goes_on_when_there_is_room() {
 
 #[test]
 fn an_edit_that_cannot_be_read_is_told_and_the_job_goes_on_as_it_was() {
-    let yard = Yard::new("misedited");
+    let mut yard = Yard::new("misedited");
     yard.create(&job("mnist", &json!({}), &[("Worker", 1, "Never")]));
     yard.run(&["mnist-worker-0"]);
     yard.conditions("mnist", &["Created", "Running"]);
@@ -110,6 +110,14 @@ fn an_edit_that_cannot_be_read_is_told_and_the_job_goes_on_as_it_was() {
     );
     yard.conditions("mnist", &["Created", "Running"]);
     assert_eq!(yard.names(), ["mnist-worker-0"]);
+
+    // One that has never seen the spec before says so too, instead of being silent for ever.
+    yard.kill();
+    yard.start();
+    shared().api().wait(&yard.path("mnist"), "other words", |job| {
+        let said = job["status"]["waiting"][0]["message"].as_str()?;
+        said.contains("nothing is done about the job").then_some(())
+    });
     yard.patch(
         "mnist",
         &json!({ "spec": { "tfReplicaSpecs": { "Chief": null } } }),
