@@ -70,7 +70,7 @@ pub struct Place {
     /// The operator's namespace
     #[arg(short, long, value_name = "NAME", default_value = trainyard_manifest::install::NAMESPACE)]
     pub namespace: String,
-    /// The namespace of the jobs, where the operator runs those of one alone and may do nothing elsewhere
+    /// For an operator of one namespace's jobs alone: that namespace; it has rights nowhere else
     #[arg(long, value_name = "NAME")]
     pub watch_namespace: Option<String>,
     /// The context of the kubeconfig
