@@ -9,22 +9,40 @@ use crate::rig::Rig;
 use crate::trouble::Trouble;
 use crate::turn::{Figures, Who, turn};
 
-/// What each took, medians over the rounds.
-#[derive(Clone, Copy, Debug)]
-struct Medians {
-    pods: f64,
-    cpu: f64,
-    peak: f64,
-    server: f64,
-    writes: f64,
-    played: Option<(f64, f64, f64)>,
+/// A figure of a turn.
+type Figure = fn(&Figures) -> f64;
+
+/// What two of them did, round by round: whatever else the machine did in a round has hit both.
+#[derive(Clone, Copy)]
+struct Compared<'a> {
+    ours: &'a [Figures],
+    theirs: &'a [Figures],
+}
+
+impl Compared<'_> {
+    /// What ours took, and what theirs took: medians over the rounds.
+    fn medians(&self, figure: Figure) -> (f64, f64) {
+        let of = |figures: &[Figures]| median(figures.iter().map(figure).collect());
+        (of(self.ours), of(self.theirs))
+    }
+
+    /// How often theirs goes into ours: the median of the ratios of every round.
+    fn ratio(&self, figure: Figure) -> f64 {
+        let rounds = self.ours.iter().zip(self.theirs);
+        median(
+            rounds
+                .map(|(ours, theirs)| figure(ours) / figure(theirs))
+                .collect(),
+        )
+    }
 }
 
 /// Everybody in turns.
 pub fn measure(asked: &Asked, bars: &mut Bars) -> Result<(), Trouble> {
     let rig = Rig::start()?;
     let peer = asked.peer.then(|| Kubeflow::prepare(&rig)).transpose()?;
-    let mut turns = vec![Who::Ours, Who::Bare, Who::BarePods];
+    // Those who are compared follow each other: the machine is never the same for long.
+    let mut turns = vec![Who::Bare, Who::BarePods, Who::Ours];
     turns.extend(peer.as_ref().map(|peer| Who::Kubeflow(peer, Set::Tuned)));
     let mut figures = vec![Vec::new(); turns.len()];
     // The first round does not count: the API server has never seen such objects.
@@ -38,23 +56,24 @@ pub fn measure(asked: &Asked, bars: &mut Bars) -> Result<(), Trouble> {
             }
         }
     }
-    let medians: Vec<Medians> = figures.iter().map(|figures| of(figures)).collect();
-    let [ours, bare, bare_pods, tuned @ ..] = medians.as_slice() else {
+    let [bare, bare_pods, ours, tuned @ ..] = figures.as_slice() else {
         return Err(Trouble::new("nobody was measured"));
     };
-    against_bare(asked, bars, ours, bare, bare_pods);
+    let with = |theirs| Compared { ours, theirs };
+    against_bare(asked, bars, with(bare), with(bare_pods));
     if let Some(tuned) = tuned.first() {
-        against_tuned(bars, ours, tuned);
+        against_tuned(bars, with(tuned));
     }
     if let Some(peer) = peer.as_ref().filter(|_| asked.shipped) {
         let who = Who::Kubeflow(peer, Set::Shipped);
         let measured = turn(&rig, who, asked.jobs, false)?;
         tell(asked.rounds, who, &measured);
-        let shipped = measured.pods.as_secs_f64();
-        let ratio = shipped / ours.pods;
+        let ours = median(ours.iter().map(pods).collect());
+        let shipped = pods(&measured);
+        let ratio = shipped / ours;
         bars.add(
             "until all pods exist",
-            (seconds(ours.pods), format!("{} {}", who.name(), seconds(shipped))),
+            (seconds(ours), format!("{} {}", who.name(), seconds(shipped))),
             format!("{ratio:.0}× faster"),
             ("at least 60×", Some(ratio >= 60.0)),
         );
@@ -89,154 +108,155 @@ fn tell(round: usize, who: Who<'_>, figures: &Figures) {
     }
 }
 
-fn against_bare(asked: &Asked, bars: &mut Bars, ours: &Medians, bare: &Medians, bare_pods: &Medians) {
+fn against_bare(asked: &Asked, bars: &mut Bars, bare: Compared<'_>, bare_pods: Compared<'_>) {
     let what = format!("{} jobs until all {} pods exist", asked.jobs, 3 * asked.jobs);
-    let ratio = ours.pods / bare.pods;
+    let (ours, theirs) = bare.medians(pods);
+    let ratio = bare.ratio(pods);
     bars.add(
         &what,
         (
-            seconds(ours.pods),
-            format!("bare client, the same objects, {}", seconds(bare.pods)),
+            seconds(ours),
+            format!("bare client, the same objects, {}", seconds(theirs)),
         ),
         format!("{ratio:.2}×"),
         ("at most 2×", Some(ratio <= 2.0)),
     );
+    let (ours, theirs) = bare_pods.medians(pods);
     bars.add(
         &what,
         (
-            seconds(ours.pods),
-            format!("bare client, the pods alone, {}", seconds(bare_pods.pods)),
+            seconds(ours),
+            format!("bare client, the pods alone, {}", seconds(theirs)),
         ),
-        format!("{:.2}×", ours.pods / bare_pods.pods),
+        format!("{:.2}×", bare_pods.ratio(pods)),
         ("-", None),
     );
+    let (ours, theirs) = bare.medians(server);
     bars.add(
         "the API server's processor time for that",
         (
-            seconds(ours.server),
-            format!("bare client, the same objects, {}", seconds(bare.server)),
+            seconds(ours),
+            format!("bare client, the same objects, {}", seconds(theirs)),
         ),
-        format!("{:.2}×", ours.server / bare.server),
+        format!("{:.2}×", bare.ratio(server)),
         ("-", None),
     );
     let jobs = f64::from(u32::try_from(asked.jobs).unwrap_or(u32::MAX));
     let most = 1.2 * 3.0 * jobs + 2.0 * jobs;
+    let (ours, theirs) = bare.medians(writes);
     bars.add(
         "writes for that",
-        (
-            format!("{:.0}", ours.writes),
-            format!("bare client {:.0}", bare.writes),
-        ),
-        format!("{:.1} a job", ours.writes / jobs),
-        ("at most 1.2 a replica and 2 a job", Some(ours.writes <= most)),
+        (format!("{ours:.0}"), format!("bare client {theirs:.0}")),
+        format!("{:.1} a job", ours / jobs),
+        ("at most 1.2 a replica and 2 a job", Some(ours <= most)),
     );
 }
 
-fn against_tuned(bars: &mut Bars, ours: &Medians, tuned: &Medians) {
-    let faster = tuned.pods / ours.pods;
+fn against_tuned(bars: &mut Bars, tuned: Compared<'_>) {
+    let faster = 1.0 / tuned.ratio(pods);
     bars.add(
         "until all pods exist",
-        (
-            seconds(ours.pods),
-            format!("Kubeflow, tuned, {}", seconds(tuned.pods)),
-        ),
+        shown_beside(tuned.medians(pods), seconds),
         format!("{faster:.1}× faster"),
         ("at least 4×", Some(faster >= 4.0)),
     );
-    let server = ours.server / tuned.server;
-    bars.add(
-        "the API server's processor time",
+    let megabytes = |megabytes: f64| format!("{megabytes:.1} MB");
+    let most: [(&str, Figure, fn(f64) -> String, (&str, f64)); 3] = [
         (
-            seconds(ours.server),
-            format!("Kubeflow, tuned, {}", seconds(tuned.server)),
+            "the API server's processor time",
+            server,
+            seconds,
+            ("at most 0.5×", 0.5),
         ),
-        format!("{server:.2}×"),
-        ("at most 0.5×", Some(server <= 0.5)),
-    );
-    let cpu = ours.cpu / tuned.cpu;
-    bars.add(
-        "the operator's processor time",
         (
-            seconds(ours.cpu),
-            format!("Kubeflow, tuned, {}", seconds(tuned.cpu)),
+            "the operator's processor time",
+            cpu,
+            seconds,
+            ("at most 0.25×", 0.25),
         ),
-        format!("{cpu:.2}×"),
-        ("at most 0.25×", Some(cpu <= 0.25)),
-    );
-    let peak = ours.peak / tuned.peak;
-    bars.add(
-        "the operator's memory at its highest",
         (
-            format!("{:.1} MB", ours.peak),
-            format!("Kubeflow, tuned, {:.1} MB", tuned.peak),
+            "the operator's memory at its highest",
+            |figures| figures.peak,
+            megabytes,
+            ("at most 0.33×", 1.0 / 3.0),
         ),
-        format!("{peak:.2}×"),
-        ("at most 0.33×", Some(peak <= 1.0 / 3.0)),
-    );
-    let (Some((took, server, writes)), Some((their_took, their_server, their_writes))) =
-        (ours.played, tuned.played)
-    else {
-        return;
-    };
+    ];
+    for (what, figure, shown, (bar, most)) in most {
+        let ratio = tuned.ratio(figure);
+        bars.add(
+            what,
+            shown_beside(tuned.medians(figure), shown),
+            format!("{ratio:.2}×"),
+            (bar, Some(ratio <= most)),
+        );
+    }
     bars.add(
         "pods played until all jobs have succeeded",
-        (seconds(took), format!("Kubeflow, tuned, {}", seconds(their_took))),
-        format!("{:.1}× faster", their_took / took),
+        shown_beside(tuned.medians(|figures| of_play(figures).0), seconds),
+        format!("{:.1}× faster", 1.0 / tuned.ratio(|figures| of_play(figures).0)),
         ("-", None),
     );
     bars.add(
         "the API server for all of it, playing included",
-        (
-            seconds(server),
-            format!("Kubeflow, tuned, {}", seconds(their_server)),
-        ),
-        format!("{:.2}×", server / their_server),
+        shown_beside(tuned.medians(|figures| of_play(figures).1), seconds),
+        format!("{:.2}×", tuned.ratio(|figures| of_play(figures).1)),
         ("-", None),
     );
     bars.add(
         "writes for all of it",
-        (
-            format!("{writes:.0}"),
-            format!("Kubeflow, tuned, {their_writes:.0}"),
-        ),
-        format!("{:.2}×", writes / their_writes),
+        shown_beside(tuned.medians(|figures| of_play(figures).2), |writes| {
+            format!("{writes:.0}")
+        }),
+        format!("{:.2}×", tuned.ratio(|figures| of_play(figures).2)),
         ("-", None),
     );
 }
 
-fn of(figures: &[Figures]) -> Medians {
-    let each = |one: &dyn Fn(&Figures) -> f64| median(figures.iter().map(one).collect());
-    let count = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
-    let played = figures.iter().all(|figures| figures.played.is_some()).then(|| {
-        let each = |one: &dyn Fn(&crate::turn::Played) -> f64| {
-            median(
-                figures
-                    .iter()
-                    .filter_map(|figures| figures.played.as_ref())
-                    .map(one)
-                    .collect(),
-            )
-        };
-        (
-            each(&|played| played.took.as_secs_f64()),
-            each(&|played| played.server.as_secs_f64()),
-            each(&|played| count(played.writes.sum())),
-        )
-    });
-    Medians {
-        pods: each(&|figures| figures.pods.as_secs_f64()),
-        cpu: each(&|figures| figures.cpu.as_secs_f64()),
-        peak: each(&|figures| figures.peak),
-        server: each(&|figures| figures.server.as_secs_f64()),
-        writes: each(&|figures| count(figures.writes.sum())),
-        played,
-    }
+/// Ours, and Kubeflow's beside it.
+fn shown_beside((ours, theirs): (f64, f64), shown: impl Fn(f64) -> String) -> (String, String) {
+    (shown(ours), format!("Kubeflow, tuned, {}", shown(theirs)))
 }
 
-/// The middle one.
+fn pods(figures: &Figures) -> f64 {
+    figures.pods.as_secs_f64()
+}
+
+fn cpu(figures: &Figures) -> f64 {
+    figures.cpu.as_secs_f64()
+}
+
+fn server(figures: &Figures) -> f64 {
+    figures.server.as_secs_f64()
+}
+
+fn writes(figures: &Figures) -> f64 {
+    count(figures.writes.sum())
+}
+
+/// What the pods played to their end took: time, the API server's processor, writes. Nothing if they were not played.
+fn of_play(figures: &Figures) -> (f64, f64, f64) {
+    figures
+        .played
+        .as_ref()
+        .map_or((f64::NAN, f64::NAN, f64::NAN), |played| {
+            (
+                played.took.as_secs_f64(),
+                played.server.as_secs_f64(),
+                count(played.writes.sum()),
+            )
+        })
+}
+
+fn count(count: u64) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+/// The middle one, or what lies between the two in the middle.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+    let (below, above) = (values.len().saturating_sub(1) / 2, values.len() / 2);
+    let at = |index: usize| values.get(index).copied().unwrap_or(f64::NAN);
+    f64::midpoint(at(below), at(above))
 }
 
 /// As people read it.

@@ -31,6 +31,26 @@ pub enum Index<'a> {
     Fixed(u32),
 }
 
+/// Which pods get variables that say who they are and where the others are, besides `TF_CONFIG`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variables {
+    /// All of them.
+    Always,
+    /// Those whose template mentions one. Every variable costs the API server time and every container room, and those
+    /// who come from Kubeflow know `TF_CONFIG` alone (ADR 8).
+    Mentioned,
+}
+
+impl Variables {
+    /// How their names begin.
+    const PREFIX: &'static str = "TRAINYARD_";
+
+    /// Whether the pods of this role get them.
+    fn are_for(self, role: &Role) -> bool {
+        self == Self::Always || role.template.0.contains(Self::PREFIX)
+    }
+}
+
 /// Everything that the pods of a job have in common.
 #[derive(Debug)]
 pub struct Pods<'a> {
@@ -44,6 +64,8 @@ pub struct Pods<'a> {
     pub map: &'a ClusterMap,
     /// The Service that gives the pods their names, if one does.
     pub subdomain: Option<&'a str>,
+    /// Which of them get variables besides `TF_CONFIG`.
+    pub variables: Variables,
 }
 
 impl Pods<'_> {
@@ -155,16 +177,20 @@ impl Pods<'_> {
         };
         let own: Vec<Value> = own.into_iter().filter(|variable| !is_ours(variable)).collect();
         let is_set = |ours: &Value| own.iter().any(|variable| variable["name"] == ours["name"]);
-        let mut all: Vec<Value> = given(role, index)
-            .into_iter()
-            .chain(self.map.host_variables())
-            .filter(|ours| !is_set(ours))
-            .collect();
+        let mut all = Vec::new();
+        if self.variables.are_for(role) {
+            let ours = given(role, index).into_iter().chain(self.map.host_variables());
+            all.extend(ours.filter(|ours| !is_set(ours)));
+        }
         all.extend(own);
         if is_main {
             all.extend(self.tf_config(role, index));
         }
-        *env = all;
+        if all.is_empty() {
+            container.shift_remove("env");
+        } else {
+            *env = all;
+        }
     }
 
     fn cluster_is_given(&self) -> bool {

@@ -12,7 +12,7 @@ use crate::cluster_map::ClusterMap;
 use crate::jobset;
 use crate::nodes::{self, Seats};
 use crate::notes::{Note, notes};
-use crate::pod::Pods;
+use crate::pod::{Pods, Variables};
 use crate::service::services;
 use crate::subject::Subject;
 use crate::tensorboard::{self, Board};
@@ -93,6 +93,7 @@ pub fn render(read: &ReadJob, wishes: &Wishes) -> Result<Rendered, Vec<Refusal>>
         map: &map,
         // A JobSet sets it itself.
         subdomain: (by_service && wishes.form == Form::Jobs).then_some(&job.name),
+        variables: Variables::Always,
     };
     let board = subject
         .tensorboard

@@ -8,7 +8,7 @@ use trainyard_core::{AddressBook, Addresses, Cluster, InPlace, Role, Stamp, Task
 use crate::cluster_map::ClusterMap;
 use crate::names::{KUBEFLOW_JOB_LABEL, OPERATOR, OPERATOR_LABEL, STAMP};
 use crate::observe::write_stamp;
-use crate::pod::{Index, Pods, spec_of};
+use crate::pod::{Index, Pods, Variables, spec_of};
 use crate::pod_group;
 use crate::service::services_of_tasks;
 use crate::subject::Subject;
@@ -62,6 +62,7 @@ impl<'a> TaskPods<'a> {
                 cluster,
                 map,
                 subdomain: named.then_some(&*subject.job.name),
+                variables: Variables::Mentioned,
             },
             owner: owner.reference(),
         }

@@ -274,3 +274,69 @@ impl JobSeen {
 pub fn version(text: Option<&str>) -> u64 {
     text.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use trainyard_core::{Stamp, TaskId};
+
+    use super::*;
+
+    /// The names of the variables of worker 0's containers, where its main one has these arguments.
+    fn variables(argument: &str) -> Vec<Vec<String>> {
+        let template = json!({ "spec": {
+            "initContainers": [{ "name": "first", "image": "i" }],
+            "containers": [{ "name": "tensorflow", "image": "i", "args": [argument] }, { "name": "beside", "image": "i" }],
+        } });
+        let wire = json!({
+            "metadata": { "name": "mnist", "namespace": "ml", "uid": "u" },
+            "spec": { "tfReplicaSpecs": { "Worker": { "replicas": 2, "template": template } } },
+        });
+        let seen = Reading::default().read(serde_json::from_value(wire).unwrap(), None);
+        let Meaning::Job(compiled) = &*seen.meaning else {
+            panic!("it cannot be read")
+        };
+        let owner = Owner {
+            api_version: API_VERSION,
+            kind: KIND,
+            name: "mnist".into(),
+            uid: "u".into(),
+        };
+        let task: TaskId = "worker-0".parse().unwrap();
+        let pod = compiled.pods(&owner).pod(&task, Stamp::default(), false);
+        let names = |container: &Value| {
+            let variables = container["env"].as_array().into_iter().flatten();
+            variables
+                .map(|one| one["name"].as_str().unwrap().to_owned())
+                .collect()
+        };
+        let lists = [&pod["spec"]["initContainers"], &pod["spec"]["containers"]];
+        lists
+            .iter()
+            .flat_map(|list| list.as_array().unwrap())
+            .map(names)
+            .collect()
+    }
+
+    #[test]
+    fn pods_get_tf_config_and_who_mentions_our_variables_gets_those_too() {
+        let alone: [Vec<String>; 3] = [Vec::new(), vec!["TF_CONFIG".into()], Vec::new()];
+        assert_eq!(variables("--epochs=3"), alone);
+        let ours = [
+            "TRAINYARD_ROLE",
+            "TRAINYARD_INDEX",
+            "TRAINYARD_CHIEF_HOSTS",
+            "TRAINYARD_PS_HOSTS",
+            "TRAINYARD_WORKER_HOSTS",
+        ];
+        let [first, main, beside] = &variables("--task=$(TRAINYARD_INDEX)")[..] else {
+            panic!("three containers")
+        };
+        assert_eq!(
+            (&first[..], &beside[..]),
+            (&ours.map(String::from)[..], &first[..])
+        );
+        assert_eq!(main[..ours.len()], ours);
+        assert_eq!(main[ours.len()..], ["TF_CONFIG"]);
+    }
+}

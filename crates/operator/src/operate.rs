@@ -64,7 +64,8 @@ pub async fn operate(
     listener: Arc<dyn Listener>,
     stop: impl Future<Output = ()>,
 ) -> Result<(), Lost> {
-    let (mut watches, news) = watches::begin(&client, &options, &listener);
+    let (calm, is_calm) = watch::channel(false);
+    let (mut watches, news) = watches::begin(&client, &options, &listener, &is_calm);
     let (stopping, stopped) = watch::channel(false);
     let (standing, lease) = stand(&client, options.seat, stopped, Arc::clone(&listener));
     let limit = options
@@ -80,6 +81,7 @@ pub async fn operate(
             .chain(options.reading.groups.is_some().then_some(Kind::Groups))
             .collect(),
         leads: false,
+        calm,
         yard: Yard::new(options.reading),
     };
     let ended = operator.run(&mut watches, news, standing, stop).await;
@@ -126,6 +128,8 @@ struct Operator {
     unseen: Vec<Kind>,
     /// Whether it is ours to act.
     leads: bool,
+    /// Whether the first wave is over.
+    calm: watch::Sender<bool>,
 }
 
 impl Operator {
@@ -218,10 +222,12 @@ impl Operator {
             self.passes
                 .spawn(carry_out(Arc::clone(&self.api), Arc::clone(&self.listener), pass));
         }
-        self.listener.told(&Told::Load {
-            queued: self.yard.queued(),
-            active: self.passes.len(),
-        });
+        let queued = self.yard.queued();
+        if queued == 0 && self.unseen.is_empty() {
+            self.calm.send_if_modified(|calm| !std::mem::replace(calm, true));
+        }
+        let active = self.passes.len();
+        self.listener.told(&Told::Load { queued, active });
     }
 
     fn hear(&mut self, news: News) {

@@ -11,7 +11,9 @@ use kube::runtime::watcher::{self, watcher};
 use kube::{Api as Watched, Client};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 use trainyard_cluster::told;
 
 use crate::job::JobWire;
@@ -25,6 +27,11 @@ const JOBS_A_PAGE: u32 = 100;
 const SAME_WORDS: Duration = Duration::from_secs(30);
 /// News that wait to be heard.
 const LINE: usize = 1024;
+/// A watch that could begin is not held back longer.
+const HELD_BACK: Duration = Duration::from_secs(3);
+
+/// Whether the first wave is over: what was to be done about the jobs that were there at the start has been begun.
+pub type Calm = watch::Receiver<bool>;
 
 /// News from the watches.
 pub enum News {
@@ -39,24 +46,37 @@ pub enum News {
 }
 
 /// Begins to watch what there is to operate.
+///
+/// When many jobs wait for a new operator, the API server is the one that is busy, and all there is to hear of pods and
+/// Services is what we have just made ourselves. So these are listed at once, but watched, from that list on, only when it is
+/// `calm`, or after a moment: nothing is missed, and the pods are there sooner.
 pub fn begin(
     client: &Client,
     options: &Options,
     listener: &Arc<dyn Listener>,
+    calm: &Calm,
 ) -> (JoinSet<()>, Receiver<News>) {
     let (sender, news) = mpsc::channel(LINE);
     let mut watches = JoinSet::new();
     let scope = options.namespace.as_deref();
     let ears = || (Arc::clone(listener), sender.clone());
+    let held_back = || Some(calm.clone());
     let all = watcher::Config::default();
     let ours = all.clone().labels(OURS);
     let paged = all.clone().page_size(JOBS_A_PAGE);
     let jobs = scoped(client.clone(), scope);
-    watches.spawn(follow("jobs", jobs, paged, ears(), News::Job));
+    watches.spawn(follow("jobs", jobs, paged, ears(), None, News::Job));
     let pods = scoped(client.clone(), scope);
-    watches.spawn(follow("pods", pods, ours.clone(), ears(), News::Pod));
+    watches.spawn(follow("pods", pods, ours.clone(), ears(), held_back(), News::Pod));
     let services = scoped(client.clone(), scope);
-    watches.spawn(follow("services", services, ours, ears(), News::Service));
+    watches.spawn(follow(
+        "services",
+        services,
+        ours,
+        ears(),
+        held_back(),
+        News::Service,
+    ));
     if let Some(groups) = &options.reading.groups {
         // Theirs too: one that somebody else has made for a job is respected.
         let resource = group_resource(groups);
@@ -64,7 +84,7 @@ pub fn begin(
             Some(namespace) => Watched::namespaced_with(client.clone(), namespace, &resource),
             None => Watched::all_with(client.clone(), &resource),
         };
-        watches.spawn(follow("groups", groups, all, ears(), News::Group));
+        watches.spawn(follow("groups", groups, all, ears(), None, News::Group));
     }
     (watches, news)
 }
@@ -85,6 +105,7 @@ async fn follow<K>(
     objects: Watched<K>,
     config: watcher::Config,
     (listener, sender): (Arc<dyn Listener>, Sender<News>),
+    mut held_back: Option<Calm>,
     wrap: fn(watcher::Event<K>) -> News,
 ) where
     K: kube::Resource + Clone + DeserializeOwned + Debug + Send + 'static,
@@ -94,8 +115,13 @@ async fn follow<K>(
     while let Some(event) = stream.next().await {
         match event {
             Ok(event) => {
+                let listed = matches!(event, watcher::Event::InitDone);
                 if sender.send(wrap(event)).await.is_err() {
                     return;
+                }
+                // Asking the stream for more begins the watch.
+                if let Some(mut calm) = held_back.take_if(|_| listed) {
+                    let _ = timeout(HELD_BACK, calm.wait_for(|calm| *calm)).await;
                 }
             }
             Err(error) => {
