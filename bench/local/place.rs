@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// The memory that is a file system, on every usual Linux: a disk that others use as well would be measured with us.
 const MEMORY: &str = "/dev/shm";
 
-/// The release and the directory. The directory is removed in the end.
+/// A copy of the release, and the directory. Both are removed in the end.
 #[derive(Debug)]
 pub struct Place {
     trainyard: PathBuf,
@@ -40,14 +40,14 @@ impl Place {
         };
         let scratch = within.join(format!("trainyard-bench-{}", std::process::id()));
         fs::create_dir_all(&scratch)?;
-        // On the disk: memory that is a file system has small pieces too.
-        let trainyard = built.with_file_name(format!("trainyard-installed-{}", std::process::id()));
-        fs::copy(&built, &trainyard)?;
-        Ok(Self {
-            trainyard,
+        let place = Self {
+            // On the disk: memory that is a file system has small pieces too.
+            trainyard: built.with_file_name("trainyard-installed"),
             ourselves,
             scratch: fs::canonicalize(scratch)?,
-        })
+        };
+        fs::copy(&built, &place.trainyard)?;
+        Ok(place)
     }
 
     /// The directory of our own.
@@ -102,7 +102,7 @@ spec:
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // What cannot be removed is memory or temporary: it goes by itself.
+        // What cannot be removed is memory, or is written over the next time.
         let _ = fs::remove_dir_all(&self.scratch);
         let _ = fs::remove_file(&self.trainyard);
     }

@@ -42,7 +42,7 @@ pub fn measure(asked: &Asked, bars: &mut Bars) -> Result<(), Trouble> {
     let rig = Rig::start()?;
     let peer = asked.peer.then(|| Kubeflow::prepare(&rig)).transpose()?;
     // Those who are compared follow each other: the machine is never the same for long.
-    let mut turns = vec![Who::Bare, Who::BarePods, Who::Ours];
+    let mut turns = vec![Who::BarePods, Who::Bare, Who::Ours];
     turns.extend(peer.as_ref().map(|peer| Who::Kubeflow(peer, Set::Tuned)));
     let mut figures = vec![Vec::new(); turns.len()];
     // The first round does not count: the API server has never seen such objects.
@@ -56,7 +56,7 @@ pub fn measure(asked: &Asked, bars: &mut Bars) -> Result<(), Trouble> {
             }
         }
     }
-    let [bare, bare_pods, ours, tuned @ ..] = figures.as_slice() else {
+    let [bare_pods, bare, ours, tuned @ ..] = figures.as_slice() else {
         return Err(Trouble::new("nobody was measured"));
     };
     let with = |theirs| Compared { ours, theirs };
@@ -233,7 +233,8 @@ fn writes(figures: &Figures) -> f64 {
     count(figures.writes.sum())
 }
 
-/// What the pods played to their end took: time, the API server's processor, writes. Nothing if they were not played.
+/// What the pods played to their end took: time, the API server's processor, writes. No number if
+/// they were not played.
 fn of_play(figures: &Figures) -> (f64, f64, f64) {
     figures
         .played

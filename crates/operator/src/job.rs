@@ -244,7 +244,7 @@ impl Reading {
         let book = addresses(&subject.job, self.domain.as_deref());
         let cluster = Cluster::of(&subject.job, &book);
         let mut map = ClusterMap::of(&subject.job, &book, &cluster);
-        // One object less a job: hosts stand in the pods as long as that is short.
+        // One object less a job: hosts stand in the pods that ask for them, as long as that is short.
         map.inline = !map.large;
         let needed = fixture_names(&subject, &map);
         let needed = needed.map(|(plural, name)| Needed::of(plural, &name)).collect();

@@ -54,12 +54,14 @@ pub enum Standing {
     Lost,
 }
 
-/// Holds the Lease whenever it can be had, until `stop` says so; then gives it back.
+/// Holds the Lease whenever it can be had, until `stop` says so; then gives it back. `others` is set once there is a Lease
+/// that is not ours, or was not: somebody else acts, or has acted.
 pub async fn hold(
     client: Client,
     seat: Seat,
     standing: watch::Sender<Standing>,
     stop: watch::Receiver<bool>,
+    others: watch::Sender<bool>,
     listener: Arc<dyn Listener>,
 ) {
     let namespace = seat.namespace.as_deref();
@@ -72,6 +74,7 @@ pub async fn hold(
         known: Known::new(seat.identity),
         name: seat.name,
         standing,
+        others,
         next: Instant::now(),
         listener,
         complaint: String::new(),
@@ -84,6 +87,7 @@ struct Holder {
     name: String,
     known: Known,
     standing: watch::Sender<Standing>,
+    others: watch::Sender<bool>,
     /// When something is to be done by itself.
     next: Instant,
     listener: Arc<dyn Listener>,
@@ -120,8 +124,8 @@ impl Holder {
     fn hear(&mut self, event: watcher::Result<watcher::Event<Lease>>) {
         use watcher::Event::{Apply, Delete, InitApply, InitDone};
         match event {
-            Ok(Apply(lease) | InitApply(lease)) => self.known.see(Some(lease), Instant::now()),
-            Ok(Delete(_)) => self.known.see(None, Instant::now()),
+            Ok(Apply(lease) | InitApply(lease)) => self.see(Some(lease)),
+            Ok(Delete(_)) => self.see(None),
             Ok(InitDone) => self.known.listed(),
             // The watch begins again by itself, and until it does what we know grows old.
             Err(watcher::Error::InitialListFailed(kube::Error::Api(status))) => {
@@ -129,6 +133,15 @@ impl Holder {
             }
             Ok(_) | Err(_) => {}
         }
+    }
+
+    /// The Lease as somebody has shown it to us.
+    fn see(&mut self, lease: Option<Lease>) {
+        let is_others = |lease: &Lease| held_by(lease) != Some(self.known.identity());
+        if lease.as_ref().is_some_and(is_others) {
+            self.others.send_replace(true);
+        }
+        self.known.see(lease, Instant::now());
     }
 
     async fn write(&mut self, lease: Lease) {
@@ -173,7 +186,7 @@ impl Holder {
 
     async fn reread(&mut self) {
         match timeout(PATIENCE, self.leases.get_opt(&self.name)).await {
-            Ok(Ok(lease)) => self.known.see(lease, Instant::now()),
+            Ok(Ok(lease)) => self.see(lease),
             _ => self.known.failed(Instant::now() + AGAIN),
         }
     }

@@ -64,10 +64,12 @@ pub async fn operate(
     listener: Arc<dyn Listener>,
     stop: impl Future<Output = ()>,
 ) -> Result<(), Lost> {
-    let (calm, is_calm) = watch::channel(false);
-    let (mut watches, news) = watches::begin(&client, &options, &listener, &is_calm);
+    let (watching, may_watch) = watch::channel(false);
+    let (mut watches, news) = watches::begin(&client, &options, &listener, &may_watch);
     let (stopping, stopped) = watch::channel(false);
-    let (standing, lease) = stand(&client, options.seat, stopped, Arc::clone(&listener));
+    // What another operator has made since we listed is known by the watches alone.
+    let others = watching.clone();
+    let (standing, lease) = stand(&client, options.seat, stopped, others, Arc::clone(&listener));
     let limit = options
         .limit
         .and_then(|(a_second, burst)| Limit::new(a_second, burst));
@@ -81,7 +83,7 @@ pub async fn operate(
             .chain(options.reading.groups.is_some().then_some(Kind::Groups))
             .collect(),
         leads: false,
-        calm,
+        watching,
         yard: Yard::new(options.reading),
     };
     let ended = operator.run(&mut watches, news, standing, stop).await;
@@ -99,13 +101,14 @@ fn stand(
     client: &Client,
     seat: Option<Seat>,
     stop: watch::Receiver<bool>,
+    others: watch::Sender<bool>,
     listener: Arc<dyn Listener>,
 ) -> (watch::Receiver<Standing>, Option<JoinHandle<()>>) {
     let Some(seat) = seat else {
         return (watch::channel(Standing::Leading).1, None);
     };
     let (sender, standing) = watch::channel(Standing::By { leader: None });
-    let lease = tokio::spawn(hold(client.clone(), seat, sender, stop, listener));
+    let lease = tokio::spawn(hold(client.clone(), seat, sender, stop, others, listener));
     (standing, Some(lease))
 }
 
@@ -128,8 +131,8 @@ struct Operator {
     unseen: Vec<Kind>,
     /// Whether it is ours to act.
     leads: bool,
-    /// Whether the first wave is over.
-    calm: watch::Sender<bool>,
+    /// Whether every watch may begin.
+    watching: watch::Sender<bool>,
 }
 
 impl Operator {
@@ -224,7 +227,9 @@ impl Operator {
         }
         let queued = self.yard.queued();
         if queued == 0 && self.unseen.is_empty() {
-            self.calm.send_if_modified(|calm| !std::mem::replace(calm, true));
+            // The first wave is over.
+            self.watching
+                .send_if_modified(|begun| !std::mem::replace(begun, true));
         }
         let active = self.passes.len();
         self.listener.told(&Told::Load { queued, active });

@@ -30,9 +30,6 @@ const LINE: usize = 1024;
 /// A watch that could begin is not held back longer.
 const HELD_BACK: Duration = Duration::from_secs(3);
 
-/// Whether the first wave is over: what was to be done about the jobs that were there at the start has been begun.
-pub type Calm = watch::Receiver<bool>;
-
 /// News from the watches.
 pub enum News {
     /// About a job.
@@ -47,20 +44,21 @@ pub enum News {
 
 /// Begins to watch what there is to operate.
 ///
-/// When many jobs wait for a new operator, the API server is the one that is busy, and all there is to hear of pods and
-/// Services is what we have just made ourselves. So these are listed at once, but watched, from that list on, only when it is
-/// `calm`, or after a moment: nothing is missed, and the pods are there sooner.
+/// When many jobs wait for the first operator of a cluster, the API server is the one that is busy, and most of what there is
+/// to hear of pods and Services is what we have just made ourselves. So these are listed at once, but watched, from that
+/// list on, only when the channel says that they may be, or after a moment: nothing is missed, what others do meanwhile
+/// is heard that much later, and the pods are there sooner.
 pub fn begin(
     client: &Client,
     options: &Options,
     listener: &Arc<dyn Listener>,
-    calm: &Calm,
+    may_begin: &watch::Receiver<bool>,
 ) -> (JoinSet<()>, Receiver<News>) {
     let (sender, news) = mpsc::channel(LINE);
     let mut watches = JoinSet::new();
     let scope = options.namespace.as_deref();
     let ears = || (Arc::clone(listener), sender.clone());
-    let held_back = || Some(calm.clone());
+    let held_back = || Some(may_begin.clone());
     let all = watcher::Config::default();
     let ours = all.clone().labels(OURS);
     let paged = all.clone().page_size(JOBS_A_PAGE);
@@ -105,7 +103,7 @@ async fn follow<K>(
     objects: Watched<K>,
     config: watcher::Config,
     (listener, sender): (Arc<dyn Listener>, Sender<News>),
-    mut held_back: Option<Calm>,
+    mut held_back: Option<watch::Receiver<bool>>,
     wrap: fn(watcher::Event<K>) -> News,
 ) where
     K: kube::Resource + Clone + DeserializeOwned + Debug + Send + 'static,
@@ -120,8 +118,8 @@ async fn follow<K>(
                     return;
                 }
                 // Asking the stream for more begins the watch.
-                if let Some(mut calm) = held_back.take_if(|_| listed) {
-                    let _ = timeout(HELD_BACK, calm.wait_for(|calm| *calm)).await;
+                if let Some(mut may_begin) = held_back.take_if(|_| listed) {
+                    let _ = timeout(HELD_BACK, may_begin.wait_for(|may| *may)).await;
                 }
             }
             Err(error) => {

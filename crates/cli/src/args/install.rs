@@ -38,7 +38,7 @@ pub struct Install {
     #[arg(long, value_name = "IMAGE")]
     pub image: Option<String>,
     /// How many operators run; one of them works, and another takes over when it is gone
-    #[arg(long, value_name = "N", default_value_t = trainyard_manifest::install::REPLICAS)]
+    #[arg(long, value_name = "N", default_value_t = trainyard_manifest::install::REPLICAS, value_parser = clap::value_parser!(u32).range(1..))]
     pub replicas: u32,
     /// How important the operator's pods are: the name of a priority class
     #[arg(long, value_name = "NAME")]

@@ -27,7 +27,7 @@ pub struct Operator {
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
     /// What follows `svc` in the addresses of tasks, on clusters with a domain of their own
-    #[arg(long, value_name = "DOMAIN", env = "CUSTOM_CLUSTER_DOMAIN")]
+    #[arg(long, value_name = "DOMAIN", env = "CUSTOM_CLUSTER_DOMAIN", value_parser = domain)]
     pub cluster_domain: Option<String>,
     /// A Service a replica, as Kubeflow's operator makes them, for jobs that do not say otherwise
     #[arg(long)]
@@ -100,6 +100,14 @@ pub fn scheduler(text: &str) -> Result<String, String> {
         }
         _ => Ok(text.to_owned()),
     }
+}
+
+/// A domain as clusters have them; nothing is none.
+fn domain(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.split('.').all(is_label) {
+        return Ok(text.to_owned());
+    }
+    Err("expected names of a-z, 0-9 and `-` with dots between, as `cluster.local`".into())
 }
 
 /// Where to listen. An alias of a list would make clap collect many.

@@ -126,7 +126,11 @@ fn fields(told: &Told<'_>) -> Option<Value> {
         }
         Told::Condition { job, kind, message } => {
             let job = format!("{}/{}", job.namespace, job.name);
-            json!({ "level": "info", "message": message, "job": job, "condition": kind })
+            let level = match *kind {
+                "TFJobFailed" | "TFJobRestarting" | "InvalidTFJobSpec" => "warn",
+                _ => "info",
+            };
+            json!({ "level": level, "message": message, "job": job, "condition": kind })
         }
         Told::Refused { job, doing, refused } => {
             let job = format!("{}/{}", job.namespace, job.name);

@@ -161,6 +161,13 @@ fn what_goes_to_the_operator_must_mean_something_to_it() {
 }
 
 #[test]
+fn nobody_installs_no_operator() {
+    let ran = run(&["install", "--dry-run", "--replicas", "0"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("1.."), "{}", ran.err);
+}
+
+#[test]
 fn who_places_gangs_has_rights_for_groups() {
     let plain = run(&["install", "--dry-run"]);
     assert!(!plain.out.contains("podgroups"));
@@ -185,6 +192,7 @@ fn an_operator_is_not_started_with_what_makes_no_sense() {
         (["--kube-api-qps", "nan"], "at least 0"),
         (["--kube-api-burst", "0"], "1.."),
         (["--namespace", "Bad_NS"], "a-z, 0-9 and `-`"),
+        (["--cluster-domain", "a domain"], "as `cluster.local`"),
         (["--leader-election-id", "Bad_Id"], "a-z, 0-9 and `-`"),
     ];
     for (typed, expected) in cases {

@@ -175,6 +175,7 @@ impl Runner {
         if changed || self.world.board.changed() {
             self.unwritten = true;
         }
+        self.write_in_time();
         self.world.absorbed();
         // What happened comes before what was decided about it.
         self.tell_of_tasks();
@@ -226,9 +227,8 @@ impl Runner {
         }
     }
 
-    /// Waits for news, or until something is due. Before that there is time to write: the tasks have been started.
+    /// Waits for news, or until something is due.
     fn wait(&mut self, wake: Option<Instant>) {
-        self.write_in_time();
         self.world.addresses.age();
         let hint = self
             .hints

@@ -52,6 +52,11 @@ impl Known {
         }
     }
 
+    /// What we call ourselves.
+    pub fn identity(&self) -> &str {
+        &self.identity
+    }
+
     /// The Lease as it was last seen.
     pub fn lease(&self) -> Option<&Lease> {
         self.lease.as_ref()

@@ -54,6 +54,34 @@ fn one_of_two_acts_and_the_other_takes_over() {
 }
 
 #[test]
+fn who_takes_over_right_after_its_start_knows_what_was_made_meanwhile() {
+    let mut yard = Yard::with("heir", &["--leader-elect"]);
+    leader(&yard, |holder| is(holder, &yard.operator));
+    let heir = Operator::with(&yard.namespace, &["--leader-elect"]);
+    // It has listed all pods.
+    heir.says("ready");
+    yard.create(&job(
+        "kept",
+        &json!({ "cleanPodPolicy": "None" }),
+        &[("Worker", 2, "ExitCode")],
+    ));
+    let made = ["kept-worker-0", "kept-worker-1"].map(|name| yard.pod(name, "0.0"));
+    yard.run(&["kept-worker-0", "kept-worker-1"]);
+    yard.conditions("kept", &["Created", "Running"]);
+    assert!(yard.operator.stop(), "it ends well when it is told to");
+    leader(&yard, |holder| is(holder, &heir));
+    for pod in ["kept-worker-1", "kept-worker-0"] {
+        yard.exit(pod, 0);
+    }
+    yard.conditions("kept", &["Created", "!Running", "Succeeded"]);
+    let now = ["kept-worker-0", "kept-worker-1"].map(|name| yard.pod(name, "0.0"));
+    assert_eq!(
+        made.map(|pod| pod["metadata"]["uid"].clone()),
+        now.map(|pod| pod["metadata"]["uid"].clone())
+    );
+}
+
+#[test]
 fn one_that_has_lost_the_lease_stops_at_once() {
     let mut yard = Yard::with("lost", &["--leader-elect"]);
     leader(&yard, |holder| !holder.is_empty());
