@@ -160,28 +160,7 @@ fn against_tuned(bars: &mut Bars, tuned: Compared<'_>) {
         format!("{faster:.1}× faster"),
         ("at least 4×", Some(faster >= 4.0)),
     );
-    let megabytes = |megabytes: f64| format!("{megabytes:.1} MB");
-    let most: [(&str, Figure, fn(f64) -> String, (&str, f64)); 3] = [
-        (
-            "the API server's processor time",
-            server,
-            seconds,
-            ("at most 0.5×", 0.5),
-        ),
-        (
-            "the operator's processor time",
-            cpu,
-            seconds,
-            ("at most 0.25×", 0.25),
-        ),
-        (
-            "the operator's memory at its highest",
-            |figures| figures.peak,
-            megabytes,
-            ("at most 0.33×", 1.0 / 3.0),
-        ),
-    ];
-    for (what, figure, shown, (bar, most)) in most {
+    let mut at_most = |what: &str, figure: Figure, shown: fn(f64) -> String, (bar, most): (&str, f64)| {
         let ratio = tuned.ratio(figure);
         bars.add(
             what,
@@ -189,7 +168,13 @@ fn against_tuned(bars: &mut Bars, tuned: Compared<'_>) {
             format!("{ratio:.2}×"),
             (bar, Some(ratio <= most)),
         );
-    }
+    };
+    let half = ("at most 0.5×", 0.5);
+    at_most("the API server's processor time", server, seconds, half);
+    let quarter = ("at most 0.25×", 0.25);
+    at_most("the operator's processor time", cpu, seconds, quarter);
+    let third = ("at most 0.33×", 1.0 / 3.0);
+    at_most("the operator's memory at its highest", peak, megabytes, third);
     bars.add(
         "pods played until all jobs have succeeded",
         shown_beside(tuned.medians(|figures| of_play(figures).0), seconds),
@@ -223,6 +208,14 @@ fn pods(figures: &Figures) -> f64 {
 
 fn cpu(figures: &Figures) -> f64 {
     figures.cpu.as_secs_f64()
+}
+
+fn peak(figures: &Figures) -> f64 {
+    figures.peak
+}
+
+fn megabytes(megabytes: f64) -> String {
+    format!("{megabytes:.1} MB")
 }
 
 fn server(figures: &Figures) -> f64 {
