@@ -3,9 +3,11 @@
 pub mod runs;
 pub mod simpletfjob;
 
+use std::ffi::OsString;
+use std::mem::forget;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 mod expand;
@@ -110,6 +112,45 @@ pub struct Arguments {
     pub color: Color,
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Arguments {
+    /// Reads what was typed: the program's name, and words.
+    pub fn read(typed: &[OsString]) -> Result<Self, clap::Error> {
+        // What is wrong, and help, are told by the one that knows all commands.
+        OnlyRun::read(typed).map_or_else(|| Self::try_parse_from(typed), Ok)
+    }
+}
+
+// `trainyard run …` without the other commands: naming all of them takes longer than starting a task, and tasks are waiting.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true)]
+struct OnlyRun {
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    color: Color,
+    #[command(flatten)]
+    run: Box<Run>,
+}
+
+impl OnlyRun {
+    /// What was typed, if it is this command and right.
+    fn read(typed: &[OsString]) -> Option<Arguments> {
+        let [_, command, words @ ..] = typed else {
+            return None;
+        };
+        if command != "run" {
+            return None;
+        }
+        let mut known = Self::command();
+        let mut found = known.try_get_matches_from_mut(words).ok()?;
+        let Self { color, run } = Self::from_arg_matches_mut(&mut found).ok()?;
+        // Giving a thousand small pieces of memory back one by one would take as long as reading the manifest.
+        forget((known, found));
+        Some(Arguments {
+            color,
+            command: Command::Run(run),
+        })
+    }
 }
 
 /// When to use colour.
@@ -311,10 +352,43 @@ pub struct Completions {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use super::*;
+
+    fn words(typed: &str) -> Vec<OsString> {
+        typed.split(' ').map(OsString::from).collect()
+    }
 
     #[test]
     fn the_command_line_is_well_formed() {
-        super::Arguments::command().debug_assert();
+        Arguments::command().debug_assert();
+        OnlyRun::command().debug_assert();
+    }
+
+    #[test]
+    fn run_means_the_same_without_the_other_commands() {
+        for typed in [
+            "trainyard run job.yaml",
+            "trainyard run -q job.yaml --color never --replicas worker=2 --env A=1 --set metadata.name=x --task worker-*",
+            "trainyard run --workers 2 --ps 1 --chief --gpus 1 --restart-scope job -- python train.py --color always",
+            "trainyard run -d job.yaml --volume data=/d --with a.yaml --isolate --debug worker-1 --keep-tensorboard forever",
+        ] {
+            let alone = OnlyRun::read(&words(typed)).unwrap();
+            let among_all = Arguments::try_parse_from(words(typed)).unwrap();
+            assert_eq!(format!("{alone:?}"), format!("{among_all:?}"));
+        }
+    }
+
+    #[test]
+    fn what_is_no_run_or_a_wrong_one_is_read_among_all_commands() {
+        for typed in [
+            "trainyard",
+            "trainyard check run",
+            "trainyard --color never run job.yaml",
+            "trainyard run --bogus",
+            "trainyard run --help",
+            "trainyard run a.yaml b.yaml",
+        ] {
+            assert!(OnlyRun::read(&words(typed)).is_none(), "{typed}");
+        }
     }
 }

@@ -24,7 +24,6 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser;
 use trainyard_local::stage::{self, Stage};
 
 use crate::args::{Arguments, Color, simpletfjob};
@@ -33,14 +32,16 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 
 fn main() -> ExitCode {
-    let mut arguments = env::args_os();
-    let name = arguments.next().unwrap_or_default();
-    let arguments: Vec<OsString> = arguments.collect();
-    if Path::new(&name).file_name() == Some(OsStr::new("simpletfjob")) {
-        return as_simpletfjob(&arguments);
+    let all: Vec<OsString> = env::args_os().collect();
+    let (name, arguments) = match all.split_first() {
+        Some((name, arguments)) => (name.as_os_str(), arguments),
+        None => (OsStr::new(""), &[][..]),
+    };
+    if Path::new(name).file_name() == Some(OsStr::new("simpletfjob")) {
+        return as_simpletfjob(arguments);
     }
-    match stage::enter(&arguments) {
-        None => typed(),
+    match stage::enter(arguments) {
+        None => typed(&all),
         Some(Stage::Over(code)) => code.into(),
         Some(Stage::Detached(told)) => ended(commands::run::go_on(&told)).into(),
     }
@@ -55,8 +56,8 @@ pub(crate) fn ended(result: Result<Exit, Failure>) -> Exit {
 }
 
 /// Does what a user typed.
-fn typed() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+fn typed(all: &[OsString]) -> ExitCode {
+    let arguments = match Arguments::read(all) {
         Ok(arguments) => arguments,
         Err(error) => return usage(&error).into(),
     };

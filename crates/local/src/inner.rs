@@ -1,7 +1,7 @@
 //! The supervisor: its first steps, before it starts a task.
 //!
-//! It is the first process behind the walls. From here on the runner decides what happens; what this module leaves
-//! running is one thread that turns signals into calls and takes note of adopted processes that have died.
+//! It is the first process behind the walls. From here on the runner decides what happens; what is left of this module are
+//! its ears, which turn signals into calls and take note of adopted processes that have died.
 
 use std::io::{self, PipeWriter, Write as _};
 use std::os::unix::net::UnixStream;
@@ -135,36 +135,58 @@ impl Inner {
         }
     }
 
-    /// Calls `tell` for every signal that concerns the run, and lets in who gives orders, from a thread of its own.
-    pub fn listen(self, doors: Vec<Door>, tell: impl Fn(Notice) + Send + 'static) -> io::Result<()> {
-        let Self {
-            mut signals, guard, ..
-        } = self;
-        let run = move || {
-            // The guard acts when this is dropped: it lives as long as the thread, and that as long as we do.
-            let _guard = guard;
+    /// What hears signals and orders: `tell` is called for every signal that concerns the run.
+    #[must_use]
+    pub fn ears(self, doors: Vec<Door>, tell: impl Fn(Notice) + Send + 'static) -> Ears {
+        Ears {
+            signals: self.signals,
+            doors,
+            tell: Box::new(tell),
+            _guard: self.guard,
+        }
+    }
+}
+
+/// Hears signals, lets in who gives orders, and takes note of adopted processes that have died.
+pub struct Ears {
+    signals: Signals,
+    doors: Vec<Door>,
+    tell: Box<dyn Fn(Notice) + Send>,
+    /// It acts when this is dropped.
+    _guard: Option<Guard>,
+}
+
+impl Ears {
+    /// What to wait for: when one of them is ready, there is something to heed.
+    pub(crate) fn descriptors(&self) -> impl Iterator<Item = PollFd<'_>> {
+        let doors = self.doors.iter().map(|door| PollFd::new(door, PollFlags::IN));
+        std::iter::once(PollFd::new(&self.signals, PollFlags::IN)).chain(doors)
+    }
+
+    /// Heeds what has come; nothing may have.
+    pub(crate) fn heed(&mut self) {
+        for notice in self.signals.pending() {
+            match notice {
+                Notice::Child => strays::reap(),
+                notice => (self.tell)(notice),
+            }
+        }
+        self.doors.iter().for_each(Door::admit);
+    }
+
+    /// Heeds whatever comes, on a thread of its own.
+    pub fn on_a_thread(mut self) -> io::Result<()> {
+        let hear = move || {
             loop {
-                let mut descriptors = vec![PollFd::new(&signals, PollFlags::IN)];
-                descriptors.extend(doors.iter().map(|door| PollFd::new(door, PollFlags::IN)));
+                let mut descriptors: Vec<PollFd<'_>> = self.descriptors().collect();
                 // That waiting failed is no reason to miss what has come.
                 let _ = wait_for(&mut descriptors, None);
-                let waiting = descriptors.iter().skip(1).map(|door| !door.revents().is_empty());
-                let waiting: Vec<&Door> = doors
-                    .iter()
-                    .zip(waiting)
-                    .filter_map(|(door, waits)| waits.then_some(door))
-                    .collect();
-                for notice in signals.pending() {
-                    match notice {
-                        Notice::Child => strays::reap(),
-                        notice => tell(notice),
-                    }
-                }
-                waiting.into_iter().for_each(Door::admit);
+                drop(descriptors);
+                self.heed();
             }
         };
         let builder = thread::Builder::new().name("ears".into());
-        builder.stack_size(256 * 1024).spawn(run).map(drop)
+        builder.stack_size(256 * 1024).spawn(hear).map(drop)
     }
 }
 

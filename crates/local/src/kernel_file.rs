@@ -1,22 +1,36 @@
 //! The files in which the kernel tells about itself.
 //!
-//! They have no length, so a reader that grows as it reads asks for them again and again; one that has room enough from
-//! the start asks twice.
+//! They have no length, so a reader that asks for it, or that grows as it reads, asks again and again; one that has room
+//! enough from the start asks twice. A short run reads half a dozen of them.
 
 use std::fs::File;
 use std::io::Read as _;
+use std::sync::OnceLock;
 
 /// Hardly any of those that we read is longer.
 const ROOM: usize = 4096;
 
 /// The text of such a file; empty if there is none.
 pub(crate) fn read(path: &str) -> String {
-    let mut text = Vec::with_capacity(ROOM);
-    let opened = File::open(path);
-    match opened.and_then(|mut file| file.read_to_end(&mut text)) {
-        Ok(_) => String::from_utf8_lossy(&text).into_owned(),
-        Err(_) => String::new(),
+    let Ok(mut file) = File::open(path) else {
+        return String::new();
+    };
+    let (mut text, mut room) = (Vec::new(), [0; ROOM]);
+    loop {
+        match file.read(&mut room) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(_) => return String::new(),
+            Ok(0) => return String::from_utf8_lossy(&text).into_owned(),
+            Ok(count) => text.extend_from_slice(&room[..count]),
+        }
     }
+}
+
+/// What the kernel said about this process when it was first asked. Those who ask want to know what we were started
+/// with.
+pub(crate) fn own_status() -> &'static str {
+    static STATUS: OnceLock<String> = OnceLock::new();
+    STATUS.get_or_init(|| read("/proc/self/status"))
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ impl Wanted {
     /// All of them, but for those that whoever started us had ignored: `nohup` means what it says.
     #[must_use]
     pub fn look() -> Self {
-        let ignored = ignored(&kernel_file::read("/proc/self/status"));
+        let ignored = ignored(kernel_file::own_status());
         let wanted = ALL
             .into_iter()
             .map(|(_, number)| number)

@@ -26,6 +26,9 @@ use crate::look::{Next, look};
 use crate::pass::{Pass, Report, Sort};
 use crate::watched::ServiceSeen;
 
+/// So many seconds a job's first status is put off while other jobs have no pods yet.
+const UNTOLD: u32 = 3;
+
 /// All jobs.
 #[derive(Debug, Default)]
 pub struct Yard {
@@ -33,6 +36,9 @@ pub struct Yard {
     plots: BTreeMap<JobKey, Plot>,
     /// Jobs to look at, in the order in which something happened to them.
     due: VecDeque<JobKey>,
+    /// Jobs that have their first pods and no status, and until when those that have no pods come first: a status costs the API
+    /// server more than they do (ADR 6).
+    untold: VecDeque<(Time, JobKey)>,
     waking: BTreeSet<(Time, JobKey)>,
     /// Jobs, pods, Services and groups that the list now being read has shown; none while no list is read.
     listed_jobs: Option<BTreeSet<JobKey>>,
@@ -237,6 +243,7 @@ impl Yard {
         };
         match plot.absorb(report, now) {
             Some(later) => self.wake_at(later, key.clone()),
+            None if plot.is_untold() => self.untold.push_back((now + UNTOLD, key.clone())),
             None => self.look_at(key.clone()),
         }
         // The job and its pods may have gone while the pass was under way.
@@ -254,16 +261,28 @@ impl Yard {
         }
     }
 
-    /// Which job to look at. Whoever waits for a scout comes first, once it is back; or is the next one to go.
-    fn take(&mut self) -> Option<JobKey> {
+    /// Which job to look at. Whoever waits for a scout comes first, once it is back; or is the next one to go. Those that
+    /// have their pods and no status come last, unless they have waited long enough.
+    fn take(&mut self, now: Time) -> Option<JobKey> {
         let waits = !self.kept && self.scout.is_some();
         let behind = if waits { None } else { self.behind.pop_front() };
-        behind.or_else(|| self.due.pop_front())
+        // While jobs are listed, there may be more without pods.
+        let all_listed = self.listed_jobs.is_none();
+        behind
+            .or_else(|| self.take_untold(|until| until <= now))
+            .or_else(|| self.due.pop_front())
+            .or_else(|| self.take_untold(|_| all_listed))
+    }
+
+    fn take_untold(&mut self, if_so: impl FnOnce(Time) -> bool) -> Option<JobKey> {
+        let first = self.untold.pop_front_if(|(until, _)| if_so(*until));
+        first.map(|(_, key)| key)
     }
 
     /// Somebody else acts: nothing waits to be looked at.
     pub fn stand_by(&mut self) {
-        for key in self.due.drain(..).chain(self.behind.drain(..)) {
+        let untold = self.untold.drain(..).map(|(_, key)| key);
+        for key in self.due.drain(..).chain(self.behind.drain(..)).chain(untold) {
             if let Some(plot) = self.plots.get_mut(&key) {
                 plot.rest();
             }
@@ -287,7 +306,7 @@ impl Yard {
             self.waking.pop_first();
             self.look_at(key);
         }
-        while let Some(key) = self.take() {
+        while let Some(key) = self.take(now) {
             let Some(plot) = self.plots.get_mut(&key) else {
                 continue;
             };
@@ -320,13 +339,15 @@ impl Yard {
     /// How many jobs wait to be looked at.
     #[must_use]
     pub fn queued(&self) -> usize {
-        self.due.len() + self.behind.len()
+        self.due.len() + self.behind.len() + self.untold.len()
     }
 
     /// When something is to be done by itself.
     #[must_use]
     pub fn wake(&self) -> Option<Time> {
-        self.waking.first().map(|(time, _)| *time)
+        let waking = self.waking.first().map(|(time, _)| *time);
+        let untold = self.untold.front().map(|(until, _)| *until);
+        waking.into_iter().chain(untold).min()
     }
 
     fn look_at(&mut self, key: JobKey) {

@@ -154,8 +154,11 @@ impl Overrides {
     /// A source with the changes made to its jobs, or to the one named. Objects that are no jobs stay as they are. A
     /// source that cannot be read is returned as it is: reading it says what is wrong.
     pub fn rewrite(&self, source: &Source, job: Option<&str>) -> Result<Source, Vec<BadOverride>> {
+        if self.is_empty() {
+            return Ok(source.clone());
+        }
         let (documents, problems) = parse(source);
-        if self.is_empty() || has_errors(&problems) {
+        if has_errors(&problems) {
             return Ok(source.clone());
         }
         let mut bad = Vec::new();

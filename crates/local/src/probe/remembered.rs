@@ -62,8 +62,7 @@ fn circumstances(network: Network) -> String {
         let link = fs::read_link(format!("/proc/self/ns/{name}")).unwrap_or_default();
         link.display().to_string()
     };
-    let status = kernel_file::read("/proc/self/status");
-    let rights = status.lines().filter(|line| {
+    let rights = kernel_file::own_status().lines().filter(|line| {
         [
             "CapEff:",
             "CapBnd:",

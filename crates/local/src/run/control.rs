@@ -62,13 +62,15 @@ impl Door {
         let path = run.socket();
         // A socket that a killed run has left behind.
         let _ = fs::remove_file(&path);
+        let listener = reachable(&path, bind)?;
+        listener.set_nonblocking(true)?;
         Ok(Self {
-            listener: reachable(&path, bind)?,
+            listener,
             obey: Arc::new(obey),
         })
     }
 
-    /// Lets in who waits, or waits for somebody. Each is heard on a thread of its own: whoever does not speak must not
+    /// Lets in who waits, if somebody does. Each is heard on a thread of its own: whoever does not speak must not
     /// keep the others waiting.
     pub fn admit(&self) {
         let Ok((connection, _)) = self.listener.accept() else {

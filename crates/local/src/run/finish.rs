@@ -3,12 +3,12 @@
 //! Nothing outlives a run, and nothing holds it up: a task that does not go after it was killed (nobody reads its
 //! output, the kernel does not let go of it) is left to the end of the supervisor, which takes everything with it.
 
-use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use super::event::What;
+use super::inbox::News;
 use super::order::{Answer, Order};
-use super::runner::{News, Runner};
+use super::runner::Runner;
 use crate::signals::Notice;
 
 /// Tasks end within their grace; after this much more they are killed from here.
@@ -48,10 +48,8 @@ impl Runner {
                 .flatten()
                 .min()
                 .unwrap_or(kill);
-            match self.news.recv_timeout(until.saturating_duration_since(now)) {
-                Ok(news) => self.take_at_the_end(news),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+            if let Some(news) = self.inbox.wait(Some(until)) {
+                self.take_at_the_end(news);
             }
             self.unwritten |= self.world.board.changed();
             self.pass_on();
@@ -94,23 +92,19 @@ impl Runner {
     /// Waits until then, or until somebody ends the run.
     fn wait_until(&mut self, until: Option<Instant>) {
         loop {
-            let left = until.map_or(Duration::from_hours(1), |until| {
-                until.saturating_duration_since(Instant::now())
-            });
-            if left.is_zero() {
-                return;
-            }
-            match self.news.recv_timeout(left) {
-                Ok(News::Signal(Notice::Child | Notice::Resize) | News::Task(_) | News::TensorBoard(_))
-                | Err(RecvTimeoutError::Timeout) => {}
-                Ok(News::Order(Order::Stop { .. }, answer)) => {
+            match self.inbox.wait(until) {
+                Some(News::Signal(Notice::Child | Notice::Resize) | News::Task(_) | News::TensorBoard(_)) => {
+                }
+                Some(News::Order(Order::Stop { .. }, answer)) => {
                     let _ = answer.send(Answer::Done);
                     return;
                 }
-                Ok(News::Order(_, answer)) => {
+                Some(News::Order(_, answer)) => {
                     let _ = answer.send(Answer::Refused("the job has ended".to_owned()));
                 }
-                Ok(News::Signal(_)) | Err(RecvTimeoutError::Disconnected) => return,
+                Some(News::Signal(_)) => return,
+                None if until.is_some_and(|until| until <= Instant::now()) => return,
+                None => {}
             }
         }
     }

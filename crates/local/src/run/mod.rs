@@ -19,7 +19,7 @@
 //! | [`event`] | what happens, for those who watch |
 //! | [`order`] | what may be asked of a run while it goes on |
 //! | [`prepare`](mod@prepare) | what the outer process does before the walls go up |
-//! | [`supervise`] | the supervisor's work: a loop for each job (`runner`), its processes (`world`, `instance`), its ports
+//! | [`supervise`] | the supervisor's work: a loop for each job (`runner`) and what wakes it (`inbox`), its processes (`world`, `instance`), its ports
 //! (`addresses`), what is told (`telling`, `hints`, `board`, `ending`), what is ordered (`orders`) |
 //! | [`removal`] | removing what runs have left |
 //! | [`moment`] | a point in time as these files write it |
@@ -36,6 +36,7 @@ mod failures;
 pub mod file;
 mod finish;
 mod hints;
+mod inbox;
 mod instance;
 pub mod moment;
 pub mod order;

@@ -93,10 +93,14 @@ pub fn prepare(
 ) -> Result<Ready, Vec<Refusal>> {
     let job = &read_job.job;
     // Before anything is downloaded: a manifest that cannot run need not wait for it.
-    let mut setting = possible(read_job, reading, request, provisions)?;
+    let (mut setting, surveyed) = possible(read_job, reading, request, provisions)?;
     let images = images(job, request, provisions, tell).map_err(|error| vec![python_refusal(&error)])?;
-    setting.images = images.images;
-    let mut ignored = survey(&setting)?;
+    let mut ignored = if images.images.is_empty() {
+        surveyed?
+    } else {
+        setting.images = images.images;
+        survey(&setting)?
+    };
     // Whoever asks for this machine's Python knows that the images are not used.
     ignored.retain(|ignored| !(request.own_python && ignored.path.rsplit('.').next() == Some("image")));
     let asked = tensorboard(read_job, request, provisions, tell)?;
@@ -142,13 +146,17 @@ pub fn prepare(
     })
 }
 
-/// The setting of a job's tasks as far as it is known without its images, or everything that is in the way.
+/// What a look at all tasks of a job found.
+type Surveyed = Result<Vec<Ignored>, Vec<Refusal>>;
+
+/// The setting of a job's tasks as far as it is known without its images, and what was found there; or everything that is in
+/// the way.
 fn possible(
     read_job: &ReadJob,
     reading: &Reading,
     request: &Request,
     provisions: &Provisions,
-) -> Result<Setting, Vec<Refusal>> {
+) -> Result<(Setting, Surveyed), Vec<Refusal>> {
     let job = &read_job.job;
     let mut refusals = Vec::new();
     refusals.extend(unknown_debug(job, request.debug.as_ref()));
@@ -176,10 +184,11 @@ fn possible(
         lives: PathBuf::from("/"),
         kept: request.kept.clone(),
     };
-    refusals.extend(survey_without_images(&setting));
+    let surveyed = survey(&setting);
+    refusals.extend(not_about_images(&surveyed));
     refusals.extend(no_cache(job, request, provisions));
     if refusals.is_empty() {
-        Ok(setting)
+        Ok((setting, surveyed))
     } else {
         Err(refusals)
     }
@@ -199,13 +208,11 @@ fn too_many_addresses(job: &Job) -> Option<Refusal> {
 }
 
 /// The problems that do not depend on what stands for the images.
-fn survey_without_images(setting: &Setting) -> Vec<Refusal> {
-    let about_images = |refusal: &Refusal| refusal.message.contains("image");
-    let found = survey(setting).err().unwrap_or_default();
+fn not_about_images(surveyed: &Surveyed) -> impl Iterator<Item = Refusal> {
+    let found = surveyed.as_ref().err().into_iter().flatten();
     found
-        .into_iter()
-        .filter(|refusal| !about_images(refusal))
-        .collect()
+        .filter(|refusal| !refusal.message.contains("image"))
+        .cloned()
 }
 
 /// What is not carried out, each reason once, with every place it holds for.

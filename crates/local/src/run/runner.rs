@@ -6,7 +6,6 @@
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
 use trainyard_core::{Memory, step};
@@ -17,13 +16,12 @@ use super::ending::{Ending, run_end};
 use super::event::{Reporter, RunEvent, What};
 use super::file::RunFile;
 use super::hints::{Hints, Spoken};
+use super::inbox::{Inbox, News};
 use super::moment::Moment;
-use super::order::{Answer, Order};
 use super::status::{FORMAT, Status, TaskState};
 use super::telling;
 use super::tensorboard::Board as TensorBoard;
 use super::world::World;
-use crate::launch::TaskEvent;
 use crate::namespace::Walls;
 use crate::signals::Notice;
 
@@ -36,59 +34,13 @@ const WORTH_KEEPING: Duration = Duration::from_secs(1);
 /// Signals closer together than this are one.
 const ONE_WISH: Duration = Duration::from_millis(300);
 
-/// Something the loop wakes up for.
-#[derive(Debug)]
-pub(super) enum News {
-    Task(TaskEvent),
-    Signal(Notice),
-    Order(Order, SyncSender<Answer>),
-    /// `TensorBoard` answers, or why not.
-    TensorBoard(Result<String, String>),
-}
-
-/// A way to wake a run up from outside its loop.
-#[derive(Clone, Debug)]
-pub struct Bell(pub(super) Sender<News>);
-
-impl Bell {
-    /// A signal that concerns the run.
-    pub fn signal(&self, notice: Notice) {
-        // A run that has ended needs none.
-        let _ = self.0.send(News::Signal(notice));
-    }
-
-    /// An order, and what became of it.
-    #[must_use]
-    pub fn order(&self, order: Order) -> Answer {
-        let (answer, answered) = sync_channel(1);
-        let stops = matches!(order, Order::Stop { .. });
-        let ended = || {
-            if stops {
-                Answer::Done
-            } else {
-                Answer::Refused("the run is just ending".to_owned())
-            }
-        };
-        match self.0.send(News::Order(order, answer)) {
-            Ok(()) => answered.recv().unwrap_or_else(|_| ended()),
-            Err(_) => ended(),
-        }
-    }
-}
-
-/// The bell of a run to be, and what it rings.
-pub(super) fn bell() -> (Bell, Receiver<News>) {
-    let (sender, news) = channel();
-    (Bell(sender), news)
-}
-
 /// One run of one job.
 pub(super) struct Runner {
     pub directory: RunDirectory,
     pub file: RunFile,
     pub world: World,
     pub clock: Clock,
-    pub news: Receiver<News>,
+    pub inbox: Inbox,
     pub reporter: Arc<dyn Reporter>,
     pub spoken: Arc<Spoken>,
     pub tensorboard: Option<TensorBoard>,
@@ -236,13 +188,7 @@ impl Runner {
             .map(|at| self.clock.instant(at));
         let write = self.unwritten.then_some(self.may_write);
         let due = [wake, hint, write, self.world.due()].into_iter().flatten().min();
-        let news = match due {
-            Some(due) => self
-                .news
-                .recv_timeout(due.saturating_duration_since(Instant::now())),
-            None => self.news.recv().map_err(|_| RecvTimeoutError::Disconnected),
-        };
-        if let Ok(news) = news {
+        if let Some(news) = self.inbox.wait(due) {
             self.take(news);
         }
         self.take_waiting();
@@ -254,7 +200,7 @@ impl Runner {
 
     /// Takes what has come meanwhile: it belongs to the same look.
     fn take_waiting(&mut self) {
-        while let Ok(news) = self.news.try_recv() {
+        while let Some(news) = self.inbox.next() {
             self.take(news);
         }
     }

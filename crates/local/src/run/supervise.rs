@@ -24,8 +24,9 @@ use super::directory::{DirectoryError, RunDirectory};
 use super::event::{Reporter, RunEnd, RunEvent};
 use super::file::RunFile;
 use super::hints::{Hints, Spoken};
+use super::inbox::{Bell, News, inbox};
 use super::prepare::Ready;
-use super::runner::{Bell, News, Runner, bell};
+use super::runner::Runner;
 use super::status::TaskStatus;
 use super::tensorboard::Board;
 use super::world::World;
@@ -140,13 +141,15 @@ pub fn supervise(
         doors.push(door);
         runners.push(runner);
     }
-    inner
-        .listen(doors, move |notice| {
-            for bell in &bells {
-                bell.signal(notice);
-            }
-        })
-        .map_err(system("listen for signals"))?;
+    let ears = inner.ears(doors, move |notice| {
+        for bell in &bells {
+            bell.ring(News::Signal(notice));
+        }
+    });
+    match &mut runners[..] {
+        [only] => only.inbox.listen(ears),
+        _ => ears.on_a_thread().map_err(system("listen for signals"))?,
+    }
     run_all(runners)
 }
 
@@ -191,7 +194,7 @@ fn ready(
     } = given;
     let reporter = watch(&file, &job);
     let spoken = Arc::new(Spoken::default());
-    let (bell, news) = bell();
+    let (bell, inbox) = inbox().map_err(system("be woken up"))?;
     let mut addresses = Addresses::choose(&job, &format!("{run}/{}", file.job), file.per_task_network)?;
     let (network, switch) = network(&job, file.per_task_network)?;
     let tensorboard = tensorboard(&directory, &file, run, &mut addresses, &bell)?;
@@ -224,7 +227,7 @@ fn ready(
         file,
         world,
         clock,
-        news,
+        inbox,
         reporter,
         spoken,
         tensorboard,
@@ -253,7 +256,7 @@ fn tensorboard(
         return Ok(None);
     };
     let log = directory.logs().join("tensorboard.log");
-    let board = Board::start(told.clone(), run, addresses.another()?, &log, bell.0.clone());
+    let board = Board::start(told.clone(), run, addresses.another()?, &log, bell.clone());
     board.map(Some).map_err(system("start TensorBoard"))
 }
 
@@ -318,7 +321,7 @@ fn context(
         Some(env::temp_dir()),
         Some(directory.path.clone()),
     ];
-    let sender = bell.0.clone();
+    let bell = bell.clone();
     SpawnContext {
         run: run.to_owned(),
         job: job.name.to_string(),
@@ -335,8 +338,10 @@ fn context(
         tree: Tree::new(root, own.into_iter().flatten().collect()),
         switch,
         sink: Arc::new(listener),
-        // A run that has ended needs no news.
-        tell: Box::new(move |event| drop(sender.send(News::Task(event)))),
+        tell: Box::new(move |event| {
+            // A run that has ended needs no news.
+            bell.ring(News::Task(event));
+        }),
     }
 }
 

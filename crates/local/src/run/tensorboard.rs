@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::file::TensorBoard;
-use super::runner::News;
+use super::inbox::{Bell, News};
 use crate::guard::RUN_MARK;
 
 /// It answers within a second where nothing else is going on.
@@ -33,13 +33,7 @@ pub(super) struct Board {
 
 impl Board {
     /// Starts it, and tells when it answers. The thread that starts it lives as long as it does.
-    pub fn start(
-        told: TensorBoard,
-        run: &str,
-        port: u16,
-        log: &Path,
-        news: Sender<News>,
-    ) -> io::Result<Self> {
+    pub fn start(told: TensorBoard, run: &str, port: u16, log: &Path, bell: Bell) -> io::Result<Self> {
         let run = run.to_owned();
         let (stop, stopped) = channel();
         let log = File::create(log)?;
@@ -51,7 +45,7 @@ impl Board {
                         "TensorBoard cannot be started: `{}`: {error}",
                         told.program.display()
                     );
-                    let _ = news.send(News::TensorBoard(Err(why)));
+                    bell.ring(News::TensorBoard(Err(why)));
                     return;
                 }
             };
@@ -59,7 +53,7 @@ impl Board {
                 stopped.try_recv() != Err(std::sync::mpsc::TryRecvError::Empty)
             });
             if let Some(answer) = answer {
-                let _ = news.send(News::TensorBoard(answer));
+                bell.ring(News::TensorBoard(answer));
                 let _ = stopped.recv();
             }
             end(&mut child);

@@ -1,11 +1,14 @@
-//! What tasks learn about this machine: looked at once, before the first of them is prepared.
+//! What tasks learn about this machine: looked at once, before the first of them is prepared. What few tasks ask for is looked
+//! at when the first one does.
 
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::sync::OnceLock;
 use std::thread;
 
+use rustix::thread::sched_getaffinity;
 use trainyard_dialect::quantity::Quantity;
 
 /// This machine, as far as tasks are told about it.
@@ -13,30 +16,34 @@ use trainyard_dialect::quantity::Quantity;
 pub struct Machine {
     /// Its name.
     pub name: String,
-    /// How many processors may be used.
+    /// How many processors may be used, as TensorFlow counts them.
     pub cpus: u32,
     /// How many bytes of memory it has.
     pub memory: u64,
     /// The environment that we were started with.
     pub environment: BTreeMap<OsString, OsString>,
-    /// The text of `/etc/hosts`.
-    pub hosts: String,
+    /// The text of `/etc/hosts`, once somebody has asked.
+    pub hosts: OnceLock<String>,
 }
 
 impl Machine {
     /// Looks at the machine and at our own environment.
     #[must_use]
     pub fn look() -> Self {
-        let read = |path| fs::read_to_string(path).unwrap_or_default();
         let info = rustix::system::sysinfo();
-        let cpus = thread::available_parallelism().map_or(1, usize::from);
         Self {
             name: rustix::system::uname().nodename().to_string_lossy().into_owned(),
-            cpus: u32::try_from(cpus).unwrap_or(u32::MAX),
+            cpus: cpus(),
             memory: info.totalram.saturating_mul(info.mem_unit.into()),
             environment: env::vars_os().collect(),
-            hosts: read("/etc/hosts"),
+            hosts: OnceLock::new(),
         }
+    }
+
+    /// The text of `/etc/hosts`.
+    pub(super) fn hosts(&self) -> &str {
+        self.hosts
+            .get_or_init(|| fs::read_to_string("/etc/hosts").unwrap_or_default())
     }
 
     /// A variable of our own environment.
@@ -58,6 +65,19 @@ impl Machine {
     }
 }
 
+/// One question to the kernel; what a control group allows is half a dozen files, and TensorFlow does not ask for it.
+fn cpus() -> u32 {
+    let counted = match sched_getaffinity(None) {
+        Ok(set) => set.count(),
+        // More than the set has room for.
+        Err(_) => thread::available_parallelism()
+            .ok()
+            .and_then(|cpus| u32::try_from(cpus.get()).ok())
+            .unwrap_or(1),
+    };
+    counted.max(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,5 +87,9 @@ mod tests {
         let machine = Machine::look();
         assert!(machine.cpus > 0 && machine.memory > 0 && !machine.name.is_empty());
         assert!(machine.variable("PATH").is_some());
+        assert_eq!(
+            machine.hosts(),
+            fs::read_to_string("/etc/hosts").unwrap_or_default()
+        );
     }
 }

@@ -15,6 +15,7 @@ use std::net::Ipv4Addr;
 use serde_json::Value;
 use trainyard_core::{AddressBook, ClusterForm, Job, TaskId, addresses, task_name};
 
+use super::machine::Machine;
 use super::pod::{HostAlias, Pod};
 
 /// Where tasks are reached.
@@ -69,7 +70,7 @@ impl Network {
     }
 
     /// The text of `/etc/hosts` for a task, where it must be another than the machine's.
-    pub(super) fn hosts(&self, job: &Job, pod: &Pod, machine: &str) -> Option<String> {
+    pub(super) fn hosts(&self, job: &Job, pod: &Pod, machine: &Machine) -> Option<String> {
         let aliases = pod.spec.host_aliases.as_deref().unwrap_or_default();
         let named = match self {
             Self::Shared => None,
@@ -78,7 +79,7 @@ impl Network {
         if aliases.is_empty() && named.is_none() {
             return None;
         }
-        let mut text = machine.to_owned();
+        let mut text = machine.hosts().to_owned();
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }

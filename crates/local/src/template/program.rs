@@ -47,7 +47,7 @@ impl<'a> Builder<'a> {
         life: &'a Path,
     ) -> Self {
         let mut make = Vec::new();
-        let text = setting.network.hosts(&setting.job, pod, &setting.machine.hosts);
+        let text = setting.network.hosts(&setting.job, pod, &setting.machine);
         let hosts = text.map(|text| {
             let path = life.join("hosts");
             make.push(Make::File {

@@ -28,7 +28,7 @@ fn setting(job: Job) -> Setting {
             cpus: 4,
             memory: 8 << 30,
             environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
-            hosts: "127.0.0.1 localhost\n".into(),
+            hosts: "127.0.0.1 localhost\n".to_owned().into(),
         },
         volumes: BTreeMap::new(),
         lives: "/run/lives".into(),

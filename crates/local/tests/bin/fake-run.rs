@@ -147,9 +147,10 @@ fn supervise(inside: Inside, walls: Walls, plan: Plan) -> Anyhow<ExitCode> {
     let last_word = inner.last_word();
     let (sender, happened) = mpsc::channel();
     let signals = sender.clone();
-    inner.listen(Vec::new(), move |notice| {
-        drop(signals.send(Happened::Signal(notice)));
-    })?;
+    let ears = inner.ears(Vec::new(), move |notice| {
+        drop(signals.send(Happened::Signal(notice)))
+    });
+    ears.on_a_thread()?;
     let context = Arc::new(context(&plan, walls, sender)?);
     let mut running = BTreeMap::new();
     for task in plan.tasks {

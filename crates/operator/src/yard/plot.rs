@@ -313,6 +313,12 @@ impl Plot {
         self.not_before = Time::default();
     }
 
+    /// Whether its pods have been made and nothing has been said of it.
+    #[must_use]
+    pub fn is_untold(&self) -> bool {
+        !self.pods.is_empty() && self.job.as_ref().is_some_and(|job| job.status.is_none())
+    }
+
     /// Whether nothing is known here any more.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -117,3 +117,46 @@ fn where_memory_is_dropped_no_pod_is_made_before_a_status() {
     yard.job_seen(job(18, 1, &Value::Null));
     assert!(yard.next(NOW + 60).unwrap().status.is_some());
 }
+
+/// A yard that reads a list, with a job that has just got its first pods.
+fn untold_while_listing() -> Yard {
+    let mut yard = second_job();
+    yard.jobs_begin();
+    yard.job_seen(job(12, 1, &Value::Null));
+    let pass = yard.next(NOW).unwrap();
+    assert!(yard.next(NOW).is_none(), "nobody else is in line");
+    let made = vec![pod(0, 13, "p0", &json!({})), pod(1, 14, "p1", &json!({}))];
+    yard.reported(report(&pass, 0, made), NOW);
+    yard
+}
+
+#[test]
+fn a_first_status_waits_until_every_listed_job_has_its_pods() {
+    let mut yard = untold_while_listing();
+    assert!(yard.next(NOW).is_none(), "there may be more without pods");
+    yard.job_seen(another("late"));
+    yard.jobs_end();
+    let order: Vec<Pass> = std::iter::from_fn(|| yard.next(NOW)).collect();
+    let told: Vec<(&str, bool)> = order
+        .iter()
+        .map(|pass| (&*pass.key.name, pass.status.is_some()))
+        .collect();
+    assert_eq!(told, [("late", false), ("mnist", true)]);
+}
+
+#[test]
+fn a_first_status_does_not_wait_for_ever() {
+    let mut yard = untold_while_listing();
+    assert_eq!(yard.wake(), Some(NOW + UNTOLD));
+    yard.job_seen(another("late"));
+    let pass = yard.next(NOW + UNTOLD).unwrap();
+    assert_eq!((&*pass.key.name, pass.status.is_some()), ("mnist", true));
+}
+
+#[test]
+fn a_job_whose_pods_have_news_does_not_wait_to_be_looked_at() {
+    let mut yard = untold_while_listing();
+    yard.pod_seen(pod(0, 15, "p0", &running()));
+    let pass = yard.next(NOW).unwrap();
+    assert_eq!((&*pass.key.name, pass.status.is_some()), ("mnist", true));
+}
