@@ -25,7 +25,7 @@ use crate::wait::wait_for;
 /// With fewer descriptors than this a run of a few hundred tasks would fail.
 const DESCRIPTORS: u64 = 16_384;
 
-/// The supervisor, before it has moved in: what [`outer::run`](crate::outer::run) made it.
+/// The supervisor, before it has moved in: what [`outer::split_off`](crate::outer::split_off) made it.
 #[derive(Debug)]
 pub struct Inside {
     pub(crate) run: String,

@@ -4,7 +4,7 @@
 //! enough from the start asks twice. A short run reads half a dozen of them.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::sync::OnceLock;
 
 /// Hardly any of those that we read is longer.
@@ -12,15 +12,18 @@ const ROOM: usize = 4096;
 
 /// The text of such a file; empty if there is none.
 pub(crate) fn read(path: &str) -> String {
-    let Ok(mut file) = File::open(path) else {
-        return String::new();
-    };
+    try_read(path).unwrap_or_default()
+}
+
+/// The text of such a file.
+pub(crate) fn try_read(path: &str) -> io::Result<String> {
+    let mut file = File::open(path)?;
     let (mut text, mut room) = (Vec::new(), [0; ROOM]);
     loop {
         match file.read(&mut room) {
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => return String::new(),
-            Ok(0) => return String::from_utf8_lossy(&text).into_owned(),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+            Ok(0) => return Ok(String::from_utf8_lossy(&text).into_owned()),
             Ok(count) => text.extend_from_slice(&room[..count]),
         }
     }

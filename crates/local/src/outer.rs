@@ -53,20 +53,21 @@ fn system<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> OuterErro
     }
 }
 
-/// Who the calling process is when [`run`] comes back.
+/// Who the calling process is when [`split_off`] comes back.
 #[derive(Debug)]
 pub enum Side {
     /// The supervisor: it goes on with [`inner::prepare`](crate::inner::prepare).
     Inside(Inside),
-    /// What the user started; the supervisor has ended.
-    Outside(SupervisorEnd),
+    /// What the user started: it goes on with [`Outside::wait`]. What it does before that, it does while the supervisor moves in.
+    Outside(Outside),
 }
 
-/// Becomes two processes: the supervisor, as the first process behind these walls, and the outer one, which passes
-/// signals on to it and waits until it has ended. Comes back in both. `run` is the mark of the run's processes.
+/// Becomes two processes: the supervisor, as the first process behind these walls, and the outer one. Comes back in both. `run` is
+/// the mark of the run's processes.
 ///
-/// The process must have one thread only, and nothing that it has buffered may be unwritten.
-pub fn run(run: &str, walls: Walls) -> Result<Side, OuterError> {
+/// The process must have one thread only, and nothing that it has buffered may be unwritten. If the outer one ends, the
+/// supervisor does.
+pub fn split_off(run: &str, walls: Walls) -> Result<Side, OuterError> {
     let wanted = Wanted::look();
     put_up_around(walls)?;
     let (ours, theirs) = UnixStream::pair().map_err(system("make a pair of sockets"))?;
@@ -85,22 +86,21 @@ pub fn run(run: &str, walls: Walls) -> Result<Side, OuterError> {
         Twin::First(process) => process,
     };
     drop((theirs, unready));
-    let attendant = Attendant {
+    Ok(Side::Outside(Outside {
+        run: run.to_owned(),
+        walls,
         process,
         socket: Some(ours),
         ready,
         signals: Signals::catch(&wanted).map_err(system("catch signals"))?,
-    };
-    let end = attendant.attend().map_err(system("wait for the supervisor"))?;
-    if !walls.has(Wall::Processes) {
-        // The guard does it too; but it may have been killed.
-        guard::sweep(run);
-    }
-    Ok(Side::Outside(end))
+    }))
 }
 
 /// What the outer process does while the supervisor works.
-struct Attendant {
+#[derive(Debug)]
+pub struct Outside {
+    run: String,
+    walls: Walls,
     process: Pid,
     /// On it the supervisor says its last word, if it can.
     socket: Option<UnixStream>,
@@ -109,9 +109,19 @@ struct Attendant {
     signals: Signals,
 }
 
-impl Attendant {
+impl Outside {
+    /// Passes signals on to the supervisor, and waits until it has ended.
+    pub fn wait(mut self) -> Result<SupervisorEnd, OuterError> {
+        let end = self.attend().map_err(system("wait for the supervisor"))?;
+        if !self.walls.has(Wall::Processes) {
+            // The guard does it too; but it may have been killed.
+            guard::sweep(&self.run);
+        }
+        Ok(end)
+    }
+
     /// Waits for the supervisor's end, or for its word that nothing is left but itself; passes signals on.
-    fn attend(mut self) -> io::Result<SupervisorEnd> {
+    fn attend(&mut self) -> io::Result<SupervisorEnd> {
         loop {
             // Before waiting: it may have ended before its end was caught.
             if let Some((_, status)) = waitpid(Some(self.process), WaitOptions::NOHANG)? {

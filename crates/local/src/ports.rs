@@ -7,10 +7,14 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr as InternetAddress, TcpListener};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV6, TcpListener};
 use std::ops::Range;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
+
+use rustix::io::Errno;
+use rustix::net::sockopt::{set_ipv6_v6only, set_socket_reuseaddr};
+use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
 
 use crate::kernel_file;
 
@@ -105,16 +109,33 @@ fn token(port: u16) -> io::Result<Option<UnixListener>> {
     }
 }
 
-/// Whether a task could listen on it now, on every interface as TensorFlow does. A machine without IPv6 has no
-/// listener there either.
+/// Whether a task could listen on it now, on every interface as TensorFlow does. One socket asks for both families; a
+/// machine without IPv6 is asked for the other one alone.
 pub(crate) fn is_free(port: u16) -> bool {
-    let listens = |address: InternetAddress| match TcpListener::bind(address) {
-        Ok(_) => true,
-        Err(error) => {
-            error.kind() != io::ErrorKind::AddrInUse && error.kind() != io::ErrorKind::PermissionDenied
-        }
-    };
-    listens((Ipv4Addr::UNSPECIFIED, port).into()) && listens((Ipv6Addr::UNSPECIFIED, port).into())
+    match listen_everywhere(port) {
+        Ok(()) => true,
+        Err(Errno::ADDRINUSE | Errno::ACCESS) => false,
+        Err(_) => match TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)) {
+            Ok(_) => true,
+            Err(error) => {
+                error.kind() != io::ErrorKind::AddrInUse && error.kind() != io::ErrorKind::PermissionDenied
+            }
+        },
+    }
+}
+
+fn listen_everywhere(port: u16) -> Result<(), Errno> {
+    let socket = net::socket_with(
+        AddressFamily::INET6,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    set_ipv6_v6only(&socket, false)?;
+    // As whoever listens does: connections that are just closing do not count.
+    set_socket_reuseaddr(&socket, true)?;
+    net::bind(&socket, &SocketAddrV6::new(Ipv6Addr::UNSPECIFIED, port, 0, 0))?;
+    net::listen(&socket, 1)
 }
 
 /// From 20000 to the first ephemeral port; where the ephemeral range begins lower, whatever is free there must do.
@@ -139,6 +160,8 @@ fn reserved(text: &str) -> Vec<Range<u16>> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr as InternetAddress;
+
     use super::*;
 
     #[test]
@@ -153,6 +176,26 @@ mod tests {
         }
         assert_eq!(reserved("8080,9148-9150\n"), [8080..8081, 9148..9151]);
         assert_eq!(reserved("\n"), []);
+    }
+
+    #[test]
+    fn a_port_is_free_if_nobody_listens_on_any_address_of_either_family() {
+        let port = Ports::new("families").take().unwrap();
+        assert!(is_free(port));
+        let addresses: [InternetAddress; 4] = [
+            (Ipv4Addr::LOCALHOST, port).into(),
+            (Ipv4Addr::UNSPECIFIED, port).into(),
+            (Ipv6Addr::LOCALHOST, port).into(),
+            (Ipv6Addr::UNSPECIFIED, port).into(),
+        ];
+        for address in addresses {
+            // A machine may have no IPv6.
+            if let Ok(listener) = TcpListener::bind(address) {
+                assert!(!is_free(port), "{address}");
+                drop(listener);
+            }
+        }
+        assert!(is_free(port));
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(crate) const START: &str = "__start";
 /// What a process that we started is to do.
 #[derive(Debug)]
 pub enum Stage {
-    /// Be the outer process of a run in the background: the caller goes on with [`outer::run`](crate::outer::run).
+    /// Be the outer process of a run in the background: the caller goes on with [`outer::split_off`](crate::outer::split_off).
     Detached(Detached),
     /// It has been done; exit with this code.
     Over(u8),

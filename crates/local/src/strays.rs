@@ -15,6 +15,7 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, pidfd_open, pidfd_send_signal, waitid,
 };
 
+use crate::kernel_file;
 use crate::wait::wait_for;
 
 /// The variable that every process of a program carries.
@@ -140,7 +141,7 @@ fn find(mark: &Mark, among: Among) -> Vec<OwnedFd> {
 /// The children of our first thread; none if this kernel does not tell.
 fn adopted() -> Option<Vec<Pid>> {
     let path = format!("/proc/self/task/{}/children", getpid().as_raw_nonzero());
-    let text = fs::read_to_string(path).ok()?;
+    let text = kernel_file::try_read(&path).ok()?;
     Some(text.split_ascii_whitespace().filter_map(pid).collect())
 }
 

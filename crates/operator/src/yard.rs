@@ -39,6 +39,8 @@ pub struct Yard {
     /// Jobs that have their first pods and no status, and until when those that have no pods come first: a status costs the API
     /// server more than they do (ADR 6).
     untold: VecDeque<(Time, JobKey)>,
+    /// Jobs whose first pods are being made.
+    starting: BTreeSet<JobKey>,
     waking: BTreeSet<(Time, JobKey)>,
     /// Jobs, pods, Services and groups that the list now being read has shown; none while no list is read.
     listed_jobs: Option<BTreeSet<JobKey>>,
@@ -237,6 +239,7 @@ impl Yard {
     /// What a pass has done.
     pub fn reported(&mut self, report: Report, now: Time) {
         let key = report.key.clone();
+        self.starting.remove(&key);
         self.learn(&report);
         let Some(plot) = self.plots.get_mut(&key) else {
             return;
@@ -267,11 +270,11 @@ impl Yard {
         let waits = !self.kept && self.scout.is_some();
         let behind = if waits { None } else { self.behind.pop_front() };
         // While jobs are listed, there may be more without pods.
-        let all_listed = self.listed_jobs.is_none();
+        let all_started = self.listed_jobs.is_none() && self.starting.is_empty();
         behind
             .or_else(|| self.take_untold(|until| until <= now))
             .or_else(|| self.due.pop_front())
-            .or_else(|| self.take_untold(|_| all_listed))
+            .or_else(|| self.take_untold(|_| all_started))
     }
 
     fn take_untold(&mut self, if_so: impl FnOnce(Time) -> bool) -> Option<JobKey> {
@@ -326,6 +329,8 @@ impl Yard {
                         // The others wait for the answer, so nothing else comes with it.
                         pass.actions.clear();
                         self.scout = Some(key);
+                    } else if pass.starts() {
+                        self.starting.insert(key);
                     }
                     return Some(*pass);
                 }

@@ -3,7 +3,7 @@
 mod advisories;
 mod flags;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use flags::{Flags, Seeds};
 
@@ -162,33 +162,73 @@ pub fn bench_operator(shell: &Shell, arguments: &[&str]) -> Result<bool, String>
     bench_release(shell, &packages, "operator", arguments)
 }
 
-/// Builds the release with these packages beside it, then starts one of their programs.
+/// Builds the release as users do, by itself: with other packages beside it, it would have other features, and its functions
+/// other names (`order`). Then builds these packages, and starts one of their programs.
 fn bench_release(
     shell: &Shell,
     packages: &[&str],
     program: &str,
     arguments: &[&str],
 ) -> Result<bool, String> {
-    let build = [
-        "build",
-        "--quiet",
-        "--release",
-        "--bins",
-        "--package",
-        "trainyard",
-    ];
-    let built = shell.show("cargo", &[&build, packages].concat())?;
-    if !built.success {
-        return Ok(false);
+    let build = ["build", "--quiet", "--release"];
+    let release = ["--package", "trainyard", "--bin", "trainyard"];
+    let beside = [&["--bins"], packages].concat();
+    for wanted in [&release[..], &beside] {
+        if !shell.show("cargo", &[&build, wanted].concat())?.success {
+            return Ok(false);
+        }
     }
-    // `cargo run` would build it again: of one package alone it resolves other features.
+    let program = released()?.join(program);
+    shell.show(&program, arguments).map(|ended| ended.success)
+}
+
+/// Where the release is built.
+fn released() -> Result<PathBuf, String> {
     let ourselves = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let target = ourselves
         .ancestors()
         .nth(2)
         .unwrap_or_else(|| Path::new("target"));
-    let program = target.join("release").join(program);
-    shell.show(&program, arguments).map(|ended| ended.success)
+    Ok(target.join("release"))
+}
+
+/// `cargo xtask order`: the release with a map of where its functions are, and the program that watches it run.
+pub fn order(shell: &Shell) -> Result<bool, String> {
+    let released = released()?;
+    let map = released.join("trainyard.map");
+    let with_map = format!("link-arg=-Wl,--Map={}", map.display());
+    let release = [
+        "rustc",
+        "--release",
+        "--package",
+        "trainyard",
+        "--bin",
+        "trainyard",
+        "--",
+        "-C",
+        &with_map,
+    ];
+    let tool = [
+        "build",
+        "--release",
+        "--package",
+        "trainyard-bench",
+        "--features",
+        "order",
+        "--bin",
+        "order",
+    ];
+    for command in [&release[..], &tool] {
+        if !shell.show("cargo", command)?.success {
+            return Ok(false);
+        }
+    }
+    let order = shell.root().join("crates/cli/run.order");
+    let paths = [&released.join("trainyard"), &map, &order].map(|path| path.display().to_string());
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    shell
+        .show(released.join("order"), &paths)
+        .map(|ended| ended.success)
 }
 
 /// `cargo xtask fuzz`: each target of `fuzz/` in turn, for `seconds` each.

@@ -17,7 +17,7 @@ use std::path::Path;
 
 use trainyard_local::inner::{self, Inside};
 use trainyard_local::namespace::Walls;
-use trainyard_local::outer::{self, Side, SupervisorEnd};
+use trainyard_local::outer::{self, OuterError, Side, SupervisorEnd};
 use trainyard_local::probe::{self, Network, probe_once};
 use trainyard_local::template::Refusal;
 use trainyard_local::told;
@@ -58,20 +58,30 @@ pub fn run(typed: &Run, color: crate::args::Color, printer: &mut Printer) -> Res
     if let Some(sentence) = probed.not_covered() {
         printer.say(&sentence)?;
     }
-    let begun = begin::begin(&input.source.text, ready)?;
+    let begun = begin::begin(ready)?;
+    let manifest = &input.source.text;
     if typed.detach {
+        begun.write(manifest)?;
         let detached = detach::detach(begun, probed.walls, printer);
         return detached.inspect_err(|_| probe::forget(&walls_file));
     }
     let view = view(typed, color);
     printer.flush()?;
-    attended(begun, probed.walls, view, &walls_file)
+    attended(begun, manifest, probed.walls, view, &walls_file)
 }
 
-/// Runs it in the foreground. Comes back in both processes.
-fn attended(begun: Begun, walls: Walls, view: View, walls_file: &Path) -> Result<Exit, Failure> {
+/// Runs it in the foreground. Comes back in the supervisor, and in the outer process only if something went wrong: otherwise
+/// there is nothing left to do there.
+fn attended(
+    begun: Begun,
+    manifest: &str,
+    walls: Walls,
+    view: View,
+    walls_file: &Path,
+) -> Result<Exit, Failure> {
     let pid = std::process::id();
-    let ended = match outer::run(&begun.id(), walls) {
+    let unable = |error: OuterError| Failure::usage(told(&error), None);
+    let ended = match outer::split_off(&begun.id(), walls).map_err(unable) {
         Ok(Side::Inside(inside)) => {
             let told = Told {
                 view: Some(view),
@@ -80,14 +90,20 @@ fn attended(begun: Begun, walls: Walls, view: View, walls_file: &Path) -> Result
             };
             return Ok(supervised(inside, told, || probe::forget(walls_file)));
         }
-        Ok(Side::Outside(end)) => exit(end),
-        Err(error) => Err(Failure::usage(told(&error), None)),
+        Ok(Side::Outside(outside)) => {
+            begun.write(manifest)?;
+            outside.wait().map_err(unable).and_then(exit)
+        }
+        Err(failure) => Err(failure),
     };
-    if ended.is_err() {
-        // What was believed about this machine may be wrong by now.
-        probe::forget(walls_file);
+    match ended {
+        Ok(exit) => exit.at_once(),
+        Err(failure) => {
+            // What was believed about this machine may be wrong by now.
+            probe::forget(walls_file);
+            Err(failure)
+        }
     }
-    ended
 }
 
 /// Everything that the supervisor does. `refused` is called where it cannot even move in.

@@ -174,10 +174,12 @@ fn reachable<T>(path: &Path, use_it: impl FnOnce(&Path) -> io::Result<T>) -> io:
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
+    use rustix::event::{PollFd, PollFlags};
     use trainyard_core::TaskId;
 
     use super::*;
     use crate::run::directory::Home;
+    use crate::wait::wait_for;
 
     #[test]
     fn an_order_gets_its_answer_however_long_the_path_is() {
@@ -196,7 +198,12 @@ mod tests {
         .unwrap();
         // Somebody who never speaks is in nobody's way.
         let silent = reachable(&run.socket(), |path| UnixStream::connect(path)).unwrap();
-        let porter = thread::spawn(move || (0..3).for_each(|_| door.admit()));
+        let porter = thread::spawn(move || {
+            for _ in 0..3 {
+                wait_for(&mut [PollFd::new(&door, PollFlags::IN)], None).unwrap();
+                door.admit();
+            }
+        });
         assert_eq!(mode(&run), 0o600);
         assert_eq!(send(&run, &kill).unwrap(), Answer::Done);
         assert_eq!(

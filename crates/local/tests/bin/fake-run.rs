@@ -127,10 +127,13 @@ fn start(arguments: &[OsString]) -> Anyhow<ExitCode> {
         probed.walls
     };
     say(&format!("walls {walls}"));
-    match outer::run(&plan.run, walls)? {
-        Side::Inside(inside) => supervise(inside, walls, plan),
-        Side::Outside(SupervisorEnd::Code(code)) => Ok(ExitCode::from(u8::try_from(code)?)),
-        Side::Outside(SupervisorEnd::Signal(signal)) => {
+    let outside = match outer::split_off(&plan.run, walls)? {
+        Side::Inside(inside) => return supervise(inside, walls, plan),
+        Side::Outside(outside) => outside,
+    };
+    match outside.wait()? {
+        SupervisorEnd::Code(code) => Ok(ExitCode::from(u8::try_from(code)?)),
+        SupervisorEnd::Signal(signal) => {
             say(&format!("supervisor killed by {signal}"));
             Ok(ExitCode::from(97))
         }
@@ -148,7 +151,7 @@ fn supervise(inside: Inside, walls: Walls, plan: Plan) -> Anyhow<ExitCode> {
     let (sender, happened) = mpsc::channel();
     let signals = sender.clone();
     let ears = inner.ears(Vec::new(), move |notice| {
-        drop(signals.send(Happened::Signal(notice)))
+        drop(signals.send(Happened::Signal(notice)));
     });
     ears.on_a_thread()?;
     let context = Arc::new(context(&plan, walls, sender)?);

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use rustix::stdio::stdin;
 use trainyard_local::namespace::Walls;
-use trainyard_local::outer::{self, Side};
+use trainyard_local::outer::{self, OuterError, Side};
 use trainyard_local::run::directory::{Claim, Home, RunDirectory};
 use trainyard_local::run::supervise::Given;
 use trainyard_local::stage::{DETACHED, Detached};
@@ -138,9 +138,9 @@ pub fn go_on(detached: &Detached) -> Result<Exit, Failure> {
         pid: std::process::id(),
         runs: runs.map_err(|error| Failure::usage(error.to_string(), None))?,
     };
-    let side = outer::run(&detached.run, detached.walls);
-    match side.map_err(|error| Failure::usage(told(&error), None))? {
-        Side::Outside(end) => super::exit(end),
+    let unable = |error: OuterError| Failure::usage(told(&error), None);
+    match outer::split_off(&detached.run, detached.walls).map_err(unable)? {
+        Side::Outside(outside) => super::exit(outside.wait().map_err(unable)?),
         Side::Inside(inside) => {
             // The outer process holds them.
             drop(claims);
