@@ -4,6 +4,7 @@
 //! its ears, which turn signals into calls and take note of adopted processes that have died.
 
 use std::io::{self, PipeWriter, Write as _};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::thread;
@@ -17,7 +18,6 @@ use rustix::process::{
 
 use crate::guard::Guard;
 use crate::namespace::{Wall, WallError, Walls, put_up_inside, step};
-use crate::run::control::Door;
 use crate::signals::{Notice, Signals, Wanted};
 use crate::strays;
 use crate::wait::wait_for;
@@ -135,34 +135,26 @@ impl Inner {
         }
     }
 
-    /// What hears signals and orders: `tell` is called for every signal that concerns the run.
+    /// What hears signals: `tell` is called for every one that concerns the run.
     #[must_use]
-    pub fn ears(self, doors: Vec<Door>, tell: impl Fn(Notice) + Send + 'static) -> Ears {
+    pub fn ears(self, tell: impl Fn(Notice) + Send + 'static) -> Ears {
         Ears {
             signals: self.signals,
-            doors,
             tell: Box::new(tell),
             _guard: self.guard,
         }
     }
 }
 
-/// Hears signals, lets in who gives orders, and takes note of adopted processes that have died.
+/// Hears signals, and takes note of adopted processes that have died.
 pub struct Ears {
     signals: Signals,
-    doors: Vec<Door>,
     tell: Box<dyn Fn(Notice) + Send>,
     /// It acts when this is dropped.
     _guard: Option<Guard>,
 }
 
 impl Ears {
-    /// What to wait for: when one of them is ready, there is something to heed.
-    pub(crate) fn descriptors(&self) -> impl Iterator<Item = PollFd<'_>> {
-        let doors = self.doors.iter().map(|door| PollFd::new(door, PollFlags::IN));
-        std::iter::once(PollFd::new(&self.signals, PollFlags::IN)).chain(doors)
-    }
-
     /// Heeds what has come; nothing may have.
     pub(crate) fn heed(&mut self) {
         for notice in self.signals.pending() {
@@ -171,22 +163,26 @@ impl Ears {
                 notice => (self.tell)(notice),
             }
         }
-        self.doors.iter().for_each(Door::admit);
     }
 
     /// Heeds whatever comes, on a thread of its own.
     pub fn on_a_thread(mut self) -> io::Result<()> {
         let hear = move || {
             loop {
-                let mut descriptors: Vec<PollFd<'_>> = self.descriptors().collect();
                 // That waiting failed is no reason to miss what has come.
-                let _ = wait_for(&mut descriptors, None);
-                drop(descriptors);
+                let _ = wait_for(&mut [PollFd::new(&self, PollFlags::IN)], None);
                 self.heed();
             }
         };
         let builder = thread::Builder::new().name("ears".into());
         builder.stack_size(256 * 1024).spawn(hear).map(drop)
+    }
+}
+
+/// Readable when there is something to heed.
+impl AsFd for Ears {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.signals.as_fd()
     }
 }
 

@@ -16,6 +16,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use crate::guard;
 use crate::inner::Inside;
 use crate::namespace::{Wall, WallError, Walls, put_up_around};
+use crate::ports;
 use crate::signals::{Notice, Signals, Wanted};
 use crate::twin::{Twin, split};
 use crate::wait::wait_for;
@@ -69,6 +70,8 @@ pub enum Side {
 /// supervisor does.
 pub fn split_off(run: &str, walls: Walls) -> Result<Side, OuterError> {
     let wanted = Wanted::look();
+    // The supervisor remembers it.
+    let _ = ports::allowed();
     put_up_around(walls)?;
     let (ours, theirs) = UnixStream::pair().map_err(system("make a pair of sockets"))?;
     let (ready, unready) = io::pipe().map_err(system("make a pipe"))?;

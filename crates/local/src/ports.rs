@@ -11,6 +11,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV6, TcpListener};
 use std::ops::Range;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
+use std::sync::OnceLock;
 
 use rustix::io::Errno;
 use rustix::net::sockopt::{set_ipv6_v6only, set_socket_reuseaddr};
@@ -55,14 +56,13 @@ impl Ports {
     /// No port yet; where the search begins depends on the run, so that runs seldom meet.
     #[must_use]
     pub fn new(run: &str) -> Self {
-        let file = |name: &str| kernel_file::read(&format!("/proc/sys/net/ipv4/{name}"));
-        let range = below(&file("ip_local_port_range"));
+        let Allowed { range, reserved } = allowed().clone();
         let mut hash = DefaultHasher::new();
         run.hash(&mut hash);
         let offset = hash.finish() % u64::from(range.end - range.start);
         Self {
             next: range.start + u16::try_from(offset).unwrap_or_default(),
-            reserved: reserved(&file("ip_local_reserved_ports")),
+            reserved,
             range,
             tokens: BTreeMap::new(),
         }
@@ -97,6 +97,26 @@ impl Ports {
     pub fn give_back(&mut self, port: u16) {
         self.tokens.remove(&port);
     }
+}
+
+/// Which ports there are to choose from.
+#[derive(Clone, Debug)]
+pub(crate) struct Allowed {
+    range: Range<u16>,
+    reserved: Vec<Range<u16>>,
+}
+
+/// As the kernel said when it was first asked. Before the walls go up it answers in half the time: behind them is a `/proc` that
+/// nobody has looked at.
+pub(crate) fn allowed() -> &'static Allowed {
+    static ALLOWED: OnceLock<Allowed> = OnceLock::new();
+    ALLOWED.get_or_init(|| {
+        let file = |name: &str| kernel_file::read(&format!("/proc/sys/net/ipv4/{name}"));
+        Allowed {
+            range: below(&file("ip_local_port_range")),
+            reserved: reserved(&file("ip_local_reserved_ports")),
+        }
+    })
 }
 
 /// The token; none if another run holds it.

@@ -2,11 +2,12 @@
 //!
 //! ```text
 //! threads of tasks, of orders, of TensorBoard ─▶ bell ─▶ inbox ─▶ loop
-//!                    signals, the run's socket ─▶ ears ──┘
+//!                      door (the run's socket) ─▶ orders ─┘ │
+//!                                       signals ─▶ ears ────┘
 //! ```
 //!
-//! The loop sleeps on descriptors, so the only job of a run has its ears in its own inbox: a thread for them would cost a short
-//! run as much as a task does. Where there are several jobs, one thread hears for all of them.
+//! The loop sleeps on descriptors, so it opens its door by itself, and the only job of a run has the ears in its inbox, too: a
+//! thread for them would cost a short run as much as a task does. Where there are several jobs, one thread hears for all.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -16,6 +17,8 @@ use std::time::Instant;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
 
+use super::control::Door;
+use super::directory::RunDirectory;
 use super::order::{Answer, Order};
 use crate::inner::Ears;
 use crate::launch::TaskEvent;
@@ -69,7 +72,8 @@ impl Bell {
 /// Where the news of one run arrive.
 pub(super) struct Inbox {
     news: Receiver<News>,
-    rung: Arc<OwnedFd>,
+    bell: Bell,
+    door: Option<Door>,
     ears: Option<Ears>,
 }
 
@@ -77,18 +81,27 @@ pub(super) struct Inbox {
 pub(super) fn inbox() -> io::Result<(Bell, Inbox)> {
     let rung = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
     let (sender, news) = channel();
-    let bell = Bell {
-        news: sender,
-        rung: Arc::clone(&rung),
+    let bell = Bell { news: sender, rung };
+    let inbox = Inbox {
+        news,
+        bell: bell.clone(),
+        door: None,
+        ears: None,
     };
-    let ears = None;
-    Ok((bell, Inbox { news, rung, ears }))
+    Ok((bell, inbox))
 }
 
 impl Inbox {
-    /// From now on whoever waits here hears signals and lets in who gives orders.
+    /// From now on whoever waits here hears signals as well.
     pub fn listen(&mut self, ears: Ears) {
         self.ears = Some(ears);
+    }
+
+    /// From now on the run takes orders.
+    pub fn open_door(&mut self, run: &RunDirectory) -> io::Result<()> {
+        let bell = self.bell.clone();
+        self.door = Some(Door::open(run, move |order| bell.order(order))?);
+        Ok(())
     }
 
     /// News that are there.
@@ -102,16 +115,18 @@ impl Inbox {
             if let Some(news) = self.next() {
                 return Some(news);
             }
-            let mut descriptors = vec![PollFd::from_borrowed_fd(self.rung.as_fd(), PollFlags::IN)];
-            descriptors.extend(self.ears.iter().flat_map(Ears::descriptors));
+            let mut descriptors = vec![PollFd::from_borrowed_fd(self.bell.rung.as_fd(), PollFlags::IN)];
+            descriptors.extend(self.ears.iter().map(|ears| PollFd::new(ears, PollFlags::IN)));
+            descriptors.extend(self.door.iter().map(|door| PollFd::new(door, PollFlags::IN)));
             let Ok(true) = wait_for(&mut descriptors, until) else {
                 return None;
             };
-            let heard = descriptors.iter().skip(1).any(|one| !one.revents().is_empty());
+            let others = descriptors.iter().skip(1).any(|one| !one.revents().is_empty());
             // Before the news are looked at: who leaves some afterwards rings again.
-            let _ = rustix::io::read(&*self.rung, &mut [0; 8]);
-            if let (true, Some(ears)) = (heard, &mut self.ears) {
-                ears.heed();
+            let _ = rustix::io::read(&*self.bell.rung, &mut [0; 8]);
+            if others {
+                self.ears.iter_mut().for_each(Ears::heed);
+                self.door.iter().for_each(Door::admit);
             }
         }
     }

@@ -58,8 +58,8 @@ pub(super) struct Runner {
     pub tensorboard_url: Option<String>,
     /// Something has changed since it was last written down.
     pub unwritten: bool,
-    /// It is not written down again before.
-    pub may_write: Instant,
+    /// It is not written down again before; not at all as long as the run has not begun.
+    pub may_write: Option<Instant>,
     /// Everything has been killed: nothing is waited for any longer.
     pub forced: bool,
 }
@@ -88,7 +88,21 @@ impl Runner {
         self.world.clean_up();
         // Whoever orders from now on hears that the run has ended.
         let _ = fs::remove_file(self.directory.socket());
+        // What is left are descriptors and memory, and the process is about to end.
+        std::mem::forget(self);
         end
+    }
+
+    /// The first tasks are being started: from now on the run takes orders, and then says how it stands, which is the sign for
+    /// others that it goes on. Tasks do not wait for that. Later, what is remembered is written before anything is
+    /// done about it; at this moment there is nothing yet that could be forgotten.
+    fn has_begun(&mut self) {
+        self.may_write = Some(Instant::now());
+        if let Err(error) = self.inbox.open_door(&self.directory) {
+            let text = format!("`trainyard stop` and its like cannot reach this run: {error}");
+            self.tell(What::Note { text });
+        }
+        self.write_in_time();
     }
 
     /// Goes on until the job has its verdict and everything asked to stop has, or somebody ends the run. Gives the tasks
@@ -108,9 +122,12 @@ impl Runner {
             }
             if acted {
                 self.take_waiting();
-            } else {
-                self.wait(wake);
+                continue;
             }
+            if self.may_write.is_none() {
+                self.has_begun();
+            }
+            self.wait(wake);
         }
     }
 
@@ -157,9 +174,10 @@ impl Runner {
     /// Writes down how the run stands, but not for every one of a thousand tasks that start together: nothing is
     /// decided from the file. What is left waits for its time.
     pub(super) fn write_in_time(&mut self) {
-        if self.unwritten && self.may_write <= Instant::now() {
+        let now = Instant::now();
+        if self.unwritten && self.may_write.is_some_and(|at| at <= now) {
             self.unwritten = false;
-            self.may_write = Instant::now() + BETWEEN_WRITES;
+            self.may_write = Some(now + BETWEEN_WRITES);
             self.write(None, Durable::No);
         }
     }
@@ -186,7 +204,7 @@ impl Runner {
             .hints
             .due(&self.world, &self.spoken)
             .map(|at| self.clock.instant(at));
-        let write = self.unwritten.then_some(self.may_write);
+        let write = self.may_write.filter(|_| self.unwritten);
         let due = [wake, hint, write, self.world.due()].into_iter().flatten().min();
         if let Some(news) = self.inbox.wait(due) {
             self.take(news);

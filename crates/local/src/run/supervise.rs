@@ -11,7 +11,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
-use std::time::Instant;
 
 use trainyard_core::Job;
 use trainyard_dialect::document::Source;
@@ -19,7 +18,6 @@ use trainyard_dialect::{ReadJob, Reading, read};
 
 use super::addresses::Addresses;
 use super::clock::Clock;
-use super::control::Door;
 use super::directory::{DirectoryError, RunDirectory};
 use super::event::{Reporter, RunEnd, RunEvent};
 use super::file::RunFile;
@@ -134,14 +132,12 @@ pub fn supervise(
     let (walls, run) = (inner.walls, inner.run.clone());
     let mut runners = Vec::new();
     let mut bells = Vec::new();
-    let mut doors = Vec::new();
     for given in runs {
-        let (bell, door, runner) = ready(given, pid, walls, &run, watch)?;
+        let (bell, runner) = ready(given, pid, walls, &run, watch)?;
         bells.push(bell);
-        doors.push(door);
         runners.push(runner);
     }
-    let ears = inner.ears(doors, move |notice| {
+    let ears = inner.ears(move |notice| {
         for bell in &bells {
             bell.ring(News::Signal(notice));
         }
@@ -184,7 +180,7 @@ fn ready(
     walls: Walls,
     run: &str,
     watch: &dyn Fn(&RunFile, &Job) -> Arc<dyn Reporter>,
-) -> Result<(Bell, Door, Runner), CannotRun> {
+) -> Result<(Bell, Runner), CannotRun> {
     let Given {
         directory,
         file,
@@ -217,8 +213,6 @@ fn ready(
     };
     let clock = Clock::start(speed());
     let world = World::new(setting, addresses, Arc::new(context), clock, file.debug.clone());
-    let orders = bell.clone();
-    let door = Door::open(&directory, move |order| orders.order(order)).map_err(system("take orders"))?;
     let events = File::options().create(true).append(true).open(directory.events());
     let runner = Runner {
         events: events.ok(),
@@ -238,10 +232,10 @@ fn ready(
         ending: None,
         tensorboard_url: None,
         unwritten: true,
-        may_write: Instant::now(),
+        may_write: None,
         forced: false,
     };
-    Ok((bell, door, runner))
+    Ok((bell, runner))
 }
 
 /// Starts the `TensorBoard` that was asked for, if one was.

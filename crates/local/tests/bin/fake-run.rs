@@ -150,7 +150,7 @@ fn supervise(inside: Inside, walls: Walls, plan: Plan) -> Anyhow<ExitCode> {
     let last_word = inner.last_word();
     let (sender, happened) = mpsc::channel();
     let signals = sender.clone();
-    let ears = inner.ears(Vec::new(), move |notice| {
+    let ears = inner.ears(move |notice| {
         drop(signals.send(Happened::Signal(notice)));
     });
     ears.on_a_thread()?;
