@@ -56,8 +56,8 @@ pub fn addresses(
                 let _ = ptrace::detach(process, None);
                 continue;
             }
-            WaitStatus::PtraceEvent(process, ..) => (process, None),
-            WaitStatus::Stopped(process, Signal::SIGTRAP | Signal::SIGSTOP) => (process, None),
+            WaitStatus::PtraceEvent(process, ..)
+            | WaitStatus::Stopped(process, Signal::SIGTRAP | Signal::SIGSTOP) => (process, None),
             WaitStatus::Stopped(process, signal) => (process, Some(signal)),
             _ => continue,
         };

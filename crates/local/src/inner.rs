@@ -75,7 +75,7 @@ pub enum InnerError {
     Walls(#[from] WallError),
 }
 
-/// A supervisor that is ready to start tasks. The run is guarded from [`Inner::listen`] on.
+/// A supervisor that is ready to start tasks. The run is guarded as long as this lives, and then as long as its [`Ears`] do.
 #[derive(Debug)]
 pub struct Inner {
     /// The walls it stands behind.

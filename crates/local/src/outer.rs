@@ -70,8 +70,10 @@ pub enum Side {
 /// supervisor does.
 pub fn split_off(run: &str, walls: Walls) -> Result<Side, OuterError> {
     let wanted = Wanted::look();
-    // The supervisor remembers it.
-    let _ = ports::allowed();
+    if !walls.has(Wall::Network) {
+        // The supervisor remembers it. A network of its own has ports of its own.
+        let _ = ports::allowed();
+    }
     put_up_around(walls)?;
     let (ours, theirs) = UnixStream::pair().map_err(system("make a pair of sockets"))?;
     let (ready, unready) = io::pipe().map_err(system("make a pipe"))?;
@@ -121,6 +123,14 @@ impl Outside {
             guard::sweep(&self.run);
         }
         Ok(end)
+    }
+
+    /// Ends the run at once, and waits until it has ended.
+    pub fn end(mut self) -> Result<SupervisorEnd, OuterError> {
+        // Until it has caught signals, one would be lost on it.
+        let _ = self.ready.read(&mut [0]);
+        let _ = kill_process(self.process, Signal::QUIT);
+        self.wait()
     }
 
     /// Waits for the supervisor's end, or for its word that nothing is left but itself; passes signals on.

@@ -200,7 +200,8 @@ mod tests {
 
     #[test]
     fn a_port_is_free_if_nobody_listens_on_any_address_of_either_family() {
-        let port = Ports::new("families").take().unwrap();
+        let mut ports = Ports::new("families");
+        let port = ports.take().unwrap();
         assert!(is_free(port));
         let addresses: [InternetAddress; 4] = [
             (Ipv4Addr::LOCALHOST, port).into(),

@@ -244,9 +244,10 @@ impl Yard {
         let Some(plot) = self.plots.get_mut(&key) else {
             return;
         };
+        let missed = std::mem::take(&mut plot.missed);
         match plot.absorb(report, now) {
             Some(later) => self.wake_at(later, key.clone()),
-            None if plot.is_untold() => self.untold.push_back((now + UNTOLD, key.clone())),
+            None if plot.is_untold() && !missed => self.untold.push_back((now + UNTOLD, key.clone())),
             None => self.look_at(key.clone()),
         }
         // The job and its pods may have gone while the pass was under way.
@@ -316,6 +317,7 @@ impl Yard {
             plot.due = false;
             if plot.busy {
                 // Its report leads to the next look.
+                plot.missed = true;
                 continue;
             }
             match look(&key, plot, self.kept, now) {

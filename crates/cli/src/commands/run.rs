@@ -4,8 +4,8 @@
 //! what was typed ─▶ manifest, overrides ─▶ prepare (Python, GPUs, volumes) ─▶ run directories ─▶ walls ─▶ supervisor
 //! ```
 //!
-//! This process has one thread. Where the walls go up it becomes two: the outer one does nothing from then on but pass
-//! signals on; the other one is the supervisor (`supervisor`).
+//! This process has one thread. Where the walls go up it becomes two: the outer one writes down what the run was told, and does
+//! nothing from then on but pass signals on; the other one is the supervisor (`supervisor`).
 
 mod begin;
 mod detach;
@@ -90,10 +90,13 @@ fn attended(
             };
             return Ok(supervised(inside, told, || probe::forget(walls_file)));
         }
-        Ok(Side::Outside(outside)) => {
-            begun.write(manifest)?;
-            outside.wait().map_err(unable).and_then(exit)
-        }
+        Ok(Side::Outside(outside)) => match begun.write(manifest) {
+            Ok(()) => outside.wait().map_err(unable).and_then(exit),
+            Err(failure) => {
+                let _ = outside.end();
+                return Err(failure);
+            }
+        },
         Err(failure) => Err(failure),
     };
     match ended {

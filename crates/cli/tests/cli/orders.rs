@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 
+use rustix::event::{PollFd, PollFlags, poll};
 use trainyard_core::Outcome;
 use trainyard_local::run::control::Door;
 use trainyard_local::run::directory::{Claim, RunDirectory};
@@ -36,7 +37,8 @@ fn listen(
     let door = Door::open(directory, obey)?;
     std::thread::spawn(move || {
         loop {
-            door.admit();
+            let _ = poll(&mut [PollFd::new(&door, PollFlags::IN)], None);
+            let _ = door.admit();
         }
     });
     Ok(())

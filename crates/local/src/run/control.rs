@@ -71,23 +71,20 @@ impl Door {
     }
 
     /// Lets in who waits, if somebody does. Each is heard on a thread of its own: whoever does not speak must not
-    /// keep the others waiting.
-    pub fn admit(&self) {
-        let Ok((connection, _)) = self.listener.accept() else {
-            return;
+    /// keep the others waiting, and who speaks waits for an answer. Where there is no thread left, the connection is closed:
+    /// whoever asks again may find one, and signals need none. An error means that whoever waits still does.
+    pub fn admit(&self) -> io::Result<()> {
+        let connection = match self.listener.accept() {
+            Ok((connection, _)) => connection,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(error) => return Err(error),
         };
-        let connection = Arc::new(connection);
-        let heard = {
-            let (connection, obey) = (Arc::clone(&connection), Arc::clone(&self.obey));
-            let builder = thread::Builder::new().name("orders".into());
-            builder
-                .stack_size(256 * 1024)
-                .spawn(move || serve(&connection, &*obey))
-        };
-        if heard.is_err() {
-            // There is no thread left; an order that stops the run is the way out of that.
-            serve(&connection, &*self.obey);
-        }
+        let obey = Arc::clone(&self.obey);
+        let builder = thread::Builder::new().name("orders".into());
+        let _ = builder
+            .stack_size(256 * 1024)
+            .spawn(move || serve(&connection, &*obey));
+        Ok(())
     }
 }
 
@@ -201,7 +198,7 @@ mod tests {
         let porter = thread::spawn(move || {
             for _ in 0..3 {
                 wait_for(&mut [PollFd::new(&door, PollFlags::IN)], None).unwrap();
-                door.admit();
+                door.admit().unwrap();
             }
         });
         assert_eq!(mode(&run), 0o600);

@@ -13,7 +13,7 @@ use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
 
@@ -74,8 +74,13 @@ pub(super) struct Inbox {
     news: Receiver<News>,
     bell: Bell,
     door: Option<Door>,
+    /// Until then nobody is let in.
+    door_rests: Option<Instant>,
     ears: Option<Ears>,
 }
+
+/// How long nobody is let in after somebody could not be.
+const REST: Duration = Duration::from_secs(1);
 
 /// The inbox of a run to be, and its bell.
 pub(super) fn inbox() -> io::Result<(Bell, Inbox)> {
@@ -86,6 +91,7 @@ pub(super) fn inbox() -> io::Result<(Bell, Inbox)> {
         news,
         bell: bell.clone(),
         door: None,
+        door_rests: None,
         ears: None,
     };
     Ok((bell, inbox))
@@ -95,6 +101,11 @@ impl Inbox {
     /// From now on whoever waits here hears signals as well.
     pub fn listen(&mut self, ears: Ears) {
         self.ears = Some(ears);
+    }
+
+    /// Whether it hears signals, as that of the only job of a run does.
+    pub fn listens(&self) -> bool {
+        self.ears.is_some()
     }
 
     /// From now on the run takes orders.
@@ -115,27 +126,47 @@ impl Inbox {
             if let Some(news) = self.next() {
                 return Some(news);
             }
-            let mut descriptors = vec![PollFd::from_borrowed_fd(self.bell.rung.as_fd(), PollFlags::IN)];
-            descriptors.extend(self.ears.iter().map(|ears| PollFd::new(ears, PollFlags::IN)));
-            descriptors.extend(self.door.iter().map(|door| PollFd::new(door, PollFlags::IN)));
-            let Ok(true) = wait_for(&mut descriptors, until) else {
-                return None;
-            };
-            let others = descriptors.iter().skip(1).any(|one| !one.revents().is_empty());
-            // Before the news are looked at: who leaves some afterwards rings again.
-            let _ = rustix::io::read(&*self.bell.rung, &mut [0; 8]);
-            if others {
-                self.ears.iter_mut().for_each(Ears::heed);
-                self.door.iter().for_each(Door::admit);
+            if !self.sleep(until) || until.is_some_and(|until| until <= Instant::now()) {
+                return self.next();
             }
         }
+    }
+
+    /// Hears what has come meanwhile: whoever has much to do must not miss it.
+    pub fn listen_up(&mut self) {
+        self.sleep(Some(Instant::now()));
+    }
+
+    /// Sleeps until something rings, is heard or stands at the door, until then at most; false if nothing did.
+    fn sleep(&mut self, until: Option<Instant>) -> bool {
+        let now = Instant::now();
+        let rests = self.door_rests.filter(|rests| *rests > now);
+        let mut descriptors = vec![PollFd::from_borrowed_fd(self.bell.rung.as_fd(), PollFlags::IN)];
+        descriptors.extend(self.ears.iter().map(|ears| PollFd::new(ears, PollFlags::IN)));
+        let door = self.door.iter().filter(|_| rests.is_none());
+        descriptors.extend(door.map(|door| PollFd::new(door, PollFlags::IN)));
+        let until = until.into_iter().chain(rests).min();
+        let Ok(true) = wait_for(&mut descriptors, until) else {
+            // A door that has rested is looked at again.
+            return rests.is_some();
+        };
+        let others = descriptors.iter().skip(1).any(|one| !one.revents().is_empty());
+        // Before the news are looked at: who leaves some afterwards rings again.
+        let _ = rustix::io::read(&*self.bell.rung, &mut [0; 8]);
+        if others {
+            self.ears.iter_mut().for_each(Ears::heed);
+            if self.door.iter().any(|door| door.admit().is_err()) {
+                // Nobody can be let in, for want of descriptors: whoever waits would wake us up again and again.
+                self.door_rests = Some(now + REST);
+            }
+        }
+        true
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::thread;
-    use std::time::Duration;
 
     use super::*;
 

@@ -88,19 +88,21 @@ impl Runner {
         self.world.clean_up();
         // Whoever orders from now on hears that the run has ended.
         let _ = fs::remove_file(self.directory.socket());
-        // What is left are descriptors and memory, and the process is about to end.
-        std::mem::forget(self);
+        if self.inbox.listens() {
+            // It was the only one: the process is about to end, and gives back faster what is left here.
+            std::mem::forget(self);
+        }
         end
     }
 
     /// The first tasks are being started: from now on the run takes orders, and then says how it stands, which is the sign for
-    /// others that it goes on. Tasks do not wait for that. Later, what is remembered is written before anything is
-    /// done about it; at this moment there is nothing yet that could be forgotten.
+    /// others that it goes on. Tasks do not wait for that.
     fn has_begun(&mut self) {
         self.may_write = Some(Instant::now());
         if let Err(error) = self.inbox.open_door(&self.directory) {
-            let text = format!("`trainyard stop` and its like cannot reach this run: {error}");
+            let text = format!("this run cannot take orders, so nobody could stop it: {error}");
             self.tell(What::Note { text });
+            self.end(None, true);
         }
         self.write_in_time();
     }
@@ -113,6 +115,9 @@ impl Runner {
                 return Vec::new();
             }
             let (acted, wake) = self.look();
+            if self.may_write.is_none() {
+                self.has_begun();
+            }
             let has_verdict = self
                 .memory
                 .as_ref()
@@ -121,13 +126,11 @@ impl Runner {
                 return self.world.alive();
             }
             if acted {
+                self.inbox.listen_up();
                 self.take_waiting();
-                continue;
+            } else {
+                self.wait(wake);
             }
-            if self.may_write.is_none() {
-                self.has_begun();
-            }
-            self.wait(wake);
         }
     }
 

@@ -16,8 +16,10 @@ use trainyard_dialect::quantity::Quantity;
 pub struct Machine {
     /// Its name.
     pub name: String,
-    /// How many processors may be used, as TensorFlow counts them.
+    /// How many processors there are, as TensorFlow counts them.
     pub cpus: u32,
+    /// How many may be used, once somebody has asked: a control group may allow fewer.
+    pub allowed_cpus: OnceLock<u32>,
     /// How many bytes of memory it has.
     pub memory: u64,
     /// The environment that we were started with.
@@ -34,6 +36,7 @@ impl Machine {
         Self {
             name: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             cpus: cpus(),
+            allowed_cpus: OnceLock::new(),
             memory: info.totalram.saturating_mul(info.mem_unit.into()),
             environment: env::vars_os().collect(),
             hosts: OnceLock::new(),
@@ -55,7 +58,7 @@ impl Machine {
     /// How much of a resource the machine has; what it does not count it has none of.
     pub(super) fn capacity(&self, resource: &str) -> Quantity {
         match resource {
-            "cpu" => Quantity::from_milli(1000).times(self.cpus),
+            "cpu" => Quantity::from_milli(1000).times(*self.allowed_cpus.get_or_init(allowed_cpus)),
             "memory" => {
                 let bytes = i64::try_from(self.memory).unwrap_or(i64::MAX);
                 Quantity::from_milli(bytes.saturating_mul(1000))
@@ -67,15 +70,13 @@ impl Machine {
 
 /// One question to the kernel; what a control group allows is half a dozen files, and TensorFlow does not ask for it.
 fn cpus() -> u32 {
-    let counted = match sched_getaffinity(None) {
-        Ok(set) => set.count(),
-        // More than the set has room for.
-        Err(_) => thread::available_parallelism()
-            .ok()
-            .and_then(|cpus| u32::try_from(cpus.get()).ok())
-            .unwrap_or(1),
-    };
-    counted.max(1)
+    // It fails where there are more than the set has room for.
+    sched_getaffinity(None).map_or_else(|_| allowed_cpus(), |set| set.count().max(1))
+}
+
+fn allowed_cpus() -> u32 {
+    let cpus = thread::available_parallelism().map_or(1, usize::from);
+    u32::try_from(cpus).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

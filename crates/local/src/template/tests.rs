@@ -26,6 +26,7 @@ fn setting(job: Job) -> Setting {
         machine: Machine {
             name: "here".into(),
             cpus: 4,
+            allowed_cpus: 4.into(),
             memory: 8 << 30,
             environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
             hosts: "127.0.0.1 localhost\n".to_owned().into(),

@@ -18,6 +18,10 @@ const LAST_RETRY: u32 = 60;
 
 /// What is known of one job, and what is under way.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a state of its own: what is under way, what stands in line, what was put off"
+)]
 pub struct Plot {
     /// The job; none while only pods are known that name it.
     pub job: Option<JobSeen>,
@@ -35,6 +39,8 @@ pub struct Plot {
     pub busy: bool,
     /// It stands in line to be looked at.
     pub due: bool,
+    /// There were news of it while a pass was under way.
+    pub missed: bool,
     /// When it is to be looked at by itself.
     pub wake: Option<Time>,
     /// When its status was last written.
@@ -316,7 +322,11 @@ impl Plot {
     /// Whether its pods have been made and nothing has been said of it.
     #[must_use]
     pub fn is_untold(&self) -> bool {
-        !self.pods.is_empty() && self.job.as_ref().is_some_and(|job| job.status.is_none())
+        let Some(job) = self.job.as_ref().filter(|job| job.status.is_none()) else {
+            return false;
+        };
+        let mut owners = self.pods.values().map(|held| held.pod.owner.as_ref());
+        owners.any(|owner| owner == Some(&job.uid))
     }
 
     /// Whether nothing is known here any more.

@@ -66,7 +66,7 @@ impl Begun {
     }
 }
 
-/// Claims every job and makes the directory of its run. If one is refused, nothing is left behind.
+/// Claims every job, and then makes the directories of their runs. If one of them goes on, nothing has been made.
 pub fn begin(ready: Vec<Ready>) -> Result<Begun, Failure> {
     let home = home()?;
     let mut begun = Begun {

@@ -118,15 +118,23 @@ fn where_memory_is_dropped_no_pod_is_made_before_a_status() {
     assert!(yard.next(NOW + 60).unwrap().status.is_some());
 }
 
-/// A yard that reads a list, with a job that has just got its first pods.
-fn untold_while_listing() -> Yard {
+/// A yard that reads a list, with a job whose first pods are being made.
+fn starting_while_listing() -> (Yard, Report) {
     let mut yard = second_job();
+    // Of the job before it nothing is left in line.
+    yard.stand_by();
+    yard.stand_up();
     yard.jobs_begin();
     yard.job_seen(job(12, 1, &Value::Null));
     let pass = yard.next(NOW).unwrap();
-    assert!(yard.next(NOW).is_none(), "nobody else is in line");
     let made = vec![pod(0, 13, "p0", &json!({})), pod(1, 14, "p1", &json!({}))];
-    yard.reported(report(&pass, 0, made), NOW);
+    (yard, report(&pass, 0, made))
+}
+
+/// A yard that reads a list, with a job that has just got its first pods.
+fn untold_while_listing() -> Yard {
+    let (mut yard, report) = starting_while_listing();
+    yard.reported(report, NOW);
     yard
 }
 
@@ -155,6 +163,16 @@ fn a_first_status_does_not_wait_for_ever() {
     assert_eq!(yard.wake(), Some(NOW + UNTOLD));
     yard.job_seen(another("late"));
     let pass = yard.next(NOW + UNTOLD).unwrap();
+    assert_eq!((&*pass.key.name, pass.status.is_some()), ("mnist", true));
+}
+
+#[test]
+fn a_job_that_had_news_while_its_pods_were_made_is_looked_at_at_once() {
+    let (mut yard, report) = starting_while_listing();
+    yard.pod_seen(pod(0, 15, "p0", &running()));
+    assert!(yard.next(NOW).is_none(), "one pass at a time");
+    yard.reported(report, NOW);
+    let pass = yard.next(NOW).unwrap();
     assert_eq!((&*pass.key.name, pass.status.is_some()), ("mnist", true));
 }
 
