@@ -7,6 +7,8 @@
 
 use std::fs;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use nix::sched::{CloneFlags, unshare};
@@ -14,6 +16,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, pidfd_open, pidfd_send_signal, waitid,
 };
+use rustix::thread::gettid;
 
 use crate::kernel_file;
 use crate::wait::wait_for;
@@ -31,7 +34,25 @@ const ROUNDS: usize = 1000;
 #[derive(Clone, Debug)]
 pub(crate) struct Mark {
     variable: Vec<u8>,
-    namespace: Option<Vec<u8>>,
+    namespace: Option<Arc<Namespace>>,
+}
+
+/// A namespace that a thread of ours has taken for itself: it lives as long as the program.
+#[derive(Debug)]
+struct Namespace {
+    thread: Pid,
+    /// What it is called, once somebody has asked: most programs leave nothing behind that must be told apart.
+    link: OnceLock<Option<PathBuf>>,
+}
+
+impl Namespace {
+    fn link(&self) -> Option<&PathBuf> {
+        let read = || {
+            let thread = self.thread.as_raw_nonzero();
+            fs::read_link(format!("/proc/self/task/{thread}/ns/uts")).ok()
+        };
+        self.link.get_or_init(read).as_ref()
+    }
 }
 
 impl Mark {
@@ -47,11 +68,12 @@ impl Mark {
     /// name costs next to nothing, and a copy of it looks like the original; where it is refused, the variable must do.
     pub(crate) fn and_own_namespace(self) -> Self {
         let own = unshare(CloneFlags::CLONE_NEWUTS).is_ok();
-        let link = own.then(|| fs::read_link("/proc/thread-self/ns/uts").ok());
+        let namespace = own.then(|| Namespace {
+            thread: gettid(),
+            link: OnceLock::new(),
+        });
         Self {
-            namespace: link
-                .flatten()
-                .map(|link| link.into_os_string().into_encoded_bytes()),
+            namespace: namespace.map(Arc::new),
             ..self
         }
     }
@@ -59,15 +81,15 @@ impl Mark {
     /// Whether the process carries the mark. A zombie carries none.
     fn is_on(&self, process: Pid) -> bool {
         let directory = format!("/proc/{}", process.as_raw_nonzero());
-        let namespace = || {
+        let in_it = |namespace: &Arc<Namespace>| {
             let link = fs::read_link(format!("{directory}/ns/uts")).ok();
-            link.map(|link| link.into_os_string().into_encoded_bytes())
+            link.is_some() && link.as_ref() == namespace.link()
         };
         let variables = fs::read(format!("{directory}/environ")).unwrap_or_default();
         variables
             .split(|byte| *byte == 0)
             .any(|variable| variable == self.variable)
-            || (self.namespace.is_some() && namespace() == self.namespace)
+            || self.namespace.as_ref().is_some_and(in_it)
     }
 }
 

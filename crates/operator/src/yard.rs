@@ -6,6 +6,7 @@
 
 mod addresses;
 mod group;
+mod line;
 mod plot;
 mod tracked;
 
@@ -19,6 +20,7 @@ use trainyard_manifest::observe::PodSeen;
 
 pub use self::addresses::{Addresses, Needed};
 pub use self::group::{Ensure, Group};
+use self::line::Line;
 pub use self::plot::{LastTrouble, Plot};
 use self::tracked::{Named, Tracked};
 use crate::job::{JobKey, JobSeen, JobWire, Reading};
@@ -26,21 +28,13 @@ use crate::look::{Next, look};
 use crate::pass::{Pass, Report, Sort};
 use crate::watched::ServiceSeen;
 
-/// So many seconds a job's first status is put off while other jobs have no pods yet.
-const UNTOLD: u32 = 3;
-
 /// All jobs.
 #[derive(Debug, Default)]
 pub struct Yard {
     reading: Reading,
     plots: BTreeMap<JobKey, Plot>,
-    /// Jobs to look at, in the order in which something happened to them.
-    due: VecDeque<JobKey>,
-    /// Jobs that have their first pods and no status, and until when those that have no pods come first: a status costs the API
-    /// server more than they do (ADR 6).
-    untold: VecDeque<(Time, JobKey)>,
-    /// Jobs whose first pods are being made.
-    starting: BTreeSet<JobKey>,
+    /// Jobs to look at.
+    line: Line,
     waking: BTreeSet<(Time, JobKey)>,
     /// Jobs, pods, Services and groups that the list now being read has shown; none while no list is read.
     listed_jobs: Option<BTreeSet<JobKey>>,
@@ -239,7 +233,7 @@ impl Yard {
     /// What a pass has done.
     pub fn reported(&mut self, report: Report, now: Time) {
         let key = report.key.clone();
-        self.starting.remove(&key);
+        self.line.started(&key);
         self.learn(&report);
         let Some(plot) = self.plots.get_mut(&key) else {
             return;
@@ -247,7 +241,7 @@ impl Yard {
         let missed = std::mem::take(&mut plot.missed);
         match plot.absorb(report, now) {
             Some(later) => self.wake_at(later, key.clone()),
-            None if plot.is_untold() && !missed => self.untold.push_back((now + UNTOLD, key.clone())),
+            None if plot.is_untold() && !missed => self.line.put_off(key.clone(), now),
             None => self.look_at(key.clone()),
         }
         // The job and its pods may have gone while the pass was under way.
@@ -265,28 +259,16 @@ impl Yard {
         }
     }
 
-    /// Which job to look at. Whoever waits for a scout comes first, once it is back; or is the next one to go. Those that
-    /// have their pods and no status come last, unless they have waited long enough.
+    /// Which job to look at. Whoever waits for a scout comes first, once it is back; or is the next one to go.
     fn take(&mut self, now: Time) -> Option<JobKey> {
         let waits = !self.kept && self.scout.is_some();
         let behind = if waits { None } else { self.behind.pop_front() };
-        // While jobs are listed, there may be more without pods.
-        let all_started = self.listed_jobs.is_none() && self.starting.is_empty();
-        behind
-            .or_else(|| self.take_untold(|until| until <= now))
-            .or_else(|| self.due.pop_front())
-            .or_else(|| self.take_untold(|_| all_started))
-    }
-
-    fn take_untold(&mut self, if_so: impl FnOnce(Time) -> bool) -> Option<JobKey> {
-        let first = self.untold.pop_front_if(|(until, _)| if_so(*until));
-        first.map(|(_, key)| key)
+        behind.or_else(|| self.line.take(self.listed_jobs.is_none(), now))
     }
 
     /// Somebody else acts: nothing waits to be looked at.
     pub fn stand_by(&mut self) {
-        let untold = self.untold.drain(..).map(|(_, key)| key);
-        for key in self.due.drain(..).chain(self.behind.drain(..)).chain(untold) {
+        for key in self.line.clear().chain(self.behind.drain(..)) {
             if let Some(plot) = self.plots.get_mut(&key) {
                 plot.rest();
             }
@@ -332,7 +314,7 @@ impl Yard {
                         pass.actions.clear();
                         self.scout = Some(key);
                     } else if pass.starts() {
-                        self.starting.insert(key);
+                        self.line.starts(key);
                     }
                     return Some(*pass);
                 }
@@ -346,15 +328,14 @@ impl Yard {
     /// How many jobs wait to be looked at.
     #[must_use]
     pub fn queued(&self) -> usize {
-        self.due.len() + self.behind.len() + self.untold.len()
+        self.line.len() + self.behind.len()
     }
 
     /// When something is to be done by itself.
     #[must_use]
     pub fn wake(&self) -> Option<Time> {
         let waking = self.waking.first().map(|(time, _)| *time);
-        let untold = self.untold.front().map(|(until, _)| *until);
-        waking.into_iter().chain(untold).min()
+        waking.into_iter().chain(self.line.wake()).min()
     }
 
     fn look_at(&mut self, key: JobKey) {
@@ -362,7 +343,7 @@ impl Yard {
             && !plot.due
         {
             plot.due = true;
-            self.due.push_back(key);
+            self.line.push(key);
         }
     }
 

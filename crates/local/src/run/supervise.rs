@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ use super::file::RunFile;
 use super::hints::{Hints, Spoken};
 use super::inbox::{Bell, News, inbox};
 use super::prepare::Ready;
-use super::runner::Runner;
+use super::runner::{Events, Runner};
 use super::status::TaskStatus;
 use super::tensorboard::Board;
 use super::world::World;
@@ -213,9 +213,8 @@ fn ready(
     };
     let clock = Clock::start(speed());
     let world = World::new(setting, addresses, Arc::new(context), clock, file.debug.clone());
-    let events = File::options().create(true).append(true).open(directory.events());
     let runner = Runner {
-        events: events.ok(),
+        events: Events::Early(Vec::new()),
         disk_refused: false,
         directory,
         file,

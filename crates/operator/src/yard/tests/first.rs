@@ -1,6 +1,7 @@
 //! The first status of a job and its first pods, and which of them comes first.
 
 use super::*;
+use crate::yard::line::PUT_OFF;
 
 /// Three new jobs, of which the first one is on its way to find out whether memory is kept.
 fn scouting() -> (Yard, Pass) {
@@ -160,9 +161,9 @@ fn a_first_status_waits_until_every_listed_job_has_its_pods() {
 #[test]
 fn a_first_status_does_not_wait_for_ever() {
     let mut yard = untold_while_listing();
-    assert_eq!(yard.wake(), Some(NOW + UNTOLD));
+    assert_eq!(yard.wake(), Some(NOW + PUT_OFF));
     yard.job_seen(another("late"));
-    let pass = yard.next(NOW + UNTOLD).unwrap();
+    let pass = yard.next(NOW + PUT_OFF).unwrap();
     assert_eq!((&*pass.key.name, pass.status.is_some()), ("mnist", true));
 }
 
