@@ -76,7 +76,7 @@ pub fn serve(place: Place, parts: Parts, life: Life) -> Result<(), Trouble> {
         ))
     })?;
     say(&format!("at {}", place.path().display()));
-    let ended = match outer::run(&format!("cluster-{}", std::process::id()), walls.walls) {
+    let ended = match outer::split_off(&format!("cluster-{}", std::process::id()), walls.walls) {
         Ok(Side::Inside(inside)) => {
             let orders = Orders {
                 // The outer process holds its lock.
@@ -87,7 +87,7 @@ pub fn serve(place: Place, parts: Parts, life: Life) -> Result<(), Trouble> {
             drop(place);
             return supervise(inside, orders);
         }
-        Ok(Side::Outside(end)) => Ok(end),
+        Ok(Side::Outside(outside)) => outside.wait(),
         Err(error) => Err(error),
     };
     place.remove();

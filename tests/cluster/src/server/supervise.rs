@@ -38,12 +38,12 @@ pub fn supervise(inside: Inside, orders: Orders) -> Result<(), Trouble> {
     let inner = inner::prepare(inside).map_err(doing("move in behind the walls"))?;
     let (ends, ending) = mpsc::channel();
     let asked = ends.clone();
-    let listening = inner.listen(Vec::new(), move |notice| {
+    let ears = inner.ears(move |notice| {
         if matches!(notice, Notice::Interrupt | Notice::Terminate) {
             let _ = asked.send(Ending::Asked);
         }
     });
-    listening.map_err(doing("listen to signals"))?;
+    ears.on_a_thread().map_err(doing("listen to signals"))?;
     // This thread must not start programs: what it has for children is taken for adopted.
     let starting = thread::Builder::new().name("start".into());
     let started = starting.spawn(move || {
