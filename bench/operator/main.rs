@@ -19,6 +19,7 @@
 mod bare;
 #[path = "../local/bars.rs"]
 mod bars;
+mod count;
 mod kubeflow;
 mod large;
 mod objects;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::bare;
+use crate::count;
 use crate::kubeflow::{Kubeflow, Set};
 use crate::objects::{self, Made};
 use crate::process::Running;
@@ -142,15 +143,13 @@ pub fn turn(rig: &Rig, who: Who<'_>, jobs: usize, play: bool) -> Result<Figures,
         _ => Vec::new(),
     };
     let before = rig.writes()?;
-    let watch = Watch::begin(&rig.cluster.kubeconfig(), PODS, Sent::Metadata, |_| true)?;
     let calm = rig.calm()?;
     let running = match who {
         Who::Ours => ours(rig)?,
         Who::Kubeflow(kubeflow, set) => kubeflow.start(rig, set)?,
         Who::Bare | Who::BarePods => bare::start(rig, &requests, REQUESTS)?,
     };
-    let last = watch
-        .wait(3 * jobs, who.patience())
+    let last = count::until(rig, PODS, 3 * jobs, who.patience())
         .map_err(|trouble| Trouble::new(format!("{}: {trouble}\n{}", who.name(), rig.said())))?;
     let at_pods = rig.cpu()?;
     let mut peak = running.peak().unwrap_or_default();

@@ -59,7 +59,7 @@ fn system<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> OuterErro
 pub enum Side {
     /// The supervisor: it goes on with [`inner::prepare`](crate::inner::prepare).
     Inside(Inside),
-    /// What the user started: it goes on with [`Outside::wait`]. What it does before that, it does while the supervisor moves in.
+    /// What the user started: it goes on with [`Outside::wait`].
     Outside(Outside),
 }
 
@@ -123,14 +123,6 @@ impl Outside {
             guard::sweep(&self.run);
         }
         Ok(end)
-    }
-
-    /// Ends the run at once, and waits until it has ended.
-    pub fn end(mut self) -> Result<SupervisorEnd, OuterError> {
-        // Until it has caught signals, one would be lost on it.
-        let _ = self.ready.read(&mut [0]);
-        let _ = kill_process(self.process, Signal::QUIT);
-        self.wait()
     }
 
     /// Waits for the supervisor's end, or for its word that nothing is left but itself; passes signals on.

@@ -4,8 +4,8 @@
 //! what was typed ─▶ manifest, overrides ─▶ prepare (Python, GPUs, volumes) ─▶ run directories ─▶ walls ─▶ supervisor
 //! ```
 //!
-//! This process has one thread. Where the walls go up it becomes two: the outer one writes down what the run was told, and does
-//! nothing from then on but pass signals on; the other one is the supervisor (`supervisor`).
+//! This process has one thread. Where the walls go up it becomes two: the outer one does nothing from then on but pass
+//! signals on; the other one is the supervisor (`supervisor`).
 
 mod begin;
 mod detach;
@@ -58,27 +58,19 @@ pub fn run(typed: &Run, color: crate::args::Color, printer: &mut Printer) -> Res
     if let Some(sentence) = probed.not_covered() {
         printer.say(&sentence)?;
     }
-    let begun = begin::begin(ready)?;
-    let manifest = &input.source.text;
+    let begun = begin::begin(&input.source.text, ready)?;
     if typed.detach {
-        begun.write(manifest)?;
         let detached = detach::detach(begun, probed.walls, printer);
         return detached.inspect_err(|_| probe::forget(&walls_file));
     }
     let view = view(typed, color);
     printer.flush()?;
-    attended(begun, manifest, probed.walls, view, &walls_file)
+    attended(begun, probed.walls, view, &walls_file)
 }
 
 /// Runs it in the foreground. Comes back in the supervisor, and in the outer process only if something went wrong: otherwise
 /// there is nothing left to do there.
-fn attended(
-    begun: Begun,
-    manifest: &str,
-    walls: Walls,
-    view: View,
-    walls_file: &Path,
-) -> Result<Exit, Failure> {
+fn attended(begun: Begun, walls: Walls, view: View, walls_file: &Path) -> Result<Exit, Failure> {
     let pid = std::process::id();
     let unable = |error: OuterError| Failure::usage(told(&error), None);
     let ended = match outer::split_off(&begun.id(), walls).map_err(unable) {
@@ -90,13 +82,7 @@ fn attended(
             };
             return Ok(supervised(inside, told, || probe::forget(walls_file)));
         }
-        Ok(Side::Outside(outside)) => match begun.write(manifest) {
-            Ok(()) => outside.wait().map_err(unable).and_then(exit),
-            Err(failure) => {
-                let _ = outside.end();
-                return Err(failure);
-            }
-        },
+        Ok(Side::Outside(outside)) => outside.wait().map_err(unable).and_then(exit),
         Err(failure) => Err(failure),
     };
     match ended {

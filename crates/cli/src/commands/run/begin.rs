@@ -48,26 +48,15 @@ impl Begun {
         given.collect()
     }
 
-    /// Writes what the runs are told: the manifest, and what became of it on this machine.
-    pub fn write(&self, manifest: &str) -> Result<(), Failure> {
-        for Run { directory, ready, .. } in &self.runs {
-            let path = directory.manifest();
-            fs::write(&path, manifest).map_err(|cause| unwritable(&path, cause))?;
-            directory
-                .write_run(&ready.file)
-                .map_err(|error| unusable(&error))?;
-        }
-        Ok(())
-    }
-
     /// Lets go of the right to run them: another process takes it over.
     pub fn take_claims(&mut self) -> Vec<Claim> {
         std::mem::take(&mut self.claims)
     }
 }
 
-/// Claims every job, and then makes the directories of their runs. If one of them goes on, nothing has been made.
-pub fn begin(ready: Vec<Ready>) -> Result<Begun, Failure> {
+/// Claims every job, and then writes what their runs are told: a disk that does not take that refuses the run, before anything is
+/// started. If one of the jobs goes on, nothing has been made.
+pub fn begin(manifest: &str, ready: Vec<Ready>) -> Result<Begun, Failure> {
     let home = home()?;
     let mut begun = Begun {
         runs: Vec::new(),
@@ -83,6 +72,11 @@ pub fn begin(ready: Vec<Ready>) -> Result<Begun, Failure> {
     for ready in ready {
         let runs = home.job(&ready.file.job);
         let directory = runs.begin().map_err(|error| unusable(&error))?;
+        let path = directory.manifest();
+        fs::write(&path, manifest).map_err(|cause| unwritable(&path, cause))?;
+        directory
+            .write_run(&ready.file)
+            .map_err(|error| unusable(&error))?;
         begun.runs.push(Run {
             runs,
             directory,

@@ -1,0 +1,41 @@
+//! How many objects there are: asked again and again.
+//!
+//! A watch would tell each of them, but of a thousand that are made within a second it tells late: the API server is busy, and cuts a
+//! watch that cannot keep up. Whoever is fast would be told to be slow.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::rig::Rig;
+use crate::trouble::Trouble;
+
+/// Between two questions. Each costs the API server a millisecond.
+const PAUSE: Duration = Duration::from_millis(25);
+
+/// Waits until there are so many objects at that path; when the answer came that said so.
+pub fn until(rig: &Rig, path: &str, count: usize, patience: Duration) -> Result<Instant, Trouble> {
+    let begun = Instant::now();
+    loop {
+        let there = count_at(rig, path)?;
+        if there >= count {
+            return Ok(Instant::now());
+        }
+        if begun.elapsed() > patience {
+            let seconds = patience.as_secs();
+            return Err(Trouble::new(format!(
+                "{there} of {count} exist after {seconds} s"
+            )));
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+/// One of them, and the number of the others.
+fn count_at(rig: &Rig, path: &str) -> Result<usize, Trouble> {
+    let list = rig.cluster.api().get(&format!("{path}?limit=1"))?;
+    let shown = list["items"].as_array().map_or(0, Vec::len);
+    let others = list["metadata"]["remainingItemCount"]
+        .as_u64()
+        .unwrap_or_default();
+    Ok(shown + usize::try_from(others)?)
+}
