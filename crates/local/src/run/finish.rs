@@ -42,7 +42,7 @@ impl Runner {
             }
             self.write_in_time();
             // Those who watch see which tasks are still waited for, so what is left to write has its time here too.
-            let write = self.may_write.filter(|_| self.unwritten);
+            let write = self.unwritten.then_some(self.may_write);
             let until = [Some(kill), give_up, write]
                 .into_iter()
                 .flatten()

@@ -6,8 +6,6 @@
 //!                               └───────── processes ◀──────────────┘
 //! ```
 //!
-//! (The first status of all comes after the first actions: tasks need not wait for it, and there is nothing to forget yet.)
-//!
 //! A run lives in a directory of its own, which is all that other commands need: what it was told (`run.json`,
 //! `manifest.yaml`), how it stands (`status.json`), what happened (`events.jsonl`), what its tasks wrote (`logs/`), and
 //! while it runs a socket on which it takes orders (`control.sock`).

@@ -4,8 +4,7 @@
 //! signals end it, and when the job has its verdict nothing is left running.
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::path::Path;
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -35,44 +34,6 @@ const WORTH_KEEPING: Duration = Duration::from_secs(1);
 /// Signals closer together than this are one.
 const ONE_WISH: Duration = Duration::from_millis(300);
 
-/// What happened, in `events.jsonl`.
-#[derive(Debug)]
-pub(super) enum Events {
-    /// The run has not begun: there is no file yet.
-    Early(Vec<u8>),
-    /// They go into this file.
-    File(File),
-    /// The disk does not take them.
-    Refused,
-}
-
-impl Events {
-    /// From now on they go into the file, and those that came before are its beginning.
-    fn open(&mut self, path: &Path) -> io::Result<()> {
-        let Self::Early(lines) = std::mem::replace(self, Self::Refused) else {
-            return Ok(());
-        };
-        let mut file = File::options().create(true).append(true).open(path)?;
-        file.write_all(&lines)?;
-        *self = Self::File(file);
-        Ok(())
-    }
-
-    fn add(&mut self, event: &RunEvent) -> io::Result<()> {
-        let line = || {
-            let mut line = serde_json::to_vec(event)?;
-            line.push(b'\n');
-            Ok::<_, io::Error>(line)
-        };
-        match self {
-            Self::Early(lines) => lines.extend(line()?),
-            Self::File(file) => file.write_all(&line()?)?,
-            Self::Refused => {}
-        }
-        Ok(())
-    }
-}
-
 /// One run of one job.
 pub(super) struct Runner {
     pub directory: RunDirectory,
@@ -90,15 +51,15 @@ pub(super) struct Runner {
     pub walls: Walls,
     /// Somebody ends the run.
     pub ending: Option<Ending>,
-    pub events: Events,
+    pub events: Option<File>,
     /// The disk has refused something, and that has been told.
     pub disk_refused: bool,
     /// Where `TensorBoard` answers.
     pub tensorboard_url: Option<String>,
     /// Something has changed since it was last written down.
     pub unwritten: bool,
-    /// It is not written down again before; not at all as long as the run has not begun.
-    pub may_write: Option<Instant>,
+    /// It is not written down again before.
+    pub may_write: Instant,
     /// Everything has been killed: nothing is waited for any longer.
     pub forced: bool,
 }
@@ -114,8 +75,6 @@ impl Runner {
         });
         self.say_how_to_start_by_hand();
         let left_alive = self.until_verdict();
-        // Somebody may have ended it before its first look.
-        self.has_begun();
         self.stop_what_is_left();
         let end = run_end(&self, left_alive);
         let durable = if self.clock.elapsed() < WORTH_KEEPING {
@@ -136,23 +95,6 @@ impl Runner {
         end
     }
 
-    /// The first tasks are being started: from now on the run takes orders, and then says how it stands, which is the sign for
-    /// others that it goes on. Tasks do not wait for that.
-    fn has_begun(&mut self) {
-        if self.may_write.is_some() {
-            return;
-        }
-        self.may_write = Some(Instant::now());
-        let opened = self.events.open(&self.directory.events());
-        self.check_events(opened);
-        if let Err(error) = self.inbox.open_door(&self.directory) {
-            let text = format!("this run cannot take orders, so nobody could stop it: {error}");
-            self.tell(What::Note { text });
-            self.end(None, true);
-        }
-        self.write_in_time();
-    }
-
     /// Goes on until the job has its verdict and everything asked to stop has, or somebody ends the run. Gives the tasks
     /// that the job's own clean-up policy would leave running.
     fn until_verdict(&mut self) -> Vec<trainyard_core::TaskId> {
@@ -161,7 +103,6 @@ impl Runner {
                 return Vec::new();
             }
             let (acted, wake) = self.look();
-            self.has_begun();
             let has_verdict = self
                 .memory
                 .as_ref()
@@ -221,10 +162,9 @@ impl Runner {
     /// Writes down how the run stands, but not for every one of a thousand tasks that start together: nothing is
     /// decided from the file. What is left waits for its time.
     pub(super) fn write_in_time(&mut self) {
-        let now = Instant::now();
-        if self.unwritten && self.may_write.is_some_and(|at| at <= now) {
+        if self.unwritten && self.may_write <= Instant::now() {
             self.unwritten = false;
-            self.may_write = Some(now + BETWEEN_WRITES);
+            self.may_write = Instant::now() + BETWEEN_WRITES;
             self.write(None, Durable::No);
         }
     }
@@ -251,7 +191,7 @@ impl Runner {
             .hints
             .due(&self.world, &self.spoken)
             .map(|at| self.clock.instant(at));
-        let write = self.may_write.filter(|_| self.unwritten);
+        let write = self.unwritten.then_some(self.may_write);
         let due = [wake, hint, write, self.world.due()].into_iter().flatten().min();
         if let Some(news) = self.inbox.wait(due) {
             self.take(news);
@@ -327,18 +267,24 @@ impl Runner {
             job: self.file.job.clone(),
             what,
         };
-        let written = self.events.add(&event);
-        self.check_events(written);
-        self.reporter.event(&event);
-    }
-
-    /// A full disk must not end a training; the reporter still hears everything.
-    fn check_events(&mut self, written: io::Result<()>) {
-        if let Err(error) = written {
-            self.events = Events::Refused;
-            let path = self.directory.events();
-            self.refused_by_disk(&format!("cannot write `{}`: {error}", path.display()));
+        if let Some(file) = &mut self.events {
+            let line = serde_json::to_vec(&event).map(|mut line| {
+                line.push(b'\n');
+                line
+            });
+            let written = line
+                .map_err(std::io::Error::from)
+                .and_then(|line| file.write_all(&line));
+            if let Err(error) = written {
+                // A full disk must not end a training; the reporter still hears everything.
+                self.events = None;
+                self.refused_by_disk(&format!(
+                    "cannot write `{}`: {error}",
+                    self.directory.events().display()
+                ));
+            }
         }
+        self.reporter.event(&event);
     }
 
     /// The disk takes no more of what we write. That is told once; the run goes on, since nothing is decided from these

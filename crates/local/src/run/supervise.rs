@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
+use std::time::Instant;
 
 use trainyard_core::Job;
 use trainyard_dialect::document::Source;
@@ -24,7 +25,7 @@ use super::file::RunFile;
 use super::hints::{Hints, Spoken};
 use super::inbox::{Bell, News, inbox};
 use super::prepare::Ready;
-use super::runner::{Events, Runner};
+use super::runner::Runner;
 use super::status::TaskStatus;
 use super::tensorboard::Board;
 use super::world::World;
@@ -190,7 +191,8 @@ fn ready(
     } = given;
     let reporter = watch(&file, &job);
     let spoken = Arc::new(Spoken::default());
-    let (bell, inbox) = inbox().map_err(system("be woken up"))?;
+    let (bell, mut inbox) = inbox().map_err(system("be woken up"))?;
+    inbox.open_door(&directory).map_err(system("take orders"))?;
     let mut addresses = Addresses::choose(&job, &format!("{run}/{}", file.job), file.per_task_network)?;
     let (network, switch) = network(&job, file.per_task_network)?;
     let tensorboard = tensorboard(&directory, &file, run, &mut addresses, &bell)?;
@@ -213,8 +215,9 @@ fn ready(
     };
     let clock = Clock::start(speed());
     let world = World::new(setting, addresses, Arc::new(context), clock, file.debug.clone());
+    let events = File::options().create(true).append(true).open(directory.events());
     let runner = Runner {
-        events: Events::Early(Vec::new()),
+        events: events.ok(),
         disk_refused: false,
         directory,
         file,
@@ -231,7 +234,7 @@ fn ready(
         ending: None,
         tensorboard_url: None,
         unwritten: true,
-        may_write: None,
+        may_write: Instant::now(),
         forced: false,
     };
     Ok((bell, runner))
