@@ -1,7 +1,7 @@
 //! How many objects there are: asked again and again.
 //!
-//! A watch would tell each of them, but of a thousand that are made within a second it tells late: the API server is busy, and cuts a
-//! watch that cannot keep up. Whoever is fast would be told to be slow.
+//! A watch would tell each of them; but the API server cuts one that cannot keep up with a thousand that are made within a second, and
+//! whoever is that fast must not be told to be slow.
 
 use std::thread;
 use std::time::{Duration, Instant};
