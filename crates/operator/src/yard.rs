@@ -225,6 +225,7 @@ impl Yard {
                 .services
                 .lose(&service.name, &service.uid, plot.busy)
         {
+            plot.clear_way();
             self.look_at(key.clone());
         }
         self.drop_if_empty(&key);

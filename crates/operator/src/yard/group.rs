@@ -144,6 +144,7 @@ impl Yard {
         if let Some(plot) = self.plots.get_mut(&key)
             && plot.group.known.lose(&group.name, &group.uid, plot.busy)
         {
+            plot.clear_way();
             self.look_at(key.clone());
         }
         self.drop_if_empty(&key);

@@ -55,6 +55,8 @@ pub struct Plot {
     pub not_before: Time,
     /// The last look put off what was refused.
     pub put_off: bool,
+    /// Something went while a pass was under way, which may have found it in its way.
+    cleared: bool,
 }
 
 /// What was refused last.
@@ -122,8 +124,18 @@ impl Plot {
         true
     }
 
+    /// Something of the job's name is gone. If that was in the way of what was refused, there is nothing to wait for any more.
+    pub fn clear_way(&mut self) {
+        if self.busy {
+            self.cleared = true;
+        } else if self.waits_for_pods() {
+            self.not_before = Time::default();
+        }
+    }
+
     /// A pod is gone.
     pub fn lose_pod(&mut self, pod: &PodSeen) {
+        self.clear_way();
         if self.busy {
             self.departed.insert(Arc::clone(&pod.uid));
         }
@@ -283,6 +295,7 @@ impl Plot {
 
     /// A pass that was refused is tried again later and later.
     fn retry(&mut self, trouble: Option<Trouble>, now: Time) -> Option<Time> {
+        let cleared = std::mem::take(&mut self.cleared);
         let Some(trouble) = trouble else {
             if !self.put_off {
                 self.settle();
@@ -300,7 +313,11 @@ impl Plot {
             .unwrap_or(LAST_RETRY)
             .min(LAST_RETRY);
         self.refusals = self.refusals.saturating_add(1);
-        self.not_before = now + wait;
+        self.not_before = if cleared && self.waits_for_pods() {
+            now
+        } else {
+            now + wait
+        };
         Some(self.not_before)
     }
 

@@ -72,3 +72,60 @@ fn a_new_job_does_not_pay_for_one_of_its_name() {
     let pass = yard.next(NOW + 7 * 60 + 1).unwrap();
     assert_eq!(creates(&pass).len(), 2);
 }
+
+/// The pod of a deleted job, which has the name of one that is refused.
+fn old_pod() -> PodSeen {
+    let mut old = pod(1, 25, "old", &running());
+    old.owner = Some("deleted".into());
+    old
+}
+
+#[test]
+fn a_pod_that_was_in_the_way_and_is_gone_is_not_waited_for_any_longer() {
+    let mut yard = refused_job();
+    let now = NOW + 7 * 60 + 1;
+    yard.pod_seen(old_pod());
+    while let Some(pass) = yard.next(now) {
+        assert!(creates(&pass).is_empty(), "tried again after a minute");
+        yard.reported(report(&pass, 60, Vec::new()), now);
+    }
+    yard.pod_gone(&old_pod());
+    assert_eq!(creates(&yard.next(now).unwrap()), ["worker-1"]);
+}
+
+#[test]
+fn a_pod_that_goes_while_it_is_found_in_the_way_is_not_waited_for() {
+    let mut yard = refused_job();
+    let now = NOW + 8 * 60 + 1;
+    yard.pod_seen(old_pod());
+    let pass = yard.next(now).unwrap();
+    assert_eq!(creates(&pass), ["worker-1"]);
+    yard.pod_gone(&old_pod());
+    let refused = Report {
+        trouble: Some(refusal(Sort::Creating)),
+        ..report(&pass, 60, Vec::new())
+    };
+    yard.reported(refused, now);
+    assert_eq!(creates(&yard.next(now).unwrap()), ["worker-1"]);
+}
+
+#[test]
+fn a_service_that_was_in_the_way_and_is_gone_is_not_waited_for_any_longer() {
+    let (mut yard, _) = started();
+    yard.service_gone(&service("s1"));
+    let old = ServiceSeen {
+        owner: Some("deleted".into()),
+        ..service("old")
+    };
+    yard.service_seen(old.clone());
+    let pass = yard.next(NOW).unwrap();
+    let refused = Report {
+        services: Vec::new(),
+        trouble: Some(refusal(Sort::Creating)),
+        ..report(&pass, 12, Vec::new())
+    };
+    yard.reported(refused, NOW);
+    assert!(yard.next(NOW).is_none(), "tried again after a second");
+    yard.service_gone(&old);
+    assert_eq!(creates(&yard.next(NOW).unwrap()).len(), 2);
+}
