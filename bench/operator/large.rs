@@ -93,7 +93,7 @@ fn by_operator(rig: &Rig, replicas: u32) -> Result<(f64, Stored), Trouble> {
     rig.clean()?;
     let _running = ready(rig)?;
     let watch = Watch::begin(&rig.cluster.kubeconfig(), PODS, Sent::Metadata, |_| true)?;
-    rig.calm()?;
+    rig.rest()?;
     let begun = Instant::now();
     submit(rig, replicas)?;
     let last = watch.wait(usize::try_from(replicas)?, PATIENCE)?;
@@ -126,7 +126,7 @@ fn by_bare(rig: &Rig) -> Result<f64, Trouble> {
         requests.extend(objects::made(job)?.pods);
     }
     let watch = Watch::begin(&rig.cluster.kubeconfig(), PODS, Sent::Metadata, |_| true)?;
-    rig.calm()?;
+    rig.rest()?;
     let running = bare::start(rig, &requests, REQUESTS)?;
     let last = watch.wait(requests.len(), PATIENCE)?;
     Ok((last - running.begun).as_secs_f64())

@@ -89,11 +89,12 @@ fn tell(round: usize, who: Who<'_>, figures: &Figures) {
         crate::process::load()
     );
     println!(
-        "  all pods after {}; itself {} of processor, {:.1} MB; API server {} by then, {} in all",
+        "  all pods after {}; itself {} of processor, {:.1} MB; API server {} by then ({} collections), {} in all",
         shown(figures.pods),
         shown(figures.cpu),
         figures.peak,
         shown(figures.server_at_pods),
+        figures.collections,
         shown(figures.server)
     );
     println!("  {} writes: {}", figures.writes.sum(), figures.writes.told());

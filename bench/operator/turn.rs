@@ -65,7 +65,9 @@ pub struct Figures {
     pub peak: f64,
     /// The API server's time on the processor, until the last pod was seen.
     pub server_at_pods: Duration,
-    /// The same, until nothing was left to do.
+    /// How often the API server collected its garbage by then.
+    pub collections: u64,
+    /// Its time on the processor, until nothing was left to do.
     pub server: Duration,
     /// What was written until then.
     pub writes: Writes,
@@ -143,7 +145,8 @@ pub fn turn(rig: &Rig, who: Who<'_>, jobs: usize, play: bool) -> Result<Figures,
         _ => Vec::new(),
     };
     let before = rig.writes()?;
-    let calm = rig.calm()?;
+    let calm = rig.rest()?;
+    let collections = rig.collections()?;
     let running = match who {
         Who::Ours => ours(rig)?,
         Who::Kubeflow(kubeflow, set) => kubeflow.start(rig, set)?,
@@ -152,6 +155,7 @@ pub fn turn(rig: &Rig, who: Who<'_>, jobs: usize, play: bool) -> Result<Figures,
     let last = count::until(rig, PODS, 3 * jobs, who.patience())
         .map_err(|trouble| Trouble::new(format!("{}: {trouble}\n{}", who.name(), rig.said())))?;
     let at_pods = rig.cpu()?;
+    let collections = rig.collections()?.saturating_sub(collections);
     let mut peak = running.peak().unwrap_or_default();
     let settled = rig.calm()?;
     let mut figures = Figures {
@@ -159,6 +163,7 @@ pub fn turn(rig: &Rig, who: Who<'_>, jobs: usize, play: bool) -> Result<Figures,
         cpu: running.cpu()?,
         peak: 0.0,
         server_at_pods: at_pods.saturating_sub(calm),
+        collections,
         server: settled.saturating_sub(calm),
         writes: rig.writes()?.since(&before),
         played: None,
