@@ -42,7 +42,7 @@ const HELP: &str = "\
 cargo xtask bench operator [PART…] [--rounds N] [--jobs N] [--shipped] [--without-peer]
 
   PART             race, large, resident, verdict; all of them unless told
-  --rounds N       how often each takes its turn in the race (3), and how often the large job is made
+  --rounds N       how often each takes its turn in the race (5), and how often the large job is made
   --jobs N         jobs in the race, of 1 ps and 2 workers each (300)
   --shipped        Kubeflow's operator also as it is shipped, once: more than three minutes
   --without-peer   without Kubeflow's operator, which is built from Go modules and needs root
@@ -87,7 +87,7 @@ fn ended(result: Result<bool, Trouble>) -> ExitCode {
 fn read(typed: &[String]) -> Option<Asked> {
     let mut asked = Asked {
         parts: Vec::new(),
-        rounds: 3,
+        rounds: 5,
         jobs: 300,
         shipped: false,
         peer: true,

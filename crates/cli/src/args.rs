@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use trainyard_dialect::problem::closest;
 
 mod expand;
 mod install;
@@ -119,6 +120,16 @@ impl Arguments {
     pub fn read(typed: &[OsString]) -> Result<Self, clap::Error> {
         // What is wrong, and help, are told by the one that knows all commands.
         OnlyRun::read(typed).map_or_else(|| Self::try_parse_from(typed), Ok)
+    }
+
+    /// The command that somebody may have meant.
+    pub fn closest_command(typed: &str) -> Option<String> {
+        let known = Self::command();
+        let names = known
+            .get_subcommands()
+            .filter(|command| !command.is_hide_set())
+            .map(clap::Command::get_name);
+        closest(typed, names).map(str::to_owned)
     }
 }
 

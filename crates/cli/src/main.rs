@@ -59,7 +59,7 @@ pub(crate) fn ended(result: Result<Exit, Failure>) -> Exit {
 fn typed(all: &[OsString]) -> ExitCode {
     let arguments = match Arguments::read(all) {
         Ok(arguments) => arguments,
-        Err(error) => return usage(&error).into(),
+        Err(error) => return usage(&suggested(error)).into(),
     };
     let printer = Printer::new(arguments.color);
     done(printer, |printer| commands::run(arguments, printer))
@@ -91,6 +91,19 @@ fn done(mut printer: Printer, work: impl FnOnce(&mut Printer) -> Result<Exit, Fa
         }
     };
     exit.into()
+}
+
+/// With the command that was meant, where the parser sees none: it does not think of letters that change places.
+fn suggested(mut error: clap::Error) -> clap::Error {
+    use clap::error::{ContextKind, ContextValue};
+    if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
+        && error.get(ContextKind::SuggestedSubcommand).is_none()
+        && let Some(meant) = Arguments::closest_command(typed)
+    {
+        let meant = ContextValue::Strings(vec![meant]);
+        error.insert(ContextKind::SuggestedSubcommand, meant);
+    }
+    error
 }
 
 /// Help and version are answers; everything else that stops the parser is a mistake in what was typed.

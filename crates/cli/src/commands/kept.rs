@@ -70,9 +70,12 @@ impl KeptRun {
             .read_run()
             .map_err(|error| Unreadable::explain(&error))?;
         Unreadable::check_format(&directory.path.join("run.json"), file.format)?;
-        let status = directory
+        let mut status = directory
             .read_status()
             .map_err(|error| Unreadable::explain(&error))?;
+        if let Some(status) = status.as_mut().filter(|status| !goes_on && status.end.is_none()) {
+            take_end(status, &directory);
+        }
         if let Some(status) = &status {
             Unreadable::check_format(&directory.path.join("status.json"), status.format)?;
         }
@@ -101,6 +104,15 @@ impl KeptRun {
         } else {
             task.state.word()
         }
+    }
+}
+
+/// A status that does not know the run's end: where the disk was full, the last event may have found room that the status did not.
+fn take_end(status: &mut Status, directory: &RunDirectory) {
+    if let Some((time, end)) = directory.read_end() {
+        status.tasks.clone_from(&end.tasks);
+        status.ended = Some(time);
+        status.end = Some(end);
     }
 }
 

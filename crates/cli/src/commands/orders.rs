@@ -32,7 +32,7 @@ pub fn kill(typed: &OneTask, printer: &mut Printer) -> Result<Exit, Failure> {
 pub fn suspend(typed: &OneJob, printer: &mut Printer) -> Result<Exit, Failure> {
     let run = newest(&typed.job)?;
     let done = format!(
-        "every task is stopped; `trainyard resume {}` goes on",
+        "every task is asked to stop; `trainyard resume {}` goes on",
         shown(&typed.job)
     );
     give(&run, &Order::Suspend, &done, printer)

@@ -60,7 +60,7 @@ pub fn run(typed: &Run, color: crate::args::Color, printer: &mut Printer) -> Res
     }
     let begun = begin::begin(&input.source.text, ready)?;
     if typed.detach {
-        let detached = detach::detach(begun, probed.walls, printer);
+        let detached = detach::detach(begun, probed.walls, typed.view.output, printer);
         return detached.inspect_err(|_| probe::forget(&walls_file));
     }
     let view = view(typed, color);

@@ -68,7 +68,9 @@ struct Ending {
     job: JobRuns,
     run: Option<RunDirectory>,
     order: Order,
-    /// It has answered that it will.
+    /// It has heard the order.
+    asked: bool,
+    /// It has answered that it will obey.
     obeys: bool,
     told: Option<(Instant, String)>,
     /// When it was first seen to have written down its end.
@@ -86,6 +88,7 @@ impl Ending {
             run: job.newest().ok().flatten(),
             job,
             order: Order::Stop { now },
+            asked: false,
             obeys: false,
             told: None,
             ended: None,
@@ -104,7 +107,7 @@ impl Ending {
         }
         // Another run of the job may have begun since.
         if !self.job.goes_on() || newest != self.run || self.lingers() {
-            let ended = if self.obeys {
+            let ended = if self.obeys || self.asked {
                 "has ended"
             } else {
                 "had ended before"
@@ -126,6 +129,8 @@ impl Ending {
                 printer.failure(&Failure::usage(message, None));
                 return Ok(Seen::Over(Exit::No));
             }
+            // It may have ended so fast because of the order.
+            Err(NotReached::NoAnswer) => self.asked = true,
             // It is just beginning, or just ending.
             Err(NotReached::NobodyListens | NotReached::Socket(_)) => {}
         }

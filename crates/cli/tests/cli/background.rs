@@ -84,3 +84,21 @@ fn a_run_in_the_background_is_followed_killed_at_stopped_and_removed() {
     assert_eq!(run(&state, &["rm", "background"]).code, Some(0));
     assert!(!state.path.join("runs/background").exists());
 }
+
+#[test]
+fn programs_are_told_of_a_run_in_the_background_what_its_first_event_says() {
+    let state = State::new("background-json");
+    let manifest = state.path.join("job.yaml");
+    fs::write(&manifest, MANIFEST).expect("a file");
+    let path = manifest.to_str().expect("a path");
+    let begun = run(&state, &["run", path, "--detach", "-q", "-o", "json"]);
+    let _ended = Ended(&state);
+    assert_eq!((begun.code, begun.err.as_str()), (Some(0), ""));
+    let told = begun.json();
+    assert_eq!(
+        (&told["event"], &told["tasks"]),
+        (&"runStarted".into(), &2.into())
+    );
+    let listed = run(&state, &["ps", "-o", "json"]).json();
+    assert_eq!(told["run"], listed["runs"][0]["run"]);
+}

@@ -49,9 +49,10 @@ fn the_version_is_the_packages() {
 
 #[test]
 fn wrong_usage_exits_2_and_says_what_is_right() {
-    let cases: [&[&str]; 8] = [
+    let cases: [&[&str]; 9] = [
         &[],
         &["chek", GOOD],
+        &["rnu", GOOD],
         &["check"],
         &["plan", GOOD, "--no-such-flag"],
         &["plan", GOOD, "-o", "yaml"],

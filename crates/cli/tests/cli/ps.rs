@@ -53,6 +53,30 @@ fn every_kind(name: &str) -> State {
 }
 
 #[test]
+fn an_end_that_only_the_events_know_is_believed() {
+    let state = State::new("ps-full-disk");
+    let mut made = state
+        .begin("full", "20261116-080000-000", HOUR)
+        .task("worker-0", Running);
+    let before = fs::read(made.directory.path.join("status.json")).expect("a status");
+    made.status.tasks[0].state = Succeeded;
+    made.end(Some(Outcome::Succeeded), "worker-0 has succeeded");
+    let event = serde_json::json!({ "time": BEGUN, "job": "full", "event": "runEnded" });
+    let mut event = event.as_object().expect("an object").clone();
+    let end = serde_json::to_value(&made.status.end).expect("an end");
+    event.extend(end.as_object().expect("an object").clone());
+    let event = serde_json::to_string(&event).expect("a line");
+    fs::write(made.directory.path.join("status.json"), before).expect("a file");
+    assert_eq!(
+        state.run(&["ps", "-o", "json"]).json()["runs"][0]["state"],
+        "interrupted"
+    );
+    fs::write(made.directory.events(), format!("{{\"torn\n{event}\n")).expect("a file");
+    let listed = state.run(&["ps", "-o", "json"]).json();
+    assert_eq!(listed["runs"][0]["state"], "succeeded");
+}
+
+#[test]
 fn the_newest_run_of_each_job_is_shown() {
     let state = every_kind("ps-newest");
     let claims = ["mnist", "paused"].map(|job| state.job(job).claim().expect("a lock"));

@@ -103,6 +103,19 @@ impl Board {
         });
     }
 
+    /// It has ended, however that was, and is started again after a while.
+    pub fn restarts(&mut self, task: &TaskId) {
+        let ended = |status: &TaskStatus| {
+            matches!(
+                status.state,
+                TaskState::Failed | TaskState::Stopped | TaskState::Succeeded
+            )
+        };
+        if self.get(task).is_some_and(ended) {
+            self.is(task, TaskState::Restarting);
+        }
+    }
+
     /// It will not be started again in place, though it was to be.
     pub fn stays_down(&mut self, task: &TaskId) {
         let well = self
@@ -151,5 +164,30 @@ pub(super) fn log_name(life: &Life, container: Option<&str>) -> String {
     match container {
         None => format!("{name}.log"),
         Some(container) => format!("{name}.{container}.log"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::template::testing::{job, role};
+
+    #[test]
+    fn whatever_has_ended_and_is_started_again_is_shown_so() {
+        use TaskState::{Failed, Restarting, Running, Starting, Stopped, Succeeded};
+        let mut board = Board::new(&job(vec![role("worker", 1)]), |_| None);
+        let task: TaskId = "worker-0".parse().unwrap();
+        for (state, shown) in [
+            (Failed, Restarting),
+            (Stopped, Restarting),
+            (Succeeded, Restarting),
+            // It is there again already.
+            (Starting, Starting),
+            (Running, Running),
+        ] {
+            board.is(&task, state);
+            board.restarts(&task);
+            assert_eq!(board.get(&task).unwrap().state, shown, "{state:?}");
+        }
     }
 }

@@ -33,6 +33,9 @@ pub enum NotReached {
     /// Nobody listens: the run has ended.
     #[error("the run does not answer: it has ended, or is just about to")]
     NobodyListens,
+    /// It heard the order and ended before it answered.
+    #[error("the run ended before it answered")]
+    NoAnswer,
     /// Something else was wrong.
     #[error("cannot talk to the run: {0}")]
     Socket(#[from] io::Error),
@@ -148,7 +151,7 @@ pub fn send(run: &RunDirectory, order: &Order) -> Result<Answer, NotReached> {
     let mut line = String::new();
     BufReader::new(&connection).read_line(&mut line)?;
     if line.is_empty() {
-        return Err(NotReached::NobodyListens);
+        return Err(NotReached::NoAnswer);
     }
     Ok(serde_json::from_str(&line).map_err(io::Error::from)?)
 }

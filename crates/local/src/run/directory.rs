@@ -25,6 +25,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::event::{RunEnd, RunEvent, What};
 use super::file::RunFile;
 use super::moment::Moment;
 use super::removal;
@@ -341,6 +342,18 @@ impl RunDirectory {
             read(&path).map(Some)
         } else {
             Ok(None)
+        }
+    }
+
+    /// When and how it ended, as the last of its events tells it.
+    #[must_use]
+    pub fn read_end(&self) -> Option<(Moment, RunEnd)> {
+        let text = fs::read(self.events()).ok()?;
+        let last = text.trim_ascii_end().rsplit(|byte| *byte == b'\n').next()?;
+        let event: RunEvent = serde_json::from_slice(last).ok()?;
+        match event.what {
+            What::RunEnded(end) => Some((event.time, *end)),
+            _ => None,
         }
     }
 

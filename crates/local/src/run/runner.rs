@@ -18,7 +18,7 @@ use super::file::RunFile;
 use super::hints::{Hints, Spoken};
 use super::inbox::{Inbox, News};
 use super::moment::Moment;
-use super::status::{FORMAT, Status, TaskState};
+use super::status::{FORMAT, Status};
 use super::telling;
 use super::tensorboard::Board as TensorBoard;
 use super::world::World;
@@ -140,14 +140,8 @@ impl Runner {
             self.world.act(action, resumed);
         }
         for event in &decided.events {
-            if let trainyard_core::Event::Restarting { task: Some(task), .. } = event
-                && self
-                    .world
-                    .board
-                    .get(task)
-                    .is_some_and(|status| status.state == TaskState::Failed)
-            {
-                self.world.board.is(task, TaskState::Restarting);
+            if let trainyard_core::Event::Restarting { task: Some(task), .. } = event {
+                self.world.board.restarts(task);
             }
             let told = telling::told(self.world.job(), event, now);
             if let Some(what) = told {
@@ -250,9 +244,11 @@ impl Runner {
                 format!("killing what is left: {left} of the tasks")
             } else {
                 let seconds = self.world.longest_grace().as_secs();
-                format!(
-                    "stopping: {left} tasks are asked to end and have {seconds} s; once more kills them at once"
-                )
+                let (asked, them) = match left {
+                    1 => ("1 task is asked to end and has".to_owned(), "it"),
+                    more => (format!("{more} tasks are asked to end and have"), "them"),
+                };
+                format!("stopping: {asked} {seconds} s; once more kills {them} at once")
             };
             self.tell(What::Note { text });
         }

@@ -4,6 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use trainyard_local::run::directory::{Claim, DirectoryError, JobRuns, RunDirectory};
+use trainyard_local::run::event::{RunEvent, What};
+use trainyard_local::run::file::RunFile;
+use trainyard_local::run::moment::Moment;
 use trainyard_local::run::prepare::Ready;
 use trainyard_local::run::supervise::Given;
 
@@ -39,6 +42,19 @@ impl Begun {
         ids.first().cloned().unwrap_or_default()
     }
 
+    /// What is told first of each, to programs.
+    pub fn started(&self) -> impl Iterator<Item = RunEvent> {
+        self.runs.iter().map(|run| RunEvent {
+            time: Moment::now(),
+            job: run.ready.file.job.clone(),
+            what: What::RunStarted {
+                run: run.directory.id(),
+                directory: run.directory.path.clone(),
+                tasks: u32::try_from(run.ready.job.size()).unwrap_or(u32::MAX),
+            },
+        })
+    }
+
     /// What the supervisor needs of them. Letting go of the claims means nothing there: the outer process holds them.
     pub fn into_runs(self) -> Vec<Given> {
         let given = self
@@ -55,9 +71,10 @@ impl Begun {
 }
 
 /// Claims every job, and then writes what their runs are told: a disk that does not take that refuses the run, before anything is
-/// started. If one of the jobs goes on, nothing has been made.
+/// started. Where a run is refused, nothing is left of it.
 pub fn begin(manifest: &str, ready: Vec<Ready>) -> Result<Begun, Failure> {
     let home = home()?;
+    let several = ready.len() > 1;
     let mut begun = Begun {
         runs: Vec::new(),
         claims: Vec::new(),
@@ -66,38 +83,53 @@ pub fn begin(manifest: &str, ready: Vec<Ready>) -> Result<Begun, Failure> {
         let runs = home.job(&ready.file.job);
         match runs.claim().map_err(|error| unusable(&error))? {
             Some(claim) => begun.claims.push(claim),
-            None => return Err(goes_on(&runs, ready.file.source.is_none())),
+            None => return Err(goes_on(&runs, &another_name(&ready.file, several))),
         }
     }
     for ready in ready {
         let runs = home.job(&ready.file.job);
         let directory = runs.begin().map_err(|error| unusable(&error))?;
-        let path = directory.manifest();
-        fs::write(&path, manifest).map_err(|cause| unwritable(&path, cause))?;
-        directory
-            .write_run(&ready.file)
-            .map_err(|error| unusable(&error))?;
+        let written = write(manifest, &directory, &ready.file);
         begun.runs.push(Run {
             runs,
             directory,
             ready,
         });
+        if let Err(failure) = written {
+            for directory in begun.directories() {
+                // What cannot be removed either is an empty run, and `trainyard rm` removes it.
+                let _ = directory.remove();
+            }
+            return Err(failure);
+        }
     }
     Ok(begun)
 }
 
-fn goes_on(runs: &JobRuns, of_flags: bool) -> Failure {
+fn write(manifest: &str, directory: &RunDirectory, file: &RunFile) -> Result<(), Failure> {
+    let path = directory.manifest();
+    fs::write(&path, manifest).map_err(|cause| unwritable(&path, cause))?;
+    directory.write_run(file).map_err(|error| unusable(&error))
+}
+
+/// How a job is given another name.
+fn another_name(file: &RunFile, several: bool) -> String {
+    let name = &file.job;
+    match &file.source {
+        None => format!("`--name {name}-2`"),
+        // It would be the name of all of them.
+        Some(_) if several => "its `metadata.name` in the manifest".to_owned(),
+        Some(_) => format!("`--set metadata.name={name}-2`"),
+    }
+}
+
+fn goes_on(runs: &JobRuns, another_name: &str) -> Failure {
     let name = &runs.name;
     let since = runs.newest().ok().flatten().map(|run| run.id());
     let since = since.map(|id| format!(" (run {id})")).unwrap_or_default();
     let hint = format!(
         "end that one with `trainyard stop {name}`, look at it with `trainyard logs -f {name}`, or give this one \
-         another name: `{}{name}-2`",
-        if of_flags {
-            "--name "
-        } else {
-            "--set metadata.name="
-        }
+         another name: {another_name}"
     );
     Failure::usage(
         format!("a job named `{name}` is running already{since}"),

@@ -24,9 +24,11 @@ use trainyard_local::told;
 
 use super::begin::Begun;
 use super::supervisor::Told;
+use crate::args::Format;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use crate::run::json;
 
 /// A run begins within a second.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -37,8 +39,8 @@ const HERE: u8 = b'h';
 const YOURS: u8 = b'y';
 const TAKEN: u8 = b't';
 
-/// Starts the run in the background and says how to look at it.
-pub fn detach(begun: Begun, walls: Walls, printer: &mut Printer) -> Result<Exit, Failure> {
+/// Starts the run in the background and says how to look at it; to programs, where it is.
+pub fn detach(begun: Begun, walls: Walls, output: Format, printer: &mut Printer) -> Result<Exit, Failure> {
     let mut begun = begun;
     let arguments: Vec<OsString> = begun
         .directories()
@@ -57,6 +59,12 @@ pub fn detach(begun: Begun, walls: Walls, printer: &mut Printer) -> Result<Exit,
         let said = std::fs::read_to_string(&log_path).unwrap_or_default();
         let message = format!("the run did not begin: {}", said.trim());
         return Err(Failure::usage(message, None));
+    }
+    if output == Format::Json {
+        for event in begun.started() {
+            printer.data(&String::from_utf8_lossy(&json::event(&event)))?;
+        }
+        return Ok(Exit::Success);
     }
     for name in begun.names() {
         printer.say(&format!(
