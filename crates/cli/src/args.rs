@@ -4,10 +4,9 @@ pub mod runs;
 pub mod simpletfjob;
 
 use std::ffi::OsString;
-use std::mem::forget;
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use trainyard_dialect::problem::closest;
 
@@ -118,8 +117,22 @@ pub struct Arguments {
 impl Arguments {
     /// Reads what was typed: the program's name, and words.
     pub fn read(typed: &[OsString]) -> Result<Self, clap::Error> {
-        // What is wrong, and help, are told by the one that knows all commands.
-        OnlyRun::read(typed).map_or_else(|| Self::try_parse_from(typed), Ok)
+        match Self::plain_run(typed) {
+            Some(arguments) => Ok(arguments),
+            None => Self::try_parse_from(typed),
+        }
+    }
+
+    /// A run that can be read without a parser.
+    fn plain_run(typed: &[OsString]) -> Option<Self> {
+        let [_, command, words @ ..] = typed else {
+            return None;
+        };
+        let run = Run::plain(words).filter(|_| command == "run")?;
+        Some(Self {
+            color: Color::Auto,
+            command: Command::Run(Box::new(run)),
+        })
     }
 
     /// The command that somebody may have meant.
@@ -130,37 +143,6 @@ impl Arguments {
             .filter(|command| !command.is_hide_set())
             .map(clap::Command::get_name);
         closest(typed, names).map(str::to_owned)
-    }
-}
-
-// `trainyard run …` without the other commands: naming all of them takes longer than starting a task, and tasks are waiting.
-#[derive(Debug, Parser)]
-#[command(no_binary_name = true)]
-struct OnlyRun {
-    #[arg(long, value_enum, default_value_t = Color::Auto)]
-    color: Color,
-    #[command(flatten)]
-    run: Box<Run>,
-}
-
-impl OnlyRun {
-    /// What was typed, if it is this command and right.
-    fn read(typed: &[OsString]) -> Option<Arguments> {
-        let [_, command, words @ ..] = typed else {
-            return None;
-        };
-        if command != "run" {
-            return None;
-        }
-        let mut known = Self::command();
-        let mut found = known.try_get_matches_from_mut(words).ok()?;
-        let Self { color, run } = Self::from_arg_matches_mut(&mut found).ok()?;
-        // Giving a thousand small pieces of memory back one by one would take as long as reading the manifest.
-        forget((known, found));
-        Some(Arguments {
-            color,
-            command: Command::Run(run),
-        })
     }
 }
 
@@ -372,34 +354,39 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Arguments::command().debug_assert();
-        OnlyRun::command().debug_assert();
     }
 
     #[test]
-    fn run_means_the_same_without_the_other_commands() {
+    fn a_plain_run_means_the_same_without_a_parser() {
         for typed in [
             "trainyard run job.yaml",
-            "trainyard run -q job.yaml --color never --replicas worker=2 --env A=1 --set metadata.name=x --task worker-*",
-            "trainyard run --workers 2 --ps 1 --chief --gpus 1 --restart-scope job -- python train.py --color always",
-            "trainyard run -d job.yaml --volume data=/d --with a.yaml --isolate --debug worker-1 --keep-tensorboard forever",
+            "trainyard run -q job.yaml",
+            "trainyard run job.yaml --detach --quiet",
+            "trainyard run ./run -d",
         ] {
-            let alone = OnlyRun::read(&words(typed)).unwrap();
-            let among_all = Arguments::try_parse_from(words(typed)).unwrap();
-            assert_eq!(format!("{alone:?}"), format!("{among_all:?}"));
+            let plain = Arguments::plain_run(&words(typed)).unwrap();
+            let parsed = Arguments::try_parse_from(words(typed)).unwrap();
+            assert_eq!(format!("{plain:?}"), format!("{parsed:?}"));
         }
     }
 
     #[test]
-    fn what_is_no_run_or_a_wrong_one_is_read_among_all_commands() {
+    fn everything_else_is_for_the_parser() {
         for typed in [
             "trainyard",
-            "trainyard check run",
+            "trainyard run",
+            "trainyard run -q",
+            "trainyard check job.yaml",
             "trainyard --color never run job.yaml",
+            "trainyard run job.yaml --replicas worker=2",
             "trainyard run --bogus",
             "trainyard run --help",
+            "trainyard run -",
+            "trainyard run -q -q job.yaml",
             "trainyard run a.yaml b.yaml",
+            "trainyard run job.yaml -- python train.py",
         ] {
-            assert!(OnlyRun::read(&words(typed)).is_none(), "{typed}");
+            assert!(Arguments::plain_run(&words(typed)).is_none(), "{typed}");
         }
     }
 }

@@ -129,10 +129,6 @@ impl Runner {
         let changed = self.memory.as_ref() != Some(&decided.memory);
         let resumed = decided.memory.resumed;
         self.memory = Some(decided.memory);
-        if changed || self.world.board.changed() {
-            self.unwritten = true;
-        }
-        self.write_in_time();
         self.world.absorbed();
         // What happened comes before what was decided about it.
         self.tell_of_tasks();
@@ -148,6 +144,7 @@ impl Runner {
                 self.tell(what);
             }
         }
+        self.unwritten |= changed || self.world.board.changed();
         self.pass_on();
         let acted = changed || !decided.actions.is_empty();
         (acted, decided.wake.map(|wake| self.clock.instant(wake)))
@@ -180,6 +177,8 @@ impl Runner {
 
     /// Waits for news, or until something is due.
     fn wait(&mut self, wake: Option<Instant>) {
+        // Nothing is decided from it, so neither tasks nor news wait for it.
+        self.write_in_time();
         self.world.addresses.age();
         let hint = self
             .hints
