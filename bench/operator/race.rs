@@ -43,7 +43,8 @@ impl Compared<'_> {
 
 /// Everybody in turns.
 pub fn measure(asked: &Asked, bars: &mut Bars) -> Result<(), Trouble> {
-    let rig = Rig::start()?;
+    let mut rig = Rig::start()?;
+    rig.collects = asked.collected;
     let peer = asked.peer.then(|| Kubeflow::prepare(&rig)).transpose()?;
     // Those who are compared follow each other: the machine is never the same for long.
     let mut turns = vec![Who::BarePods, Who::Bare, Who::Ours];
@@ -92,13 +93,13 @@ fn tell(round: usize, who: Who<'_>, figures: &Figures) {
         crate::process::load()
     );
     println!(
-        "  all pods after {}; itself {} of processor, {:.1} MB; API server {} by then ({} collections), {} in all",
+        "  all pods after {}; itself {} of processor, {:.1} MB; API server {} by then, {} in all with {} collections",
         shown(figures.pods),
         shown(figures.cpu),
         figures.peak,
         shown(figures.server_at_pods),
+        shown(figures.server),
         figures.collections,
-        shown(figures.server)
     );
     println!("  {} writes: {}", figures.writes.sum(), figures.writes.told());
     if let Some(played) = &figures.played {

@@ -77,12 +77,24 @@ impl Wanted {
     }
 }
 
+/// An API server at rest.
+pub struct Rested {
+    /// What was written until then.
+    pub writes: Writes,
+    /// How often its garbage was collected.
+    pub collections: u64,
+    /// Its time on the processor.
+    pub cpu: Duration,
+}
+
 /// An API server of our own.
 pub struct Rig {
     /// The harness's.
     pub cluster: Cluster,
     apiserver: u32,
     scratch: PathBuf,
+    /// Whether its garbage is collected before a turn.
+    pub collects: bool,
 }
 
 impl Rig {
@@ -97,6 +109,7 @@ impl Rig {
             cluster,
             apiserver,
             scratch,
+            collects: true,
         };
         // From inside its network nobody stands in between.
         let outside = fs::read_to_string(rig.cluster.kubeconfig())?;
@@ -153,11 +166,6 @@ impl Rig {
         process::cpu(self.apiserver)
     }
 
-    /// What has been written so far.
-    pub fn writes(&self) -> Result<Writes, Trouble> {
-        Ok(Writes::read(&self.cluster.api().text("/metrics")?))
-    }
-
     /// Waits until the API server has nothing to do any more; its processor time by then.
     pub fn calm(&self) -> Result<Duration, Trouble> {
         let until = Instant::now() + PATIENCE;
@@ -174,22 +182,31 @@ impl Rig {
         Ok(last)
     }
 
-    /// Lets the API server rest before a turn: what the turn before has left is collected, and nothing is left to do.
+    /// Lets the API server rest before a turn: its garbage is collected, and nothing is left to do.
     ///
     /// A collection takes it about a second of a processor, as much as the pods of a hundred jobs, and one begins whenever as much
-    /// garbage has come together as there is memory in use. Without this, whether one or two of them fall into a turn of a second is
-    /// chance, and most of what they collect is not that turn's.
-    pub fn rest(&self) -> Result<Duration, Trouble> {
-        self.cluster.api().text(COLLECT)?;
-        self.calm()
+    /// memory has been asked for as is in use. Without this, whether one or two of them fall into a turn of a second is chance, and most of
+    /// what they collect is the last turn's. With it, everybody has as much memory for nothing at first, which is worth more to
+    /// whoever needs less; `docs/performance.md` tells the figures of both ways.
+    pub fn rest(&self) -> Result<Rested, Trouble> {
+        if self.collects {
+            self.cluster.api().text(COLLECT)?;
+        }
+        let (writes, collections) = self.counts()?;
+        Ok(Rested {
+            writes,
+            collections,
+            cpu: self.calm()?,
+        })
     }
 
-    /// How often it has collected its garbage so far.
-    pub fn collections(&self) -> Result<u64, Trouble> {
+    /// What has been written so far, and how often garbage was collected.
+    pub fn counts(&self) -> Result<(Writes, u64), Trouble> {
         let metrics = self.cluster.api().text("/metrics")?;
         let count = |line: &str| line.strip_prefix("go_gc_duration_seconds_count ")?.parse().ok();
-        let count = metrics.lines().find_map(count);
-        count.ok_or_else(|| Trouble::new("the API server does not say how often it collects garbage"))
+        let collections = metrics.lines().find_map(count);
+        let unsaid = || Trouble::new("the API server does not say how often it collects garbage");
+        Ok((Writes::read(&metrics), collections.ok_or_else(unsaid)?))
     }
 
     /// Makes requests, several at a time; the answers in any order.

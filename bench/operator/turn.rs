@@ -65,10 +65,10 @@ pub struct Figures {
     pub peak: f64,
     /// The API server's time on the processor, until the last pod was seen.
     pub server_at_pods: Duration,
-    /// How often the API server collected its garbage by then.
-    pub collections: u64,
-    /// Its time on the processor, until nothing was left to do.
+    /// The same, until nothing was left to do.
     pub server: Duration,
+    /// How often the API server collected its garbage until then.
+    pub collections: u64,
     /// What was written until then.
     pub writes: Writes,
     /// What was measured until every job had succeeded.
@@ -144,9 +144,7 @@ pub fn turn(rig: &Rig, who: Who<'_>, jobs: usize, play: bool) -> Result<Figures,
         Who::Bare | Who::BarePods => requests(who, submitted)?,
         _ => Vec::new(),
     };
-    let before = rig.writes()?;
-    let calm = rig.rest()?;
-    let collections = rig.collections()?;
+    let before = rig.rest()?;
     let running = match who {
         Who::Ours => ours(rig)?,
         Who::Kubeflow(kubeflow, set) => kubeflow.start(rig, set)?,
@@ -155,21 +153,21 @@ pub fn turn(rig: &Rig, who: Who<'_>, jobs: usize, play: bool) -> Result<Figures,
     let last = count::until(rig, PODS, 3 * jobs, who.patience())
         .map_err(|trouble| Trouble::new(format!("{}: {trouble}\n{}", who.name(), rig.said())))?;
     let at_pods = rig.cpu()?;
-    let collections = rig.collections()?.saturating_sub(collections);
     let mut peak = running.peak().unwrap_or_default();
     let settled = rig.calm()?;
+    let (writes, collections) = rig.counts()?;
     let mut figures = Figures {
         pods: last - running.begun,
         cpu: running.cpu()?,
         peak: 0.0,
-        server_at_pods: at_pods.saturating_sub(calm),
-        collections,
-        server: settled.saturating_sub(calm),
-        writes: rig.writes()?.since(&before),
+        server_at_pods: at_pods.saturating_sub(before.cpu),
+        server: settled.saturating_sub(before.cpu),
+        collections: collections.saturating_sub(before.collections),
+        writes: writes.since(&before.writes),
         played: None,
     };
     if play {
-        figures.played = Some(played(rig, &running, jobs, figures.server, &before)?);
+        figures.played = Some(played(rig, &running, jobs, figures.server, &before.writes)?);
     }
     peak = peak.max(running.peak().unwrap_or_default());
     figures.peak = peak;
@@ -214,7 +212,7 @@ fn played(
         took: last - begun,
         cpu: running.cpu()?,
         server: so_far + settled.saturating_sub(calm),
-        writes: rig.writes()?.since(before),
+        writes: rig.counts()?.0.since(before),
     })
 }
 

@@ -125,10 +125,11 @@ impl Arguments {
 
     /// A run that can be read without a parser.
     fn plain_run(typed: &[OsString]) -> Option<Self> {
-        let [_, command, words @ ..] = typed else {
+        let (command, words) = typed.get(1..)?.split_first()?;
+        if command != "run" {
             return None;
-        };
-        let run = Run::plain(words).filter(|_| command == "run")?;
+        }
+        let run = Run::plain(words)?;
         Some(Self {
             color: Color::Auto,
             command: Command::Run(Box::new(run)),
@@ -382,6 +383,7 @@ mod tests {
             "trainyard run --bogus",
             "trainyard run --help",
             "trainyard run -",
+            "trainyard run ",
             "trainyard run -q -q job.yaml",
             "trainyard run a.yaml b.yaml",
             "trainyard run job.yaml -- python train.py",

@@ -191,6 +191,7 @@ impl Yard {
         let mut touched = Vec::new();
         for (key, plot) in &mut self.plots {
             if of(plot).list_ends(&listed) {
+                plot.clear_way();
                 touched.push(key.clone());
             }
         }

@@ -176,7 +176,7 @@ impl Run {
             let switch = match word.to_str()? {
                 "-q" | "--quiet" => &mut run.view.quiet,
                 "-d" | "--detach" => &mut run.detach,
-                other if other.starts_with('-') || run.file.is_some() => return None,
+                other if other.is_empty() || other.starts_with('-') || run.file.is_some() => return None,
                 file => {
                     run.file = Some(file.into());
                     continue;

@@ -5,6 +5,8 @@
 
 use std::fs;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use trainyard_core::{Hold, Outcome, TaskId};
@@ -15,6 +17,10 @@ use trainyard_local::run::status::{FORMAT, Status, TaskState, TaskStatus};
 
 use crate::failure::Failure;
 use crate::run::terminal::clean;
+
+/// A run has a status so soon after its job is claimed.
+const BEGINS_WITHIN: Duration = Duration::from_secs(1);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
 /// How a run stands, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -70,14 +76,12 @@ impl KeptRun {
             .read_run()
             .map_err(|error| Unreadable::explain(&error))?;
         Unreadable::check_format(&directory.path.join("run.json"), file.format)?;
-        let mut status = directory
-            .read_status()
-            .map_err(|error| Unreadable::explain(&error))?;
-        if let Some(status) = status.as_mut().filter(|status| !goes_on && status.end.is_none()) {
-            take_end(status, &directory);
-        }
+        let mut status = read_status(&directory, goes_on).map_err(|error| Unreadable::explain(&error))?;
         if let Some(status) = &status {
             Unreadable::check_format(&directory.path.join("status.json"), status.format)?;
+        }
+        if !goes_on && status.as_ref().is_none_or(|status| status.end.is_none()) {
+            status = told_end(&directory, &file, status.as_ref()).or(status);
         }
         let state = state(status.as_ref(), goes_on);
         Ok(Self {
@@ -107,13 +111,32 @@ impl KeptRun {
     }
 }
 
-/// A status that does not know the run's end: where the disk was full, the last event may have found room that the status did not.
-fn take_end(status: &mut Status, directory: &RunDirectory) {
-    if let Some((time, end)) = directory.read_end() {
-        status.tasks.clone_from(&end.tasks);
-        status.ended = Some(time);
-        status.end = Some(end);
+/// How a run stands. One that has just begun says so in a moment.
+fn read_status(directory: &RunDirectory, goes_on: bool) -> Result<Option<Status>, DirectoryError> {
+    let until = Instant::now() + BEGINS_WITHIN;
+    loop {
+        let status = directory.read_status()?;
+        if status.is_some() || !goes_on || Instant::now() > until {
+            return Ok(status);
+        }
+        thread::sleep(BETWEEN_LOOKS);
     }
+}
+
+/// A status that knows the run's end, where only the events do: on a full disk they may have found room that the status did not.
+fn told_end(directory: &RunDirectory, file: &RunFile, status: Option<&Status>) -> Option<Status> {
+    let (time, end) = directory.read_end()?;
+    Some(Status {
+        format: FORMAT,
+        job: file.job.clone(),
+        pid: status.map_or(0, |status| status.pid),
+        started: file.started,
+        ended: Some(time),
+        tensorboard: None,
+        tasks: end.tasks.clone(),
+        end: Some(end),
+        memory: status.and_then(|status| status.memory.clone()),
+    })
 }
 
 fn state(status: Option<&Status>, goes_on: bool) -> RunState {

@@ -68,13 +68,21 @@ struct Ending {
     job: JobRuns,
     run: Option<RunDirectory>,
     order: Order,
-    /// It has heard the order.
-    asked: bool,
-    /// It has answered that it will obey.
-    obeys: bool,
+    heard: Heard,
     told: Option<(Instant, String)>,
     /// When it was first seen to have written down its end.
     ended: Option<Instant>,
+}
+
+/// Whether a run knows that it is to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Heard {
+    /// Nobody has listened yet.
+    No,
+    /// It has been told, and there was no answer.
+    Unanswered,
+    /// It has answered that it will.
+    Obeys,
 }
 
 enum Seen {
@@ -88,8 +96,7 @@ impl Ending {
             run: job.newest().ok().flatten(),
             job,
             order: Order::Stop { now },
-            asked: false,
-            obeys: false,
+            heard: Heard::No,
             told: None,
             ended: None,
         }
@@ -107,10 +114,10 @@ impl Ending {
         }
         // Another run of the job may have begun since.
         if !self.job.goes_on() || newest != self.run || self.lingers() {
-            let ended = if self.obeys || self.asked {
-                "has ended"
-            } else {
-                "had ended before"
+            let ended = match self.heard {
+                Heard::No => "had ended before",
+                // It may have ended so fast because of the order.
+                Heard::Unanswered | Heard::Obeys => "has ended",
             };
             let words = self.read().map_or_else(
                 || format!("`{}` {ended}", self.name()),
@@ -119,18 +126,17 @@ impl Ending {
             printer.say(&words)?;
             return Ok(Seen::Over(Exit::Success));
         }
-        let Some(run) = self.run.as_ref().filter(|_| !self.obeys) else {
+        let Some(run) = self.run.as_ref().filter(|_| self.heard != Heard::Obeys) else {
             return Ok(Seen::Stays);
         };
         match control::send(run, &self.order) {
-            Ok(Answer::Done) => self.obeys = true,
+            Ok(Answer::Done) => self.heard = Heard::Obeys,
             Ok(Answer::Refused(why)) => {
                 let message = format!("`{}` does not stop: {}", self.name(), why);
                 printer.failure(&Failure::usage(message, None));
                 return Ok(Seen::Over(Exit::No));
             }
-            // It may have ended so fast because of the order.
-            Err(NotReached::NoAnswer) => self.asked = true,
+            Err(NotReached::NoAnswer) => self.heard = Heard::Unanswered,
             // It is just beginning, or just ending.
             Err(NotReached::NobodyListens | NotReached::Socket(_)) => {}
         }
@@ -143,7 +149,7 @@ impl Ending {
             return false;
         }
         let ended = self.ended.get_or_insert_with(Instant::now);
-        !self.obeys || ended.elapsed() >= LINGERING
+        self.heard == Heard::No || ended.elapsed() >= LINGERING
     }
 
     fn read(&self) -> Option<KeptRun> {
@@ -167,7 +173,7 @@ impl Ending {
 
     /// What it takes so long for.
     fn waits_for(&self) -> String {
-        if !self.obeys {
+        if self.heard == Heard::No {
             return "but does not take orders yet".into();
         }
         let run = self.read();
@@ -194,7 +200,7 @@ impl Ending {
     }
 
     fn out_of_time(&self, limit: Duration, printer: &mut Printer) -> Result<Exit, Failure> {
-        if limit.is_zero() && self.obeys {
+        if limit.is_zero() && self.heard == Heard::Obeys {
             printer.say(&format!("`{}` is stopping", self.name()))?;
             return Ok(Exit::Success);
         }

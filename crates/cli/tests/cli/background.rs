@@ -99,6 +99,8 @@ fn programs_are_told_of_a_run_in_the_background_what_its_first_event_says() {
         (&told["event"], &told["tasks"]),
         (&"runStarted".into(), &2.into())
     );
-    let listed = run(&state, &["ps", "-o", "json"]).json();
-    assert_eq!(told["run"], listed["runs"][0]["run"]);
+    let newest = state.job("background").newest().expect("runs").expect("one");
+    assert_eq!(told["run"], newest.id());
+    let events = fs::read_to_string(newest.events()).expect("a file");
+    assert!(events.starts_with(&state.unredacted(&begun.out)), "{events}");
 }

@@ -85,6 +85,11 @@ impl State {
         self.redact(output.expect("the program runs").into())
     }
 
+    /// With it again.
+    pub fn unredacted(&self, text: &str) -> String {
+        text.replace("[state]", self.path.to_str().expect("a path"))
+    }
+
     /// Without the path of this directory.
     pub fn redact(&self, mut ran: Ran) -> Ran {
         let path = self.path.to_str().expect("a path");

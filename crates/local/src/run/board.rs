@@ -16,6 +16,8 @@ use super::status::{TaskState, TaskStatus};
 pub(super) struct Board {
     tasks: Vec<TaskStatus>,
     places: BTreeMap<TaskId, usize>,
+    /// Tasks that are to be started again, and how they stood before that was decided.
+    resting: BTreeMap<TaskId, TaskState>,
     /// Something has changed since it was last shown.
     changed: bool,
 }
@@ -25,6 +27,7 @@ impl Board {
         let mut board = Self {
             tasks: Vec::new(),
             places: BTreeMap::new(),
+            resting: BTreeMap::new(),
             changed: true,
         };
         board.extend(job, port);
@@ -104,15 +107,23 @@ impl Board {
     }
 
     /// It has ended, however that was, and is started again after a while.
-    pub fn restarts(&mut self, task: &TaskId) {
-        let ended = |status: &TaskStatus| {
-            matches!(
-                status.state,
-                TaskState::Failed | TaskState::Stopped | TaskState::Succeeded
-            )
-        };
-        if self.get(task).is_some_and(ended) {
+    pub fn starts_again(&mut self, task: &TaskId) {
+        let state = self.get(task).map(|status| status.state);
+        if let Some(state @ (TaskState::Failed | TaskState::Stopped | TaskState::Succeeded)) = state {
+            self.resting.insert(task.clone(), state);
             self.is(task, TaskState::Restarting);
+        }
+    }
+
+    /// Nothing is started again any more: the job has ended, or is held.
+    pub fn nothing_starts_again(&mut self) {
+        for (task, before) in std::mem::take(&mut self.resting) {
+            if self
+                .get(&task)
+                .is_some_and(|status| status.state == TaskState::Restarting)
+            {
+                self.is(&task, before);
+            }
         }
     }
 
@@ -186,8 +197,10 @@ mod tests {
             (Running, Running),
         ] {
             board.is(&task, state);
-            board.restarts(&task);
+            board.starts_again(&task);
             assert_eq!(board.get(&task).unwrap().state, shown, "{state:?}");
+            board.nothing_starts_again();
+            assert_eq!(board.get(&task).unwrap().state, state, "as it ended");
         }
     }
 }

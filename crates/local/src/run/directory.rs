@@ -345,16 +345,18 @@ impl RunDirectory {
         }
     }
 
-    /// When and how it ended, as the last of its events tells it.
+    /// When and how it ended, as its events tell it.
     #[must_use]
     pub fn read_end(&self) -> Option<(Moment, RunEnd)> {
         let text = fs::read(self.events()).ok()?;
-        let last = text.trim_ascii_end().rsplit(|byte| *byte == b'\n').next()?;
-        let event: RunEvent = serde_json::from_slice(last).ok()?;
-        match event.what {
+        let events = text.rsplit(|byte| *byte == b'\n');
+        let end = |event: RunEvent| match event.what {
             What::RunEnded(end) => Some((event.time, *end)),
             _ => None,
-        }
+        };
+        events
+            .filter_map(|line| serde_json::from_slice(line).ok())
+            .find_map(end)
     }
 
     /// Writes how it stands.

@@ -1,6 +1,6 @@
 //! What happens in a run, for those who watch: told to a reporter, kept in `events.jsonl`, printed by `-o json`.
 //!
-//! Its form is stable: docs/json.md. The runner makes these, after the memory they follow from was written down.
+//! Its form is stable: docs/json.md. The runner makes these, after what they tell of was done.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! One run of one job: from what the outer process prepared to its verdict.
 //!
 //! ```text
-//! run.json ─▶ Job, Setting ─▶ world ─▶ Observed ─▶ core::step ─▶ status.json, then actions, then events
+//! run.json ─▶ Job, Setting ─▶ world ─▶ Observed ─▶ core::step ─▶ actions, then events, then status.json
 //!                               ▲                                   │
 //!                               └───────── processes ◀──────────────┘
 //! ```

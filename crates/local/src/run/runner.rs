@@ -1,4 +1,4 @@
-//! The loop of a run: look, decide, write down, act, tell; then wait for news.
+//! The loop of a run: look, decide, act, tell, write down; then wait for news.
 //!
 //! Nothing is decided here: `step` decides. The runner adds what a program on one machine needs and a cluster does not:
 //! signals end it, and when the job has its verdict nothing is left running.
@@ -76,6 +76,7 @@ impl Runner {
         self.say_how_to_start_by_hand();
         let left_alive = self.until_verdict();
         self.stop_what_is_left();
+        self.world.board.nothing_starts_again();
         let end = run_end(&self, left_alive);
         let durable = if self.clock.elapsed() < WORTH_KEEPING {
             Durable::No
@@ -137,15 +138,21 @@ impl Runner {
         }
         for event in &decided.events {
             if let trainyard_core::Event::Restarting { task: Some(task), .. } = event {
-                self.world.board.restarts(task);
+                self.world.board.starts_again(task);
             }
             let told = telling::told(self.world.job(), event, now);
             if let Some(what) = told {
                 self.tell(what);
             }
         }
+        let memory = self.memory.as_ref();
+        if memory.is_some_and(|memory| memory.verdict.is_some() || memory.held.is_some()) {
+            self.world.board.nothing_starts_again();
+        }
         self.unwritten |= changed || self.world.board.changed();
         self.pass_on();
+        // Memory lives as long as the tasks do, and nothing is decided from the file: tasks do not wait for it (ADR 10).
+        self.write_in_time();
         let acted = changed || !decided.actions.is_empty();
         (acted, decided.wake.map(|wake| self.clock.instant(wake)))
     }
@@ -177,8 +184,6 @@ impl Runner {
 
     /// Waits for news, or until something is due.
     fn wait(&mut self, wake: Option<Instant>) {
-        // Nothing is decided from it, so neither tasks nor news wait for it.
-        self.write_in_time();
         self.world.addresses.age();
         let hint = self
             .hints

@@ -1,4 +1,4 @@
-//! `status.json`: how a run stands. Written whole, before anything is done about it; read by `ps` and its kin.
+//! `status.json`: how a run stands. Written whole, after what was done about it (ADR 10); read by `ps` and its kin.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The processes of a run as a world: instances in, [`Observed`] out, actions carried out.
 //!
 //! It keeps the worlds' contract (docs/architecture.md, W1 to W7): one instance a task at a time, nothing goes back in
-//! time, and an instance that is gone stays visible until a memory that knows of it was written down. What a cluster
+//! time, and an instance that is gone stays visible until a memory knows of it, which lives as long as the instances do. What a cluster
 //! leaves to others is played here: programs are restarted in place, and gangs and addresses are always there.
 
 mod lives;
@@ -114,7 +114,7 @@ impl World {
         }
     }
 
-    /// The memory that knows of everything observed was written down.
+    /// Memory knows of everything observed.
     pub fn absorbed(&mut self) {
         self.ports_looked_at = false;
         self.gone.clear();

@@ -55,8 +55,8 @@ pub struct Plot {
     pub not_before: Time,
     /// The last look put off what was refused.
     pub put_off: bool,
-    /// Something went while a pass was under way, which may have found it in its way.
-    cleared: bool,
+    /// What was in the way went while a pass was under way, which may have found it there.
+    way_cleared: bool,
 }
 
 /// What was refused last.
@@ -124,18 +124,17 @@ impl Plot {
         true
     }
 
-    /// Something of the job's name is gone. If that was in the way of what was refused, there is nothing to wait for any more.
+    /// What another job of this name has left is gone: nothing is in the way any more of what was refused because of it.
     pub fn clear_way(&mut self) {
         if self.busy {
-            self.cleared = true;
+            self.way_cleared = true;
         } else if self.waits_for_pods() {
-            self.not_before = Time::default();
+            self.settle();
         }
     }
 
     /// A pod is gone.
     pub fn lose_pod(&mut self, pod: &PodSeen) {
-        self.clear_way();
         if self.busy {
             self.departed.insert(Arc::clone(&pod.uid));
         }
@@ -146,6 +145,15 @@ impl Plot {
             self.pods.remove(&pod.name);
             self.bury(&last);
         }
+        if self.is_foreign(pod) && !self.pods.values().any(|held| self.is_foreign(&held.pod)) {
+            self.clear_way();
+        }
+    }
+
+    /// Whether a pod that names the job is another one's, as those of a deleted job of that name are.
+    fn is_foreign(&self, pod: &PodSeen) -> bool {
+        let job = self.job.as_ref().map(|job| &job.uid);
+        job.is_some_and(|uid| pod.owner.as_ref() != Some(uid))
     }
 
     fn bury(&mut self, pod: &PodSeen) {
@@ -293,15 +301,18 @@ impl Plot {
         }
     }
 
-    /// A pass that was refused is tried again later and later.
+    /// A pass that was refused is tried again later and later; but at once where what was in its way has gone since.
     fn retry(&mut self, trouble: Option<Trouble>, now: Time) -> Option<Time> {
-        let cleared = std::mem::take(&mut self.cleared);
+        let cleared = std::mem::take(&mut self.way_cleared);
         let Some(trouble) = trouble else {
-            if !self.put_off {
+            if !self.put_off || (cleared && self.waits_for_pods()) {
                 self.settle();
             }
             return None;
         };
+        if cleared {
+            self.settle();
+        }
         self.group.refused();
         self.trouble = Some(LastTrouble {
             doing: trouble.doing,

@@ -3,10 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use trainyard_local::run::directory::{Claim, DirectoryError, JobRuns, RunDirectory};
-use trainyard_local::run::event::{RunEvent, What};
+use trainyard_local::run::directory::{Claim, DirectoryError, Home, JobRuns, RunDirectory};
 use trainyard_local::run::file::RunFile;
-use trainyard_local::run::moment::Moment;
 use trainyard_local::run::prepare::Ready;
 use trainyard_local::run::supervise::Given;
 
@@ -16,11 +14,10 @@ use crate::failure::Failure;
 /// Runs that may begin: nobody else runs these jobs as long as this lives.
 pub struct Begun {
     runs: Vec<Run>,
-    claims: Vec<Claim>,
+    claims: Vec<(JobRuns, Claim)>,
 }
 
 struct Run {
-    runs: JobRuns,
     directory: RunDirectory,
     ready: Ready,
 }
@@ -33,26 +30,13 @@ impl Begun {
 
     /// The names of the jobs.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.runs.iter().map(|run| run.runs.name.as_str())
+        self.runs.iter().map(|run| &*run.ready.file.job)
     }
 
     /// The mark of every process of these runs.
     pub fn id(&self) -> String {
         let ids: Vec<String> = self.directories().map(RunDirectory::id).collect();
         ids.first().cloned().unwrap_or_default()
-    }
-
-    /// What is told first of each, to programs.
-    pub fn started(&self) -> impl Iterator<Item = RunEvent> {
-        self.runs.iter().map(|run| RunEvent {
-            time: Moment::now(),
-            job: run.ready.file.job.clone(),
-            what: What::RunStarted {
-                run: run.directory.id(),
-                directory: run.directory.path.clone(),
-                tasks: u32::try_from(run.ready.job.size()).unwrap_or(u32::MAX),
-            },
-        })
     }
 
     /// What the supervisor needs of them. Letting go of the claims means nothing there: the outer process holds them.
@@ -66,44 +50,61 @@ impl Begun {
 
     /// Lets go of the right to run them: another process takes it over.
     pub fn take_claims(&mut self) -> Vec<Claim> {
-        std::mem::take(&mut self.claims)
+        let claims = std::mem::take(&mut self.claims);
+        claims.into_iter().map(|(_, claim)| claim).collect()
+    }
+
+    /// Removes what has been made, as if nothing had begun. What cannot be removed holds nothing that runs, and `trainyard rm` removes it.
+    pub fn undo(self) {
+        for directory in self.directories() {
+            let _ = directory.remove();
+        }
+        for (runs, claim) in self.claims {
+            runs.forget_if_empty(claim);
+        }
+    }
+
+    fn claim(&mut self, home: &Home, file: &RunFile, alone: bool) -> Result<(), Failure> {
+        let runs = home.job(&file.job);
+        match runs.claim().map_err(|error| unusable(&error))? {
+            Some(claim) => self.claims.push((runs, claim)),
+            None => return Err(goes_on(&runs, &another_name(file, alone))),
+        }
+        Ok(())
+    }
+
+    fn make(&mut self, home: &Home, manifest: &str, ready: Ready) -> Result<(), Failure> {
+        let runs = home.job(&ready.file.job);
+        let directory = runs.begin().map_err(|error| unusable(&error))?;
+        let written = write(manifest, &directory, &ready.file);
+        self.runs.push(Run { directory, ready });
+        written
     }
 }
 
 /// Claims every job, and then writes what their runs are told: a disk that does not take that refuses the run, before anything is
-/// started. Where a run is refused, nothing is left of it.
-pub fn begin(manifest: &str, ready: Vec<Ready>) -> Result<Begun, Failure> {
+/// started. Where a run is refused, nothing is left of it. `alone`: nothing else is in the manifest.
+pub fn begin(manifest: &str, ready: Vec<Ready>, alone: bool) -> Result<Begun, Failure> {
     let home = home()?;
-    let several = ready.len() > 1;
     let mut begun = Begun {
         runs: Vec::new(),
         claims: Vec::new(),
     };
-    for ready in &ready {
-        let runs = home.job(&ready.file.job);
-        match runs.claim().map_err(|error| unusable(&error))? {
-            Some(claim) => begun.claims.push(claim),
-            None => return Err(goes_on(&runs, &another_name(&ready.file, several))),
+    let mut claimed = ready
+        .iter()
+        .try_for_each(|ready| begun.claim(&home, &ready.file, alone));
+    if claimed.is_ok() {
+        claimed = ready
+            .into_iter()
+            .try_for_each(|ready| begun.make(&home, manifest, ready));
+    }
+    match claimed {
+        Ok(()) => Ok(begun),
+        Err(failure) => {
+            begun.undo();
+            Err(failure)
         }
     }
-    for ready in ready {
-        let runs = home.job(&ready.file.job);
-        let directory = runs.begin().map_err(|error| unusable(&error))?;
-        let written = write(manifest, &directory, &ready.file);
-        begun.runs.push(Run {
-            runs,
-            directory,
-            ready,
-        });
-        if let Err(failure) = written {
-            for directory in begun.directories() {
-                // What cannot be removed either is an empty run, and `trainyard rm` removes it.
-                let _ = directory.remove();
-            }
-            return Err(failure);
-        }
-    }
-    Ok(begun)
 }
 
 fn write(manifest: &str, directory: &RunDirectory, file: &RunFile) -> Result<(), Failure> {
@@ -113,13 +114,13 @@ fn write(manifest: &str, directory: &RunDirectory, file: &RunFile) -> Result<(),
 }
 
 /// How a job is given another name.
-fn another_name(file: &RunFile, several: bool) -> String {
+fn another_name(file: &RunFile, alone: bool) -> String {
     let name = &file.job;
     match &file.source {
-        None => format!("`--name {name}-2`"),
-        // It would be the name of all of them.
-        Some(_) if several => "its `metadata.name` in the manifest".to_owned(),
-        Some(_) => format!("`--set metadata.name={name}-2`"),
+        None => format!("give this one another name: `--name {name}-2`"),
+        Some(_) if alone => format!("give this one another name: `--set metadata.name={name}-2`"),
+        // The option would name all of them so.
+        Some(_) => "change this one's `metadata.name` in the manifest".to_owned(),
     }
 }
 
@@ -128,8 +129,7 @@ fn goes_on(runs: &JobRuns, another_name: &str) -> Failure {
     let since = runs.newest().ok().flatten().map(|run| run.id());
     let since = since.map(|id| format!(" (run {id})")).unwrap_or_default();
     let hint = format!(
-        "end that one with `trainyard stop {name}`, look at it with `trainyard logs -f {name}`, or give this one \
-         another name: {another_name}"
+        "end that one with `trainyard stop {name}`, look at it with `trainyard logs -f {name}`, or {another_name}"
     );
     Failure::usage(
         format!("a job named `{name}` is running already{since}"),

@@ -28,7 +28,6 @@ use crate::args::Format;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::run::json;
 
 /// A run begins within a second.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -48,7 +47,13 @@ pub fn detach(begun: Begun, walls: Walls, output: Format, printer: &mut Printer)
         .collect();
     let log_path = PathBuf::from(arguments.first().cloned().unwrap_or_default()).join("supervisor.log");
     let (ours, theirs) = UnixStream::pair()?;
-    let mut child = start(&begun.id(), walls, &arguments, &log_path, theirs)?;
+    let mut child = match start(&begun.id(), walls, &arguments, &log_path, theirs) {
+        Ok(child) => child,
+        Err(failure) => {
+            begun.undo();
+            return Err(failure);
+        }
+    };
     let claims = begun.take_claims();
     let handed = hand_over(ours, claims);
     let up = handed.is_ok() && wait_until_up(&begun, &mut child);
@@ -61,8 +66,8 @@ pub fn detach(begun: Begun, walls: Walls, output: Format, printer: &mut Printer)
         return Err(Failure::usage(message, None));
     }
     if output == Format::Json {
-        for event in begun.started() {
-            printer.data(&String::from_utf8_lossy(&json::event(&event)))?;
+        for directory in begun.directories() {
+            printer.data(&first_event(directory))?;
         }
         return Ok(Exit::Success);
     }
@@ -72,6 +77,12 @@ pub fn detach(begun: Begun, walls: Walls, output: Format, printer: &mut Printer)
         ))?;
     }
     Ok(Exit::Success)
+}
+
+/// What was told first of a run, which is that it has started; a disk that is full may have kept nothing of it.
+fn first_event(run: &RunDirectory) -> String {
+    let events = std::fs::read_to_string(run.events()).unwrap_or_default();
+    events.split_inclusive('\n').next().unwrap_or_default().to_owned()
 }
 
 fn start(

@@ -129,3 +129,45 @@ fn a_service_that_was_in_the_way_and_is_gone_is_not_waited_for_any_longer() {
     yard.service_gone(&old);
     assert_eq!(creates(&yard.next(NOW).unwrap()).len(), 2);
 }
+
+#[test]
+fn a_pod_that_goes_while_something_is_told_is_not_waited_for() {
+    let mut yard = refused_job();
+    let now = NOW + 7 * 60 + 1;
+    yard.pod_seen(old_pod());
+    yard.pod_seen(pod(0, 50, "p0", &json!({ "phase": "Pending" })));
+    yard.pod_seen(pod(0, 51, "p0", &running()));
+    while let Some(pass) = yard.next(now) {
+        yard.reported(report(&pass, 60, Vec::new()), now);
+    }
+    // What is told now is that a pod has ended; what was refused is put off.
+    yard.pod_seen(pod(0, 61, "p0", &exited(137)));
+    let pass = (0..5).find_map(|later| yard.next(now + later)).unwrap();
+    assert!(creates(&pass).iter().all(|task| task != "worker-1"), "put off");
+    yard.pod_gone(&old_pod());
+    yard.reported(report(&pass, 62, Vec::new()), now + 5);
+    let next = yard.next(now + 5).unwrap();
+    assert!(
+        creates(&next).contains(&"worker-1".to_owned()),
+        "{:?}",
+        next.actions
+    );
+}
+
+#[test]
+fn the_way_is_clear_when_the_last_of_the_old_pods_is_gone() {
+    let mut yard = refused_job();
+    let now = NOW + 7 * 60 + 1;
+    let mut other = old_pod();
+    (other.name, other.uid) = ("mnist-ps-0".into(), "old ps".into());
+    for old in [old_pod(), other.clone()] {
+        yard.pod_seen(old);
+    }
+    while let Some(pass) = yard.next(now) {
+        yard.reported(report(&pass, 60, Vec::new()), now);
+    }
+    yard.pod_gone(&old_pod());
+    assert!(yard.next(now).is_none_or(|pass| creates(&pass).is_empty()));
+    yard.pod_gone(&other);
+    assert_eq!(creates(&yard.next(now).unwrap()), ["worker-1"]);
+}
