@@ -104,3 +104,24 @@ fn programs_are_told_of_a_run_in_the_background_what_its_first_event_says() {
     let events = fs::read_to_string(newest.events()).expect("a file");
     assert!(events.starts_with(&state.unredacted(&begun.out)), "{events}");
 }
+
+#[test]
+fn a_run_that_is_refused_leaves_nothing_behind() {
+    let state = State::new("refused");
+    let manifest = state.path.join("jobs.yaml");
+    let both = ["first", "second"].map(|name| MANIFEST.replace("name: background", &format!("name: {name}")));
+    fs::write(&manifest, both.join("---")).expect("a file");
+    let claim = state.job("second").claim().expect("a lock");
+    assert!(claim.is_some());
+    let refused = run(&state, &["run", manifest.to_str().expect("a path"), "-q"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(
+        refused
+            .err
+            .contains("or change this one's `metadata.name` in the manifest"),
+        "{}",
+        refused.err
+    );
+    assert!(state.path.join("runs/second").exists());
+    assert!(!state.path.join("runs/first").exists());
+}
