@@ -225,9 +225,10 @@ impl Bench {
 
     pub fn status(&self, job: &str) -> Status {
         let run = self.newest(job).expect("the job was run");
-        run.read_status()
-            .expect("the status can be read")
-            .expect("there is a status")
+        let read = || run.read_status().expect("the status can be read");
+        // Its tasks may be faster.
+        eventually("there is a status", || read().is_some());
+        read().expect("it was there")
     }
 
     /// What happened in the newest run of a job, so far.
