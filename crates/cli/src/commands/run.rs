@@ -58,7 +58,8 @@ pub fn run(typed: &Run, color: crate::args::Color, printer: &mut Printer) -> Res
     if let Some(sentence) = probed.not_covered() {
         printer.say(&sentence)?;
     }
-    let alone = input.reading.jobs().count() == 1;
+    // `--set` changes every job that was chosen, and `--job` looks for the name that it had before.
+    let alone = typed.job.is_none() && input.reading.jobs().count() == 1;
     let begun = begin::begin(&input.source.text, ready, alone)?;
     if typed.detach {
         let detached = detach::detach(begun, probed.walls, typed.view.output, printer);

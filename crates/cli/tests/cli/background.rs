@@ -125,3 +125,19 @@ fn a_run_that_is_refused_leaves_nothing_behind() {
     assert!(state.path.join("runs/second").exists());
     assert!(!state.path.join("runs/first").exists());
 }
+
+#[test]
+fn an_order_that_was_answered_is_seen_at_once() {
+    let state = State::new("background-orders");
+    let manifest = state.path.join("job.yaml");
+    fs::write(&manifest, MANIFEST).expect("a file");
+    let begun = run(&state, &["run", manifest.to_str().expect("a path"), "-d"]);
+    let _ended = Ended(&state);
+    assert_eq!(begun.code, Some(0), "{}", begun.err);
+    for (order, state_after) in [("suspend", "suspended"), ("resume", "running")].repeat(3) {
+        let ordered = run(&state, &[order, "background"]);
+        assert_eq!(ordered.code, Some(0), "{}", ordered.err);
+        let listed = run(&state, &["ps", "-o", "json"]).json();
+        assert_eq!(listed["runs"][0]["state"], state_after);
+    }
+}

@@ -42,8 +42,9 @@ pub(super) fn keep(file: &Path, network: Network, walls: Walls) {
         let _ = fs::create_dir_all(directory);
     }
     let scratch = file.with_added_extension(std::process::id().to_string());
-    if fs::write(&scratch, lines.join("\n")).is_ok() {
-        let _ = fs::rename(&scratch, file);
+    let kept = fs::write(&scratch, lines.join("\n")).and_then(|()| fs::rename(&scratch, file));
+    if kept.is_err() {
+        let _ = fs::remove_file(&scratch);
     }
 }
 

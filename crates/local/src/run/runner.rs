@@ -6,6 +6,7 @@
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
 use trainyard_core::{Memory, step};
@@ -18,6 +19,7 @@ use super::file::RunFile;
 use super::hints::{Hints, Spoken};
 use super::inbox::{Inbox, News};
 use super::moment::Moment;
+use super::order::Answer;
 use super::status::{FORMAT, Status};
 use super::telling;
 use super::tensorboard::Board as TensorBoard;
@@ -27,6 +29,8 @@ use crate::signals::Notice;
 
 /// How the run stands is not written down more often than this.
 const BETWEEN_WRITES: Duration = Duration::from_millis(100);
+/// And not before this, where the disk has refused it.
+const AFTER_REFUSAL: Duration = Duration::from_secs(5);
 
 /// A run that was shorter is sooner repeated than missed: its end need not survive a sudden end of the machine.
 const WORTH_KEEPING: Duration = Duration::from_secs(1);
@@ -62,6 +66,8 @@ pub(super) struct Runner {
     pub may_write: Instant,
     /// Everything has been killed: nothing is waited for any longer.
     pub forced: bool,
+    /// Answers to orders that wait until `ps` shows what came of them.
+    pub unanswered: Vec<(SyncSender<Answer>, Answer)>,
 }
 
 impl Runner {
@@ -151,8 +157,13 @@ impl Runner {
         }
         self.unwritten |= changed || self.world.board.changed();
         self.pass_on();
+        if !self.unanswered.is_empty() {
+            // Whoever has an answer may look at once at what came of the order.
+            (self.unwritten, self.may_write) = (true, Instant::now());
+        }
         // Memory lives as long as the tasks do, and nothing is decided from the file: tasks do not wait for it (ADR 10).
         self.write_in_time();
+        self.answer();
         let acted = changed || !decided.actions.is_empty();
         (acted, decided.wake.map(|wake| self.clock.instant(wake)))
     }
@@ -161,9 +172,19 @@ impl Runner {
     /// decided from the file. What is left waits for its time.
     pub(super) fn write_in_time(&mut self) {
         if self.unwritten && self.may_write <= Instant::now() {
-            self.unwritten = false;
-            self.may_write = Instant::now() + BETWEEN_WRITES;
-            self.write(None, Durable::No);
+            let written = self.write(None, Durable::No);
+            // A disk that is full now may have room later.
+            let pause = if written { BETWEEN_WRITES } else { AFTER_REFUSAL };
+            self.unwritten = !written;
+            self.may_write = Instant::now() + pause;
+        }
+    }
+
+    /// Answers those whose orders have been carried out.
+    fn answer(&mut self) {
+        for (asked, answer) in self.unanswered.drain(..) {
+            // Whoever asked may have gone.
+            let _ = asked.send(answer);
         }
     }
 
@@ -212,10 +233,12 @@ impl Runner {
         match news {
             News::Task(event) => self.world.happened(event),
             News::Signal(notice) => self.signal(notice),
-            News::Order(order, answer) => {
-                let answered = self.obey(&order);
-                // Whoever asked may have gone.
-                let _ = answer.send(answered);
+            News::Order(order, asked) => {
+                let answer = self.obey(&order);
+                self.unanswered.push((asked, answer));
+                if self.ending.is_some() {
+                    self.answer();
+                }
             }
             News::TensorBoard(Ok(url)) => {
                 self.tensorboard_url = Some(url.clone());
@@ -297,8 +320,8 @@ impl Runner {
         }
     }
 
-    /// Writes down how the run stands.
-    fn write(&mut self, end: Option<&super::event::RunEnd>, durable: Durable) {
+    /// Writes down how the run stands; whether the disk took it.
+    fn write(&mut self, end: Option<&super::event::RunEnd>, durable: Durable) -> bool {
         let status = Status {
             format: FORMAT,
             job: self.file.job.clone(),
@@ -311,8 +334,9 @@ impl Runner {
             memory: self.memory.clone(),
         };
         let written: Result<(), DirectoryError> = self.directory.write_status(&status, durable);
-        if let Err(error) = written {
+        if let Err(error) = &written {
             self.refused_by_disk(&error.to_string());
         }
+        written.is_ok()
     }
 }

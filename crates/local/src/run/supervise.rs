@@ -236,6 +236,7 @@ fn ready(
         unwritten: true,
         may_write: Instant::now(),
         forced: false,
+        unanswered: Vec::new(),
     };
     Ok((bell, runner))
 }

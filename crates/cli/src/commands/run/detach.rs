@@ -31,6 +31,8 @@ use crate::printer::Printer;
 
 /// A run begins within a second.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// One that has written nothing by then finds no room for it.
+const UNWRITTEN: Duration = Duration::from_secs(2);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
 /// What the two say to each other.
@@ -127,10 +129,15 @@ fn expect(socket: &mut impl io::Read, word: u8) -> io::Result<()> {
     }
 }
 
-/// Waits until every run has written how it stands; false if the process ended before.
+/// Waits until every run has written how it stands; false if the process ended before. On a full disk nothing is ever written:
+/// there it is enough that they take orders, and have not ended after a while.
 fn wait_until_up(begun: &Begun, child: &mut Child) -> bool {
-    let until = Instant::now() + PATIENCE;
-    let up = |directory: &RunDirectory| matches!(directory.read_status(), Ok(Some(_)));
+    let begin = Instant::now();
+    let until = begin + PATIENCE;
+    let up = |directory: &RunDirectory| {
+        let takes_orders = || begin.elapsed() > UNWRITTEN && directory.socket().exists();
+        matches!(directory.read_status(), Ok(Some(_))) || takes_orders()
+    };
     while !begun.directories().all(up) {
         let ended = !matches!(child.try_wait(), Ok(None));
         if ended || Instant::now() > until {
