@@ -9,10 +9,6 @@ use crate::rig::Rig;
 use crate::trouble::Trouble;
 use crate::turn::{Figures, Who, turn};
 
-/// So many rounds at first do not count: in the first the API server has never seen such objects, and in the second its memory
-/// still grows, which makes it slower for everybody.
-const WARM_UP: usize = 2;
-
 /// A figure of a turn.
 type Figure = fn(&Figures) -> f64;
 
@@ -50,12 +46,13 @@ pub fn measure(asked: &Asked, bars: &mut Bars) -> Result<(), Trouble> {
     let mut turns = vec![Who::BarePods, Who::Bare, Who::Ours];
     turns.extend(peer.as_ref().map(|peer| Who::Kubeflow(peer, Set::Tuned)));
     let mut figures = vec![Vec::new(); turns.len()];
-    for round in 0..WARM_UP + asked.rounds {
+    // The first round does not count: the API server has never seen such objects.
+    for round in 0..=asked.rounds {
         for (who, figures) in turns.iter().zip(&mut figures) {
             let play = matches!(who, Who::Ours | Who::Kubeflow(..));
             let measured = turn(&rig, *who, asked.jobs, play)?;
             tell(round, *who, &measured);
-            if round >= WARM_UP {
+            if round > 0 {
                 figures.push(measured);
             }
         }
@@ -71,7 +68,7 @@ pub fn measure(asked: &Asked, bars: &mut Bars) -> Result<(), Trouble> {
     if let Some(peer) = peer.as_ref().filter(|_| asked.shipped) {
         let who = Who::Kubeflow(peer, Set::Shipped);
         let measured = turn(&rig, who, asked.jobs, false)?;
-        tell(WARM_UP + asked.rounds, who, &measured);
+        tell(asked.rounds, who, &measured);
         let ours = median(ours.iter().map(pods).collect());
         let shipped = pods(&measured);
         let ratio = shipped / ours;
@@ -86,7 +83,7 @@ pub fn measure(asked: &Asked, bars: &mut Bars) -> Result<(), Trouble> {
 }
 
 fn tell(round: usize, who: Who<'_>, figures: &Figures) {
-    let counts = if round < WARM_UP { " (does not count)" } else { "" };
+    let counts = if round == 0 { " (does not count)" } else { "" };
     println!(
         "{}, round {round}{counts}, load {}:",
         who.name(),
