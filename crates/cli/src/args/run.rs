@@ -24,8 +24,8 @@ The first Ctrl-C asks the tasks to stop, the second kills them. Logs are kept: s
 `trainyard logs`.
 
 Exit codes: 0 the job succeeded, 1 it failed, 2 wrong usage or a manifest that cannot
-be run, 124 it ran into its deadline, 130 and 143 it was ended by Ctrl-C or SIGTERM.
-With several jobs, the first of these that is not 0.";
+be run, 124 it ran into its deadline, 130 and 143 it was ended by Ctrl-C or SIGTERM,
+128 and its number for other signals. With several jobs, the first of these that is not 0.";
 
 #[derive(Debug, Default, Args)]
 #[command(after_help = EXAMPLES)]

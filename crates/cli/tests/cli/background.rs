@@ -30,6 +30,15 @@ fn run(state: &State, typed: &[&str]) -> Ran {
     state.redact(output.expect("the program runs").into())
 }
 
+/// A state directory, and in it a manifest.
+fn with_manifest(name: &str, text: &str) -> (State, String) {
+    let state = State::new(name);
+    let manifest = state.path.join("job.yaml");
+    fs::write(&manifest, text).expect("a file");
+    let path = manifest.to_str().expect("a path").to_owned();
+    (state, path)
+}
+
 /// Nothing is left running when a test fails.
 struct Ended<'a>(&'a State);
 
@@ -41,10 +50,8 @@ impl Drop for Ended<'_> {
 
 #[test]
 fn a_run_in_the_background_is_followed_killed_at_stopped_and_removed() {
-    let state = State::new("background");
-    let manifest = state.path.join("job.yaml");
-    fs::write(&manifest, MANIFEST).expect("a file");
-    let begun = run(&state, &["run", manifest.to_str().expect("a path"), "--detach"]);
+    let (state, manifest) = with_manifest("background", MANIFEST);
+    let begun = run(&state, &["run", &manifest, "--detach"]);
     assert_eq!(begun.code, Some(0), "{}", begun.err);
     let _ended = Ended(&state);
 
@@ -87,11 +94,8 @@ fn a_run_in_the_background_is_followed_killed_at_stopped_and_removed() {
 
 #[test]
 fn programs_are_told_of_a_run_in_the_background_what_its_first_event_says() {
-    let state = State::new("background-json");
-    let manifest = state.path.join("job.yaml");
-    fs::write(&manifest, MANIFEST).expect("a file");
-    let path = manifest.to_str().expect("a path");
-    let begun = run(&state, &["run", path, "--detach", "-q", "-o", "json"]);
+    let (state, manifest) = with_manifest("background-json", MANIFEST);
+    let begun = run(&state, &["run", &manifest, "--detach", "-q", "-o", "json"]);
     let _ended = Ended(&state);
     assert_eq!((begun.code, begun.err.as_str()), (Some(0), ""));
     let told = begun.json();
@@ -107,13 +111,11 @@ fn programs_are_told_of_a_run_in_the_background_what_its_first_event_says() {
 
 #[test]
 fn a_run_that_is_refused_leaves_nothing_behind() {
-    let state = State::new("refused");
-    let manifest = state.path.join("jobs.yaml");
     let both = ["first", "second"].map(|name| MANIFEST.replace("name: background", &format!("name: {name}")));
-    fs::write(&manifest, both.join("---")).expect("a file");
+    let (state, manifest) = with_manifest("refused", &both.join("---"));
     let claim = state.job("second").claim().expect("a lock");
     assert!(claim.is_some());
-    let refused = run(&state, &["run", manifest.to_str().expect("a path"), "-q"]);
+    let refused = run(&state, &["run", &manifest, "-q"]);
     assert_eq!(refused.code, Some(2), "{}", refused.err);
     assert!(
         refused
@@ -128,10 +130,8 @@ fn a_run_that_is_refused_leaves_nothing_behind() {
 
 #[test]
 fn an_order_that_was_answered_is_seen_at_once() {
-    let state = State::new("background-orders");
-    let manifest = state.path.join("job.yaml");
-    fs::write(&manifest, MANIFEST).expect("a file");
-    let begun = run(&state, &["run", manifest.to_str().expect("a path"), "-d"]);
+    let (state, manifest) = with_manifest("background-orders", MANIFEST);
+    let begun = run(&state, &["run", &manifest, "-d"]);
     let _ended = Ended(&state);
     assert_eq!(begun.code, Some(0), "{}", begun.err);
     for (order, state_after) in [("suspend", "suspended"), ("resume", "running")].repeat(3) {

@@ -124,7 +124,8 @@ impl Plot {
         true
     }
 
-    /// What another job of this name has left is gone: nothing is in the way any more of what was refused because of it.
+    /// Something of the job's name is gone that may have been in the way, as what a deleted job of that name has left is: what was refused
+    /// because of it is tried at once.
     pub fn clear_way(&mut self) {
         if self.busy {
             self.way_cleared = true;
