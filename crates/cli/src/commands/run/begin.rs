@@ -83,7 +83,8 @@ impl Begun {
 }
 
 /// Claims every job, and then writes what their runs are told: a disk that does not take that refuses the run, before anything is
-/// started. Where a run is refused, nothing is left of it. `alone`: nothing else is in the manifest.
+/// started. Where a run is refused, nothing is left of it. `alone`: it is the only job of its manifest, and was not asked for
+/// by its name.
 pub fn begin(manifest: &str, ready: Vec<Ready>, alone: bool) -> Result<Begun, Failure> {
     let home = home()?;
     let mut begun = Begun {
