@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use trainyard_bench::order;
+
 use crate::Asked;
 use crate::bars::Bars;
 use crate::kubeflow::{Kubeflow, Set};
@@ -42,18 +44,18 @@ pub fn measure(asked: &Asked, bars: &mut Bars) -> Result<(), Trouble> {
     let mut rig = Rig::start()?;
     rig.collects = asked.collected;
     let peer = asked.peer.then(|| Kubeflow::prepare(&rig)).transpose()?;
-    // Those who are compared follow each other: the machine is never the same for long.
-    let mut turns = vec![Who::BarePods, Who::Bare, Who::Ours];
-    turns.extend(peer.as_ref().map(|peer| Who::Kubeflow(peer, Set::Tuned)));
-    let mut figures = vec![Vec::new(); turns.len()];
+    let mut everybody = vec![Who::BarePods, Who::Bare, Who::Ours];
+    everybody.extend(peer.as_ref().map(|peer| Who::Kubeflow(peer, Set::Tuned)));
+    let mut figures = vec![Vec::new(); everybody.len()];
     // The first round does not count: the API server has never seen such objects.
     for round in 0..=asked.rounds {
-        for (who, figures) in turns.iter().zip(&mut figures) {
+        for index in order::of_round(round, everybody.len()) {
+            let who = everybody[index];
             let play = matches!(who, Who::Ours | Who::Kubeflow(..));
-            let measured = turn(&rig, *who, asked.jobs, play)?;
-            tell(round, *who, &measured);
+            let measured = turn(&rig, who, asked.jobs, play)?;
+            tell(round, who, &measured);
             if round > 0 {
-                figures.push(measured);
+                figures[index].push(measured);
             }
         }
     }

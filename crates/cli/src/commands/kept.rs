@@ -30,6 +30,8 @@ pub enum RunState {
     Running,
     /// It goes on, and nothing may run for now.
     Suspended,
+    /// It is about to end: what still runs has been told to.
+    Stopping,
     /// The job ended well.
     Succeeded,
     /// The job ended badly.
@@ -46,6 +48,7 @@ impl RunState {
         match self {
             Self::Running => "running",
             Self::Suspended => "suspended",
+            Self::Stopping => "stopping",
             Self::Succeeded => "succeeded",
             Self::Failed => "failed",
             Self::Stopped => "stopped",
@@ -55,7 +58,7 @@ impl RunState {
 
     /// Whether it goes on.
     pub fn goes_on(self) -> bool {
-        matches!(self, Self::Running | Self::Suspended)
+        matches!(self, Self::Running | Self::Suspended | Self::Stopping)
     }
 }
 
@@ -131,6 +134,7 @@ fn told_end(directory: &RunDirectory, file: &RunFile, status: Option<&Status>) -
         job: file.job.clone(),
         pid: status.map_or(0, |status| status.pid),
         started: file.started,
+        stopping: false,
         ended: Some(time),
         tensorboard: None,
         tasks: end.tasks.clone(),
@@ -144,6 +148,7 @@ fn state(status: Option<&Status>, goes_on: bool) -> RunState {
         let held = status.and_then(|status| status.memory.as_ref()?.held);
         match (goes_on, held) {
             (false, _) => RunState::Interrupted,
+            (true, _) if status.is_some_and(|status| status.stopping) => RunState::Stopping,
             (true, Some(Hold::Suspended | Hold::Aborted)) => RunState::Suspended,
             (true, None) => RunState::Running,
         }

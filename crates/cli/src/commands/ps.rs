@@ -111,7 +111,7 @@ fn style(word: &str) -> Style {
     match word {
         "succeeded" => GOOD,
         "failed" => BAD,
-        "interrupted" | "restarting" | "suspended" => CAREFUL,
+        "interrupted" | "restarting" | "stopping" | "suspended" => CAREFUL,
         "stopped" | "waiting" => QUIET,
         _ => Style::new(),
     }

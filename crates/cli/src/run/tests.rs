@@ -242,6 +242,29 @@ fn timestamps_stand_before_names() {
 }
 
 #[test]
+fn timestamps_stand_before_what_we_say_ourselves() {
+    let watched = Watched::new(View {
+        timestamps: true,
+        ..View::default()
+    });
+    watched.job().event(&RunEvent {
+        time: Moment::now(),
+        job: "mnist".into(),
+        what: What::Note {
+            text: "two\nlines".into(),
+        },
+    });
+    let (_, err) = watched.shown();
+    let [first, second] = err.lines().collect::<Vec<_>>()[..] else {
+        panic!("{err}");
+    };
+    let (time, rest) = first.split_once(' ').unwrap();
+    assert!(time.parse::<Moment>().is_ok(), "{time}");
+    assert_eq!(rest, "trainyard │ note: two");
+    assert_eq!(second, format!("{:24} {:9} │ lines", "", ""));
+}
+
+#[test]
 fn with_several_jobs_each_name_says_whose_it_is() {
     let watched = Watched::new(View::default());
     let task = [TaskId::new("worker", 0)];

@@ -61,6 +61,7 @@ impl State {
                 job: job.into(),
                 pid: 4711,
                 started,
+                stopping: false,
                 ended: None,
                 end: None,
                 tensorboard: None,

@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use trainyard_local::run::order::Order;
 
-use crate::bench::{Bench, quick};
+use crate::bench::{Bench, eventually, quick};
 
 /// Waits until it is told to stop, and then takes its time.
 const SLOW: &str = "trap 'echo asked; sleep 1000' TERM; echo up; while :; do sleep 1000 & wait; done";
@@ -66,10 +66,14 @@ fn the_second_ctrl_c_kills_at_once() {
     run.until_times("│ up", 2);
     run.signal(Signal::INT);
     run.until_times("│ asked", 2);
+    eventually("ps says that the run is about to end", || {
+        bench.run(&["ps"]).out.contains("stopping  2/2 stopping")
+    });
     run.signal(Signal::INT);
     let (said, status) = run.finish();
     assert_eq!(status.code(), Some(130), "{said:#?}");
     bench.assert_nothing_left();
+    assert!(bench.run(&["ps"]).out.contains("stopped  2/2 stopped"));
 }
 
 #[test]

@@ -322,11 +322,14 @@ impl Runner {
 
     /// Writes down how the run stands; whether the disk took it.
     fn write(&mut self, end: Option<&super::event::RunEnd>, durable: Durable) -> bool {
+        let memory = self.memory.as_ref();
+        let is_over = self.ending.is_some() || memory.is_some_and(|memory| memory.verdict.is_some());
         let status = Status {
             format: FORMAT,
             job: self.file.job.clone(),
             pid: self.pid,
             started: self.file.started,
+            stopping: end.is_none() && is_over,
             ended: end.map(|_| Moment::now()),
             end: end.cloned(),
             tensorboard: self.tensorboard_url.clone(),

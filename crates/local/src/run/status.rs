@@ -24,6 +24,9 @@ pub struct Status {
     pub pid: u32,
     /// When the run began.
     pub started: Moment,
+    /// The job is over, or somebody ends the run: what still runs is being stopped.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopping: bool,
     /// How it ended, once it has; a run that has not and does not go on was interrupted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Moment>,
