@@ -3,8 +3,8 @@
 //!
 //! `cargo xtask bench operator` builds the release and starts this. Each part has an API server of its own, from the
 //! harness of `tests/cluster`: etcd and kube-apiserver, no controllers, no scheduler, no kubelet; pods are played. Who is
-//! compared takes turns on the same API server, in another order in every round; medians are told, and of the ratios those of the same round: seconds differ
-//! between machines and hours, ratios less.
+//! compared takes turns on the same API server, in the race so that everybody comes after everybody else equally often; medians are
+//! told, and of the ratios those of the same round: seconds differ between machines and hours, ratios less.
 //!
 //! ```text
 //! rig (API server, its processor time, its count of writes) ─▶ turn: clean, submit, start somebody, count pods
@@ -42,7 +42,8 @@ const HELP: &str = "\
 cargo xtask bench operator [PART…] [--rounds N] [--jobs N] [--shipped] [--without-peer] [--collected]
 
   PART             race, large, resident, verdict; all of them unless told
-  --rounds N       how often each takes its turn in the race (8), and how often the large job is made
+  --rounds N       how often each takes its turn in the race (6), and how often the large job is made;
+                   a multiple of 3 in the race, or of 2 without a peer, lets everybody come after everybody else equally often
   --jobs N         jobs in the race, of 1 ps and 2 workers each (300)
   --shipped        Kubeflow's operator also as it is shipped, once: more than three minutes
   --without-peer   without Kubeflow's operator, which is built from Go modules and needs root
@@ -89,7 +90,7 @@ fn ended(result: Result<bool, Trouble>) -> ExitCode {
 fn read(typed: &[String]) -> Option<Asked> {
     let mut asked = Asked {
         parts: Vec::new(),
-        rounds: 8,
+        rounds: 6,
         jobs: 300,
         shipped: false,
         peer: true,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use trainyard_bench::order;
+use trainyard_bench::succession;
 
 use crate::Asked;
 use crate::bars::Bars;
@@ -47,9 +47,11 @@ pub fn measure(asked: &Asked, bars: &mut Bars) -> Result<(), Trouble> {
     let mut everybody = vec![Who::BarePods, Who::Bare, Who::Ours];
     everybody.extend(peer.as_ref().map(|peer| Who::Kubeflow(peer, Set::Tuned)));
     let mut figures = vec![Vec::new(); everybody.len()];
-    // The first round does not count: the API server has never seen such objects.
+    let orders = succession::rounds(everybody.len());
+    // The first round does not count: the API server has never seen such objects. It has the last order, so that whoever
+    // begins the next one comes after the right one.
     for round in 0..=asked.rounds {
-        for index in order::of_round(round, everybody.len()) {
+        for &index in &orders[(round + orders.len() - 1) % orders.len()] {
             let who = everybody[index];
             let play = matches!(who, Who::Ours | Who::Kubeflow(..));
             let measured = turn(&rig, who, asked.jobs, play)?;

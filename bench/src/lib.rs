@@ -1,6 +1,6 @@
 //! What the benchmarks measure with: jobs of any size, as a user would write them, and worlds in which they run.
 
-pub mod order;
+pub mod succession;
 
 use trainyard_core::{Exit, Fixture, Job, Memory, Observed, Seen, Stamp, TaskId, TaskSeen, Time, Why, step};
 use trainyard_dialect::document::Source;

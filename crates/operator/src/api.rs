@@ -115,8 +115,11 @@ pub enum How {
     Gracefully,
     /// Without waiting for its node.
     AtOnce,
-    /// With everything that it owns, in the background.
-    WithDependents,
+    /// With everything that it owns, in the background, and only in this version.
+    WithDependents {
+        /// Which one was decided about.
+        version: u64,
+    },
 }
 
 impl Api {
@@ -189,10 +192,10 @@ impl Api {
             .await
     }
 
-    /// Deletes one job, and no other of that name.
-    pub async fn delete_job(&self, job: &JobKey, uid: &str) -> Result<(), Refused> {
-        self.delete("tfjobs", &job_path(job), uid, How::WithDependents)
-            .await
+    /// Deletes one job, and no other of that name, as it was when that was decided: somebody may have given it more time.
+    pub async fn delete_job(&self, job: &JobKey, uid: &str, version: u64) -> Result<(), Refused> {
+        let how = How::WithDependents { version };
+        self.delete("tfjobs", &job_path(job), uid, how).await
     }
 
     async fn delete(&self, plural: &'static str, path: &str, uid: &str, how: How) -> Result<(), Refused> {
@@ -200,8 +203,12 @@ impl Api {
             "apiVersion": "v1", "kind": "DeleteOptions",
             "preconditions": { "uid": uid }, "propagationPolicy": "Background",
         });
-        if how == How::AtOnce {
-            options["gracePeriodSeconds"] = 0.into();
+        match how {
+            How::Gracefully => {}
+            How::AtOnce => options["gracePeriodSeconds"] = 0.into(),
+            How::WithDependents { version } => {
+                options["preconditions"]["resourceVersion"] = version.to_string().into();
+            }
         }
         self.send::<Value>((Method::DELETE, plural), path, &options, "application/json")
             .await

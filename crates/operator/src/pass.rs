@@ -286,7 +286,9 @@ async fn act(api: &Api, pass: &Pass, compiled: &Compiled, report: &mut Report) -
         group::remove(api, pass, compiled, report).await?;
     }
     if expired {
-        let deleted = api.delete_job(&pass.key, &pass.uid).await;
+        let written = report.written.as_ref().map(|(version, _)| *version);
+        let version = written.unwrap_or(pass.version);
+        let deleted = api.delete_job(&pass.key, &pass.uid, version).await;
         unless_gone(deleted).map_err(doing("delete it, since its time is over"))?;
         report.deleted = true;
     }

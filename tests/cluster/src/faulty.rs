@@ -97,6 +97,8 @@ pub struct Done {
     pub name: String,
     /// Its UID, where it was deleted.
     pub uid: String,
+    /// Whether it was to be deleted in one version only.
+    pub versioned: bool,
 }
 
 /// So often at most is the program killed in one run.

@@ -15,8 +15,8 @@ Examples:
   trainyard ps mnist --all           every run of mnist
   trainyard ps -o json | jq -r '.runs[] | select(.state == \"running\") | .job'
 
-A run is `running` or `suspended`, or it has `succeeded`, `failed`, been
-`stopped`, or been `interrupted`: killed, or gone with the machine. ATTEMPT is
+A run is `running`, `suspended` or `stopping`, or it has `succeeded`, `failed`,
+been `stopped`, or been `interrupted`: killed, or gone with the machine. ATTEMPT is
 which start of the whole job, and which start of the task within it, both from
 0, as in the name of the log.
 

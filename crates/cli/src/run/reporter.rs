@@ -97,10 +97,6 @@ impl JobReporter {
         }
     }
 
-    fn say(&self, text: &str) {
-        self.shared.say(text);
-    }
-
     fn tell_footer(&self, event: &RunEvent) {
         let job = self.number;
         match event.what {
@@ -175,7 +171,7 @@ impl Reporter for JobReporter {
         }
         let said = story.tell(event);
         if let Some(said) = said.filter(|said| said.matters || !view.quiet) {
-            self.say(&said.text);
+            self.shared.say(event.time, &said.text);
         }
     }
 
@@ -190,7 +186,7 @@ impl Reporter for JobReporter {
         if view.output == Output::Text && !view.quiet {
             let mut story = self.story.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(said) = story.stand(tasks) {
-                self.say(&said.text);
+                self.shared.say(Moment::now(), &said.text);
             }
         }
     }

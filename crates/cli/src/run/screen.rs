@@ -143,8 +143,8 @@ impl Shared {
     }
 
     /// Says a line of talk.
-    pub fn say(self: &Arc<Self>, text: &str) {
-        let block = talk::block(&self.view, self.column.width(), text);
+    pub fn say(self: &Arc<Self>, at: Moment, text: &str) {
+        let block = talk::block(&self.view, self.column.width(), at, text);
         self.tell(Message::Err(block.into_bytes()));
     }
 

@@ -108,7 +108,7 @@ impl Stage {
         if let Err(error) = write_all(&mut self.out, bytes) {
             self.lost = true;
             let text = talk::output_lost(&error);
-            let block = talk::block(&self.view, talk::NAME.len(), &text);
+            let block = talk::block(&self.view, talk::NAME.len(), Moment::now(), &text);
             self.err(block.as_bytes());
         }
     }

@@ -279,27 +279,23 @@ pub fn short(path: &Path) -> String {
 }
 
 /// A sentence as lines of talk: our name before it, and the time where lines have one, broken where a terminal would break it.
-pub fn block(view: &View, width: usize, text: &str) -> String {
-    let time = view.timestamps.then(|| format!("{} ", Moment::now()));
-    let time = time.unwrap_or_default();
+pub fn block(view: &View, width: usize, at: Moment, text: &str) -> String {
+    let time = view.timestamps.then(|| at.to_string());
     let room = if view.err.terminal {
-        locale::columns().saturating_sub(time.len() + width + 3).max(20)
+        let time = time.as_ref().map_or(0, |time| time.len() + 1);
+        locale::columns().saturating_sub(time + width + 3).max(20)
     } else {
         usize::MAX
     };
     let lines = text.lines().flat_map(|line| wrap(line, room));
-    let (mut page, before) = (String::new(), time.len());
+    let mut page = String::new();
     for (position, line) in lines.enumerate() {
-        let (shown, name) = if position == 0 {
-            (time.as_str(), NAME)
-        } else {
-            ("", "")
-        };
+        if let Some(time) = &time {
+            let _ = write!(page, "{QUIET}{time}{QUIET:#} ");
+        }
+        let name = if position == 0 { NAME } else { "" };
         let line = terminal::clean(&line);
-        let _ = writeln!(
-            page,
-            "{QUIET}{shown:<before$}{QUIET:#}{STRONG}{name:<width$}{STRONG:#} {QUIET}│{QUIET:#} {line}"
-        );
+        let _ = writeln!(page, "{STRONG}{name:<width$}{STRONG:#} {QUIET}│{QUIET:#} {line}");
     }
     view.dress(&page, view.err)
 }

@@ -176,6 +176,13 @@ impl Made {
         self
     }
 
+    /// It is about to end.
+    pub fn stopping(mut self) -> Self {
+        self.status.stopping = true;
+        self.write();
+        self
+    }
+
     /// Writes to a log; each piece at so many milliseconds after the run began.
     pub fn log(self, name: &str, pieces: &[(u64, &str)]) -> Self {
         self.append(name, pieces);

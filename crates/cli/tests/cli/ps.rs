@@ -77,6 +77,36 @@ fn an_end_that_only_the_events_know_is_believed() {
 }
 
 #[test]
+fn a_run_is_stopping_only_while_it_goes_on() {
+    let state = State::new("ps-stopping");
+    let begin = |job: &str| {
+        state
+            .begin(job, "20261116-080000-000", HOUR)
+            .task("worker-0", Running)
+    };
+    begin("runs").stopping();
+    begin("paused").suspended().stopping();
+    begin("dead").stopping();
+    begin("over").stopping().ended(None, "somebody stopped it");
+    let _claims = ["runs", "paused", "over"].map(|job| state.job(job).claim().expect("a lock"));
+    let listed = state.run(&["ps", "-o", "json"]).json();
+    let expected = [
+        ("runs", "stopping"),
+        ("paused", "stopping"),
+        ("dead", "interrupted"),
+        ("over", "stopped"),
+    ];
+    for (job, word) in expected {
+        let runs = listed["runs"].as_array().expect("runs");
+        let run = runs.iter().find(|run| run["job"] == job).expect("a run");
+        assert_eq!(run["state"], word, "{job}");
+    }
+    // It goes on, so an order is sent; that nobody is there to take it is this test's doing.
+    let ordered = state.run(&["drain", "runs", "worker-0"]);
+    assert!(ordered.err.contains("does not answer"), "{}", ordered.err);
+}
+
+#[test]
 fn the_newest_run_of_each_job_is_shown() {
     let state = every_kind("ps-newest");
     let claims = ["mnist", "paused"].map(|job| state.job(job).claim().expect("a lock"));

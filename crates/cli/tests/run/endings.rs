@@ -77,6 +77,42 @@ fn the_second_ctrl_c_kills_at_once() {
 }
 
 #[test]
+fn a_run_whose_job_has_failed_is_stopping_and_takes_no_orders_but_stop() {
+    let bench = Bench::new();
+    let grace = "spec.tfReplicaSpecs.Worker.template.spec.terminationGracePeriodSeconds=3600";
+    let never = "spec.tfReplicaSpecs.Worker.restartPolicy=Never";
+    let script = format!("[ $TRAINYARD_INDEX = 0 ] || {{ {SLOW}; }}; sleep 0.2; exit 3");
+    let flags = ["--workers", "2", "--set", grace, "--set", never];
+    let mut run = bench.start(&quick(&flags, &script));
+    run.until("│ asked");
+    eventually("ps says that the run is about to end", || {
+        bench.run(&["ps"]).out.contains("stopping  1/2 stopping")
+    });
+    let refused = bench.run(&["suspend", "job"]);
+    assert!(refused.err.contains("the run is ending"), "{refused:?}");
+    let stopped = bench.run(&["stop", "job", "--now"]);
+    assert_eq!(stopped.code, Some(0), "{stopped:?}");
+    let (said, status) = run.finish();
+    assert_eq!(status.code(), Some(1), "{said:#?}");
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn a_stop_is_answered_when_ps_shows_it() {
+    let bench = Bench::new();
+    let grace = "spec.tfReplicaSpecs.Worker.template.spec.terminationGracePeriodSeconds=3600";
+    let mut run = bench.start(&quick(&["--workers", "1", "--set", grace], SLOW));
+    run.until("│ up");
+    bench.run(&["stop", "job", "--timeout", "0"]);
+    let shown = bench.run(&["ps"]).out;
+    assert!(shown.contains("stopping  1/1 stopping"), "{shown}");
+    run.signal(Signal::QUIT);
+    let (said, status) = run.finish();
+    assert_eq!(status.code(), Some(143), "{said:#?}");
+    bench.assert_nothing_left();
+}
+
+#[test]
 fn ctrl_backslash_kills_without_asking() {
     let bench = Bench::new();
     let mut run = bench.start(&quick(&["--workers", "1"], SLOW));

@@ -14,6 +14,9 @@ use crate::signals::Notice;
 /// Tasks end within their grace; after this much more they are killed from here.
 const AFTER_GRACE: Duration = Duration::from_secs(2);
 
+/// What is answered to orders that come too late.
+pub(super) const ENDING: &str = "the run is ending";
+
 /// What was killed is gone by then, or is not waited for.
 const AFTER_KILL: Duration = Duration::from_secs(3);
 
@@ -22,7 +25,12 @@ impl Runner {
     pub(super) fn stop_what_is_left(&mut self) {
         self.world.stop_all(self.forced);
         self.pass_on();
-        self.unwritten = true;
+        // Whoever ended the run may look at once at what came of that.
+        (self.unwritten, self.may_write) = (true, Instant::now());
+        if !self.world.is_empty() {
+            self.write_in_time();
+        }
+        self.answer();
         let mut kill = Instant::now() + self.world.longest_grace() + AFTER_GRACE;
         let mut give_up = None;
         while !self.world.is_empty() {
@@ -64,7 +72,7 @@ impl Runner {
                 let _ = answer.send(Answer::Done);
             }
             News::Order(_, answer) => {
-                let _ = answer.send(Answer::Refused("the run is ending".to_owned()));
+                let _ = answer.send(Answer::Refused(ENDING.to_owned()));
             }
             news => self.take(news),
         }

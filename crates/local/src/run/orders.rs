@@ -4,6 +4,7 @@ use trainyard_core::{Hold, Ordered, RoleName, TaskId};
 use trainyard_dialect::problem::did_you_mean;
 
 use super::event::What;
+use super::finish::ENDING;
 use super::order::{Answer, Order};
 use super::runner::Runner;
 
@@ -16,6 +17,11 @@ const TERMINATE: i32 = 15;
 impl Runner {
     /// Does what was ordered, or says why not.
     pub(super) fn obey(&mut self, order: &Order) -> Answer {
+        let memory = self.memory.as_ref();
+        let decided = memory.is_some_and(|memory| memory.verdict.is_some());
+        if decided && !matches!(order, Order::Stop { .. }) {
+            return Answer::Refused(ENDING.to_owned());
+        }
         match order {
             Order::Stop { now } => {
                 self.end(Some(TERMINATE), *now);

@@ -181,7 +181,7 @@ impl Runner {
     }
 
     /// Answers those whose orders have been carried out.
-    fn answer(&mut self) {
+    pub(super) fn answer(&mut self) {
         for (asked, answer) in self.unanswered.drain(..) {
             // Whoever asked may have gone.
             let _ = asked.send(answer);
@@ -236,9 +236,6 @@ impl Runner {
             News::Order(order, asked) => {
                 let answer = self.obey(&order);
                 self.unanswered.push((asked, answer));
-                if self.ending.is_some() {
-                    self.answer();
-                }
             }
             News::TensorBoard(Ok(url)) => {
                 self.tensorboard_url = Some(url.clone());

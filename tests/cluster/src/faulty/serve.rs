@@ -162,6 +162,7 @@ fn done(write: Write, asked: &Asked) -> Done {
         write,
         name: text("/metadata/name").unwrap_or_else(|| last.to_owned()),
         uid: text("/preconditions/uid").unwrap_or_default(),
+        versioned: text("/preconditions/resourceVersion").is_some(),
     }
 }
 

@@ -53,6 +53,10 @@ fn a_job_ends_the_same_whatever_goes_wrong_with_a_write_or_a_watch() {
         let count = undisturbed.writes.iter().filter(|one| **one == write).count();
         assert!(count > 0, "nothing of the kind {write:?}: {undisturbed:#?}");
     }
+    // A pod goes whatever became of it meanwhile; somebody may have given a job more time (ADR 11).
+    for (write, name, versioned) in &undisturbed.deleted {
+        assert_eq!(*versioned, *write == Write::JobDelete, "{name}: {undisturbed:#?}");
+    }
     let first = |write: Write| undisturbed.writes.iter().position(|one| *one == write);
     assert!(first(Write::Pod) < first(Write::Status), "{undisturbed:#?}");
     let writes = Write::ALL.into_iter();
@@ -86,8 +90,8 @@ struct Outcome {
     /// Pods by name and stamp, as they came.
     made: BTreeMap<String, u32>,
     services: Vec<String>,
-    /// What was deleted: kind and name, each object once.
-    deleted: Vec<(Write, String)>,
+    /// What was deleted: kind and name, and whether in one version only; each object once.
+    deleted: Vec<(Write, String, bool)>,
     /// Reasons of events, sorted.
     events: Vec<String>,
     writes: Vec<Write>,
@@ -289,7 +293,7 @@ fn outcome(ledger: &Ledger, way: &Faulty) -> Outcome {
         services: services.collect(),
         deleted: deleted
             .iter()
-            .map(|done| (done.write, done.name.clone()))
+            .map(|done| (done.write, done.name.clone(), done.versioned))
             .collect(),
         events,
         writes: way.writes(),
