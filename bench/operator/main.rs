@@ -42,7 +42,7 @@ const HELP: &str = "\
 cargo xtask bench operator [PART…] [--rounds N] [--jobs N] [--shipped] [--without-peer] [--collected]
 
   PART             race, large, resident, verdict; all of them unless told
-  --rounds N       how often each takes its turn in the race (6), and how often the large job is made;
+  --rounds N       how often each takes its turn in the race (12), and how often the large job is made;
                    a multiple of 3 in the race, or of 2 without a peer, lets everybody come after everybody else equally often
   --jobs N         jobs in the race, of 1 ps and 2 workers each (300)
   --shipped        Kubeflow's operator also as it is shipped, once: more than three minutes
@@ -90,7 +90,7 @@ fn ended(result: Result<bool, Trouble>) -> ExitCode {
 fn read(typed: &[String]) -> Option<Asked> {
     let mut asked = Asked {
         parts: Vec::new(),
-        rounds: 6,
+        rounds: 12,
         jobs: 300,
         shipped: false,
         peer: true,
