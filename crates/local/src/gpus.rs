@@ -146,7 +146,7 @@ pub struct Split {
 
 /// There are not enough.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the job asks for {asked} GPUs ({who}) and this machine has {there}", there = count(*there))]
+#[error("the job asks for {asked} GPU{plural} ({who}) and this machine has {there}", there = count(*there), plural = if *asked == 1 { "" } else { "s" })]
 pub struct TooFew {
     /// How many it asks for.
     pub asked: u64,
@@ -161,7 +161,7 @@ impl TooFew {
     #[must_use]
     pub fn hint(&self) -> &'static str {
         if self.there == 0 {
-            "`--share-gpus` runs the tasks without; or ask for none: `--set` the limit to 0"
+            "`--share-gpus` runs the tasks without; or ask for none: leave out `--gpus`, or `--set` the limit to 0"
         } else {
             "`--share-gpus` lets tasks share those there are; or run fewer tasks: `--replicas worker=1`"
         }

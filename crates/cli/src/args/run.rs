@@ -56,14 +56,20 @@ pub struct Run {
 }
 
 // A job without a manifest.
+/// A number of things.
+fn whole(text: &str) -> Result<u32, String> {
+    text.parse()
+        .map_err(|_| "expected a whole number, 0 or more".to_owned())
+}
+
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "A job without a manifest")]
 pub struct QuickArguments {
     /// How many workers
-    #[arg(long, value_name = "N", conflicts_with = "file")]
+    #[arg(long, value_name = "N", conflicts_with = "file", value_parser = whole)]
     pub workers: Option<u32>,
     /// How many parameter servers
-    #[arg(long, value_name = "N", conflicts_with = "file")]
+    #[arg(long, value_name = "N", conflicts_with = "file", value_parser = whole)]
     pub ps: Option<u32>,
     /// With a chief
     #[arg(long, conflicts_with = "file")]
@@ -72,13 +78,13 @@ pub struct QuickArguments {
     #[arg(long, conflicts_with = "file")]
     pub evaluator: bool,
     /// GPUs for each worker and the chief
-    #[arg(long, value_name = "N", conflicts_with = "file")]
+    #[arg(long, value_name = "N", conflicts_with = "file", value_parser = whole)]
     pub gpus: Option<u32>,
     /// What is started again when a task fails: `job`, `replica`, or roles such as `chief,ps`
     #[arg(long, value_name = "SCOPE", conflicts_with = "file")]
     pub restart_scope: Option<String>,
-    /// How many restarts there may be
-    #[arg(long, value_name = "N", conflicts_with = "file")]
+    /// How many restarts there may be; none unless told, with `--restart-scope` 3
+    #[arg(long, value_name = "N", conflicts_with = "file", value_parser = whole)]
     pub restarts: Option<u32>,
     /// The image, for clusters and for its Python environment
     #[arg(long, value_name = "IMAGE", conflicts_with = "file")]

@@ -142,9 +142,24 @@ fn runs(runs: &[KeptRun], now: Moment) -> String {
     table::render(head, &rows)
 }
 
-/// `3/4 running`: how many of the tasks stand as the run does.
+/// `3/4 running`: how many of the tasks stand as the run does; `1 succeeded, 3 stopped` once it has ended.
 fn tally(run: &KeptRun) -> Option<String> {
     let tasks = run.tasks();
+    if run.status.as_ref().is_some_and(|status| status.end.is_some()) {
+        let mut counts: Vec<(&str, usize)> = Vec::new();
+        for word in tasks.iter().map(|task| run.task_word(task)) {
+            match counts.iter_mut().find(|(known, _)| *known == word) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((word, 1)),
+            }
+        }
+        counts.sort_by_key(|(word, _)| *word != run.state.word());
+        let counts: Vec<String> = counts
+            .iter()
+            .map(|(word, count)| format!("{count} {word}"))
+            .collect();
+        return (!counts.is_empty()).then(|| counts.join(", "));
+    }
     let word = match run.state {
         RunState::Suspended => "running",
         other => other.word(),

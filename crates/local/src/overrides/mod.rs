@@ -178,9 +178,23 @@ impl Overrides {
             return Err(bad);
         }
         Ok(Source {
-            name: source.name.clone(),
+            // Its lines are not those of the file: whoever is shown one must know that.
+            name: format!("{} with {}", source.name, self.options()).into(),
             text: texts.join("---\n").into(),
         })
+    }
+
+    /// The options that were given, as they are typed.
+    fn options(&self) -> String {
+        let given = [
+            (!self.set.is_empty(), "--set"),
+            (!self.replicas.is_empty(), "--replicas"),
+            (!self.env.is_empty(), "--env"),
+            (self.command.is_some(), "--command"),
+            (self.workdir.is_some(), "--workdir"),
+        ];
+        let given = given.iter().filter(|(given, _)| *given);
+        given.map(|(_, option)| *option).collect::<Vec<_>>().join(" ")
     }
 
     fn apply(&self, object: &mut Value, shape: Shape) -> Vec<BadOverride> {

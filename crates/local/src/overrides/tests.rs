@@ -208,6 +208,19 @@ fn other_objects_and_other_jobs_stay_as_they_are() {
 }
 
 #[test]
+fn a_changed_manifest_is_not_called_by_its_file_alone() {
+    let overrides = Overrides {
+        set: vec!["spec.tfReplicaSpecs.Worker.replicas=x".parse().unwrap()],
+        workdir: Some("/tmp".into()),
+        ..Overrides::default()
+    };
+    let changed = overrides.rewrite(&source(TFJOB), None).unwrap();
+    assert_eq!(&*changed.name, "job.yaml with --set --workdir");
+    let unchanged = Overrides::default().rewrite(&source(TFJOB), None).unwrap();
+    assert_eq!(&*unchanged.name, "job.yaml");
+}
+
+#[test]
 fn options_that_are_none_say_what_they_take() {
     for text in ["worker", "worker=", "worker=two", "=2", "worker=-1"] {
         assert!(text.parse::<Replicas>().is_err(), "{text}");
