@@ -65,7 +65,8 @@ fn weigh(
     } else {
         Vec::new()
     };
-    let mut observed = plot.observed(&job.uid, ready, job.deleting, now);
+    plot.not_later(now);
+    let mut observed = plot.observed(&job.uid, ready, job.deleting);
     grouping.observe(plot, job, &mut observed);
     let memory = memory.or_else(|| taken_over(job, compiled.job(), &observed));
     let mut step = step(compiled.job(), memory.as_ref(), &observed, now);

@@ -15,7 +15,8 @@ Examples:
 
 It writes nothing to standard output; what it does is told on standard error.
 
-Exit codes: 0 it was told to stop, 1 it lost the Lease to another one, 2 wrong usage, or no cluster.";
+Exit codes: 0 it was told to stop, 1 it lost the Lease to another one, 2 wrong usage, or nothing says
+where the cluster is; one that does not answer is waited for.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

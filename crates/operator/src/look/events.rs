@@ -114,8 +114,10 @@ fn conditions(before: Option<&Value>, after: &Value) -> Vec<Change> {
             same("type") && same("lastUpdateTime") && same("status")
         })
     };
+    // That a job no longer runs is said by what it does instead.
+    let over = |condition: &&Value| condition["type"] == "Running" && condition["status"] == "False";
     let after = list(after, "conditions");
-    let changed = after.into_iter().filter(changed);
+    let changed = after.into_iter().filter(changed).filter(|one| !over(one));
     changed
         .map(|condition| {
             let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
-use trainyard_core::{Fixture, Memory, Observed, TaskSeen, Time};
+use trainyard_core::{Fixture, Memory, Observed, Seen, TaskSeen, Time};
 use trainyard_manifest::observe::PodSeen;
 
 use super::addresses::Addresses;
@@ -184,9 +184,9 @@ impl Plot {
         !lost.is_empty()
     }
 
-    /// What `step` may know. Foreign clocks are not believed about the future (W7).
+    /// What `step` may know.
     #[must_use]
-    pub fn observed(&self, uid: &Arc<str>, ready: Vec<Fixture>, deleting: bool, now: Time) -> Observed {
+    pub fn observed(&self, uid: &Arc<str>, ready: Vec<Fixture>, deleting: bool) -> Observed {
         let ours = |pod: &&PodSeen| pod.owner.as_ref() == Some(uid);
         let here = self.pods.values().map(|held| &held.pod).filter(ours);
         let gone = self
@@ -196,10 +196,19 @@ impl Plot {
             .map(|(_, task)| task);
         let tasks = here.filter_map(|pod| pod.task.as_ref()).chain(gone);
         Observed {
-            tasks: tasks.map(|task| not_later(task.clone(), now)).collect(),
+            tasks: tasks.cloned().collect(),
             ready,
             deleting,
             ..Observed::default()
+        }
+    }
+
+    /// Foreign clocks are not believed about the future (W7): what one says is later than now was now, and stays so. Whoever waits for a second
+    /// after it does not wait until that clock's time has come.
+    pub fn not_later(&mut self, now: Time) {
+        let here = self.pods.values_mut().filter_map(|held| held.pod.task.as_mut());
+        for task in here.chain(self.gone.iter_mut().map(|(_, task)| task)) {
+            not_later(task, now);
         }
     }
 
@@ -372,7 +381,6 @@ impl Plot {
 /// The end of a task that has been seen stands, whatever is done to its pod in the same second: times are whole seconds,
 /// and whoever deletes a pod right after its end seems to have asked for it.
 fn keep_end(known: &PodSeen, pod: &mut PodSeen) {
-    use trainyard_core::Seen;
     let before = known.task.as_ref().filter(|_| known.uid == pod.uid);
     if let Some(Seen::Ended(first)) = before.map(|task| &task.state)
         && let Some(Seen::Ended(exit)) = pod.task.as_mut().map(|task| &mut task.state)
@@ -381,11 +389,9 @@ fn keep_end(known: &PodSeen, pod: &mut PodSeen) {
     }
 }
 
-fn not_later(mut task: TaskSeen, now: Time) -> TaskSeen {
-    use trainyard_core::Seen;
+fn not_later(task: &mut TaskSeen, now: Time) {
     task.created = task.created.min(now);
     if let Seen::Ended(exit) | Seen::Gone(Some(exit)) = &mut task.state {
         exit.at = exit.at.min(now);
     }
-    task
 }

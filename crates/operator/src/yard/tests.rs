@@ -290,6 +290,18 @@ fn that_pods_were_made_is_written_with_the_next_news_only() {
 }
 
 #[test]
+fn a_failure_that_a_clock_ahead_of_ours_has_dated_counts_after_a_second() {
+    let mut yard = running_job();
+    let mut failed = exited(1);
+    failed["containerStatuses"][0]["state"]["terminated"]["finishedAt"] = "2040-01-01T00:00:00Z".into();
+    yard.pod_seen(pod(0, 31, "p0", &failed));
+    assert!(yard.next(NOW).is_none());
+    assert_eq!(yard.wake(), Some(NOW + 1));
+    let status = yard.next(NOW + 1).unwrap().status.unwrap();
+    assert_eq!(status["firstFailure"]["exitCode"], 1, "{status}");
+}
+
+#[test]
 fn counts_alone_wait_for_what_comes_next_but_not_long() {
     let mut yard = made();
     // Running is a condition: it is told at once. The second worker is a number.
