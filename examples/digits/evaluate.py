@@ -5,6 +5,7 @@ and ends with the one of the last step.
 """
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -38,7 +39,8 @@ def main():
         curves.add(int(step.numpy()), accuracy=accuracy)
         if step.numpy() >= options.steps:
             (options.checkpoints / "evaluated").touch()  # The chief waits for this.
-            return
+            # Everything is written. Shutting TensorFlow down takes its time, and the job may have ended before.
+            os._exit(0)
     sys.exit(f"no new checkpoint in {options.patience:.0f} seconds")
 
 
