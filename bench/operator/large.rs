@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use trainyard_cluster_tests::Parts;
 
 use crate::bare;
 use crate::bars::Bars;
@@ -26,7 +27,7 @@ const NAME: &str = "large";
 
 /// In turns with a bare client that makes the same pods.
 pub fn measure(rounds: usize, bars: &mut Bars) -> Result<(), Trouble> {
-    let rig = Rig::start()?;
+    let rig = Rig::start(Parts::API)?;
     rig.install(&definition()?)?;
     let (mut operated, mut bare) = (Vec::new(), Vec::new());
     for round in 0..=rounds {

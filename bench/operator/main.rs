@@ -2,8 +2,8 @@
 //! same objects and decides nothing.
 //!
 //! `cargo xtask bench operator` builds the release and starts this. Each part has an API server of its own, from the
-//! harness of `tests/cluster`: etcd and kube-apiserver, no controllers, no scheduler, no kubelet; pods are played. Who is
-//! compared takes turns on the same API server, in the race so that everybody comes after everybody else equally often; medians are
+//! harness of `tests/cluster`: etcd and kube-apiserver, in the race the controllers too, since every cluster has them and they
+//! write for each Service; no scheduler, no kubelet; pods are played. Who is compared takes turns on the same API server, in the race so that everybody comes after everybody else equally often; medians are
 //! told, and of the ratios those of the same round: seconds differ between machines and hours, ratios less.
 //!
 //! ```text
@@ -36,10 +36,12 @@ mod writes;
 use std::process::ExitCode;
 
 use bars::Bars;
+use trainyard_cluster_tests::Parts;
 use trouble::Trouble;
 
 const HELP: &str = "\
-cargo xtask bench operator [PART…] [--rounds N] [--jobs N] [--shipped] [--without-peer] [--collected]
+cargo xtask bench operator [PART…] [--rounds N] [--jobs N] [--shipped] [--without-peer]
+                           [--without-controllers] [--collected]
 
   PART             race, large, resident, verdict; all of them unless told
   --rounds N       how often each takes its turn in the race (12), and how often the large job is made;
@@ -47,6 +49,8 @@ cargo xtask bench operator [PART…] [--rounds N] [--jobs N] [--shipped] [--with
   --jobs N         jobs in the race, of 1 ps and 2 workers each (300)
   --shipped        Kubeflow's operator also as it is shipped, once: more than three minutes
   --without-peer   without Kubeflow's operator, which is built from Go modules and needs root
+  --without-controllers
+                   the race without kube-controller-manager, which every cluster has and which writes two objects for each Service
   --collected      the API server's garbage is collected before each turn of the race: steadier, and better for whoever needs less memory
 ";
 
@@ -58,7 +62,19 @@ pub struct Asked {
     jobs: usize,
     shipped: bool,
     peer: bool,
+    controllers: bool,
     collected: bool,
+}
+
+impl Asked {
+    /// What the race is run on.
+    const fn cluster(&self) -> Parts {
+        if self.controllers {
+            Parts::CONTROL_PLANE
+        } else {
+            Parts::API
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -94,6 +110,7 @@ fn read(typed: &[String]) -> Option<Asked> {
         jobs: 300,
         shipped: false,
         peer: true,
+        controllers: true,
         collected: false,
     };
     let mut words = typed.iter();
@@ -104,6 +121,7 @@ fn read(typed: &[String]) -> Option<Asked> {
             "--jobs" => asked.jobs = words.next()?.parse().ok().filter(|jobs| *jobs > 0)?,
             "--shipped" => asked.shipped = true,
             "--without-peer" => asked.peer = false,
+            "--without-controllers" => asked.controllers = false,
             "--collected" => asked.collected = true,
             _ => return None,
         }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use trainyard_cluster_tests::Parts;
 
 use crate::bars::Bars;
 use crate::large::ready;
@@ -24,7 +25,7 @@ const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A new job's way to its pods, without and with all of them.
 pub fn measure(bars: &mut Bars) -> Result<(), Trouble> {
-    let rig = Rig::start()?;
+    let rig = Rig::start(Parts::API)?;
     rig.install(&definition()?)?;
     let status = finished(&rig)?;
     let alone = latency(&rig, "alone")?;

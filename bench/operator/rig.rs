@@ -10,7 +10,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream;
 use http::{Method, Request};
 use serde_json::{Value, json};
-use trainyard_cluster_tests::{Cluster, Parts};
+use trainyard_cluster_tests::{Api, Cluster, Parts};
 
 use crate::process;
 use crate::trouble::Trouble;
@@ -98,9 +98,9 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// Starts it. Nobody but who is measured writes to it.
-    pub fn start() -> Result<Self, Trouble> {
-        let cluster = Cluster::try_start(Parts::API)?;
+    /// Starts it. Nobody writes to it but who is measured and, where they are among the parts, the controllers.
+    pub fn start(parts: Parts) -> Result<Self, Trouble> {
+        let cluster = Cluster::try_start(parts)?;
         let apiserver = process::descendant(cluster.process(), "kube-apiserver")
             .ok_or_else(|| Trouble::new("the API server is not among the cluster's processes"))?;
         let scratch = std::env::temp_dir().join(format!("trainyard-bench-{}", std::process::id()));
@@ -122,6 +122,11 @@ impl Rig {
         fs::write(rig.inside(), lines.collect::<String>())?;
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
         rig.cluster.api().create("/api/v1/namespaces", &namespace)?;
+        if parts.controllers {
+            // Pods are refused before it is there.
+            let account = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts/default");
+            rig.until("the namespace has no account", |api| api.get(&account).is_ok())?;
+        }
         Ok(rig)
     }
 
@@ -231,23 +236,28 @@ impl Rig {
             return Err(Trouble::new(format!("cannot install TFJob: {}", said.errors)));
         }
         // It is served a moment after it was accepted.
+        self.until("TFJob is not served", |api| api.get(JOBS).is_ok())
+    }
+
+    /// Waits until something holds; otherwise says what does not.
+    fn until(&self, otherwise: &str, holds: impl Fn(&Api) -> bool) -> Result<(), Trouble> {
         let until = Instant::now() + PATIENCE;
-        while let Err(refused) = self.cluster.api().get(JOBS) {
+        while !holds(self.cluster.api()) {
             if Instant::now() > until {
-                return Err(refused.into());
+                return Err(Trouble::new(otherwise));
             }
             thread::sleep(Duration::from_millis(100));
         }
         Ok(())
     }
 
-    /// Removes everything that a turn has left.
+    /// Removes everything that a turn has left. Controllers may be at it too, and what they made for Services goes by them.
     pub fn clean(&self) -> Result<(), Trouble> {
         let api = self.cluster.api();
-        let services = format!("/api/v1/namespaces/{NAMESPACE}/services");
-        let maps = format!("/api/v1/namespaces/{NAMESPACE}/configmaps");
-        let events = format!("/api/v1/namespaces/{NAMESPACE}/events");
+        let [services, maps, events, endpoints] = ["services", "configmaps", "events", "endpoints"]
+            .map(|plural| format!("/api/v1/namespaces/{NAMESPACE}/{plural}"));
         let pods = format!("{PODS}?gracePeriodSeconds=0");
+        let slices = format!("/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices");
         // The jobs first, so that nobody makes anything again. They are not there before their definition.
         for path in [JOBS, &pods, &services, &maps, &events] {
             match api.delete(path) {
@@ -255,11 +265,13 @@ impl Rig {
                 _ => {}
             }
         }
-        let left = api.list(&format!("{PODS}?limit=1"))?.len();
-        match left {
-            0 => Ok(()),
-            _ => Err(Trouble::new("pods are left over from the last turn")),
-        }
+        let none = |path: &str| {
+            let left = api.list(&format!("{path}?limit=1"));
+            left.is_ok_and(|left| left.is_empty())
+        };
+        self.until("something is left over from the last turn", |_| {
+            [PODS, &services, &endpoints, &slices].into_iter().all(none)
+        })
     }
 }
 

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use trainyard_cluster_tests::Parts;
+
 use crate::bars::Bars;
 use crate::objects;
 use crate::race::seconds;
@@ -23,7 +25,7 @@ const PATIENCE: Duration = Duration::from_mins(5);
 
 /// Ends one job after the other.
 pub fn measure(bars: &mut Bars) -> Result<(), Trouble> {
-    let rig = Rig::start()?;
+    let rig = Rig::start(Parts::API)?;
     rig.install(&definition()?)?;
     submit(&rig, ACTIVE + ENDING)?;
     rig.calm()?;

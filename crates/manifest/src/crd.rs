@@ -63,7 +63,7 @@ fn version(name: &str) -> Value {
             "type": "object",
             "required": ["spec"],
             "x-kubernetes-validations": [{
-                "rule": "self.metadata.name.size() <= 50 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
+                "rule": "self.metadata.name.matches('^[a-z]([-a-z0-9]{0,48}[a-z0-9])?$')",
                 "message": "metadata.name must be a DNS label of at most 50 characters that begins with a letter: the \
                             names of pods and Services are made of it",
             }],
@@ -210,6 +210,8 @@ fn status() -> Value {
     let time = || json!({ "type": "string", "format": "date-time" });
     json!({
         "type": "object",
+        // It is written by one program, whole: the server need not note down who wrote which field of it.
+        "x-kubernetes-map-type": "atomic",
         // The memory of our decisions, the first failure, and what older operators wrote.
         "x-kubernetes-preserve-unknown-fields": true,
         "properties": {

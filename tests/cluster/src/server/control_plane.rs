@@ -173,6 +173,9 @@ impl<'a> ControlPlane<'a> {
             self.file("service-account-private-key-file", "pki/apiserver.key"),
             self.file("root-ca-file", "pki/apiserver.crt"),
             "--use-service-account-credentials=true".into(),
+            // What is to be done about a thousand objects is done at once, not for a minute: 20 a second is its default.
+            "--kube-api-qps=1000".into(),
+            "--kube-api-burst=2000".into(),
             // It would make a folder below /usr.
             self.file("flex-volume-plugin-dir", "flex-volumes"),
             "--leader-elect=false".into(),
