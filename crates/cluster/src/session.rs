@@ -76,6 +76,11 @@ impl Session {
         Ok(Self { runtime, access })
     }
 
+    /// That the cluster answers at all.
+    pub fn reach(&self) -> Result<(), ClusterError> {
+        self.wait(self.access.client.apiserver_version()).map(drop)
+    }
+
     /// Applies one object.
     pub fn apply(&self, object: &Value, trial: Trial) -> Result<Outcome, ClusterError> {
         let which = Which::of(object);

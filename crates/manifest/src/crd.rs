@@ -61,6 +61,7 @@ fn version(name: &str) -> Value {
         ],
         "schema": { "openAPIV3Schema": {
             "type": "object",
+            "description": "A distributed training with TensorFlow: roles, how many tasks each has, and what their pods are like.",
             "required": ["spec"],
             "x-kubernetes-validations": [{
                 "rule": "self.metadata.name.matches('^[a-z]([-a-z0-9]{0,48}[a-z0-9])?$')",
@@ -82,10 +83,19 @@ fn spec() -> Value {
     // Where v1beta1 and v1beta2 had them.
     let mut properties = limits();
     properties.insert("cleanPodPolicy".into(), clean_pod_policy());
+    for old in properties.values_mut() {
+        old["description"] = "As in v1beta1 and v1beta2; now under runPolicy.".into();
+    }
     properties.extend(object(json!({
         "runPolicy": run_policy(),
-        "successPolicy": { "type": "string", "enum": ["", "AllWorkers"] },
-        "enableDynamicWorker": { "type": "boolean" },
+        "successPolicy": {
+            "type": "string", "enum": ["", "AllWorkers"],
+            "description": "When a job without a Chief has succeeded: when its first worker has (default), or when AllWorkers have.",
+        },
+        "enableDynamicWorker": {
+            "type": "boolean",
+            "description": "Workers may come and go: TF_CONFIG names the task itself and the parameter servers alone.",
+        },
         "tfReplicaSpecs": replica_specs(),
     })));
     json!({ "type": "object", "required": ["tfReplicaSpecs"], "properties": properties })
@@ -93,38 +103,56 @@ fn spec() -> Value {
 
 fn limits() -> Map<String, Value> {
     object(json!({
-        "ttlSecondsAfterFinished": seconds("int32"),
-        "activeDeadlineSeconds": seconds("int64"),
-        "backoffLimit": { "type": "integer", "format": "int32", "minimum": 0 },
+        "ttlSecondsAfterFinished": seconds("int32", "The job is deleted so many seconds after its end; never unless given."),
+        "activeDeadlineSeconds": seconds("int64", "The job fails when it has run for so long."),
+        "backoffLimit": {
+            "type": "integer", "format": "int32", "minimum": 0,
+            "description": "The job fails when its tasks have been restarted so often; no limit unless given.",
+        },
     }))
 }
 
-fn seconds(format: &str) -> Value {
-    json!({ "type": "integer", "format": format, "minimum": 0 })
+fn seconds(format: &str, description: &str) -> Value {
+    json!({ "type": "integer", "format": format, "minimum": 0, "description": description })
 }
 
 fn clean_pod_policy() -> Value {
-    json!({ "type": "string", "enum": ["", "All", "Running", "None"] })
+    json!({
+        "type": "string", "enum": ["", "All", "Running", "None"],
+        "description": "Which pods are deleted when the job has ended: None (default), those that are still Running, or All.",
+    })
 }
 
 fn run_policy() -> Value {
     let mut properties = limits();
     properties.insert("cleanPodPolicy".into(), clean_pod_policy());
     properties.extend(object(json!({
-        "suspend": { "type": "boolean", "default": false },
+        "suspend": {
+            "type": "boolean", "default": false,
+            "description": "A suspended job has no pods; it begins, or begins anew, when this is false.",
+        },
         "managedBy": {
             "type": "string", "enum": MANAGERS,
+            "description": "Who runs the job; this operator unless given.",
             "x-kubernetes-validations": [immutable("spec.runPolicy.managedBy")],
         },
-        // `Replica`, `Job`, or a list of replica types.
-        "restartScope": { "x-kubernetes-preserve-unknown-fields": true },
-        // A list of replica types, or their names with commas.
-        "startOrder": { "x-kubernetes-preserve-unknown-fields": true },
-        "startTimeoutSeconds": seconds("int32"),
+        "restartScope": {
+            "x-kubernetes-preserve-unknown-fields": true,
+            "description": "What is restarted when a task is: Replica (default), Job, or a list of replica types.",
+        },
+        "startOrder": {
+            "x-kubernetes-preserve-unknown-fields": true,
+            "description": "Replica types, as a list or with commas: each starts when all tasks of the one before are ready.",
+        },
+        "startTimeoutSeconds": seconds("int32", "The job fails when a task that was created has not come to run for so long."),
         "schedulingPolicy": {
             "type": "object",
+            "description": "How a gang scheduler places the job, where the operator is told of one.",
             "properties": {
-                "minAvailable": { "type": "integer", "format": "int32", "minimum": 0 },
+                "minAvailable": {
+                    "type": "integer", "format": "int32", "minimum": 0,
+                    "description": "So many tasks are placed together; all of them unless given.",
+                },
                 "queue": {
                     "type": "string", "maxLength": 253,
                     "x-kubernetes-validations": [immutable("spec.runPolicy.schedulingPolicy.queue")],
@@ -133,12 +161,15 @@ fn run_policy() -> Value {
                     "type": "object", "additionalProperties": { "x-kubernetes-int-or-string": true },
                 },
                 "priorityClass": { "type": "string" },
-                "scheduleTimeoutSeconds": seconds("int32"),
+                "scheduleTimeoutSeconds": seconds("int32", "How long the coscheduling plugin waits for the group."),
             },
         },
     })));
     // There in every job: Kubeflow's client for Python cannot read a job without it.
-    json!({ "type": "object", "default": {}, "properties": properties })
+    json!({
+        "type": "object", "default": {}, "properties": properties,
+        "description": "How the job runs and ends.",
+    })
 }
 
 fn immutable(field: &str) -> Value {
@@ -151,6 +182,7 @@ fn replica_specs() -> Value {
     let twice = format!("{TYPES}.all(type, self.filter(key, key.lowerAscii() == type).size() <= 1)");
     json!({
         "type": "object",
+        "description": "By replica type: Chief (or Master), Worker, PS, Evaluator.",
         "minProperties": 1,
         "maxProperties": 16,
         "x-kubernetes-validations": [
@@ -165,13 +197,28 @@ fn replica_specs() -> Value {
                 "rule": "self.filter(key, key.lowerAscii() in ['chief', 'master']).size() <= 1",
                 "message": "Chief and Master are two names of one role: give one of them",
             },
+            {
+                "rule": "self.all(key, !(key.lowerAscii() in ['chief', 'master']) || !has(self[key].replicas) \
+                         || self[key].replicas <= 1)",
+                "message": "TensorFlow knows one Chief (or Master): set its replicas to 1",
+            },
+            {
+                "rule": "self.exists(key, !(key.lowerAscii() in ['ps', 'evaluator']))",
+                "message": "a job of PS and Evaluator alone never ends: add a Worker or a Chief",
+            },
         ],
         "additionalProperties": {
             "type": "object",
             "required": ["template"],
             "properties": {
-                "replicas": { "type": "integer", "format": "int32", "minimum": 0, "maximum": MOST_REPLICAS },
-                "restartPolicy": { "type": "string", "enum": ["", "Always", "OnFailure", "Never", "ExitCode"] },
+                "replicas": {
+                    "type": "integer", "format": "int32", "minimum": 0, "maximum": MOST_REPLICAS,
+                    "description": "How many tasks there are of this type; 1 unless given.",
+                },
+                "restartPolicy": {
+                    "type": "string", "enum": ["", "Always", "OnFailure", "Never", "ExitCode"],
+                    "description": "Whether a task that ends is started again: Never (default), OnFailure, Always, or by its ExitCode (42, 128 to 255).",
+                },
                 "template": template(),
             },
         },
@@ -182,6 +229,7 @@ fn replica_specs() -> Value {
 fn template() -> Value {
     json!({
         "type": "object",
+        "description": "A pod template (`kubectl explain pod.spec`); its container named tensorflow is the task.",
         "x-kubernetes-preserve-unknown-fields": true,
         "properties": { "spec": {
             "type": "object",
@@ -197,9 +245,12 @@ fn template() -> Value {
                 }],
                 "items": {
                     "type": "object",
-                    "required": ["name"],
+                    "required": ["name", "image"],
                     "x-kubernetes-preserve-unknown-fields": true,
-                    "properties": { "name": { "type": "string", "maxLength": 63 } },
+                    "properties": {
+                        "name": { "type": "string", "maxLength": 63 },
+                        "image": { "type": "string", "minLength": 1 },
+                    },
                 },
             } },
         } },
@@ -210,6 +261,7 @@ fn status() -> Value {
     let time = || json!({ "type": "string", "format": "date-time" });
     json!({
         "type": "object",
+        "description": "What has become of the job: conditions, pods by replica type, what it waits for, why it failed.",
         // It is written by one program, whole: the server need not note down who wrote which field of it.
         "x-kubernetes-map-type": "atomic",
         // The memory of our decisions, the first failure, and what older operators wrote.

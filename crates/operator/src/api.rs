@@ -84,6 +84,14 @@ impl Refused {
         self.code == 409 && self.reason == "AlreadyExists"
     }
 
+    /// The same of an object that has the name and is another's.
+    #[must_use]
+    pub fn in_the_way(mut self) -> Self {
+        self.message
+            .push_str(" and was not made for this job: delete it, or give the job another name");
+        self
+    }
+
     /// There is no such object.
     #[must_use]
     pub fn not_found(&self) -> bool {

@@ -1,5 +1,6 @@
 //! A `TFJob` as the API server shows it, and what it means.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -45,6 +46,8 @@ pub struct JobSeen {
     pub version: u64,
     /// Grows with every change of its spec.
     pub generation: i64,
+    /// Differs with every change of its annotations and labels, of which the generation says nothing.
+    marks: u64,
     /// When it was created.
     pub created: Time,
     /// It is being deleted.
@@ -151,8 +154,12 @@ impl Reading {
         let text = |text: &Option<String>| Arc::<str>::from(text.as_deref().unwrap_or_default());
         let uid = text(&meta.uid);
         let generation = meta.generation.unwrap_or_default();
-        let same =
-            before.filter(|before| before.uid == uid && before.generation == generation && generation > 0);
+        let mut marks = DefaultHasher::new();
+        (&meta.annotations, &meta.labels).hash(&mut marks);
+        let marks = marks.finish();
+        let same = before.filter(|before| {
+            before.uid == uid && (before.generation, before.marks) == (generation, marks) && generation > 0
+        });
         let (meaning, mistake) = match same {
             Some(before) => (Arc::clone(&before.meaning), before.mistake.clone()),
             None => self.meaning_after(&wire, &uid, before),
@@ -173,6 +180,7 @@ impl Reading {
             mistake,
             uid,
             generation,
+            marks,
             status: wire.status,
         }
     }
@@ -281,6 +289,32 @@ mod tests {
     use trainyard_core::{Stamp, TaskId};
 
     use super::*;
+
+    #[test]
+    fn a_job_is_read_again_when_its_spec_or_an_annotation_changes() {
+        let seen = |generation: i64, scope: &str, before: Option<&JobSeen>| {
+            let template = json!({ "spec": { "containers": [{ "name": "tensorflow", "image": "i" }] } });
+            let wire = json!({
+                "metadata": {
+                    "name": "mnist", "namespace": "ml", "uid": "u", "generation": generation,
+                    "annotations": { "trainyard.dev/restart-scope": scope },
+                },
+                "spec": { "tfReplicaSpecs": { "Worker": { "template": template } } },
+            });
+            Reading::default().read(serde_json::from_value(wire).unwrap(), before)
+        };
+        let first = seen(1, "Job", None);
+        let again =
+            |generation, scope| !Arc::ptr_eq(&seen(generation, scope, Some(&first)).meaning, &first.meaning);
+        assert!(!again(1, "Job"), "a new status alone");
+        assert!(again(2, "Job") && again(1, "Replica"));
+        let wrong = seen(1, "Sometimes", Some(&first));
+        assert!(wrong.mistake.is_some_and(|words| words.contains("restart-scope")));
+        assert!(
+            Arc::ptr_eq(&wrong.meaning, &first.meaning),
+            "it goes on as it was"
+        );
+    }
 
     /// The names of the variables of worker 0's containers, where its main one has these arguments.
     fn variables(argument: &str) -> Vec<Vec<String>> {

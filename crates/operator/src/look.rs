@@ -105,7 +105,7 @@ fn say(
 ) -> Value {
     let mut status = tfjob_status(job.status.as_ref(), compiled.job(), step, observed, now);
     if step.memory.verdict.is_none() && step.memory.held.is_none() {
-        let waiting = waiting(plot, job, now);
+        let waiting = waiting(plot, job, step.actions.iter().any(makes), now);
         if !waiting.entries.is_empty() {
             status[WAITING_FIELD] = Value::Array(waiting.entries);
         }

@@ -4,7 +4,7 @@
 //! Each pass is a task of its own. It decides nothing; what it has done, and the first thing that was refused, comes back
 //! as a [`Report`].
 
-mod addresses;
+pub mod addresses;
 pub mod group;
 mod pods;
 

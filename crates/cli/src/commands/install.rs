@@ -64,6 +64,7 @@ pub fn remove(typed: &Uninstall, printer: &mut Printer) -> Result<Exit, Failure>
     }
     let trial = trial(&typed.place).unwrap_or(Trial::Real);
     let session = Session::open(typed.place.context.as_deref()).map_err(no_cluster)?;
+    session.reach().map_err(no_cluster)?;
     if let Some(elsewhere) = elsewhere(&session, &wishes) {
         outcome::problem(&elsewhere, false, printer)?;
         return Ok(Exit::No);

@@ -8,9 +8,9 @@ use trainyard_core::{GangSeen, Job, Seen, TaskSeen, Time};
 use trainyard_manifest::observe::{PodSeen, Waits};
 
 use crate::job::{JobSeen, Meaning};
-use crate::pass::Sort;
 use crate::pass::group::WRITING;
-use crate::yard::Plot;
+use crate::pass::{Sort, addresses};
+use crate::yard::{LastTrouble, Plot};
 
 /// Where it stands in the status.
 pub const WAITING_FIELD: &str = "waiting";
@@ -20,6 +20,14 @@ const SETTLES: u32 = 5;
 const LASTS: u32 = 3;
 /// But for this one.
 const QUOTA: &str = "exceeded quota";
+/// It was the API server that refused something.
+const REFUSED: [&str; 4] = [
+    EXCEEDED_QUOTA,
+    "FailedCreatePod",
+    "FailedCreatePodGroup",
+    "FailedCreateService",
+];
+const EXCEEDED_QUOTA: &str = "ExceededQuota";
 /// Its group has not been let in.
 pub const POD_GROUP_PENDING: &str = "PodGroupPending";
 /// Somebody has changed it so that it means nothing.
@@ -38,22 +46,13 @@ pub struct Waiting {
     pub settles: Option<Time>,
 }
 
-/// What a job that has not ended waits for.
+/// What a job that has not ended waits for; `makes` if something is about to be made for it.
 #[must_use]
-pub fn waiting(plot: &Plot, job: &JobSeen, now: Time) -> Waiting {
-    let mut waiting = Waiting::default();
-    let trouble = plot.trouble.as_ref().filter(|it| it.sort == Sort::Creating);
-    if let Some(trouble) = trouble.filter(|it| it.message.contains(QUOTA) || plot.refusals >= LASTS) {
-        let reason = if trouble.message.contains(QUOTA) {
-            "ExceededQuota"
-        } else if trouble.doing == WRITING {
-            "FailedCreatePodGroup"
-        } else {
-            "FailedCreatePod"
-        };
-        let entry = json!({ "reason": reason, "message": cut(&trouble.message) });
-        waiting.entries.push(entry);
-    }
+pub fn waiting(plot: &Plot, job: &JobSeen, makes: bool, now: Time) -> Waiting {
+    let mut waiting = Waiting {
+        entries: refused(plot, job, makes),
+        settles: None,
+    };
     if let Some(words) = &job.mistake {
         let message = format!("the last edit cannot be read and the job goes on as it was: {words}");
         let entry = json!({ "reason": INVALID_EDIT, "message": cut(&message) });
@@ -84,6 +83,27 @@ pub fn waiting(plot: &Plot, job: &JobSeen, now: Time) -> Waiting {
         waiting.entries.push(entry);
     }
     waiting
+}
+
+/// What was refused last. Whoever has just begun to look at a job knows of no refusal, or of too few: what its status says of one
+/// stands until what was refused is made.
+fn refused(plot: &Plot, job: &JobSeen, makes: bool) -> Vec<Value> {
+    let trouble = plot.trouble.as_ref().filter(|it| it.sort == Sort::Creating);
+    let quota = |trouble: &LastTrouble| trouble.message.contains(QUOTA);
+    if let Some(trouble) = trouble.filter(|it| quota(it) || plot.refusals >= LASTS) {
+        let reason = match trouble.doing {
+            _ if quota(trouble) => EXCEEDED_QUOTA,
+            WRITING => "FailedCreatePodGroup",
+            addresses::MAKING => "FailedCreateService",
+            _ => "FailedCreatePod",
+        };
+        return vec![json!({ "reason": reason, "message": cut(&trouble.message) })];
+    }
+    let said = job.status.as_ref().map(|status| &status[WAITING_FIELD]);
+    let said = said.and_then(Value::as_array).into_iter().flatten();
+    let is_refusal = |entry: &&Value| REFUSED.iter().any(|reason| entry["reason"] == *reason);
+    let stands = makes || trouble.is_some();
+    said.filter(is_refusal).filter(|_| stands).cloned().collect()
 }
 
 /// Whether it waits for its group to be let in.

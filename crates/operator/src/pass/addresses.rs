@@ -13,6 +13,9 @@ use crate::job::Compiled;
 use crate::watched::ServiceSeen;
 use crate::yard::Needed;
 
+/// What is being done while they are made.
+pub const MAKING: &str = "create what its tasks are found by";
+
 /// Makes what is missing. The map of addresses, where there is one, comes first: that the Services are there then means that
 /// everything is.
 pub async fn ensure(api: &Api, pass: &Pass, compiled: &Compiled, report: &mut Report) -> Result<(), Trouble> {
@@ -20,7 +23,7 @@ pub async fn ensure(api: &Api, pass: &Pass, compiled: &Compiled, report: &mut Re
     let mut objects = fixtures(&compiled.subject, &compiled.map, &owner(pass));
     objects.retain(|(plural, object)| missing.contains(&Needed::of(plural, name_of(object))));
     let (maps, services): (Vec<_>, Vec<_>) = objects.iter().partition(|(plural, _)| *plural == "configmaps");
-    let failed = creating("create what its tasks are found by");
+    let failed = creating(MAKING);
     for (plural, object) in maps {
         if let Err(refused) = make(api, pass, plural, object).await {
             return Err(failed(refused));
@@ -55,7 +58,7 @@ async fn make(api: &Api, pass: &Pass, plural: &'static str, object: &Value) -> R
             if owner.as_deref() == Some(&*pass.uid) {
                 Ok(uid)
             } else {
-                Err(refused)
+                Err(refused.in_the_way())
             }
         }
         Err(refused) => Err(refused),

@@ -69,7 +69,7 @@ async fn one(
             let there = api.pod(&pass.key.namespace, &name).await?;
             match (&there.owner, &there.task) {
                 (Some(owner), Some(seen)) if *owner == pass.uid && seen.stamp == stamp => Ok(there),
-                _ => Err(refused),
+                _ => Err(refused.in_the_way()),
             }
         }
         Err(refused) => Err(refused),

@@ -16,7 +16,12 @@ fn a_job_whose_pods_are_refused_says_so_before_it_tries_again() {
 
 /// A job of which one pod runs and the other one has just been refused, so often that it is tried again after a minute.
 fn refused_job() -> Yard {
-    let (mut yard, _) = started();
+    refused().0
+}
+
+/// The same, and what its status says by then.
+fn refused() -> (Yard, Value) {
+    let (mut yard, mut status) = started();
     let pass = yard.next(NOW).unwrap();
     yard.reported(report(&pass, 0, vec![pod(0, 20, "p0", &running())]), NOW);
     for attempt in 0..8 {
@@ -24,6 +29,7 @@ fn refused_job() -> Yard {
         while let Some(pass) = yard.next(later) {
             let trouble = (!creates(&pass).is_empty()).then(|| refusal(Sort::Creating));
             let version = 30 + u64::from(attempt);
+            status = pass.status.clone().unwrap_or(status);
             yard.reported(
                 Report {
                     trouble,
@@ -33,7 +39,37 @@ fn refused_job() -> Yard {
             );
         }
     }
-    yard
+    (yard, status)
+}
+
+#[test]
+fn what_was_refused_before_a_restart_stands_until_it_is_made_and_is_told_once() {
+    let (_, status) = refused();
+    assert_eq!(status["waiting"][0]["reason"], "FailedCreatePod", "{status:#}");
+    let mut yard = Yard::new(Reading::default());
+    yard.service_seen(service("s1"));
+    yard.pod_seen(pod(0, 20, "p0", &running()));
+    yard.job_seen(job(90, 1, &status));
+    let now = NOW + 8 * 60;
+    let pass = yard.next(now).unwrap();
+    assert_eq!(creates(&pass), ["worker-1"]);
+    assert_eq!(pass.status, None, "there is nothing new to say");
+    let refused = Report {
+        trouble: Some(refusal(Sort::Creating)),
+        ..report(&pass, 0, Vec::new())
+    };
+    yard.reported(refused, now);
+    assert!(
+        yard.next(now).is_none(),
+        "nothing new, and tried again after a second"
+    );
+
+    let later = now + 60;
+    let pass = yard.next(later).unwrap();
+    assert_eq!((creates(&pass).len(), &pass.status), (1, &None));
+    yard.reported(report(&pass, 0, vec![pod(1, 95, "p1", &running())]), later);
+    let told = (0..60).find_map(|after| yard.next(later + after)).unwrap();
+    assert_eq!(told.status.unwrap().get("waiting"), None);
 }
 
 #[test]

@@ -19,7 +19,7 @@ type Row = (&'static str, fn(&mut Value), &'static [&'static str]);
 
 #[test]
 fn mistakes_are_answered_with_the_field_and_the_reason() {
-    let rows: [Row; 9] = [
+    let rows: [Row; 12] = [
         (
             "somebody who is to run it and whom nobody knows",
             |object| object["spec"]["runPolicy"]["managedBy"] = json!("kubeflow.org/training-operater"),
@@ -54,6 +54,32 @@ fn mistakes_are_answered_with_the_field_and_the_reason() {
                 object["spec"]["tfReplicaSpecs"]["Master"] = worker;
             },
             &["Chief and Master"],
+        ),
+        (
+            "two chiefs",
+            |object| {
+                let mut chief = object["spec"]["tfReplicaSpecs"]["Worker"].clone();
+                chief["replicas"] = json!(2);
+                object["spec"]["tfReplicaSpecs"]["chief"] = chief;
+            },
+            &["tfReplicaSpecs", "TensorFlow knows one Chief", "replicas to 1"],
+        ),
+        (
+            "nobody who could end it",
+            |object| {
+                let worker = object["spec"]["tfReplicaSpecs"]["Worker"].take();
+                object["spec"]["tfReplicaSpecs"] = json!({ "PS": worker, "Evaluator": worker });
+            },
+            &["tfReplicaSpecs", "never ends", "add a Worker"],
+        ),
+        (
+            "no image",
+            |object| {
+                let containers =
+                    &mut object["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["containers"];
+                containers[0] = json!({ "name": "tensorflow" });
+            },
+            &["containers[0].image", "Required value"],
         ),
         (
             "one role twice",

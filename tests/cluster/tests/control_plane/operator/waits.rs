@@ -91,21 +91,47 @@ fn a_job_beyond_its_quota_says_so_and_goes_on_when_there_is_room() {
 }
 
 #[test]
+fn a_service_of_somebody_else_is_named_and_left_alone() {
+    let yard = Yard::new("taken");
+    let services = yard.namespace.path("api/v1", "services");
+    let theirs = json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": { "name": "mnist" },
+        "spec": { "clusterIP": "None", "selector": { "app": "theirs" } },
+    });
+    let theirs = shared().api().create(&services, &theirs).unwrap();
+    yard.create(&job("mnist", &json!({}), &[("Worker", 1, "Never")]));
+    let wait = waiting(&yard, "mnist", "FailedCreateService");
+    let words = wait["message"].as_str().unwrap_or_default();
+    assert!(
+        words.contains("services \"mnist\" already exists") && words.contains("was not made for this job"),
+        "{words}"
+    );
+    assert_eq!(yard.names(), Vec::<String>::new(), "no pod without its address");
+    let path = format!("{services}/mnist");
+    let now = shared().api().get(&path).unwrap();
+    assert_eq!(
+        now["metadata"]["resourceVersion"],
+        theirs["metadata"]["resourceVersion"]
+    );
+    shared().api().delete(&path).unwrap();
+    yard.run(&["mnist-worker-0"]);
+    let status = yard.conditions("mnist", &["Created", "Running"]);
+    assert_eq!(status.get("waiting"), None, "it waits no longer");
+}
+
+#[test]
 fn an_edit_that_cannot_be_read_is_told_and_the_job_goes_on_as_it_was() {
     let mut yard = Yard::new("misedited");
     yard.create(&job("mnist", &json!({}), &[("Worker", 1, "Never")]));
     yard.run(&["mnist-worker-0"]);
     yard.conditions("mnist", &["Created", "Running"]);
-    let template = json!({ "spec": { "containers": [{ "name": "tensorflow", "image": "trainer" }] } });
-    let chiefs = json!({ "replicas": 2, "template": template });
-    yard.patch(
-        "mnist",
-        &json!({ "spec": { "tfReplicaSpecs": { "Chief": chiefs } } }),
-    );
+    let scope =
+        |scope: Value| json!({ "metadata": { "annotations": { "trainyard.dev/restart-scope": scope } } });
+    yard.patch("mnist", &scope(json!("Sometimes")));
     let wait = waiting(&yard, "mnist", "InvalidTFJobSpec");
     let words = wait["message"].as_str().unwrap_or_default();
     assert!(
-        words.contains("goes on as it was") && words.contains("Chief"),
+        words.contains("goes on as it was") && words.contains("restart-scope"),
         "{words}"
     );
     yard.conditions("mnist", &["Created", "Running"]);
@@ -118,10 +144,7 @@ fn an_edit_that_cannot_be_read_is_told_and_the_job_goes_on_as_it_was() {
         let said = job["status"]["waiting"][0]["message"].as_str()?;
         said.contains("nothing is done about the job").then_some(())
     });
-    yard.patch(
-        "mnist",
-        &json!({ "spec": { "tfReplicaSpecs": { "Chief": null } } }),
-    );
+    yard.patch("mnist", &scope(Value::Null));
     shared().api().wait(&yard.path("mnist"), "no complaint", |job| {
         job["status"]["waiting"].is_null().then_some(())
     });
