@@ -1,5 +1,6 @@
 //! Kubeflow's client for Python, unmodified, with our operator: `kubeflow-training` from `PyPI`.
 
+use serde_json::Value;
 use trainyard_cluster_tests::{Client, shared};
 
 use super::Yard;
@@ -16,13 +17,17 @@ fn the_client_of_kubeflow_creates_waits_lists_changes_and_deletes_jobs() {
             _ => panic!("the script asks for `{asked}`"),
         }
     });
-    // What belonged to the jobs goes with them. Pods with a node are asked to end, as by a kubelet.
-    for pod in yard.names() {
-        yard.vanish(&pod, 143);
+    // What belonged to the jobs goes with them. Pods that run are asked to end, as by a kubelet; others are gone at once.
+    let runs = |pod: &&Value| pod["status"]["phase"] == "Running";
+    for pod in yard.namespace.pods().iter().filter(runs) {
+        yard.vanish(pod["metadata"]["name"].as_str().unwrap_or_default(), 143);
     }
     let services = yard.namespace.path("api/v1", "services");
     shared().api().wait(&services, "no Services", |list| {
         list["items"].as_array()?.is_empty().then_some(())
     });
-    assert!(yard.names().is_empty());
+    let pods = yard.namespace.path("api/v1", "pods");
+    shared().api().wait(&pods, "no pods", |list| {
+        list["items"].as_array()?.is_empty().then_some(())
+    });
 }
