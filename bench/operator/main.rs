@@ -62,19 +62,8 @@ pub struct Asked {
     jobs: usize,
     shipped: bool,
     peer: bool,
-    controllers: bool,
+    cluster: Parts,
     collected: bool,
-}
-
-impl Asked {
-    /// What the race is run on.
-    const fn cluster(&self) -> Parts {
-        if self.controllers {
-            Parts::CONTROL_PLANE
-        } else {
-            Parts::API
-        }
-    }
 }
 
 fn main() -> ExitCode {
@@ -110,7 +99,7 @@ fn read(typed: &[String]) -> Option<Asked> {
         jobs: 300,
         shipped: false,
         peer: true,
-        controllers: true,
+        cluster: Parts::CONTROL_PLANE,
         collected: false,
     };
     let mut words = typed.iter();
@@ -121,7 +110,7 @@ fn read(typed: &[String]) -> Option<Asked> {
             "--jobs" => asked.jobs = words.next()?.parse().ok().filter(|jobs| *jobs > 0)?,
             "--shipped" => asked.shipped = true,
             "--without-peer" => asked.peer = false,
-            "--without-controllers" => asked.controllers = false,
+            "--without-controllers" => asked.cluster = Parts::API,
             "--collected" => asked.collected = true,
             _ => return None,
         }

@@ -41,7 +41,7 @@ impl Compared<'_> {
 
 /// Everybody in turns.
 pub fn measure(asked: &Asked, bars: &mut Bars) -> Result<(), Trouble> {
-    let mut rig = Rig::start(asked.cluster())?;
+    let mut rig = Rig::start(asked.cluster)?;
     rig.collects = asked.collected;
     let peer = asked.peer.then(|| Kubeflow::prepare(&rig)).transpose()?;
     let mut everybody = vec![Who::BarePods, Who::Bare, Who::Ours];

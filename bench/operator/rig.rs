@@ -10,7 +10,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream;
 use http::{Method, Request};
 use serde_json::{Value, json};
-use trainyard_cluster_tests::{Api, Cluster, Parts};
+use trainyard_cluster_tests::{Api, Cluster, Parts, Refused};
 
 use crate::process;
 use crate::trouble::Trouble;
@@ -125,7 +125,9 @@ impl Rig {
         if parts.controllers {
             // Pods are refused before it is there.
             let account = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts/default");
-            rig.until("the namespace has no account", |api| api.get(&account).is_ok())?;
+            rig.until("the namespace has no account", |api| {
+                api.get(&account).map(|_| true)
+            })?;
         }
         Ok(rig)
     }
@@ -196,11 +198,12 @@ impl Rig {
         if self.collects {
             self.cluster.api().text(COLLECT)?;
         }
+        self.calm()?;
         let (writes, collections) = self.counts()?;
         Ok(Rested {
             writes,
             collections,
-            cpu: self.calm()?,
+            cpu: self.cpu()?,
         })
     }
 
@@ -236,19 +239,23 @@ impl Rig {
             return Err(Trouble::new(format!("cannot install TFJob: {}", said.errors)));
         }
         // It is served a moment after it was accepted.
-        self.until("TFJob is not served", |api| api.get(JOBS).is_ok())
+        self.until("TFJob is not served", |api| api.get(JOBS).map(|_| true))
     }
 
-    /// Waits until something holds; otherwise says what does not.
-    fn until(&self, otherwise: &str, holds: impl Fn(&Api) -> bool) -> Result<(), Trouble> {
+    /// Waits until something holds; otherwise says what does not, and what the API server said last.
+    fn until(&self, otherwise: &str, holds: impl Fn(&Api) -> Result<bool, Refused>) -> Result<(), Trouble> {
         let until = Instant::now() + PATIENCE;
-        while !holds(self.cluster.api()) {
+        loop {
+            let holds = holds(self.cluster.api());
+            if matches!(holds, Ok(true)) {
+                return Ok(());
+            }
             if Instant::now() > until {
-                return Err(Trouble::new(otherwise));
+                let said = holds.err().map(|refused| format!(": {refused}"));
+                return Err(Trouble::new(format!("{otherwise}{}", said.unwrap_or_default())));
             }
             thread::sleep(Duration::from_millis(100));
         }
-        Ok(())
     }
 
     /// Removes everything that a turn has left. Controllers may be at it too, and what they made for Services goes by them.
@@ -265,12 +272,13 @@ impl Rig {
                 _ => {}
             }
         }
-        let none = |path: &str| {
-            let left = api.list(&format!("{path}?limit=1"));
-            left.is_ok_and(|left| left.is_empty())
-        };
-        self.until("something is left over from the last turn", |_| {
-            [PODS, &services, &endpoints, &slices].into_iter().all(none)
+        self.until("something is left over from the last turn", |api| {
+            for path in [PODS, &services, &endpoints, &slices] {
+                if !api.list(&format!("{path}?limit=1"))?.is_empty() {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
         })
     }
 }

@@ -90,30 +90,40 @@ fn spec() -> Value {
         "runPolicy": run_policy(),
         "successPolicy": {
             "type": "string", "enum": ["", "AllWorkers"],
-            "description": "When a job without a Chief has succeeded: when its first worker has (default), or when AllWorkers have.",
+            "description": "When a job without a Chief or Master has succeeded: when its first worker has (default), or when AllWorkers have.",
         },
         "enableDynamicWorker": {
             "type": "boolean",
-            "description": "Workers may come and go: TF_CONFIG names the task itself and the parameter servers alone.",
+            "description": "Workers may come, go and fail without the job failing: a worker is told of itself and the parameter servers alone.",
         },
         "tfReplicaSpecs": replica_specs(),
     })));
-    json!({ "type": "object", "required": ["tfReplicaSpecs"], "properties": properties })
+    json!({
+        "type": "object", "required": ["tfReplicaSpecs"], "properties": properties,
+        "description": "What is to be trained, by how many, and how.",
+    })
 }
 
 fn limits() -> Map<String, Value> {
     object(json!({
         "ttlSecondsAfterFinished": seconds("int32", "The job is deleted so many seconds after its end; never unless given."),
-        "activeDeadlineSeconds": seconds("int64", "The job fails when it has run for so long."),
+        "activeDeadlineSeconds": some_seconds("int64", "The job fails when it has run for so long."),
         "backoffLimit": {
             "type": "integer", "format": "int32", "minimum": 0,
-            "description": "The job fails when its tasks have been restarted so often; no limit unless given.",
+            "description": "So many restarts are allowed, and the next failure that would need one ends the job; no limit unless given.",
         },
     }))
 }
 
 fn seconds(format: &str, description: &str) -> Value {
     json!({ "type": "integer", "format": format, "minimum": 0, "description": description })
+}
+
+/// A limit that nobody could keep if it were 0.
+fn some_seconds(format: &str, description: &str) -> Value {
+    let mut seconds = seconds(format, description);
+    seconds["minimum"] = 1.into();
+    seconds
 }
 
 fn clean_pod_policy() -> Value {
@@ -129,7 +139,7 @@ fn run_policy() -> Value {
     properties.extend(object(json!({
         "suspend": {
             "type": "boolean", "default": false,
-            "description": "A suspended job has no pods; it begins, or begins anew, when this is false.",
+            "description": "A suspended job has no pods; it begins, or goes on with what has not succeeded, when this is false.",
         },
         "managedBy": {
             "type": "string", "enum": MANAGERS,
@@ -144,7 +154,7 @@ fn run_policy() -> Value {
             "x-kubernetes-preserve-unknown-fields": true,
             "description": "Replica types, as a list or with commas: each starts when all tasks of the one before are ready.",
         },
-        "startTimeoutSeconds": seconds("int32", "The job fails when a task that was created has not come to run for so long."),
+        "startTimeoutSeconds": some_seconds("int32", "The job fails when a task that was created has not come to run for so long."),
         "schedulingPolicy": {
             "type": "object",
             "description": "How a gang scheduler places the job, where the operator is told of one.",
@@ -155,12 +165,14 @@ fn run_policy() -> Value {
                 },
                 "queue": {
                     "type": "string", "maxLength": 253,
+                    "description": "Volcano's queue.",
                     "x-kubernetes-validations": [immutable("spec.runPolicy.schedulingPolicy.queue")],
                 },
                 "minResources": {
+                    "description": "What the group needs at least; what its tasks ask for unless given.",
                     "type": "object", "additionalProperties": { "x-kubernetes-int-or-string": true },
                 },
-                "priorityClass": { "type": "string" },
+                "priorityClass": { "type": "string", "description": "The priority class of the group." },
                 "scheduleTimeoutSeconds": seconds("int32", "How long the coscheduling plugin waits for the group."),
             },
         },
@@ -225,7 +237,7 @@ fn replica_specs() -> Value {
     })
 }
 
-/// A pod template is kept as it is. Of its containers as much is named as the rule needs.
+/// A pod template is kept as it is. Of its containers as much is named as the rule needs, and what no container can do without.
 fn template() -> Value {
     json!({
         "type": "object",
@@ -258,7 +270,8 @@ fn template() -> Value {
 }
 
 fn status() -> Value {
-    let time = || json!({ "type": "string", "format": "date-time" });
+    let time =
+        |description: &str| json!({ "type": "string", "format": "date-time", "description": description });
     json!({
         "type": "object",
         "description": "What has become of the job: conditions, pods by replica type, what it waits for, why it failed.",
@@ -267,10 +280,10 @@ fn status() -> Value {
         // The memory of our decisions, the first failure, and what older operators wrote.
         "x-kubernetes-preserve-unknown-fields": true,
         "properties": {
-            "startTime": time(),
-            "completionTime": time(),
-            "lastReconcileTime": time(),
-            "conditions": { "type": "array", "items": {
+            "startTime": time("When the job began, or began again after it was suspended."),
+            "completionTime": time("When it ended."),
+            "lastReconcileTime": time("As Kubeflow's operator wrote it."),
+            "conditions": { "type": "array", "description": "What the job has been and is; the last one is what it is now.", "items": {
                 "type": "object",
                 "required": ["type", "status"],
                 "properties": {
@@ -278,11 +291,11 @@ fn status() -> Value {
                     "status": { "type": "string" },
                     "reason": { "type": "string" },
                     "message": { "type": "string" },
-                    "lastUpdateTime": time(),
-                    "lastTransitionTime": time(),
+                    "lastUpdateTime": time("When something of it was last written."),
+                    "lastTransitionTime": time("When it last became true or false."),
                 },
             } },
-            "replicaStatuses": { "type": "object", "additionalProperties": {
+            "replicaStatuses": { "type": "object", "description": "How many pods are active, succeeded and failed, by replica type.", "additionalProperties": {
                 "type": "object",
                 "x-kubernetes-preserve-unknown-fields": true,
                 "properties": {
@@ -299,5 +312,37 @@ fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(map) => map,
         _ => Map::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Paths of fields of a schema that say nothing about themselves.
+    fn silent(path: &str, schema: &Value, found: &mut Vec<String>) {
+        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+            let path = format!("{path}.{name}");
+            if field.get("description").is_none() {
+                found.push(path.clone());
+            }
+            // A pod template is Kubernetes' own, and so are the conditions.
+            if !["template", "conditions", "replicaStatuses"].contains(&name.as_str()) {
+                silent(&path, field, found);
+                silent(&path, &field["additionalProperties"], found);
+            }
+        }
+    }
+
+    #[test]
+    fn every_field_says_what_it_is() {
+        let mut found = Vec::new();
+        let version = version("v1");
+        let fields = &version["schema"]["openAPIV3Schema"]["properties"];
+        for part in ["spec", "status"] {
+            assert!(fields[part].get("description").is_some(), "{part}");
+            silent(part, &fields[part], &mut found);
+        }
+        assert_eq!(found, Vec::<String>::new());
     }
 }

@@ -23,6 +23,9 @@ use crate::yard::Needed;
 pub const API_VERSION: &str = "kubeflow.org/v1";
 /// The newest one with its policies beside each other.
 const OLD_VERSION: &str = "kubeflow.org/v1beta2";
+/// Why an edit of them is not followed.
+const OTHER_ADDRESSES: &str = "trainyard.dev/addresses cannot be changed while the job runs, since its tasks know each other \
+                               by them: suspend it first";
 /// Its kind.
 pub const KIND: &str = "TFJob";
 
@@ -69,6 +72,13 @@ pub enum Meaning {
     NotOurs,
     /// It cannot be read: these are the problems, one a line.
     Broken(String),
+}
+
+impl Meaning {
+    /// Whether the tasks of a job find each other in another way than they would by now.
+    fn finds_tasks_otherwise(&self, now: &Compiled) -> bool {
+        matches!(self, Self::Job(before) if before.job().addresses != now.job().addresses)
+    }
 }
 
 /// A job that can be run.
@@ -123,6 +133,11 @@ impl JobWire {
     /// Gives the job to somebody.
     pub(crate) fn manage(&mut self, by: &str) {
         self.spec["runPolicy"]["managedBy"] = by.into();
+    }
+
+    /// Gives it so many workers.
+    pub(crate) fn scale(&mut self, workers: u32) {
+        self.spec["tfReplicaSpecs"]["Worker"]["replicas"] = workers.into();
     }
 }
 
@@ -196,9 +211,16 @@ impl Reading {
         let last = before
             .filter(|before| before.uid == *uid)
             .map(|before| &before.meaning);
+        let begun = wire
+            .status
+            .as_ref()
+            .is_some_and(|status| status["startTime"].is_string());
         match (self.meaning(wire, uid), last) {
             (Meaning::Broken(words), Some(last)) if matches!(**last, Meaning::Job(_)) => {
                 (Arc::clone(last), Some(words.into()))
+            }
+            (Meaning::Job(new), Some(last)) if begun && last.finds_tasks_otherwise(&new) => {
+                (Arc::clone(last), Some(OTHER_ADDRESSES.into()))
             }
             (meaning, _) => (Arc::new(meaning), None),
         }
@@ -314,6 +336,29 @@ mod tests {
             Arc::ptr_eq(&wrong.meaning, &first.meaning),
             "it goes on as it was"
         );
+    }
+
+    #[test]
+    fn the_addresses_of_a_job_that_runs_stay() {
+        let seen = |addresses: &str, status: Value, before: Option<&JobSeen>| {
+            let template = json!({ "spec": { "containers": [{ "name": "tensorflow", "image": "i" }] } });
+            let wire = json!({
+                "metadata": {
+                    "name": "mnist", "namespace": "ml", "uid": "u", "generation": 1,
+                    "annotations": { "trainyard.dev/addresses": addresses },
+                },
+                "spec": { "tfReplicaSpecs": { "Worker": { "template": template } } },
+                "status": status,
+            });
+            Reading::default().read(serde_json::from_value(wire).unwrap(), before)
+        };
+        let first = seen("per-job", json!(null), None);
+        let held = seen("per-replica", json!({ "trainyard": {} }), Some(&first));
+        assert!(held.mistake.is_none() && !Arc::ptr_eq(&held.meaning, &first.meaning));
+        let runs = json!({ "startTime": "2026-01-02T03:04:05Z", "trainyard": {} });
+        let kept = seen("per-replica", runs, Some(&first));
+        assert!(kept.mistake.is_some_and(|words| words.contains("addresses")));
+        assert!(Arc::ptr_eq(&kept.meaning, &first.meaning));
     }
 
     /// The names of the variables of worker 0's containers, where its main one has these arguments.

@@ -71,6 +71,7 @@ fn weigh(
     let memory = memory.or_else(|| taken_over(job, compiled.job(), &observed));
     let mut step = step(compiled.job(), memory.as_ref(), &observed, now);
     gang::part(plot, job, &mut step);
+    let wants = step.actions.iter().any(makes);
     let refused = plot.not_before > now;
     if refused {
         // What cannot be made now is tried later. What has ended, is to end or is to be held does not wait for that.
@@ -78,7 +79,7 @@ fn weigh(
         step.wake = earlier(step.wake, Some(plot.not_before));
     }
     plot.put_off = refused;
-    let status = say(plot, (job, compiled), &mut step, &observed, now);
+    let status = say(plot, (job, compiled), (&mut step, wants), &observed, now);
     let first = is_first(job, plot, &observed);
     let mut next = decide(key, job, plot, (step, missing), status, now);
     if let Next::Do(pass) = &mut next {
@@ -95,17 +96,18 @@ fn weigh(
     next
 }
 
-/// What a job's status says after a step, and when the words change by themselves.
+/// What a job's status says after a step, and when the words change by themselves. `wants` if something is to be made for it,
+/// now or later.
 fn say(
     plot: &Plot,
     (job, compiled): (&JobSeen, &Compiled),
-    step: &mut Step,
+    (step, wants): (&mut Step, bool),
     observed: &Observed,
     now: Time,
 ) -> Value {
     let mut status = tfjob_status(job.status.as_ref(), compiled.job(), step, observed, now);
     if step.memory.verdict.is_none() && step.memory.held.is_none() {
-        let waiting = waiting(plot, job, step.actions.iter().any(makes), now);
+        let waiting = waiting(plot, job, wants, now);
         if !waiting.entries.is_empty() {
             status[WAITING_FIELD] = Value::Array(waiting.entries);
         }

@@ -119,6 +119,27 @@ fn without_a_cluster_it_says_what_else_can_be_done() {
 }
 
 #[test]
+fn a_cluster_that_does_not_answer_is_told_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("config");
+    // Nobody listens there: the port is that of a service that nobody offers any more.
+    let text = "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], \
+                clusters: [{name: k, cluster: {server: 'http://127.0.0.1:9'}}], users: [{name: u, user: {}}]}";
+    std::fs::write(&config, text).expect("a kubeconfig");
+    for command in ["install", "uninstall"] {
+        let ran = program(&[command]).env("KUBECONFIG", &config).output();
+        let ran = crate::run::Ran::from(ran.expect("the program runs"));
+        assert_eq!(
+            (ran.code, ran.out.as_str()),
+            (Some(2), ""),
+            "{command}: {}",
+            ran.err
+        );
+        assert_eq!(ran.err.matches("error: ").count(), 1, "{command}: {}", ran.err);
+    }
+}
+
+#[test]
 fn what_would_be_deleted_holds_no_jobs() {
     let ran = run(&["uninstall", "--dry-run", "-o", "json"]);
     let list = ran.json();

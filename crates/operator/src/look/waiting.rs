@@ -20,14 +20,19 @@ const SETTLES: u32 = 5;
 const LASTS: u32 = 3;
 /// But for this one.
 const QUOTA: &str = "exceeded quota";
-/// It was the API server that refused something.
-const REFUSED: [&str; 4] = [
-    EXCEEDED_QUOTA,
-    "FailedCreatePod",
-    "FailedCreatePodGroup",
-    "FailedCreateService",
-];
 const EXCEEDED_QUOTA: &str = "ExceededQuota";
+const FAILED_CREATE_POD: &str = "FailedCreatePod";
+const FAILED_CREATE_POD_GROUP: &str = "FailedCreatePodGroup";
+const FAILED_CREATE_SERVICE: &str = "FailedCreateService";
+const FAILED_CREATE_CONFIG_MAP: &str = "FailedCreateConfigMap";
+/// It was the API server that refused something.
+const REFUSED: [&str; 5] = [
+    EXCEEDED_QUOTA,
+    FAILED_CREATE_POD,
+    FAILED_CREATE_POD_GROUP,
+    FAILED_CREATE_SERVICE,
+    FAILED_CREATE_CONFIG_MAP,
+];
 /// Its group has not been let in.
 pub const POD_GROUP_PENDING: &str = "PodGroupPending";
 /// Somebody has changed it so that it means nothing.
@@ -46,11 +51,11 @@ pub struct Waiting {
     pub settles: Option<Time>,
 }
 
-/// What a job that has not ended waits for; `makes` if something is about to be made for it.
+/// What a job that has not ended waits for; `wants` if something is to be made for it.
 #[must_use]
-pub fn waiting(plot: &Plot, job: &JobSeen, makes: bool, now: Time) -> Waiting {
+pub fn waiting(plot: &Plot, job: &JobSeen, wants: bool, now: Time) -> Waiting {
     let mut waiting = Waiting {
-        entries: refused(plot, job, makes),
+        entries: refused(plot, job, wants),
         settles: None,
     };
     if let Some(words) = &job.mistake {
@@ -85,24 +90,27 @@ pub fn waiting(plot: &Plot, job: &JobSeen, makes: bool, now: Time) -> Waiting {
     waiting
 }
 
-/// What was refused last. Whoever has just begun to look at a job knows of no refusal, or of too few: what its status says of one
-/// stands until what was refused is made.
-fn refused(plot: &Plot, job: &JobSeen, makes: bool) -> Vec<Value> {
+/// What was refused last, as long as it is wanted. Whoever has just begun to look at a job knows of no refusal, or of too few: what its
+/// status says of one stands until what was refused is made.
+fn refused(plot: &Plot, job: &JobSeen, wants: bool) -> Vec<Value> {
     let trouble = plot.trouble.as_ref().filter(|it| it.sort == Sort::Creating);
+    // A group that is corrected is no part of what the job itself wants.
+    let trouble = trouble.filter(|it| wants || it.doing == WRITING);
     let quota = |trouble: &LastTrouble| trouble.message.contains(QUOTA);
     if let Some(trouble) = trouble.filter(|it| quota(it) || plot.refusals >= LASTS) {
         let reason = match trouble.doing {
             _ if quota(trouble) => EXCEEDED_QUOTA,
-            WRITING => "FailedCreatePodGroup",
-            addresses::MAKING => "FailedCreateService",
-            _ => "FailedCreatePod",
+            WRITING => FAILED_CREATE_POD_GROUP,
+            addresses::MAKING => FAILED_CREATE_SERVICE,
+            addresses::MAPPING => FAILED_CREATE_CONFIG_MAP,
+            _ => FAILED_CREATE_POD,
         };
         return vec![json!({ "reason": reason, "message": cut(&trouble.message) })];
     }
     let said = job.status.as_ref().map(|status| &status[WAITING_FIELD]);
     let said = said.and_then(Value::as_array).into_iter().flatten();
     let is_refusal = |entry: &&Value| REFUSED.iter().any(|reason| entry["reason"] == *reason);
-    let stands = makes || trouble.is_some();
+    let stands = wants || trouble.is_some();
     said.filter(is_refusal).filter(|_| stands).cloned().collect()
 }
 

@@ -13,8 +13,10 @@ use crate::job::Compiled;
 use crate::watched::ServiceSeen;
 use crate::yard::Needed;
 
-/// What is being done while they are made.
+/// What is being done while Services are made.
 pub const MAKING: &str = "create what its tasks are found by";
+/// What is being done while the map is made.
+pub const MAPPING: &str = "create the map of its addresses";
 
 /// Makes what is missing. The map of addresses, where there is one, comes first: that the Services are there then means that
 /// everything is.
@@ -23,10 +25,9 @@ pub async fn ensure(api: &Api, pass: &Pass, compiled: &Compiled, report: &mut Re
     let mut objects = fixtures(&compiled.subject, &compiled.map, &owner(pass));
     objects.retain(|(plural, object)| missing.contains(&Needed::of(plural, name_of(object))));
     let (maps, services): (Vec<_>, Vec<_>) = objects.iter().partition(|(plural, _)| *plural == "configmaps");
-    let failed = creating(MAKING);
     for (plural, object) in maps {
         if let Err(refused) = make(api, pass, plural, object).await {
-            return Err(failed(refused));
+            return Err(creating(MAPPING)(refused));
         }
         report.maps.push(name_of(object).into());
     }
@@ -34,7 +35,7 @@ pub async fn ensure(api: &Api, pass: &Pass, compiled: &Compiled, report: &mut Re
     let (made, mut refused): (Vec<_>, Vec<_>) = made.into_iter().partition(Result::is_ok);
     report.services.extend(made.into_iter().flatten());
     match refused.pop() {
-        Some(Err(refused)) => Err(failed(refused)),
+        Some(Err(refused)) => Err(creating(MAKING)(refused)),
         _ => Ok(()),
     }
 }

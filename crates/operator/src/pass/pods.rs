@@ -69,6 +69,7 @@ async fn one(
             let there = api.pod(&pass.key.namespace, &name).await?;
             match (&there.owner, &there.task) {
                 (Some(owner), Some(seen)) if *owner == pass.uid && seen.stamp == stamp => Ok(there),
+                (Some(owner), _) if *owner == pass.uid => Err(refused),
                 _ => Err(refused.in_the_way()),
             }
         }

@@ -43,6 +43,18 @@ fn refused() -> (Yard, Value) {
 }
 
 #[test]
+fn what_was_refused_and_is_wanted_no_longer_is_not_waited_for() {
+    let (mut yard, status) = refused();
+    let mut smaller = job(90, 2, &status);
+    smaller.scale(1);
+    yard.job_seen(smaller);
+    let now = NOW + 7 * 60 + 1;
+    let told = (0..120).find_map(|after| yard.next(now + after)).unwrap();
+    assert_eq!(creates(&told), Vec::<String>::new());
+    assert_eq!(told.status.unwrap().get("waiting"), None);
+}
+
+#[test]
 fn what_was_refused_before_a_restart_stands_until_it_is_made_and_is_told_once() {
     let (_, status) = refused();
     assert_eq!(status["waiting"][0]["reason"], "FailedCreatePod", "{status:#}");

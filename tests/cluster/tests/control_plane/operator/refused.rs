@@ -17,14 +17,19 @@ fn answer(change: impl FnOnce(&mut Value)) -> String {
 /// What is wrong, how it is made so, and words of the answer.
 type Row = (&'static str, fn(&mut Value), &'static [&'static str]);
 
+/// Hands all of them in.
+fn are_answered(rows: &[Row]) {
+    for (what, change, words) in rows {
+        let said = answer(change);
+        for word in *words {
+            assert!(said.contains(word), "{what}: no {word:?} in {said}");
+        }
+    }
+}
+
 #[test]
-fn mistakes_are_answered_with_the_field_and_the_reason() {
-    let rows: [Row; 12] = [
-        (
-            "somebody who is to run it and whom nobody knows",
-            |object| object["spec"]["runPolicy"]["managedBy"] = json!("kubeflow.org/training-operater"),
-            &["managedBy", "Unsupported value", "kubeflow.org/training-operator"],
-        ),
+fn mistakes_about_roles_are_answered_with_the_reason() {
+    are_answered(&[
         (
             "a type that there is not",
             |object| {
@@ -37,14 +42,6 @@ fn mistakes_are_answered_with_the_field_and_the_reason() {
             "less than none",
             |object| object["spec"]["tfReplicaSpecs"]["Worker"]["replicas"] = json!(-1),
             &["replicas", "greater than or equal to 0"],
-        ),
-        (
-            "no container of that name",
-            |object| {
-                object["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]["name"] =
-                    "main".into();
-            },
-            &["containers", "named \"tensorflow\""],
         ),
         (
             "both names of one role",
@@ -73,15 +70,6 @@ fn mistakes_are_answered_with_the_field_and_the_reason() {
             &["tfReplicaSpecs", "never ends", "add a Worker"],
         ),
         (
-            "no image",
-            |object| {
-                let containers =
-                    &mut object["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["containers"];
-                containers[0] = json!({ "name": "tensorflow" });
-            },
-            &["containers[0].image", "Required value"],
-        ),
-        (
             "one role twice",
             |object| {
                 let worker = object["spec"]["tfReplicaSpecs"]["Worker"].clone();
@@ -94,6 +82,47 @@ fn mistakes_are_answered_with_the_field_and_the_reason() {
             |object| object["spec"]["tfReplicaSpecs"]["Worker"]["restartPolicy"] = "Sometimes".into(),
             &["restartPolicy", "ExitCode"],
         ),
+    ]);
+}
+
+#[test]
+fn mistakes_elsewhere_are_answered_with_the_field_and_the_reason() {
+    are_answered(&[
+        (
+            "somebody who is to run it and whom nobody knows",
+            |object| object["spec"]["runPolicy"]["managedBy"] = json!("kubeflow.org/training-operater"),
+            &["managedBy", "Unsupported value", "kubeflow.org/training-operator"],
+        ),
+        (
+            "no container of that name",
+            |object| {
+                object["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]["name"] =
+                    "main".into();
+            },
+            &["containers", "named \"tensorflow\""],
+        ),
+        (
+            "no image",
+            |object| {
+                let containers =
+                    &mut object["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["containers"];
+                containers[0] = json!({ "name": "tensorflow" });
+            },
+            &["containers[0].image", "Required value"],
+        ),
+        (
+            "an image of no name",
+            |object| {
+                object["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]["image"] =
+                    "".into();
+            },
+            &["containers[0].image", "at least 1 char"],
+        ),
+        (
+            "a deadline that nobody can keep",
+            |object| object["spec"]["runPolicy"]["activeDeadlineSeconds"] = json!(0),
+            &["activeDeadlineSeconds", "greater than or equal to 1"],
+        ),
         (
             "a field that there is not",
             |object| object["spec"]["bogus"] = json!(1),
@@ -104,11 +133,5 @@ fn mistakes_are_answered_with_the_field_and_the_reason() {
             |object| object["metadata"]["name"] = "a".repeat(60).into(),
             &["metadata.name", "at most 50"],
         ),
-    ];
-    for (what, change, words) in rows {
-        let said = answer(change);
-        for word in words {
-            assert!(said.contains(word), "{what}: no {word:?} in {said}");
-        }
-    }
+    ]);
 }

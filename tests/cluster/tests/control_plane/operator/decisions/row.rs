@@ -107,7 +107,6 @@ pub fn condition(words: &str, namespace: &str, job: &str) -> String {
             "TFJobSucceeded",
             format!("TFJob {namespace}/{job} successfully completed."),
         ),
-        ("Invalid", words) => return format!("Failed InvalidTFJobSpec: The spec is invalid: {words}"),
         ("Failed", about) => ("TFJobFailed", failed(about, namespace, job)),
         _ => panic!("a row says `{words}`, which means nothing"),
     };
