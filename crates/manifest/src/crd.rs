@@ -215,7 +215,7 @@ fn replica_specs() -> Value {
                 "message": "TensorFlow knows one Chief (or Master): set its replicas to 1",
             },
             {
-                "rule": "self.exists(key, !(key.lowerAscii() in ['ps', 'evaluator']))",
+                "rule": "self.size() == 0 || self.exists(key, !(key.lowerAscii() in ['ps', 'evaluator']))",
                 "message": "a job of PS and Evaluator alone never ends: add a Worker or a Chief",
             },
         ],
@@ -272,6 +272,12 @@ fn template() -> Value {
 fn status() -> Value {
     let time =
         |description: &str| json!({ "type": "string", "format": "date-time", "description": description });
+    let anything = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    let said = |description: &str| {
+        let mut anything = anything.clone();
+        anything["description"] = description.into();
+        anything
+    };
     json!({
         "type": "object",
         "description": "What has become of the job: conditions, pods by replica type, what it waits for, why it failed.",
@@ -283,6 +289,12 @@ fn status() -> Value {
             "startTime": time("When the job began, or began again after it was suspended."),
             "completionTime": time("When it ended."),
             "lastReconcileTime": time("As Kubeflow's operator wrote it."),
+            "waiting": {
+                "type": "array", "items": anything.clone(),
+                "description": "What it waits for that is not ordinary: reason, message, and which pods.",
+            },
+            "firstFailure": said("Which task failed first, and how: its exit code, reason, message, and where."),
+            "trainyard": said("What the operator remembers of it; nothing to be written by others."),
             "conditions": { "type": "array", "description": "What the job has been and is; the last one is what it is now.", "items": {
                 "type": "object",
                 "required": ["type", "status"],

@@ -1,8 +1,12 @@
-//! How the tasks of a job know each other, where the job does not say: it stays as it was when the job began, since tasks
-//! that run know each other by it. Neither a flag of the operator's that is changed nor another operator changes that.
+//! How the tasks of a job know each other: it stays as it was when the job began, since tasks that run know each other by it. Neither a
+//! flag of the operator's that is changed, nor another operator, nor an edit of the job changes that before it is suspended.
 
 use serde_json::{Map, Value};
+use trainyard_core::Addresses;
 use trainyard_dialect::status::MEMORY_FIELD;
+
+/// Where a job says it itself.
+const ANNOTATION: &str = "trainyard.dev/addresses";
 
 /// Where it is noted, beside what else is remembered.
 const FIELD: &str = "form";
@@ -15,7 +19,7 @@ pub enum Form {
     /// Our own.
     #[default]
     Own,
-    /// With Kubeflow's addresses: the operator was told so when the job began.
+    /// With Kubeflow's addresses: the job or the operator's flag said so when the job began.
     PerReplica,
     /// With everything as Kubeflow's: its operator began the job.
     Kubeflow,
@@ -41,13 +45,16 @@ impl Form {
         }
     }
 
-    /// Says it as the job could have said it; what the job says itself stands.
-    pub fn annotate(self, annotations: &mut Map<String, Value>) {
+    /// Says it as the job could have said it. What the job says itself stands, unless that came after it had begun.
+    pub fn annotate(self, status: Option<&Value>, annotations: &mut Map<String, Value>) {
+        if self != Self::Kubeflow && runs(status) {
+            annotations.remove(ANNOTATION);
+        }
         let says: &[(&str, &str)] = match self {
             Self::Own => &[],
-            Self::PerReplica => &[("trainyard.dev/addresses", PER_REPLICA)],
+            Self::PerReplica => &[(ANNOTATION, PER_REPLICA)],
             Self::Kubeflow => &[
-                ("trainyard.dev/addresses", PER_REPLICA),
+                (ANNOTATION, PER_REPLICA),
                 ("trainyard.dev/evaluator-in-cluster", "true"),
             ],
         };
@@ -55,6 +62,16 @@ impl Form {
             annotations
                 .entry((*name).to_owned())
                 .or_insert_with(|| (*value).into());
+        }
+    }
+
+    /// The form in which a job that is read so begins, or goes on.
+    #[must_use]
+    pub fn with(self, addresses: Addresses) -> Self {
+        match (self, addresses) {
+            (Self::Kubeflow, _) => Self::Kubeflow,
+            (_, Addresses::PerReplica) => Self::PerReplica,
+            _ => Self::Own,
         }
     }
 
@@ -69,6 +86,16 @@ impl Form {
             memory.insert(FIELD.into(), word.into());
         }
     }
+}
+
+/// Whether a job that is remembered runs: a suspended one has no tasks.
+fn runs(status: Option<&Value>) -> bool {
+    let Some(status) = status else {
+        return false;
+    };
+    let mut conditions = status["conditions"].as_array().into_iter().flatten();
+    let suspended = conditions.any(|one| one["type"] == "Suspended" && one["status"] == "True");
+    status["startTime"].is_string() && status[MEMORY_FIELD].is_object() && !suspended
 }
 
 #[cfg(test)]
@@ -119,7 +146,7 @@ mod tests {
     fn what_a_job_says_itself_stands() {
         let mut annotations = Map::new();
         annotations.insert("trainyard.dev/addresses".into(), "per-job".into());
-        Form::Kubeflow.annotate(&mut annotations);
+        Form::Kubeflow.annotate(None, &mut annotations);
         assert_eq!(annotations["trainyard.dev/addresses"], "per-job");
         assert_eq!(annotations["trainyard.dev/evaluator-in-cluster"], "true");
     }

@@ -23,9 +23,6 @@ use crate::yard::Needed;
 pub const API_VERSION: &str = "kubeflow.org/v1";
 /// The newest one with its policies beside each other.
 const OLD_VERSION: &str = "kubeflow.org/v1beta2";
-/// Why an edit of them is not followed.
-const OTHER_ADDRESSES: &str = "trainyard.dev/addresses cannot be changed while the job runs, since its tasks know each other \
-                               by them: suspend it first";
 /// Its kind.
 pub const KIND: &str = "TFJob";
 
@@ -72,13 +69,6 @@ pub enum Meaning {
     NotOurs,
     /// It cannot be read: these are the problems, one a line.
     Broken(String),
-}
-
-impl Meaning {
-    /// Whether the tasks of a job find each other in another way than they would by now.
-    fn finds_tasks_otherwise(&self, now: &Compiled) -> bool {
-        matches!(self, Self::Job(before) if before.job().addresses != now.job().addresses)
-    }
 }
 
 /// A job that can be run.
@@ -211,16 +201,9 @@ impl Reading {
         let last = before
             .filter(|before| before.uid == *uid)
             .map(|before| &before.meaning);
-        let begun = wire
-            .status
-            .as_ref()
-            .is_some_and(|status| status["startTime"].is_string());
         match (self.meaning(wire, uid), last) {
             (Meaning::Broken(words), Some(last)) if matches!(**last, Meaning::Job(_)) => {
                 (Arc::clone(last), Some(words.into()))
-            }
-            (Meaning::Job(new), Some(last)) if begun && last.finds_tasks_otherwise(&new) => {
-                (Arc::clone(last), Some(OTHER_ADDRESSES.into()))
             }
             (meaning, _) => (Arc::new(meaning), None),
         }
@@ -237,7 +220,7 @@ impl Reading {
         let mut annotations: Map<String, Value> = own
             .map(|(name, value)| (name.clone(), value.as_str().into()))
             .collect();
-        form.annotate(&mut annotations);
+        form.annotate(wire.status.as_ref(), &mut annotations);
         let text = json!({
             "apiVersion": if MOVED.iter().any(|field| wire.spec.get(field).is_some()) { OLD_VERSION } else { API_VERSION },
             "kind": KIND,
@@ -285,8 +268,8 @@ impl Reading {
             needed,
             groups: groups.cloned(),
             group: groups.and_then(|groups| groups.object(&subject)),
+            form: form.with(subject.job.addresses),
             subject,
-            form,
         }))
     }
 }
@@ -308,7 +291,7 @@ pub fn version(text: Option<&str>) -> u64 {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use trainyard_core::{Stamp, TaskId};
+    use trainyard_core::{Addresses, Stamp, TaskId};
 
     use super::*;
 
@@ -339,26 +322,41 @@ mod tests {
     }
 
     #[test]
-    fn the_addresses_of_a_job_that_runs_stay() {
-        let seen = |addresses: &str, status: Value, before: Option<&JobSeen>| {
+    fn the_addresses_of_a_job_that_runs_stay_and_those_of_a_suspended_one_change() {
+        let read = |addresses: Option<&str>, status: &Value| {
             let template = json!({ "spec": { "containers": [{ "name": "tensorflow", "image": "i" }] } });
-            let wire = json!({
-                "metadata": {
-                    "name": "mnist", "namespace": "ml", "uid": "u", "generation": 1,
-                    "annotations": { "trainyard.dev/addresses": addresses },
-                },
+            let mut wire = json!({
+                "metadata": { "name": "mnist", "namespace": "ml", "uid": "u", "generation": 1, "annotations": {} },
                 "spec": { "tfReplicaSpecs": { "Worker": { "template": template } } },
                 "status": status,
             });
-            Reading::default().read(serde_json::from_value(wire).unwrap(), before)
+            if let Some(addresses) = addresses {
+                wire["metadata"]["annotations"]["trainyard.dev/addresses"] = addresses.into();
+            }
+            let seen = Reading::default().read(serde_json::from_value(wire).unwrap(), None);
+            let Meaning::Job(compiled) = &*seen.meaning else {
+                panic!("it cannot be read")
+            };
+            (compiled.job().addresses == Addresses::PerReplica, compiled.form)
         };
-        let first = seen("per-job", json!(null), None);
-        let held = seen("per-replica", json!({ "trainyard": {} }), Some(&first));
-        assert!(held.mistake.is_none() && !Arc::ptr_eq(&held.meaning, &first.meaning));
-        let runs = json!({ "startTime": "2026-01-02T03:04:05Z", "trainyard": {} });
-        let kept = seen("per-replica", runs, Some(&first));
-        assert!(kept.mistake.is_some_and(|words| words.contains("addresses")));
-        assert!(Arc::ptr_eq(&kept.meaning, &first.meaning));
+        let began = "2026-01-02T03:04:05Z";
+        let runs = |memory: Value| json!({ "startTime": began, "trainyard": memory });
+        let other = json!({ "form": "per-replica" });
+        let suspended = json!({
+            "startTime": began, "trainyard": {}, "conditions": [{ "type": "Suspended", "status": "True" }],
+        });
+        let rows = [
+            (Some("per-replica"), json!(null), true, Form::PerReplica),
+            (Some("per-job"), json!(null), false, Form::Own),
+            (Some("per-replica"), runs(json!({})), false, Form::Own),
+            (Some("per-job"), runs(other.clone()), true, Form::PerReplica),
+            (None, runs(other), true, Form::PerReplica),
+            (Some("per-replica"), suspended, true, Form::PerReplica),
+        ];
+        for (annotation, status, per_replica, form) in rows {
+            let found = read(annotation, &status);
+            assert_eq!(found, (per_replica, form), "{annotation:?} {status}");
+        }
     }
 
     /// The names of the variables of worker 0's containers, where its main one has these arguments.
