@@ -294,7 +294,6 @@ fn status() -> Value {
                 "description": "What it waits for that is not ordinary: reason, message, and which pods.",
             },
             "firstFailure": said("Which task failed first, and how: its exit code, reason, message, and where."),
-            "trainyard": said("What the operator remembers of it; nothing to be written by others."),
             "conditions": { "type": "array", "description": "What the job has been and is; the last one is what it is now.", "items": {
                 "type": "object",
                 "required": ["type", "status"],
