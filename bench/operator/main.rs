@@ -3,8 +3,9 @@
 //!
 //! `cargo xtask bench operator` builds the release and starts this. Each part has an API server of its own, from the
 //! harness of `tests/cluster`: etcd and kube-apiserver, in the race the controllers too, since every cluster has them and they
-//! write for each Service; no scheduler, no kubelet; pods are played. Who is compared takes turns on the same API server, in the race so that everybody comes after everybody else equally often; medians are
-//! told, and of the ratios those of the same round: seconds differ between machines and hours, ratios less.
+//! write for each Service; no scheduler, no kubelet; pods are played. Who is compared takes turns on the same API server, in
+//! the race so that everybody comes after everybody else equally often; medians are told, and of the ratios those of the same
+//! round: seconds differ between machines and hours, ratios less.
 //!
 //! ```text
 //! rig (API server, its processor time, its count of writes) ─▶ turn: clean, submit, start somebody, count pods

@@ -146,7 +146,11 @@ pub struct Split {
 
 /// There are not enough.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the job asks for {asked} GPU{plural} ({who}) and this machine has {there}", there = count(*there), plural = if *asked == 1 { "" } else { "s" })]
+#[error(
+    "the job asks for {asked} GPU{plural} ({who}) and this machine has {there}",
+    there = count(*there),
+    plural = if *asked == 1 { "" } else { "s" }
+)]
 pub struct TooFew {
     /// How many it asks for.
     pub asked: u64,

@@ -229,7 +229,8 @@ fn replica_specs() -> Value {
                 },
                 "restartPolicy": {
                     "type": "string", "enum": ["", "Always", "OnFailure", "Never", "ExitCode"],
-                    "description": "Whether a task that ends is started again: Never (default), OnFailure, Always, or by its ExitCode (42, 128 to 255).",
+                    "description": "Whether a task that ends is started again: Never (default), OnFailure, Always, or by its \
+                                    ExitCode (42, 128 to 255).",
                 },
                 "template": template(),
             },
@@ -294,27 +295,35 @@ fn status() -> Value {
                 "description": "What it waits for that is not ordinary: reason, message, and which pods.",
             },
             "firstFailure": said("Which task failed first, and how: its exit code, reason, message, and where."),
-            "conditions": { "type": "array", "description": "What the job has been and is; the last one is what it is now.", "items": {
-                "type": "object",
-                "required": ["type", "status"],
-                "properties": {
-                    "type": { "type": "string" },
-                    "status": { "type": "string" },
-                    "reason": { "type": "string" },
-                    "message": { "type": "string" },
-                    "lastUpdateTime": time("When something of it was last written."),
-                    "lastTransitionTime": time("When it last became true or false."),
+            "conditions": {
+                "type": "array",
+                "description": "What the job has been and is; the last one is what it is now.",
+                "items": {
+                    "type": "object",
+                    "required": ["type", "status"],
+                    "properties": {
+                        "type": { "type": "string" },
+                        "status": { "type": "string" },
+                        "reason": { "type": "string" },
+                        "message": { "type": "string" },
+                        "lastUpdateTime": time("When something of it was last written."),
+                        "lastTransitionTime": time("When it last became true or false."),
+                    },
                 },
-            } },
-            "replicaStatuses": { "type": "object", "description": "How many pods are active, succeeded and failed, by replica type.", "additionalProperties": {
+            },
+            "replicaStatuses": {
                 "type": "object",
-                "x-kubernetes-preserve-unknown-fields": true,
-                "properties": {
-                    "active": { "type": "integer", "format": "int32" },
-                    "succeeded": { "type": "integer", "format": "int32" },
-                    "failed": { "type": "integer", "format": "int32" },
+                "description": "How many pods are active, succeeded and failed, by replica type.",
+                "additionalProperties": {
+                    "type": "object",
+                    "x-kubernetes-preserve-unknown-fields": true,
+                    "properties": {
+                        "active": { "type": "integer", "format": "int32" },
+                        "succeeded": { "type": "integer", "format": "int32" },
+                        "failed": { "type": "integer", "format": "int32" },
+                    },
                 },
-            } },
+            },
         },
     })
 }

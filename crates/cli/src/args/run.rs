@@ -55,13 +55,13 @@ pub struct Run {
     pub command_line: Vec<String>,
 }
 
-// A job without a manifest.
 /// A number of things.
 fn whole(text: &str) -> Result<u32, String> {
     text.parse()
         .map_err(|_| "expected a whole number, 0 or more".to_owned())
 }
 
+// A job without a manifest.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "A job without a manifest")]
 pub struct QuickArguments {
