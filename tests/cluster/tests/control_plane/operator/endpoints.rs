@@ -40,6 +40,7 @@ fn it_says_that_it_lives_is_ready_and_what_it_has_done() {
 
     yard.create(&job("mnist", &json!({}), &[("Worker", 1, "Never")]));
     yard.run(&["mnist-worker-0"]);
+    yard.conditions("mnist", &["Created", "Running"]);
     yard.exit("mnist-worker-0", 0);
     yard.conditions("mnist", &["Created", "!Running", "Succeeded"]);
     yard.operator.says("TFJobSucceeded");

@@ -161,6 +161,7 @@ fn a_group_that_somebody_else_made_is_joined_and_left_alone() {
     ));
     yard.let_in("theirs");
     yard.run(&["theirs-worker-0"]);
+    yard.conditions("theirs", &["Created", "Running"]);
     yard.exit("theirs-worker-0", 0);
     yard.conditions("theirs", &["Created", "!Running", "Succeeded"]);
     yard.api().wait_until_gone(&yard.namespace.pod("theirs-worker-0"));

@@ -41,6 +41,7 @@ fn a_permanent_failure_ends_the_job_and_says_whose() {
     let yard = Yard::new("fails");
     yard.create(&job("mnist", &json!({}), &[("Worker", 2, "ExitCode")]));
     yard.run(&["mnist-worker-0", "mnist-worker-1"]);
+    yard.conditions("mnist", &["Created", "Running"]);
     yard.exit("mnist-worker-1", 3);
     let status = yard.conditions("mnist", &["Created", "!Running", "Failed"]);
     let failed = &status["conditions"][2];
@@ -175,6 +176,7 @@ fn a_job_of_an_old_version_means_what_it_said() {
     let path = yard.namespace.path("apis/kubeflow.org/v1beta1", "tfjobs");
     shared().api().create(&path, &old).unwrap();
     yard.run(&["mnist-worker-0"]);
+    yard.conditions("mnist", &["Created", "Running"]);
     yard.exit("mnist-worker-0", 0);
     shared()
         .api()

@@ -103,7 +103,7 @@ fn issue_813_a_job_that_cannot_be_read_says_why_and_stops_nobody() {
     let message = failed["message"].as_str().unwrap();
     assert!(message.contains("trainyard.dev/restart-scope"), "{message}");
     assert!(status["completionTime"].is_string());
-    stage.cast("good-worker-0", exits(1, 0));
+    stage.cast("good-worker-0", exits(3, 0));
     yard.create(&job("good", &json!({}), &[("Worker", 1, "Never")]));
     yard.conditions("good", &["Created", "!Running", "Succeeded"]);
     assert_eq!(stage.look(|ledger| ledger.pods_of("bad").count()), 0);
