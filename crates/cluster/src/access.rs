@@ -16,9 +16,11 @@ use trainyard_dialect::problem::{did_you_mean, shown};
 use crate::error::{ClusterError, OFFLINE, plain, told};
 
 /// A client and the address it talks to.
-pub(crate) struct Access {
-    pub(crate) client: Client,
-    pub(crate) server: String,
+pub struct Access {
+    /// It asks.
+    pub client: Client,
+    /// The server's address, as it is shown.
+    pub server: String,
 }
 
 /// Makes a client for a context of the kubeconfig; none is the current one.
@@ -36,10 +38,13 @@ pub(crate) async fn access(context: Option<&str>, patience: Duration) -> Result<
 }
 
 /// A client for whoever stays: it waits and tries again as the server asks it to.
-pub async fn client(context: Option<&str>) -> Result<Client, ClusterError> {
-    let config = config(context).await?;
+pub async fn client(context: Option<&str>) -> Result<Access, ClusterError> {
+    let config = config(context).await.map_err(ClusterError::without_hosts)?;
     let server = plain(config.cluster_url.to_string().trim_end_matches('/'));
-    Client::try_from(config).map_err(|error| ClusterError::of(&error, &server))
+    match Client::try_from(config) {
+        Ok(client) => Ok(Access { client, server }),
+        Err(error) => Err(ClusterError::of(&error, &server).without_hosts()),
+    }
 }
 
 /// How to reach the server, and who asks: what we write is marked as ours by that.

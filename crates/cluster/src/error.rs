@@ -24,6 +24,14 @@ impl ClusterError {
         }
     }
 
+    /// The same for whoever cannot do with names of hosts alone.
+    pub(crate) fn without_hosts(mut self) -> Self {
+        for or in [", or ", " Or "] {
+            self.hint = self.hint.replace(&format!("{or}{OFFLINE}"), "");
+        }
+        self
+    }
+
     /// Nobody answered.
     pub(crate) fn late(server: &str, patience: Duration) -> Self {
         let message = format!(

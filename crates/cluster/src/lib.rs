@@ -18,7 +18,7 @@ mod rivals;
 mod session;
 mod tolerations;
 
-pub use self::access::client;
+pub use self::access::{Access, client};
 pub use self::error::{ClusterError, told};
 pub use self::node::{ClusterNode, Taint, Toleration, Unfit};
 pub use self::nodes::{Question, list};

@@ -18,7 +18,7 @@ use crate::error::{ClusterError, OFFLINE, plain};
 /// Who applies.
 const MANAGER: &str = "trainyard";
 /// The way that is always open here.
-const PRINT: &str = "`trainyard install --dry-run` prints the objects for somebody who can";
+const PRINT: &str = "`--dry-run` prints the objects for somebody who can";
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long until a new kind is served.
@@ -228,7 +228,7 @@ impl Session {
                 let said = plain(&status.message);
                 let message = format!("cannot {doing} {which}: {said}");
                 let hint = match status.code {
-                    403 => format!("installing takes an administrator of the cluster; {PRINT}"),
+                    403 => format!("this takes an administrator of the cluster; {PRINT}"),
                     _ => format!("the cluster at {} says no; {PRINT}", self.access.server),
                 };
                 ClusterError::new(message, &hint)
@@ -242,7 +242,7 @@ fn forbidden(server: &str, said: &str) -> ClusterError {
     let message = format!("the cluster at {server} does not let you: {}", plain(said));
     ClusterError::new(
         message,
-        &format!("installing takes an administrator of the cluster; {PRINT}"),
+        &format!("this takes an administrator of the cluster; {PRINT}"),
     )
 }
 

@@ -154,6 +154,18 @@ impl Problem {
         self.related.push((span, words.into()));
         self
     }
+
+    /// All of it in one line, for places that show no snippet.
+    #[must_use]
+    pub fn in_a_line(&self) -> String {
+        let allowed = self.allowed.iter().map(|allowed| format!("allowed: {allowed}"));
+        let rest: Vec<String> = allowed.chain(self.hint.clone()).collect();
+        let rest = match rest.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", rest.join("; ")),
+        };
+        format!("{}: {}{rest}", self.place.path, self.message)
+    }
 }
 
 /// Gathers the problems of one document while it is read.

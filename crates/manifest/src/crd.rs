@@ -27,6 +27,9 @@ pub enum Served {
     Newest,
 }
 
+/// What the parts of a pod's name may have, without the two dashes between them.
+const LONGEST_NAMES: usize = 61;
+
 /// The definition.
 #[must_use]
 pub fn definition(served: Served) -> Value {
@@ -63,11 +66,7 @@ fn version(name: &str) -> Value {
             "type": "object",
             "description": "A distributed training with TensorFlow: roles, how many tasks each has, and what their pods are like.",
             "required": ["spec"],
-            "x-kubernetes-validations": [{
-                "rule": "self.metadata.name.matches('^[a-z]([-a-z0-9]{0,48}[a-z0-9])?$')",
-                "message": "metadata.name must be a DNS label of at most 50 characters that begins with a letter: the \
-                            names of pods and Services are made of it",
-            }],
+            "x-kubernetes-validations": names(),
             "properties": {
                 "apiVersion": { "type": "string" },
                 "kind": { "type": "string" },
@@ -77,6 +76,26 @@ fn version(name: &str) -> Value {
             },
         } },
     })
+}
+
+/// What may not be said of the name alone: `<name>-<role>-<index>` is the name of a pod, and 63 characters long at most.
+fn names() -> Value {
+    let roles = "self.spec.tfReplicaSpecs";
+    let replicas = format!("{roles}[key].replicas");
+    let last = format!("(has({replicas}) ? string({replicas} - 1).size() : 1)");
+    let none = format!("(has({replicas}) && {replicas} == 0)");
+    let fits = format!("self.metadata.name.size() + key.size() + {last} <= {LONGEST_NAMES}");
+    json!([
+        {
+            "rule": "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
+            "message": "metadata.name must be a DNS label that begins with a letter: the names of pods and Services are \
+                        made of it",
+        },
+        {
+            "rule": format!("{roles}.all(key, {none} || {fits})"),
+            "message": "metadata.name is too long: the names of pods, as <name>-worker-0, may have at most 63 characters",
+        },
+    ])
 }
 
 fn spec() -> Value {

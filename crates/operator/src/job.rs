@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use trainyard_core::{AddressBook, Cluster, Job, Memory, Time, addresses};
 use trainyard_dialect::document::Source;
-use trainyard_dialect::problem::Severity;
+use trainyard_dialect::problem::{Problem, Severity};
 use trainyard_dialect::status::tfjob_memory;
 use trainyard_dialect::{Dialect, OURSELVES, read};
 use trainyard_manifest::cluster_map::ClusterMap;
@@ -243,7 +243,7 @@ impl Reading {
                 .problems
                 .iter()
                 .filter(|problem| problem.severity == Severity::Error);
-            let words = errors.map(|problem| format!("{}: {}", problem.place.path, problem.message));
+            let words = errors.map(Problem::in_a_line);
             return broken(words.collect::<Vec<_>>().join("; "));
         };
         let mut subject = Subject::of(job, None, None);

@@ -3,18 +3,19 @@
 use std::sync::Arc;
 
 use tokio::signal::unix::{SignalKind, signal};
+use trainyard_cluster::{Access, ClusterError};
 
 use crate::endpoints::Endpoints;
 use crate::metrics::Metrics;
 use crate::operate::{Lost, Options, operate};
-use crate::tell::{Both, Listener};
+use crate::tell::{Both, Listener, Told};
 
 /// Why an operator did not begin, or did not end by itself.
 #[derive(Debug, thiserror::Error)]
 pub enum CannotOperate {
     /// There is no way to a cluster.
-    #[error("{0}")]
-    NoCluster(String),
+    #[error(transparent)]
+    NoCluster(#[from] ClusterError),
     /// Something about this machine.
     #[error("cannot {0}: {1}")]
     System(&'static str, #[source] std::io::Error),
@@ -38,9 +39,8 @@ pub fn run(
         let metrics = Arc::new(Metrics::new());
         let served = endpoints.serve(&metrics, &*listener).await;
         served.map_err(|error| CannotOperate::System("listen", error))?;
-        let client = trainyard_cluster::client(context)
-            .await
-            .map_err(|error| CannotOperate::NoCluster(error.message))?;
+        let Access { client, server } = trainyard_cluster::client(context).await?;
+        listener.told(&Told::Starting { server: &server });
         let mut term = caught(SignalKind::terminate())?;
         let mut int = caught(SignalKind::interrupt())?;
         let stop = async move {

@@ -64,6 +64,11 @@ pub enum Told<'a> {
         /// Where.
         address: SocketAddr,
     },
+    /// It begins; nothing has been asked yet.
+    Starting {
+        /// Whom it will ask.
+        server: &'a str,
+    },
     /// This operator acts.
     Leading,
     /// It was told to end, and finishes so many passes.

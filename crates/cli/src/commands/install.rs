@@ -60,6 +60,9 @@ pub fn remove(typed: &Uninstall, printer: &mut Printer) -> Result<Exit, Failure>
     if typed.place.dry_run == Some(DryRun::Client) {
         let objects: Vec<Value> = objects.iter().filter(removed).cloned().collect();
         print(&objects, &typed.place, printer)?;
+        printer.say(
+            "note: these would be deleted; the definition of TFJob, every TFJob and the namespace stay",
+        )?;
         return Ok(Exit::Success);
     }
     let trial = trial(&typed.place).unwrap_or(Trial::Real);

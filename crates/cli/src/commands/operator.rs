@@ -51,10 +51,7 @@ pub fn run(typed: Operator) -> Result<Exit, Failure> {
 fn failure(error: &CannotOperate) -> Failure {
     let words = error.to_string();
     match error {
-        CannotOperate::NoCluster(_) => {
-            let hint = "give a kubeconfig by KUBECONFIG or `--context`, or run it in a pod of the cluster";
-            Failure::usage(words, Some(hint.into()))
-        }
+        CannotOperate::NoCluster(error) => Failure::usage(words, Some(error.hint.clone())),
         CannotOperate::System(..) => Failure::usage(words, None),
         CannotOperate::Lost(_) => Failure::Ended {
             message: words,
@@ -110,6 +107,10 @@ fn fields(told: &Told<'_>) -> Option<Value> {
         }
         Told::Listening { what, address } => {
             json!({ "level": "info", "message": "listening", "for": what, "address": address.to_string() })
+        }
+        Told::Starting { server } => {
+            let version = env!("CARGO_PKG_VERSION");
+            json!({ "level": "info", "message": "starting", "version": version, "cluster": server })
         }
         Told::Leading => json!({ "level": "info", "message": "acting" }),
         Told::Stopping { passes } => json!({ "level": "info", "message": "stopping", "passes": passes }),

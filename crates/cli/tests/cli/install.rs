@@ -114,7 +114,7 @@ fn without_a_cluster_it_says_what_else_can_be_done() {
         let ran = crate::run::Ran::from(ran.expect("the program runs"));
         assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
         assert!(ran.err.contains("no cluster is known"), "{}", ran.err);
-        assert!(ran.err.contains("`trainyard install --dry-run`"), "{}", ran.err);
+        assert!(ran.err.contains("`--dry-run`"), "{}", ran.err);
     }
 }
 
@@ -143,6 +143,7 @@ fn a_cluster_that_does_not_answer_is_told_once() {
 fn what_would_be_deleted_holds_no_jobs() {
     let ran = run(&["uninstall", "--dry-run", "-o", "json"]);
     let list = ran.json();
+    assert!(ran.err.contains("these would be deleted"), "{}", ran.err);
     let kinds: Vec<&str> = list["items"]
         .as_array()
         .expect("a list")
@@ -225,4 +226,35 @@ fn an_operator_is_not_started_with_what_makes_no_sense() {
             ran.err
         );
     }
+}
+
+#[test]
+fn an_operator_without_its_context_names_those_that_there_are() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("config");
+    let text = "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], \
+                clusters: [{name: k, cluster: {server: 'http://127.0.0.1:9'}}], users: [{name: u, user: {}}]}";
+    std::fs::write(&config, text).expect("a kubeconfig");
+    let said = |context: &str, config: &std::path::Path| {
+        let ran = program(&[
+            "operator",
+            "--context",
+            context,
+            "--health-probe-bind-address=0",
+            "--metrics-bind-address=0",
+        ])
+        .env("KUBECONFIG", config)
+        .output();
+        let ran = crate::run::Ran::from(ran.expect("the program runs"));
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
+        assert!(!ran.err.contains("--hosts"), "{}", ran.err);
+        ran.err
+    };
+    let err = said("nowhere", &config);
+    assert!(
+        err.contains("there is no context `nowhere`") && err.contains("there are: `c`"),
+        "{err}"
+    );
+    let err = said("c", &folder.path().join("none"));
+    assert!(err.contains("set KUBECONFIG to the file that has it"), "{err}");
 }

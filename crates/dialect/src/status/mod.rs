@@ -15,7 +15,7 @@ mod time;
 mod volcano;
 
 use serde_json::{Map, Value, json};
-use trainyard_core::{Cause, Failure, Job, Memory, Outcome, Time, Verdict};
+use trainyard_core::{Cause, Failure, Job, Memory, Outcome, Time, Verdict, Why};
 
 use self::instances::Instances;
 pub use self::t9k::{t9k_memory, t9k_status};
@@ -63,8 +63,18 @@ fn first_failure(failure: &Failure) -> Value {
             out.insert("signal".into(), json!(signal));
         }
     }
-    out.insert("reason".into(), json!(format!("{:?}", exit.why)));
+    out.insert("reason".into(), json!(reason(exit.why)));
     out.insert("time".into(), json!(rfc3339(exit.at)));
     out.insert("meaning".into(), json!(exit.meaning()));
     Value::Object(out)
+}
+
+/// Whose end it was, in Kubernetes' words where it has one.
+fn reason(why: Why) -> &'static str {
+    match why {
+        Why::Itself => "Error",
+        Why::OutOfMemory => "OOMKilled",
+        Why::NotStarted => "NotStarted",
+        Why::Disrupted => "Disrupted",
+    }
 }

@@ -37,6 +37,8 @@ const REFUSED: [&str; 5] = [
 pub const POD_GROUP_PENDING: &str = "PodGroupPending";
 /// Somebody has changed it so that it means nothing.
 pub const INVALID_EDIT: &str = "InvalidTFJobSpec";
+/// No task is wanted of it.
+const NO_REPLICAS: &str = "NoReplicas";
 /// More reasons than these are one too many to read.
 const MOST: usize = 4;
 /// Longer words are cut.
@@ -63,6 +65,7 @@ pub fn waiting(plot: &Plot, job: &JobSeen, wants: bool, now: Time) -> Waiting {
         let entry = json!({ "reason": INVALID_EDIT, "message": cut(&message) });
         waiting.entries.push(entry);
     }
+    empty(job, &mut waiting);
     grouped(plot, job, now, &mut waiting);
     let mut reasons: BTreeMap<&str, (usize, &PodSeen, &Waits)> = BTreeMap::new();
     let ours = plot.pods.values().map(|held| &held.pod);
@@ -114,6 +117,17 @@ fn refused(plot: &Plot, job: &JobSeen, wants: bool) -> Vec<Value> {
     said.filter(is_refusal).filter(|_| stands).cloned().collect()
 }
 
+/// Whether it waits for somebody to give it a replica.
+fn empty(job: &JobSeen, waiting: &mut Waiting) {
+    if let Meaning::Job(compiled) = &*job.meaning
+        && tasks(compiled.job()) == 0
+    {
+        let message = "every role has `replicas: 0`: nothing runs before one of them is raised";
+        let entry = json!({ "reason": NO_REPLICAS, "message": message });
+        waiting.entries.push(entry);
+    }
+}
+
 /// Whether it waits for its group to be let in.
 fn grouped(plot: &Plot, job: &JobSeen, now: Time, waiting: &mut Waiting) {
     let Meaning::Job(compiled) = &*job.meaning else {
@@ -152,16 +166,18 @@ fn grouped(plot: &Plot, job: &JobSeen, now: Time, waiting: &mut Waiting) {
 /// Why a group can never be placed, if that is so.
 fn too_large(job: &Job) -> Option<String> {
     let gang = job.gang.as_ref().filter(|gang| gang.existing.is_none())?;
-    let tasks: u32 = job
-        .roles
-        .iter()
-        .fold(0, |sum, role| sum.saturating_add(role.replicas));
+    let tasks = tasks(job);
     (gang.members > tasks).then(|| {
         format!(
             "PodGroup {} needs {} members and the job has {tasks} tasks: lower `schedulingPolicy.minAvailable`",
             job.name, gang.members
         )
     })
+}
+
+fn tasks(job: &Job) -> u32 {
+    let replicas = job.roles.iter().map(|role| role.replicas);
+    replicas.fold(0, u32::saturating_add)
 }
 
 /// A pod that goes or has ended waits for nothing.

@@ -159,5 +159,5 @@ fn who_may_not_install_is_told_every_refusal() {
             "{word}: {errors}"
         );
     }
-    assert!(errors.contains("installing takes an administrator"), "{errors}");
+    assert!(errors.contains("this takes an administrator"), "{errors}");
 }

@@ -51,6 +51,7 @@ fn a_permanent_failure_ends_the_job_and_says_whose() {
     );
     assert_eq!(status["firstFailure"]["task"], "worker-1");
     assert_eq!(status["firstFailure"]["exitCode"], 3);
+    assert_eq!(status["firstFailure"]["reason"], "Error");
 }
 
 #[test]

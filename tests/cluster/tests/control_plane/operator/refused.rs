@@ -131,7 +131,24 @@ fn mistakes_elsewhere_are_answered_with_the_field_and_the_reason() {
         (
             "a name that no pod can have",
             |object| object["metadata"]["name"] = "a".repeat(60).into(),
-            &["metadata.name", "at most 50"],
+            &["metadata.name", "at most 63"],
+        ),
+        (
+            "a name for which there is one worker too many",
+            |object| {
+                object["metadata"]["name"] = "a".repeat(54).into();
+                object["spec"]["tfReplicaSpecs"]["Worker"]["replicas"] = json!(11);
+            },
+            &["metadata.name", "at most 63"],
         ),
     ]);
+}
+
+#[test]
+fn the_longest_name_that_pods_can_have_is_taken() {
+    install();
+    let namespace = shared().namespace("longest");
+    let roles = [("Worker", 10, "Never"), ("Evaluator", 0, "Never")];
+    let object = job(&"a".repeat(54), &json!({}), &roles);
+    namespace.apply(&object.to_string()).good();
 }
