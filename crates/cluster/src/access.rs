@@ -7,8 +7,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use http::HeaderValue;
 use http::header::USER_AGENT;
+use http::{HeaderValue, Uri};
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 use trainyard_dialect::problem::{did_you_mean, shown};
@@ -17,7 +17,7 @@ use crate::error::{ClusterError, OFFLINE, plain, told};
 
 /// A client and the address it talks to.
 pub struct Access {
-    /// It asks.
+    /// Who asks the cluster.
     pub client: Client,
     /// The server's address, as it is shown.
     pub server: String,
@@ -30,21 +30,29 @@ pub(crate) async fn access(context: Option<&str>, patience: Duration) -> Result<
     config.read_timeout = Some(patience);
     // Somebody waits at a terminal: better to say what is wrong than to try for minutes.
     config.default_retry = false;
-    let server = plain(config.cluster_url.to_string().trim_end_matches('/'));
+    connect(config)
+}
+
+/// A client for whoever stays: it waits and tries again as the server asks it to.
+pub async fn client(context: Option<&str>) -> Result<Access, ClusterError> {
+    let config = config(context).await;
+    config.and_then(connect).map_err(ClusterError::without_hosts)
+}
+
+fn connect(config: Config) -> Result<Access, ClusterError> {
+    let server = address(&config.cluster_url);
     match Client::try_from(config) {
         Ok(client) => Ok(Access { client, server }),
         Err(error) => Err(ClusterError::of(&error, &server)),
     }
 }
 
-/// A client for whoever stays: it waits and tries again as the server asks it to.
-pub async fn client(context: Option<&str>) -> Result<Access, ClusterError> {
-    let config = config(context).await.map_err(ClusterError::without_hosts)?;
-    let server = plain(config.cluster_url.to_string().trim_end_matches('/'));
-    match Client::try_from(config) {
-        Ok(client) => Ok(Access { client, server }),
-        Err(error) => Err(ClusterError::of(&error, &server).without_hosts()),
-    }
+/// The address as it is shown: without a name and password that somebody has put into it.
+fn address(url: &Uri) -> String {
+    let scheme = url.scheme_str().unwrap_or("https");
+    let host = url.host().unwrap_or_default();
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    plain(format!("{scheme}://{host}{port}{}", url.path()).trim_end_matches('/'))
 }
 
 /// How to reach the server, and who asks: what we write is marked as ours by that.
@@ -197,4 +205,23 @@ fn names(files: &[PathBuf]) -> String {
 
 fn shown_path(path: &Path) -> String {
     plain(&path.to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_its_password() {
+        for (url, shown) in [
+            ("https://me:secret@10.0.0.1:6443/", "https://10.0.0.1:6443"),
+            (
+                "https://rancher.example/k8s/clusters/c",
+                "https://rancher.example/k8s/clusters/c",
+            ),
+            ("http://[::1]:8080", "http://[::1]:8080"),
+        ] {
+            assert_eq!(address(&Uri::from_static(url)), shown);
+        }
+    }
 }

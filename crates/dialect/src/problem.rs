@@ -155,16 +155,27 @@ impl Problem {
         self
     }
 
-    /// All of it in one line, for places that show no snippet.
+    /// What would be right, unless the message says it: once is enough.
+    #[must_use]
+    pub fn allowed_unsaid(&self) -> Option<&str> {
+        let allowed = self.allowed.as_deref();
+        allowed.filter(|allowed| !self.message.contains(allowed))
+    }
+
+    /// Where, what and how to mend it in one line, for places that show no snippet.
     #[must_use]
     pub fn in_a_line(&self) -> String {
-        let allowed = self.allowed.iter().map(|allowed| format!("allowed: {allowed}"));
-        let rest: Vec<String> = allowed.chain(self.hint.clone()).collect();
+        let place = match self.place.path.is_empty() {
+            true => String::new(),
+            false => format!("{}: ", self.place.path),
+        };
+        let allowed = self.allowed_unsaid().map(|allowed| format!("allowed: {allowed}"));
+        let rest: Vec<String> = allowed.into_iter().chain(self.hint.clone()).collect();
         let rest = match rest.is_empty() {
             true => String::new(),
             false => format!(" ({})", rest.join("; ")),
         };
-        format!("{}: {}{rest}", self.place.path, self.message)
+        format!("{place}{}{rest}", self.message)
     }
 }
 

@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Value, json};
 use trainyard_dialect::MANAGERS;
+use trainyard_dialect::names::LABEL_LENGTH;
 
 /// The name of the definition.
 pub const NAME: &str = "tfjobs.kubeflow.org";
@@ -26,9 +27,6 @@ pub enum Served {
     /// The stored one alone: each further one costs the API server a cache of its own.
     Newest,
 }
-
-/// What the parts of a pod's name may have, without the two dashes between them.
-const LONGEST_NAMES: usize = 61;
 
 /// The definition.
 #[must_use]
@@ -78,22 +76,27 @@ fn version(name: &str) -> Value {
     })
 }
 
-/// What may not be said of the name alone: `<name>-<role>-<index>` is the name of a pod, and 63 characters long at most.
+/// What a job may be called: its name is that of its Service, and part of those of its pods.
+///
+/// A job that has a status is stored, and keeps its name: were these rules asked again, nobody could write into its status
+/// what is wrong with it.
 fn names() -> Value {
     let roles = "self.spec.tfReplicaSpecs";
     let replicas = format!("{roles}[key].replicas");
     let last = format!("(has({replicas}) ? string({replicas} - 1).size() : 1)");
     let none = format!("(has({replicas}) && {replicas} == 0)");
-    let fits = format!("self.metadata.name.size() + key.size() + {last} <= {LONGEST_NAMES}");
+    // Of `<name>-<role>-<index>`, without the dashes.
+    let most = LABEL_LENGTH - 2;
+    let fits = format!("self.metadata.name.size() + key.size() + {last} <= {most}");
     json!([
         {
-            "rule": "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
-            "message": "metadata.name must be a DNS label that begins with a letter: the names of pods and Services are \
-                        made of it",
+            "rule": "has(self.status) || self.metadata.name.matches('^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$')",
+            "message": "metadata.name must be a DNS label of at most 63 characters that begins with a letter: the names \
+                        of pods and Services are made of it",
         },
         {
-            "rule": format!("{roles}.all(key, {none} || {fits})"),
-            "message": "metadata.name is too long: the names of pods, as <name>-worker-0, may have at most 63 characters",
+            "rule": format!("has(self.status) || {roles}.all(key, {none} || {fits})"),
+            "message": "metadata.name is too long for its pods: <name>-<role>-<index> may have at most 63 characters",
         },
     ])
 }

@@ -37,10 +37,10 @@ pub fn run(
         .map_err(|error| CannotOperate::System("start the runtime", error))?;
     runtime.block_on(async {
         let metrics = Arc::new(Metrics::new());
-        let served = endpoints.serve(&metrics, &*listener).await;
-        served.map_err(|error| CannotOperate::System("listen", error))?;
         let Access { client, server } = trainyard_cluster::client(context).await?;
         listener.told(&Told::Starting { server: &server });
+        let served = endpoints.serve(&metrics, &*listener).await;
+        served.map_err(|error| CannotOperate::System("listen", error))?;
         let mut term = caught(SignalKind::terminate())?;
         let mut int = caught(SignalKind::interrupt())?;
         let stop = async move {

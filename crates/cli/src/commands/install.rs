@@ -4,7 +4,7 @@ mod outcome;
 mod words;
 
 use serde_json::{Value, json};
-use trainyard_cluster::{ClusterError, Newcomer, Session, Trial};
+use trainyard_cluster::{ClusterError, Newcomer, Session, Trial, named};
 use trainyard_manifest::crd::Served;
 use trainyard_manifest::install::{Install as Wishes, NAME, image, text};
 use trainyard_manifest::pod_group::Groups;
@@ -58,11 +58,14 @@ pub fn remove(typed: &Uninstall, printer: &mut Printer) -> Result<Exit, Failure>
     objects.reverse();
     let removed = |object: &&Value| !is_kept(object, &wishes);
     if typed.place.dry_run == Some(DryRun::Client) {
-        let objects: Vec<Value> = objects.iter().filter(removed).cloned().collect();
-        print(&objects, &typed.place, printer)?;
-        printer.say(
-            "note: these would be deleted; the definition of TFJob, every TFJob and the namespace stay",
-        )?;
+        let (kept, removed): (Vec<Value>, Vec<Value>) =
+            objects.into_iter().partition(|object| is_kept(object, &wishes));
+        let kept: Vec<String> = kept.iter().map(named).collect();
+        print(&removed, &typed.place, printer)?;
+        printer.say(&format!(
+            "{CAREFUL}note{CAREFUL:#}: these would be deleted; every TFJob stays, and so do {}",
+            kept.join(", ")
+        ))?;
         return Ok(Exit::Success);
     }
     let trial = trial(&typed.place).unwrap_or(Trial::Real);

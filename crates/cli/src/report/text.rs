@@ -24,9 +24,7 @@ pub fn render(problem: &Problem, text: Option<&str>, columns: usize) -> String {
     if !problem.place.path.is_empty() {
         group = group.element(Level::NOTE.message(format!("at `{}`", problem.place.path)));
     }
-    // Some messages say what they expect; once is enough.
-    let said = |allowed: &&String| problem.message.contains(allowed.as_str());
-    if let Some(allowed) = problem.allowed.as_ref().filter(|allowed| !said(allowed)) {
+    if let Some(allowed) = problem.allowed_unsaid() {
         group = group.element(Level::NOTE.message(format!("allowed: {allowed}")));
     }
     if let Some(hint) = &problem.hint {

@@ -144,6 +144,7 @@ fn what_would_be_deleted_holds_no_jobs() {
     let ran = run(&["uninstall", "--dry-run", "-o", "json"]);
     let list = ran.json();
     assert!(ran.err.contains("these would be deleted"), "{}", ran.err);
+    assert!(ran.err.contains("namespace/trainyard-system"), "{}", ran.err);
     let kinds: Vec<&str> = list["items"]
         .as_array()
         .expect("a list")
@@ -225,6 +226,17 @@ fn an_operator_is_not_started_with_what_makes_no_sense() {
             "{typed:?}: {}",
             ran.err
         );
+    }
+}
+
+#[test]
+fn roles_for_people_are_named_among_what_stays() {
+    let ran = run(&["uninstall", "--dry-run", "--watch-namespace", "ml"]);
+    for word in [
+        "customresourcedefinition.apiextensions.k8s.io/tfjobs.kubeflow.org",
+        "clusterrole.",
+    ] {
+        assert!(ran.err.contains(word), "{word}: {}", ran.err);
     }
 }
 

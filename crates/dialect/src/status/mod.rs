@@ -69,12 +69,29 @@ fn first_failure(failure: &Failure) -> Value {
     Value::Object(out)
 }
 
-/// Whose end it was, in Kubernetes' words where it has one.
+/// Whose end it was, in one word.
 fn reason(why: Why) -> &'static str {
     match why {
         Why::Itself => "Error",
         Why::OutOfMemory => "OOMKilled",
-        Why::NotStarted => "NotStarted",
+        Why::NotStarted => "StartError",
         Why::Disrupted => "Disrupted",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_has_one_word() {
+        for (why, word) in [
+            (Why::Itself, "Error"),
+            (Why::OutOfMemory, "OOMKilled"),
+            (Why::NotStarted, "StartError"),
+            (Why::Disrupted, "Disrupted"),
+        ] {
+            assert_eq!(reason(why), word);
+        }
     }
 }

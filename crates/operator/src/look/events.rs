@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use trainyard_core::Time;
 use trainyard_dialect::status::rfc3339;
 
-use super::waiting::{INVALID_EDIT, POD_GROUP_PENDING, WAITING_FIELD};
+use super::waiting::{REFUSED, WAITING_FIELD};
 use crate::job::{API_VERSION, JobSeen, KIND};
 
 /// Longer notes are refused.
@@ -143,8 +143,8 @@ fn waits(before: Option<&Value>, after: &Value, now: Time) -> Vec<Change> {
         let (pod, said) = (text("pod"), text("message"));
         // Kubeflow's words.
         let message = match (pod, text("container")) {
-            ("", _) if matches!(text("reason"), POD_GROUP_PENDING | INVALID_EDIT) => said.to_owned(),
-            ("", _) => format!("Error creating: {said}"),
+            ("", _) if REFUSED.contains(&text("reason")) => format!("Error creating: {said}"),
+            ("", _) => said.to_owned(),
             (pod, "") => format!("Error pod {pod} condition message: {said}"),
             (pod, container) => format!("Error pod {pod} container {container} waiting message: {said}"),
         };

@@ -26,7 +26,7 @@ const FAILED_CREATE_POD_GROUP: &str = "FailedCreatePodGroup";
 const FAILED_CREATE_SERVICE: &str = "FailedCreateService";
 const FAILED_CREATE_CONFIG_MAP: &str = "FailedCreateConfigMap";
 /// It was the API server that refused something.
-const REFUSED: [&str; 5] = [
+pub const REFUSED: [&str; 5] = [
     EXCEEDED_QUOTA,
     FAILED_CREATE_POD,
     FAILED_CREATE_POD_GROUP,
@@ -34,7 +34,7 @@ const REFUSED: [&str; 5] = [
     FAILED_CREATE_CONFIG_MAP,
 ];
 /// Its group has not been let in.
-pub const POD_GROUP_PENDING: &str = "PodGroupPending";
+const POD_GROUP_PENDING: &str = "PodGroupPending";
 /// Somebody has changed it so that it means nothing.
 pub const INVALID_EDIT: &str = "InvalidTFJobSpec";
 /// No task is wanted of it.
@@ -65,8 +65,11 @@ pub fn waiting(plot: &Plot, job: &JobSeen, wants: bool, now: Time) -> Waiting {
         let entry = json!({ "reason": INVALID_EDIT, "message": cut(&message) });
         waiting.entries.push(entry);
     }
-    empty(job, &mut waiting);
-    grouped(plot, job, now, &mut waiting);
+    match &*job.meaning {
+        Meaning::Job(compiled) if compiled.job().size() == 0 => waiting.entries.push(no_replicas()),
+        Meaning::Job(compiled) => grouped(plot, (job, compiled.job()), now, &mut waiting),
+        Meaning::NotOurs | Meaning::Broken(_) => {}
+    }
     let mut reasons: BTreeMap<&str, (usize, &PodSeen, &Waits)> = BTreeMap::new();
     let ours = plot.pods.values().map(|held| &held.pod);
     let ours = ours.filter(|pod| pod.owner.as_ref() == Some(&job.uid));
@@ -117,29 +120,21 @@ fn refused(plot: &Plot, job: &JobSeen, wants: bool) -> Vec<Value> {
     said.filter(is_refusal).filter(|_| stands).cloned().collect()
 }
 
-/// Whether it waits for somebody to give it a replica.
-fn empty(job: &JobSeen, waiting: &mut Waiting) {
-    if let Meaning::Job(compiled) = &*job.meaning
-        && tasks(compiled.job()) == 0
-    {
-        let message = "every role has `replicas: 0`: nothing runs before one of them is raised";
-        let entry = json!({ "reason": NO_REPLICAS, "message": message });
-        waiting.entries.push(entry);
-    }
+/// It waits for somebody to give it a replica.
+fn no_replicas() -> Value {
+    let message = "every role has `replicas: 0`: nothing runs before one of them is raised";
+    json!({ "reason": NO_REPLICAS, "message": message })
 }
 
 /// Whether it waits for its group to be let in.
-fn grouped(plot: &Plot, job: &JobSeen, now: Time, waiting: &mut Waiting) {
-    let Meaning::Job(compiled) = &*job.meaning else {
-        return;
-    };
-    if let Some(words) = too_large(compiled.job()) {
+fn grouped(plot: &Plot, (job, meant): (&JobSeen, &Job), now: Time, waiting: &mut Waiting) {
+    if let Some(words) = too_large(meant) {
         waiting
             .entries
             .push(json!({ "reason": POD_GROUP_PENDING, "message": words }));
         return;
     }
-    let holds = compiled.job().gang.as_ref().is_some_and(|gang| gang.hold);
+    let holds = meant.gang.as_ref().is_some_and(|gang| gang.hold);
     let group = plot.group.of(&job.uid).filter(|_| holds);
     let Some(group) = group.filter(|_| plot.group.seen(&job.uid) == GangSeen::Held) else {
         return;
@@ -166,18 +161,13 @@ fn grouped(plot: &Plot, job: &JobSeen, now: Time, waiting: &mut Waiting) {
 /// Why a group can never be placed, if that is so.
 fn too_large(job: &Job) -> Option<String> {
     let gang = job.gang.as_ref().filter(|gang| gang.existing.is_none())?;
-    let tasks = tasks(job);
-    (gang.members > tasks).then(|| {
+    let tasks = job.size();
+    (u64::from(gang.members) > tasks).then(|| {
         format!(
             "PodGroup {} needs {} members and the job has {tasks} tasks: lower `schedulingPolicy.minAvailable`",
             job.name, gang.members
         )
     })
-}
-
-fn tasks(job: &Job) -> u32 {
-    let replicas = job.roles.iter().map(|role| role.replicas);
-    replicas.fold(0, u32::saturating_add)
 }
 
 /// A pod that goes or has ended waits for nothing.

@@ -33,6 +33,12 @@ fn it_says_that_it_lives_is_ready_and_what_it_has_done() {
         line["address"].as_str().unwrap().to_owned()
     };
     let (health, metrics) = (listening("health"), listening("metrics"));
+    let begins = yard.operator.says("");
+    let begins: Value = serde_json::from_str(&begins).unwrap();
+    assert_eq!(begins["message"], "starting", "its first line");
+    let cluster = begins["cluster"].as_str().unwrap();
+    assert!(cluster.starts_with("https://127.0.0.1:"), "{cluster}");
+    assert!(begins["version"].is_string());
     assert_eq!(get(&health, "/livez").0, "HTTP/1.1 200 OK");
     yard.operator.says("\"message\":\"ready\"");
     let (code, body) = get(&health, "/readyz");

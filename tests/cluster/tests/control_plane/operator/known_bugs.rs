@@ -102,9 +102,11 @@ fn issue_813_a_job_that_cannot_be_read_says_why_and_stops_nobody() {
     assert_eq!(failed["reason"], "InvalidTFJobSpec");
     let message = failed["message"].as_str().unwrap();
     assert!(message.contains("trainyard.dev/restart-scope"), "{message}");
+    assert!(message.contains("(allowed: `Replica`, `Job`"), "{message}");
     assert!(status["completionTime"].is_string());
-    stage.cast("good-worker-0", exits(3, 0));
     yard.create(&job("good", &json!({}), &[("Worker", 1, "Never")]));
+    yard.conditions("good", &["Created", "Running"]);
+    player().exit(&yard.namespace, "good-worker-0", 0);
     yard.conditions("good", &["Created", "!Running", "Succeeded"]);
     assert_eq!(stage.look(|ledger| ledger.pods_of("bad").count()), 0);
     let told = stage.look(|ledger| ledger.events_of("bad"));

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use trainyard_cluster_tests::shared;
 
-use super::{install, job};
+use super::{Yard, install, job};
 
 /// What `kubectl apply` answers.
 fn answer(change: impl FnOnce(&mut Value)) -> String {
@@ -129,9 +129,12 @@ fn mistakes_elsewhere_are_answered_with_the_field_and_the_reason() {
             &["unknown field \"spec.bogus\""],
         ),
         (
-            "a name that no pod can have",
-            |object| object["metadata"]["name"] = "a".repeat(60).into(),
-            &["metadata.name", "at most 63"],
+            "a name that no Service can have, though there are no pods",
+            |object| {
+                object["metadata"]["name"] = "a".repeat(64).into();
+                object["spec"]["tfReplicaSpecs"]["Worker"]["replicas"] = json!(0);
+            },
+            &["metadata.name", "DNS label of at most 63"],
         ),
         (
             "a name for which there is one worker too many",
@@ -139,16 +142,44 @@ fn mistakes_elsewhere_are_answered_with_the_field_and_the_reason() {
                 object["metadata"]["name"] = "a".repeat(54).into();
                 object["spec"]["tfReplicaSpecs"]["Worker"]["replicas"] = json!(11);
             },
-            &["metadata.name", "at most 63"],
+            &["metadata.name", "too long for its pods"],
+        ),
+        (
+            "a name that is too long for one worker, as there is if nothing is said",
+            |object| {
+                object["metadata"]["name"] = "a".repeat(55).into();
+                object["spec"]["tfReplicaSpecs"]["Worker"]
+                    .as_object_mut()
+                    .unwrap()
+                    .remove("replicas");
+            },
+            &["metadata.name", "too long for its pods"],
         ),
     ]);
 }
 
 #[test]
-fn the_longest_name_that_pods_can_have_is_taken() {
-    install();
-    let namespace = shared().namespace("longest");
+fn the_longest_names_that_pods_can_have_are_taken_and_run() {
+    let yard = Yard::new("longest");
+    let ten = "a".repeat(54);
     let roles = [("Worker", 10, "Never"), ("Evaluator", 0, "Never")];
-    let object = job(&"a".repeat(54), &json!({}), &roles);
-    namespace.apply(&object.to_string()).good();
+    yard.create(&job(&ten, &json!({}), &roles));
+    let mut one = job(&"b".repeat(55), &json!({}), &[("Chief", 1, "Never")]);
+    one["spec"]["tfReplicaSpecs"]["Chief"]
+        .as_object_mut()
+        .unwrap()
+        .remove("replicas");
+    yard.create(&one);
+    yard.pod(&format!("{ten}-worker-9"), "0.0");
+    yard.pod(&format!("{}-chief-0", "b".repeat(55)), "0.0");
+
+    // One worker more has no name: the job goes on as it was, and says so.
+    let change = json!({ "spec": { "tfReplicaSpecs": { "Worker": { "replicas": 11 } } } });
+    yard.patch(&ten, &change);
+    let told = |job: &Value| {
+        let wait = &job["status"]["waiting"][0];
+        (wait["reason"] == "InvalidTFJobSpec").then(|| wait["message"].as_str().unwrap().to_owned())
+    };
+    let words = yard.api().wait(&yard.path(&ten), "what is wrong with it", told);
+    assert!(words.contains("would have 64 characters"), "{words}");
 }
