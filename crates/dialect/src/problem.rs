@@ -165,15 +165,17 @@ impl Problem {
     /// Where, what and how to mend it in one line, for places that show no snippet.
     #[must_use]
     pub fn in_a_line(&self) -> String {
-        let place = match self.place.path.is_empty() {
-            true => String::new(),
-            false => format!("{}: ", self.place.path),
+        let place = if self.place.path.is_empty() {
+            String::new()
+        } else {
+            format!("{}: ", self.place.path)
         };
         let allowed = self.allowed_unsaid().map(|allowed| format!("allowed: {allowed}"));
         let rest: Vec<String> = allowed.into_iter().chain(self.hint.clone()).collect();
-        let rest = match rest.is_empty() {
-            true => String::new(),
-            false => format!(" ({})", rest.join("; ")),
+        let rest = if rest.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", rest.join("; "))
         };
         format!("{place}{}{rest}", self.message)
     }
