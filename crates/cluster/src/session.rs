@@ -120,11 +120,14 @@ impl Session {
         Ok(found.and_then(|found| serde_json::to_value(found).ok()))
     }
 
-    /// Takes one object away; false if it is not there.
+    /// Takes one object away; false if it is not there. A Deployment stays until its pods have ended.
     pub fn delete(&self, object: &Value, trial: Trial) -> Result<bool, ClusterError> {
         let which = Which::of(object);
         let api = which.api(&self.access.client);
-        let mut params = DeleteParams::background();
+        let mut params = match which.kind {
+            "Deployment" => DeleteParams::foreground(),
+            _ => DeleteParams::background(),
+        };
         params.dry_run = trial == Trial::Dry;
         let deleted = self.wait(async {
             let Some(found) = api.get_metadata_opt(which.name).await? else {
@@ -145,6 +148,18 @@ impl Session {
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
             Err(error) => Err(self.refused("delete", &which, &error)),
         }
+    }
+
+    /// Waits until an object is gone, for so long at most; false if it is still there then.
+    pub fn gone(&self, object: &Value, within: Duration) -> Result<bool, ClusterError> {
+        let deadline = Instant::now() + within;
+        while self.find(object)?.is_some() {
+            if Instant::now() > deadline {
+                return Ok(false);
+            }
+            self.pause();
+        }
+        Ok(true)
     }
 
     /// Waits until the API server serves what a definition defines.
@@ -177,10 +192,14 @@ impl Session {
                 );
                 return Err(ClusterError::new(message, &hint));
             }
-            // Asked again, since this happens within a second and a watch would be more than it is worth.
-            self.runtime
-                .block_on(async { sleep(Duration::from_millis(100)).await });
+            self.pause();
         }
+    }
+
+    /// Before something is asked again that happens within seconds: a watch would be more than it is worth.
+    fn pause(&self) {
+        self.runtime
+            .block_on(async { sleep(Duration::from_millis(100)).await });
     }
 
     /// Everything of a kind, in all namespaces; none where we may not look.

@@ -689,6 +689,18 @@ fn suspending_and_resuming_gives_the_exact_lists() {
 }
 
 #[test]
+fn a_drained_replica_is_not_told_as_a_failure() {
+    let mut play = Play::running(&[("Chief", 1, "Never"), ("Worker", 2, "ExitCode")], "");
+    play.drained("worker-1", 143);
+    play.wait(2);
+    let message = "job mnist is restarting because Worker replica(s) were disrupted.";
+    assert_eq!(
+        play.said("Restarting"),
+        ("TFJobRestarting".into(), message.into())
+    );
+}
+
+#[test]
 fn a_restarting_job_says_whose_failure_it_was_until_everything_is_back() {
     let roles = [("Chief", 1, "Never"), ("Worker", 2, "ExitCode")];
     let mut play = Play::running(&roles, "");

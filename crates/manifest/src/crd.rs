@@ -292,6 +292,22 @@ fn template() -> Value {
     })
 }
 
+/// One thing that a job waits for.
+fn wait() -> Value {
+    let text = |description: &str| json!({ "type": "string", "description": description });
+    json!({
+        "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+        "description": "One thing that it waits for.",
+        "properties": {
+            "reason": text("In one word, as Unschedulable."),
+            "message": text("In the cluster's own words, where it has any."),
+            "pods": { "type": "integer", "format": "int32", "description": "How many pods wait for it." },
+            "pod": text("One of them."),
+            "container": text("Which container of it waits."),
+        },
+    })
+}
+
 fn status() -> Value {
     let time =
         |description: &str| json!({ "type": "string", "format": "date-time", "description": description });
@@ -313,7 +329,7 @@ fn status() -> Value {
             "completionTime": time("When it ended."),
             "lastReconcileTime": time("As Kubeflow's operator wrote it."),
             "waiting": {
-                "type": "array", "items": anything.clone(),
+                "type": "array", "items": wait(),
                 "description": "What it waits for that is not ordinary: reason, message, and which pods.",
             },
             "firstFailure": said("Which task failed first, and how: its exit code, reason, message, and where."),

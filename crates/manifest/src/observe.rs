@@ -13,6 +13,7 @@ use serde::Deserialize;
 use trainyard_core::{Seen, Stamp, TaskId, TaskSeen, Time};
 use trainyard_dialect::TASK_INDEX_LABEL;
 
+pub use self::exit::{CREATING, NOT_SCHEDULED};
 use self::wire::{PodWire, time};
 use crate::names::{
     JOB_LABEL, KUBEFLOW_INDEX_LABEL, KUBEFLOW_JOB_LABEL, KUBEFLOW_ROLE_LABEL, ROLE_LABEL, STAMP,
@@ -49,6 +50,8 @@ pub struct Waits {
     pub message: Arc<str>,
     /// Which container waits; none where the pod has no node yet.
     pub container: Option<Arc<str>>,
+    /// It is ordinary for a while: a node takes its time, and so does a scheduler.
+    pub slow: bool,
 }
 
 impl PodSeen {

@@ -2,9 +2,11 @@
 
 use serde_json::{Map, Value, json};
 use trainyard_core::{Addresses, Job, Role, task_name};
-use trainyard_dialect::TASK_INDEX_LABEL;
 
-use crate::names::{BATCH_JOB_NAME, COMPLETION_INDEX, JOB_LABEL, ROLE_LABEL, of_job, role_job};
+use crate::names::{
+    BATCH_JOB_NAME, COMPLETION_INDEX, JOB_LABEL, KUBEFLOW_INDEX_LABEL, KUBEFLOW_JOB_LABEL,
+    KUBEFLOW_ROLE_LABEL, OPERATOR, OPERATOR_LABEL, of_job, role_job,
+};
 
 /// The name of TensorFlow's port, as in Kubeflow's Services.
 pub const PORT_NAME: &str = "tfjob-port";
@@ -52,16 +54,24 @@ fn per_replica(job: &Job) -> Vec<Value> {
 }
 
 /// The Services of a job whose pods are made one by one, each with the labels of its task.
+///
+/// One a task is as Kubeflow's operator makes it, labels and selector included: it knows them for its own when it is given the
+/// job back, and finds with them the pods that it makes then.
 #[must_use]
 pub fn services_of_tasks(job: &Job) -> Vec<Value> {
     if job.addresses != Addresses::PerReplica {
         return services(job);
     }
     let one = |task: trainyard_core::TaskId, role: &Role| {
-        let selector = json!({
-            JOB_LABEL: *job.name, ROLE_LABEL: role.name.as_str(), TASK_INDEX_LABEL: task.index.to_string(),
+        let theirs = json!({
+            OPERATOR_LABEL: OPERATOR, KUBEFLOW_JOB_LABEL: *job.name,
+            KUBEFLOW_ROLE_LABEL: role.name.as_str(), KUBEFLOW_INDEX_LABEL: task.index.to_string(),
         });
-        headless(job, &task_name(job, &task), &selector, &[named(0, role.port)])
+        let mut service = headless(job, &task_name(job, &task), &theirs, &[named(0, role.port)]);
+        if let (Value::Object(labels), Value::Object(theirs)) = (&mut service["metadata"]["labels"], theirs) {
+            labels.extend(theirs);
+        }
+        service
     };
     let tasks = job
         .roles

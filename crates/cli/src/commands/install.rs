@@ -3,9 +3,12 @@
 mod outcome;
 mod words;
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use trainyard_cluster::{ClusterError, Newcomer, Session, Trial, named};
 use trainyard_manifest::crd::Served;
+use trainyard_manifest::install::access::LEASE;
 use trainyard_manifest::install::{Install as Wishes, NAME, image, text};
 use trainyard_manifest::pod_group::Groups;
 
@@ -14,6 +17,9 @@ use crate::args::{DryRun, Format, Install, Place, Uninstall};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{CAREFUL, Printer, STRONG};
+
+/// An operator's pods have 30 s to end, and somebody has to notice.
+const UNTIL_STOPPED: Duration = Duration::from_mins(1);
 
 /// Prints the objects, or applies them.
 pub fn run(typed: &Install, printer: &mut Printer) -> Result<Exit, Failure> {
@@ -80,12 +86,46 @@ pub fn remove(typed: &Uninstall, printer: &mut Printer) -> Result<Exit, Failure>
         let done = session
             .delete(object, trial)
             .map(|there| if there { Done::Deleted } else { Done::NotThere });
+        let stops =
+            object["kind"] == "Deployment" && trial == Trial::Real && matches!(done, Ok(Done::Deleted));
         outcomes.tell(object, done, printer)?;
+        if stops {
+            stopped(&session, object, printer)?;
+        }
+    }
+    let lease = lease(&wishes);
+    if session.delete(&lease, trial).is_ok_and(|there| there) {
+        outcomes.tell(&lease, Ok(Done::Deleted), printer)?;
     }
     for object in objects.iter().filter(|object| is_kept(object, &wishes)) {
         outcomes.tell(object, Ok(Done::Kept), printer)?;
     }
     outcomes.finish(printer)
+}
+
+/// Waits until the operator's pods have ended: without their rights they can neither finish what they do nor give the Lease back.
+fn stopped(session: &Session, deployment: &Value, printer: &mut Printer) -> Result<(), Failure> {
+    // Progress is told of what takes longer than this.
+    let soon = Duration::from_secs(2);
+    if session.gone(deployment, soon).map_err(no_cluster)? {
+        return Ok(());
+    }
+    printer.say("waiting for the operator to stop")?;
+    if session.gone(deployment, UNTIL_STOPPED).map_err(no_cluster)? {
+        return Ok(());
+    }
+    printer.say(&format!(
+        "{CAREFUL}note{CAREFUL:#}: it has not stopped within {} s; its rights are taken away all the same",
+        UNTIL_STOPPED.as_secs()
+    ))
+}
+
+/// What the operator has made for itself.
+fn lease(wishes: &Wishes) -> Value {
+    json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": { "name": LEASE, "namespace": wishes.namespace },
+    })
 }
 
 /// What an earlier installation at this place has and this one has not: rights for all namespaces, a budget for several

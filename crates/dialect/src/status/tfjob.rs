@@ -268,13 +268,15 @@ fn suspend(conditions: &mut Conditions, job: &Job, now: Time) {
 fn restart(conditions: &mut Conditions, job: &Job, step: &Step, now: Time) {
     let name = &job.name;
     for event in &step.events {
-        let Event::Restarting { task, .. } = event else {
+        let Event::Restarting { task, paid, .. } = event else {
             continue;
         };
         let message = match task.as_ref().and_then(|task| job.role(&task.role)) {
             Some((_, role)) => {
                 let role = spelt(role.kind);
-                format!("job {name} is restarting because {role} replica(s) failed.")
+                // Kubeflow's words are for failures; what costs nothing was none.
+                let why = if *paid { "failed" } else { "were disrupted" };
+                format!("job {name} is restarting because {role} replica(s) {why}.")
             }
             None => format!("job {name} is restarting."),
         };

@@ -17,8 +17,12 @@ const NOT_STARTED: &[&str] = &[
 ];
 /// With these a pod was ended for a fault of its own, though the kubelet did it.
 const OWN_FAULT: &[&str] = &["Evicted", "DeadlineExceeded"];
-/// What a container waits for in the ordinary course of things.
-const ORDINARY: &[&str] = &["ContainerCreating", "PodInitializing"];
+/// What a container waits for while others prepare the pod: as long as that takes.
+const INITIALIZING: &str = "PodInitializing";
+/// What a container waits for in the ordinary course of things, but not for long: images, volumes, a network.
+pub const CREATING: &str = "ContainerCreating";
+/// What a pod waits for that no scheduler has said a word about.
+pub const NOT_SCHEDULED: &str = "NotScheduled";
 
 /// The state of the task, and whether something of the pod still runs beside it.
 pub fn state(wire: &PodWire, stopping: Option<Time>) -> (Seen, bool) {
@@ -57,12 +61,10 @@ pub fn waits(wire: &PodWire) -> Option<Waits> {
         reason: reason.into(),
         message: message.unwrap_or_default().into(),
         container: container.map(Into::into),
+        slow: matches!(reason, CREATING | NOT_SCHEDULED),
     };
-    let unplaced = wire
-        .status
-        .condition("PodScheduled")
-        .filter(|it| it.status == "False");
-    if let Some(condition) = unplaced {
+    let placed = wire.status.condition("PodScheduled");
+    if let Some(condition) = placed.filter(|it| it.status == "False") {
         let reason = condition.reason.as_deref().unwrap_or("Unschedulable");
         return Some(said(reason, condition.message.as_deref(), None));
     }
@@ -71,14 +73,18 @@ pub fn waits(wire: &PodWire) -> Option<Waits> {
         .init_container_statuses
         .iter()
         .chain(&status.container_statuses);
-    all.find_map(|container| {
+    let pending = status.phase.as_deref().unwrap_or("Pending") == "Pending";
+    let ordinary = |reason: &str| reason == INITIALIZING || (reason == CREATING && !pending);
+    let container = all.find_map(|container| {
         let waiting = container.state.waiting.as_ref()?;
-        let reason = waiting
-            .reason
-            .as_deref()
-            .filter(|reason| !ORDINARY.contains(reason))?;
+        let reason = waiting.reason.as_deref().filter(|reason| !ordinary(reason))?;
         Some(said(reason, waiting.message.as_deref(), Some(&container.name)))
-    })
+    });
+    let unseen = || {
+        (pending && placed.is_none() && status.container_statuses.is_empty())
+            .then(|| said(NOT_SCHEDULED, wire.spec.scheduler_name.as_deref(), None))
+    };
+    container.or_else(unseen)
 }
 
 /// The container that is the task: the one of that name, else the first.

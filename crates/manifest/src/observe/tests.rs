@@ -253,7 +253,20 @@ fn what_it_waits_for() {
         "state": { "waiting": { "reason": reason, "message": "m" } } }] } })
     };
     assert_eq!(&*read(state("ErrImagePull")).unwrap().reason, "ErrImagePull");
-    assert_eq!(read(state("ContainerCreating")), None);
+    assert_eq!(read(state("PodInitializing")), None);
+    let slow = |rest: Value| read(rest).map(|waits| (waits.reason.to_string(), waits.slow));
+    assert_eq!(slow(state("ErrImagePull")), Some(("ErrImagePull".into(), false)));
+    assert_eq!(
+        slow(state("ContainerCreating")),
+        Some(("ContainerCreating".into(), true))
+    );
+    let unseen = read(json!({ "spec": { "schedulerName": "theirs" } })).unwrap();
+    assert_eq!(
+        (&*unseen.reason, &*unseen.message, unseen.slow),
+        ("NotScheduled", "theirs", true)
+    );
+    let placed = json!({ "status": { "conditions": [{ "type": "PodScheduled", "status": "True" }] } });
+    assert_eq!(read(placed), None);
 }
 
 #[test]

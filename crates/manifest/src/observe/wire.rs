@@ -43,6 +43,7 @@ pub struct OwnerWire {
 #[serde(rename_all = "camelCase", default)]
 pub struct SpecWire {
     pub restart_policy: Option<String>,
+    pub scheduler_name: Option<String>,
     #[serde(deserialize_with = "or_default")]
     pub containers: Vec<NameWire>,
 }

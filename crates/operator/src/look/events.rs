@@ -5,6 +5,7 @@
 use serde_json::{Value, json};
 use trainyard_core::Time;
 use trainyard_dialect::status::rfc3339;
+use trainyard_manifest::observe::{CREATING, NOT_SCHEDULED};
 
 use super::waiting::{REFUSED, WAITING_FIELD};
 use crate::job::{API_VERSION, JobSeen, KIND};
@@ -145,6 +146,8 @@ fn waits(before: Option<&Value>, after: &Value, now: Time) -> Vec<Change> {
         let message = match (pod, text("container")) {
             ("", _) if REFUSED.contains(&text("reason")) => format!("Error creating: {said}"),
             ("", _) => said.to_owned(),
+            // No error as yet.
+            (pod, _) if matches!(text("reason"), CREATING | NOT_SCHEDULED) => format!("pod {pod}: {said}"),
             (pod, "") => format!("Error pod {pod} condition message: {said}"),
             (pod, container) => format!("Error pod {pod} container {container} waiting message: {said}"),
         };

@@ -1,11 +1,12 @@
 //! What a job waits for, as its pods, its group, the last refusal and its last edit say: in the cluster's own words, one entry a
 //! reason.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use trainyard_core::{GangSeen, Job, Seen, TaskSeen, Time};
-use trainyard_manifest::observe::{PodSeen, Waits};
+use trainyard_manifest::observe::{CREATING, NOT_SCHEDULED, PodSeen, Waits};
 
 use crate::job::{JobSeen, Meaning};
 use crate::pass::group::WRITING;
@@ -16,6 +17,8 @@ use crate::yard::{LastTrouble, Plot};
 pub const WAITING_FIELD: &str = "waiting";
 /// A pod that has been there for less than this many seconds may still be on its way.
 const SETTLES: u32 = 5;
+/// And so it may for so long while its node prepares it, or no scheduler has come to it.
+const SLOW: u32 = 60;
 /// A refusal is told that lasts for so many passes; one may be a hiccup of the API server, or a pod of that name on its way out.
 const LASTS: u32 = 3;
 /// But for this one.
@@ -77,7 +80,7 @@ pub fn waiting(plot: &Plot, job: &JobSeen, wants: bool, now: Time) -> Waiting {
         if !counts(task) {
             continue;
         }
-        let settled = task.created + SETTLES;
+        let settled = task.created + if waits.slow { SLOW } else { SETTLES };
         if settled > now {
             waiting.settles = Some(waiting.settles.map_or(settled, |known| known.min(settled)));
             continue;
@@ -86,7 +89,7 @@ pub fn waiting(plot: &Plot, job: &JobSeen, wants: bool, now: Time) -> Waiting {
     }
     for (reason, (pods, pod, waits)) in reasons.into_iter().take(MOST) {
         let mut entry = json!({
-            "reason": reason, "message": cut(&waits.message), "pods": pods, "pod": pod.name,
+            "reason": reason, "message": cut(&words(pod, waits)), "pods": pods, "pod": pod.name,
         });
         if let Some(container) = &waits.container {
             entry["container"] = json!(container);
@@ -94,6 +97,22 @@ pub fn waiting(plot: &Plot, job: &JobSeen, wants: bool, now: Time) -> Waiting {
         waiting.entries.push(entry);
     }
     waiting
+}
+
+/// In the cluster's own words, where it has any.
+fn words<'a>(pod: &PodSeen, waits: &'a Waits) -> Cow<'a, str> {
+    let name = &pod.name;
+    match &*waits.reason {
+        CREATING => format!(
+            "its node has been preparing it for more than {SLOW} s: `kubectl describe pod {name}` says how far that is"
+        ),
+        NOT_SCHEDULED => format!(
+            "no scheduler has looked at it for more than {SLOW} s: is the one called `{}` running?",
+            waits.message
+        ),
+        _ => return Cow::Borrowed(&*waits.message),
+    }
+    .into()
 }
 
 /// What was refused last, as long as it is wanted. Whoever has just begun to look at a job knows of no refusal, or of too few: what its

@@ -4,6 +4,7 @@ mod first;
 mod gone;
 mod no_replicas;
 mod refusals;
+mod slow;
 
 use serde_json::{Value, json};
 use trainyard_core::{Action, Fixture, Time};
@@ -32,7 +33,7 @@ fn pod(index: u32, version: u64, uid: &str, status: &Value) -> PodSeen {
     let wire = json!({
         "metadata": {
             "name": format!("mnist-worker-{index}"), "namespace": "ml", "uid": uid,
-            "resourceVersion": version.to_string(), "creationTimestamp": "2026-01-01T00:00:00Z",
+            "resourceVersion": version.to_string(), "creationTimestamp": "2027-01-15T07:59:58Z",
             "labels": {
                 "trainyard.dev/job-name": "mnist", "trainyard.dev/role": "worker",
                 "trainyard.dev/task-index": index.to_string(),
@@ -289,9 +290,9 @@ fn made() -> Yard {
 fn that_pods_were_made_is_written_with_the_next_news_only() {
     let mut yard = made();
     assert!(yard.next(NOW).is_none());
-    assert!(yard.next(NOW + 60).is_none());
+    assert!(yard.next(NOW + 50).is_none());
     yard.pod_seen(pod(0, 30, "p0", &running()));
-    let status = yard.next(NOW + 60).unwrap().status.unwrap();
+    let status = yard.next(NOW + 50).unwrap().status.unwrap();
     assert_eq!(status["trainyard"]["roles"]["worker"]["born"], 2);
 }
 

@@ -46,7 +46,7 @@ fn the_first_pods_of_a_job_come_before_its_first_status() {
     let status = pass.status.as_ref().unwrap();
     assert_eq!(status["conditions"][0]["type"], "Created");
     assert_eq!(
-        status["startTime"], "2026-01-01T00:00:00Z",
+        status["startTime"], "2027-01-15T07:59:58Z",
         "when its first pod was made"
     );
     assert!(pass.actions.is_empty());

@@ -201,3 +201,30 @@ fn a_service_that_somebody_deletes_is_made_again_and_a_suspended_job_has_none() 
     yard.vanish("mnist-worker-0", 143);
     shared().api().wait_until_gone(&path);
 }
+
+#[test]
+fn kubeflows_addresses_are_services_that_its_operator_knows_for_its_own() {
+    let yard = Yard::new("per-replica");
+    let mut theirs = job("mnist", &json!({}), &[("PS", 1, "Never"), ("Worker", 2, "Never")]);
+    theirs["metadata"]["annotations"] = json!({ "trainyard.dev/addresses": "per-replica" });
+    yard.create(&theirs);
+    let pod = yard.pod("mnist-worker-1", "0.0");
+    let service = shared()
+        .api()
+        .get(&yard.namespace.path("api/v1", "services/mnist-worker-1"))
+        .unwrap();
+    // What Kubeflow's operator looks for, and what it gives to pods.
+    let wanted = json!({
+        "training.kubeflow.org/job-name": "mnist", "training.kubeflow.org/operator-name": "tfjob-controller",
+        "training.kubeflow.org/replica-type": "worker", "training.kubeflow.org/replica-index": "1",
+    });
+    assert_eq!(service["spec"]["selector"], wanted);
+    for (key, value) in wanted.as_object().unwrap() {
+        assert_eq!(&service["metadata"]["labels"][key], value, "{key} of the Service");
+        assert_eq!(&pod["metadata"]["labels"][key], value, "{key} of the pod");
+    }
+    let env = pod["spec"]["containers"][0]["env"].as_array().unwrap();
+    let config = env.iter().find(|one| one["name"] == "TF_CONFIG").unwrap();
+    let address = format!("mnist-worker-1.{}.svc:2222", yard.namespace.name());
+    assert!(config["value"].as_str().unwrap().contains(&address), "{config}");
+}
