@@ -2,10 +2,11 @@
 
 mod kubeflow;
 
-use std::process::Command;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use trainyard_cluster_tests::{Cluster, Parts, Said};
 
 /// One at a time: there is one definition and one namespace.
@@ -88,6 +89,44 @@ fn installing_again_changes_nothing_and_uninstalling_keeps_what_holds_jobs() {
             .all(|(_, outcome)| ["not found", "kept"].contains(outcome)),
         "{rest}"
     );
+}
+
+#[test]
+fn the_operator_stops_before_its_rights_go_and_its_lease_goes_along() {
+    let (cluster, _guard) = alone();
+    let api = cluster.api();
+    trainyard(cluster, &["install", "--image", "operator:1"]).good();
+    let core = "/api/v1/namespaces/trainyard-system";
+    let pod = api.wait(&format!("{core}/pods"), "its pod", |list| {
+        Some(
+            list["items"].as_array()?.first()?["metadata"]["name"]
+                .as_str()?
+                .to_owned(),
+        )
+    });
+    let pod = format!("{core}/pods/{pod}");
+    let holds = |by: &[&str]| json!({ "metadata": { "finalizers": by } });
+    api.patch(&pod, &holds(&["trainyard.dev/test"])).unwrap();
+    let leases = "/apis/coordination.k8s.io/v1/namespaces/trainyard-system/leases";
+    let lease = json!({ "metadata": { "name": "trainyard-operator" }, "spec": { "holderIdentity": "it" } });
+    api.create(leases, &lease).unwrap();
+
+    let mut uninstall = Command::new(trainyard_tools::trainyard().unwrap())
+        .arg("uninstall")
+        .env("KUBECONFIG", cluster.kubeconfig())
+        .env("NO_PROXY", "*")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(uninstall.stderr.take().unwrap()).lines();
+    assert_eq!(said.next().unwrap().unwrap(), "waiting for the operator to stop");
+    let account = format!("{core}/serviceaccounts/trainyard-operator");
+    api.get(&account).expect("it still has its rights");
+    api.patch(&pod, &holds(&[])).unwrap();
+    assert!(uninstall.wait().unwrap().success());
+    api.wait_until_gone(&account);
+    api.wait_until_gone(&format!("{leases}/trainyard-operator"));
 }
 
 #[test]
