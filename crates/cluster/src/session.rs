@@ -21,6 +21,8 @@ const MANAGER: &str = "trainyard";
 const PRINT: &str = "`--dry-run` prints the objects for somebody who can";
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long until something is gone that is being deleted.
+const UNTIL_GONE: Duration = Duration::from_mins(1);
 /// How long until a new kind is served.
 const UNTIL_SERVED: Duration = Duration::from_mins(1);
 
@@ -86,22 +88,27 @@ impl Session {
         })
     }
 
-    /// Applies one object.
+    /// Applies one object. One of that name that is being deleted is waited for: what is applied to it would go with it.
     pub fn apply(&self, object: &Value, trial: Trial) -> Result<Outcome, ClusterError> {
         let which = Which::of(object);
         let api = which.api(&self.access.client);
+        let mut before = match self.wait(async { Ok(api.get_opt(which.name).await) })? {
+            Ok(before) => before,
+            Err(error) => return Err(self.refused("apply", &which, &error)),
+        };
+        if let Some(going) =
+            before.take_if(|it| it.metadata.deletion_timestamp.is_some() && trial == Trial::Real)
+        {
+            let uid = going.metadata.uid.unwrap_or_default();
+            if !self.gone(object, &uid, UNTIL_GONE) {
+                return Err(still_there(&which));
+            }
+        }
         let mut params = PatchParams::apply(MANAGER).force();
         params.dry_run = trial == Trial::Dry;
-        let applied = self.wait(async {
-            Ok(match api.get_opt(which.name).await {
-                Ok(before) => (
-                    before,
-                    api.patch(which.name, &params, &Patch::Apply(object)).await,
-                ),
-                Err(error) => (None, Err(error)),
-            })
-        })?;
-        match applied {
+        let patch = Patch::Apply(object);
+        let applied = self.wait(async { Ok(api.patch(which.name, &params, &patch).await) })?;
+        match (before, applied) {
             (None, Ok(_)) => Ok(Outcome::Created),
             (Some(before), Ok(after)) if same(&before, &after, trial) => Ok(Outcome::Unchanged),
             (Some(_), Ok(_)) => Ok(Outcome::Configured),
@@ -120,46 +127,64 @@ impl Session {
         Ok(found.and_then(|found| serde_json::to_value(found).ok()))
     }
 
-    /// Takes one object away; false if it is not there. A Deployment stays until its pods have ended.
+    /// Takes one object away; false if it is not there.
     pub fn delete(&self, object: &Value, trial: Trial) -> Result<bool, ClusterError> {
+        let deleted = self.remove(object, DeleteParams::background(), trial)?;
+        Ok(deleted.is_some())
+    }
+
+    /// Takes one object away after everything that it owns; its UID, or none if it is not there.
+    pub fn delete_last(&self, object: &Value, trial: Trial) -> Result<Option<String>, ClusterError> {
+        self.remove(object, DeleteParams::foreground(), trial)
+    }
+
+    fn remove(
+        &self,
+        object: &Value,
+        mut params: DeleteParams,
+        trial: Trial,
+    ) -> Result<Option<String>, ClusterError> {
         let which = Which::of(object);
         let api = which.api(&self.access.client);
-        let mut params = match which.kind {
-            "Deployment" => DeleteParams::foreground(),
-            _ => DeleteParams::background(),
-        };
         params.dry_run = trial == Trial::Dry;
         let deleted = self.wait(async {
             let Some(found) = api.get_metadata_opt(which.name).await? else {
                 return Ok(None);
             };
+            let uid = found.metadata.uid.unwrap_or_default();
             // What was looked at, and no other object of that name.
             params.preconditions = Some(Preconditions {
-                uid: found.metadata.uid,
+                uid: Some(uid.clone()),
                 resource_version: None,
             });
-            Ok(Some(api.delete(which.name, &params).await))
+            Ok(Some((uid, api.delete(which.name, &params).await)))
         })?;
-        let Some(deleted) = deleted else {
-            return Ok(false);
+        let Some((uid, deleted)) = deleted else {
+            return Ok(None);
         };
         match deleted {
-            Ok(_) => Ok(true),
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
+            Ok(_) => Ok(Some(uid)),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
             Err(error) => Err(self.refused("delete", &which, &error)),
         }
     }
 
-    /// Waits until an object is gone, for so long at most; false if it is still there then.
-    pub fn gone(&self, object: &Value, within: Duration) -> Result<bool, ClusterError> {
+    /// Waits until an object is gone, for so long at most; false if it is not known to be gone then.
+    #[must_use]
+    pub fn gone(&self, object: &Value, uid: &str, within: Duration) -> bool {
         let deadline = Instant::now() + within;
-        while self.find(object)?.is_some() {
+        loop {
+            // An answer that does not come is not the last one.
+            match self.find(object) {
+                Ok(Some(found)) if found["metadata"]["uid"] == uid => {}
+                Ok(_) => return true,
+                Err(_) => {}
+            }
             if Instant::now() > deadline {
-                return Ok(false);
+                return false;
             }
             self.pause();
         }
-        Ok(true)
     }
 
     /// Waits until the API server serves what a definition defines.
@@ -196,10 +221,10 @@ impl Session {
         }
     }
 
-    /// Before something is asked again that happens within seconds: a watch would be more than it is worth.
+    /// Before something is asked again that happens within seconds, or within a minute: a watch would be more than it is worth.
     fn pause(&self) {
         self.runtime
-            .block_on(async { sleep(Duration::from_millis(100)).await });
+            .block_on(async { sleep(Duration::from_millis(200)).await });
     }
 
     /// Everything of a kind, in all namespaces; none where we may not look.
@@ -255,6 +280,14 @@ impl Session {
             other => self.failed(other),
         }
     }
+}
+
+fn still_there(which: &Which<'_>) -> ClusterError {
+    let message = format!("{which} is still being deleted after {} s", UNTIL_GONE.as_secs());
+    ClusterError::new(
+        message,
+        "`kubectl describe` says what holds it; try again when it is gone",
+    )
 }
 
 fn forbidden(server: &str, said: &str) -> ClusterError {

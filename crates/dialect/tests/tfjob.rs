@@ -689,6 +689,21 @@ fn suspending_and_resuming_gives_the_exact_lists() {
 }
 
 #[test]
+fn the_first_failure_has_one_word() {
+    type End = fn(&mut Play);
+    let ends: [(End, &str); 2] = [
+        (|play| play.exits("worker-0", 1), "Error"),
+        (|play| play.cannot_start("worker-0"), "StartError"),
+    ];
+    for (end, word) in ends {
+        let mut play = Play::running(&[("Worker", 1, "Never")], "");
+        end(&mut play);
+        play.wait(5);
+        assert_eq!(play.status.as_ref().unwrap()["firstFailure"]["reason"], word);
+    }
+}
+
+#[test]
 fn a_drained_replica_is_not_told_as_a_failure() {
     let mut play = Play::running(&[("Chief", 1, "Never"), ("Worker", 2, "ExitCode")], "");
     play.drained("worker-1", 143);

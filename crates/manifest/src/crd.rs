@@ -78,8 +78,8 @@ fn version(name: &str) -> Value {
 
 /// What a job may be called: its name is that of its Service, and part of those of its pods.
 ///
-/// A job that has a status is stored, and keeps its name: were these rules asked again, nobody could write into its status
-/// what is wrong with it.
+/// A job that has a status is stored, and keeps its name: were it judged again, nobody could write into its status what is
+/// wrong with it. Only an edit of its replicas is.
 fn names() -> Value {
     let roles = "self.spec.tfReplicaSpecs";
     let replicas = format!("{roles}[key].replicas");
@@ -88,16 +88,21 @@ fn names() -> Value {
     // Of `<name>-<role>-<index>`, without the dashes.
     let most = LABEL_LENGTH - 2;
     let fits = format!("self.metadata.name.size() + key.size() + {last} <= {most}");
+    let before = "oldSelf.spec.tfReplicaSpecs[key].replicas";
+    let same = format!(
+        "(key in oldSelf.spec.tfReplicaSpecs && has({replicas}) == has({before}) && \
+         (!has({replicas}) || {replicas} == {before}))"
+    );
+    let too_long =
+        "metadata.name is too long for its pods: <name>-<role>-<index> may have at most 63 characters";
     json!([
         {
             "rule": "has(self.status) || self.metadata.name.matches('^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$')",
             "message": "metadata.name must be a DNS label of at most 63 characters that begins with a letter: the names \
                         of pods and Services are made of it",
         },
-        {
-            "rule": format!("has(self.status) || {roles}.all(key, {none} || {fits})"),
-            "message": "metadata.name is too long for its pods: <name>-<role>-<index> may have at most 63 characters",
-        },
+        { "rule": format!("has(self.status) || {roles}.all(key, {none} || {fits})"), "message": too_long },
+        { "rule": format!("{roles}.all(key, {same} || {none} || {fits})"), "message": too_long },
     ])
 }
 

@@ -13,7 +13,6 @@ use serde::Deserialize;
 use trainyard_core::{Seen, Stamp, TaskId, TaskSeen, Time};
 use trainyard_dialect::TASK_INDEX_LABEL;
 
-pub use self::exit::{CREATING, NOT_SCHEDULED};
 use self::wire::{PodWire, time};
 use crate::names::{
     JOB_LABEL, KUBEFLOW_INDEX_LABEL, KUBEFLOW_JOB_LABEL, KUBEFLOW_ROLE_LABEL, ROLE_LABEL, STAMP,
@@ -43,15 +42,26 @@ pub struct PodSeen {
 
 /// What a pod waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waits {
-    /// In one word: `Unschedulable`, `ErrImagePull`.
-    pub reason: Arc<str>,
-    /// In the cluster's own words.
-    pub message: Arc<str>,
-    /// Which container waits; none where the pod has no node yet.
-    pub container: Option<Arc<str>>,
-    /// It is ordinary for a while: a node takes its time, and so does a scheduler.
-    pub slow: bool,
+pub enum Waits {
+    /// Somebody says why.
+    Said {
+        /// In one word: `Unschedulable`, `ErrImagePull`.
+        reason: Arc<str>,
+        /// In the cluster's own words.
+        message: Arc<str>,
+        /// Which container waits; none where the pod has no node yet.
+        container: Option<Arc<str>>,
+    },
+    /// Its node prepares it: images, volumes, a network. That is ordinary for a while.
+    Preparing {
+        /// Since then; none is since it was made.
+        since: Option<Time>,
+    },
+    /// The scheduler of that name has said nothing about it. That is ordinary for a moment.
+    Unplaced {
+        /// Its name.
+        scheduler: Arc<str>,
+    },
 }
 
 impl PodSeen {

@@ -82,20 +82,24 @@ pub fn remove(typed: &Uninstall, printer: &mut Printer) -> Result<Exit, Failure>
         return Ok(Exit::No);
     }
     let mut outcomes = Outcomes::new(typed.place.output, trial);
+    let mut stopped = Stopped::Yes;
     for object in objects.iter().filter(removed) {
-        let done = session
-            .delete(object, trial)
-            .map(|there| if there { Done::Deleted } else { Done::NotThere });
-        let stops =
-            object["kind"] == "Deployment" && trial == Trial::Real && matches!(done, Ok(Done::Deleted));
-        outcomes.tell(object, done, printer)?;
-        if stops {
-            stopped(&session, object, printer)?;
+        if object["kind"] == "Deployment" {
+            stopped = stop(&session, object, trial, &mut outcomes, printer)?;
+            continue;
         }
+        let done = match stopped {
+            Stopped::Refused => Ok(Done::Skipped),
+            Stopped::Yes | Stopped::NotYet => session.delete(object, trial).map(deleted),
+        };
+        outcomes.tell(object, done, printer)?;
     }
-    let lease = lease(&wishes);
-    if session.delete(&lease, trial).is_ok_and(|there| there) {
-        outcomes.tell(&lease, Ok(Done::Deleted), printer)?;
+    if stopped == Stopped::Yes {
+        let lease = lease(&wishes);
+        match session.delete(&lease, trial) {
+            Ok(false) => {}
+            done => outcomes.tell(&lease, done.map(deleted), printer)?,
+        }
     }
     for object in objects.iter().filter(|object| is_kept(object, &wishes)) {
         outcomes.tell(object, Ok(Done::Kept), printer)?;
@@ -103,21 +107,53 @@ pub fn remove(typed: &Uninstall, printer: &mut Printer) -> Result<Exit, Failure>
     outcomes.finish(printer)
 }
 
-/// Waits until the operator's pods have ended: without their rights they can neither finish what they do nor give the Lease back.
-fn stopped(session: &Session, deployment: &Value, printer: &mut Printer) -> Result<(), Failure> {
+fn deleted(there: bool) -> Done {
+    if there { Done::Deleted } else { Done::NotThere }
+}
+
+/// Whether an operator has stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stopped {
+    Yes,
+    /// It was told to, and takes its time.
+    NotYet,
+    /// It runs, and needs its rights.
+    Refused,
+}
+
+/// Stops the operator, and waits until its pods have ended: without their rights they can neither finish what they do nor give the
+/// Lease back.
+fn stop(
+    session: &Session,
+    deployment: &Value,
+    trial: Trial,
+    outcomes: &mut Outcomes,
+    printer: &mut Printer,
+) -> Result<Stopped, Failure> {
+    let uid = match session.delete_last(deployment, trial) {
+        Err(refused) => {
+            outcomes.tell(deployment, Err(refused), printer)?;
+            return Ok(Stopped::Refused);
+        }
+        Ok(uid) => uid,
+    };
+    outcomes.tell(deployment, Ok(deleted(uid.is_some())), printer)?;
+    let Some(uid) = uid.filter(|_| trial == Trial::Real) else {
+        return Ok(Stopped::Yes);
+    };
     // Progress is told of what takes longer than this.
-    let soon = Duration::from_secs(2);
-    if session.gone(deployment, soon).map_err(no_cluster)? {
-        return Ok(());
+    if session.gone(deployment, &uid, Duration::from_secs(2)) {
+        return Ok(Stopped::Yes);
     }
     printer.say("waiting for the operator to stop")?;
-    if session.gone(deployment, UNTIL_STOPPED).map_err(no_cluster)? {
-        return Ok(());
+    if session.gone(deployment, &uid, UNTIL_STOPPED) {
+        return Ok(Stopped::Yes);
     }
     printer.say(&format!(
         "{CAREFUL}note{CAREFUL:#}: it has not stopped within {} s; its rights are taken away all the same",
         UNTIL_STOPPED.as_secs()
-    ))
+    ))?;
+    Ok(Stopped::NotYet)
 }
 
 /// What the operator has made for itself.

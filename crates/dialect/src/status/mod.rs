@@ -78,20 +78,3 @@ fn reason(why: Why) -> &'static str {
         Why::Disrupted => "Disrupted",
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_end_has_one_word() {
-        for (why, word) in [
-            (Why::Itself, "Error"),
-            (Why::OutOfMemory, "OOMKilled"),
-            (Why::NotStarted, "StartError"),
-            (Why::Disrupted, "Disrupted"),
-        ] {
-            assert_eq!(reason(why), word);
-        }
-    }
-}

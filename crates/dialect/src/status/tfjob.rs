@@ -274,7 +274,8 @@ fn restart(conditions: &mut Conditions, job: &Job, step: &Step, now: Time) {
         let message = match task.as_ref().and_then(|task| job.role(&task.role)) {
             Some((_, role)) => {
                 let role = spelt(role.kind);
-                // Kubeflow's words are for failures; what costs nothing was none.
+                // Kubeflow's words are for failures; what costs nothing was none. A failure in the same step comes last, by the
+                // order of the rules, and is what is told.
                 let why = if *paid { "failed" } else { "were disrupted" };
                 format!("job {name} is restarting because {role} replica(s) {why}.")
             }

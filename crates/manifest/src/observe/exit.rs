@@ -17,12 +17,9 @@ const NOT_STARTED: &[&str] = &[
 ];
 /// With these a pod was ended for a fault of its own, though the kubelet did it.
 const OWN_FAULT: &[&str] = &["Evicted", "DeadlineExceeded"];
-/// What a container waits for while others prepare the pod: as long as that takes.
-const INITIALIZING: &str = "PodInitializing";
-/// What a container waits for in the ordinary course of things, but not for long: images, volumes, a network.
-pub const CREATING: &str = "ContainerCreating";
-/// What a pod waits for that no scheduler has said a word about.
-pub const NOT_SCHEDULED: &str = "NotScheduled";
+/// What a container waits for in the ordinary course of things. Where there are init containers all say the latter, also before
+/// the first of them has begun.
+const ORDINARY: &[&str] = &["ContainerCreating", "PodInitializing"];
 
 /// The state of the task, and whether something of the pod still runs beside it.
 pub fn state(wire: &PodWire, stopping: Option<Time>) -> (Seen, bool) {
@@ -55,36 +52,49 @@ pub fn last(wire: &PodWire) -> Option<Exit> {
     (main.restart_count > 0).then(|| exit_of(terminated, None))
 }
 
-/// What the pod waits for, if it is something that somebody may want to know.
+/// What the pod waits for, if it is something that somebody may want to know, now or later.
 pub fn waits(wire: &PodWire) -> Option<Waits> {
-    let said = |reason: &str, message: Option<&str>, container: Option<&str>| Waits {
+    let said = |reason: &str, message: Option<&str>, container: Option<&str>| Waits::Said {
         reason: reason.into(),
         message: message.unwrap_or_default().into(),
         container: container.map(Into::into),
-        slow: matches!(reason, CREATING | NOT_SCHEDULED),
     };
-    let placed = wire.status.condition("PodScheduled");
+    let status = &wire.status;
+    let placed = status.condition("PodScheduled");
     if let Some(condition) = placed.filter(|it| it.status == "False") {
         let reason = condition.reason.as_deref().unwrap_or("Unschedulable");
         return Some(said(reason, condition.message.as_deref(), None));
     }
-    let status = &wire.status;
     let mut all = status
         .init_container_statuses
         .iter()
         .chain(&status.container_statuses);
-    let pending = status.phase.as_deref().unwrap_or("Pending") == "Pending";
-    let ordinary = |reason: &str| reason == INITIALIZING || (reason == CREATING && !pending);
     let container = all.find_map(|container| {
         let waiting = container.state.waiting.as_ref()?;
-        let reason = waiting.reason.as_deref().filter(|reason| !ordinary(reason))?;
+        let reason = waiting
+            .reason
+            .as_deref()
+            .filter(|reason| !ORDINARY.contains(reason))?;
         Some(said(reason, waiting.message.as_deref(), Some(&container.name)))
     });
-    let unseen = || {
-        (pending && placed.is_none() && status.container_statuses.is_empty())
-            .then(|| said(NOT_SCHEDULED, wire.spec.scheduler_name.as_deref(), None))
-    };
-    container.or_else(unseen)
+    container.or_else(|| silent(wire))
+}
+
+/// What a pod waits for of which nobody says anything.
+fn silent(wire: &PodWire) -> Option<Waits> {
+    let status = &wire.status;
+    if status.phase.as_deref().unwrap_or("Pending") != "Pending" {
+        return None;
+    }
+    let placed = status.condition("PodScheduled");
+    if placed.is_none() && wire.spec.node_name.is_none() {
+        let scheduler = wire.spec.scheduler_name.as_deref().unwrap_or_default().into();
+        return Some(Waits::Unplaced { scheduler });
+    }
+    // What runs before the task takes as long as it takes.
+    let began = |init: &ContainerWire| init.state.running.is_some() || init.state.terminated.is_some();
+    let since = placed.and_then(|placed| time(placed.last_transition_time.as_deref()?));
+    (!status.init_container_statuses.iter().any(began)).then_some(Waits::Preparing { since })
 }
 
 /// The container that is the task: the one of that name, else the first.

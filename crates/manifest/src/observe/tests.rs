@@ -236,37 +236,72 @@ fn gone_keeps_the_end_that_was_seen() {
     assert_eq!(running.gone().unwrap().state, Seen::Gone(None));
 }
 
+fn waits(rest: Value) -> Option<Waits> {
+    serde_json::from_value::<PodSeen>(pod("Pending", rest))
+        .unwrap()
+        .waits
+}
+
+/// Containers that wait for these, by name.
+fn waiting(containers: &[(&str, &str)]) -> Vec<Value> {
+    let one = |(name, reason): &(&str, &str)| json!({ "name": name, "state": { "waiting": { "reason": reason, "message": "m" } } });
+    containers.iter().map(one).collect()
+}
+
 #[test]
-fn what_it_waits_for() {
-    let read = |rest: Value| -> Option<Waits> {
-        serde_json::from_value::<PodSeen>(pod("Pending", rest))
-            .unwrap()
-            .waits
-    };
-    let unplaced = read(
+fn what_it_waits_for_in_the_clusters_words() {
+    let unplaced = waits(
         json!({ "status": { "conditions": [{ "type": "PodScheduled", "status": "False",
         "reason": "Unschedulable", "message": "0/3 nodes are available" }] } }),
     );
-    assert_eq!(&*unplaced.unwrap().message, "0/3 nodes are available");
-    let state = |reason: &str| {
-        json!({ "status": { "containerStatuses": [{ "name": "tensorflow",
-        "state": { "waiting": { "reason": reason, "message": "m" } } }] } })
+    let said = |reason: &str, message: &str, container: Option<&str>| {
+        Some(Waits::Said {
+            reason: reason.into(),
+            message: message.into(),
+            container: container.map(Into::into),
+        })
     };
-    assert_eq!(&*read(state("ErrImagePull")).unwrap().reason, "ErrImagePull");
-    assert_eq!(read(state("PodInitializing")), None);
-    let slow = |rest: Value| read(rest).map(|waits| (waits.reason.to_string(), waits.slow));
-    assert_eq!(slow(state("ErrImagePull")), Some(("ErrImagePull".into(), false)));
+    assert_eq!(unplaced, said("Unschedulable", "0/3 nodes are available", None));
+    // What is wrong comes before what takes its time, whoever is first.
+    let (pull, creating) = (("tensorflow", "ErrImagePull"), ("proxy", "ContainerCreating"));
+    for both in [[pull, creating], [creating, pull]] {
+        let status = json!({ "status": { "containerStatuses": waiting(&both) } });
+        assert_eq!(waits(status), said("ErrImagePull", "m", Some("tensorflow")));
+    }
+}
+
+#[test]
+fn what_it_waits_for_without_a_word() {
+    let placed =
+        json!([{ "type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-01-01T00:05:00Z" }]);
+    let at = time("2026-01-01T00:05:00Z");
+    let preparing = Some(Waits::Preparing { since: at });
+    let with = |init: Value, containers: Vec<Value>| {
+        let status =
+            json!({ "conditions": placed, "initContainerStatuses": init, "containerStatuses": containers });
+        waits(json!({ "status": status }))
+    };
+    let none = || json!([]);
+    assert_eq!(with(none(), Vec::new()), preparing, "a kubelet that says nothing");
+    let creating = waiting(&[("tensorflow", "ContainerCreating")]);
+    assert_eq!(with(none(), creating), preparing);
+    let initializing = || waiting(&[("tensorflow", "PodInitializing")]);
+    let first = json!(waiting(&[("init", "PodInitializing")]));
+    assert_eq!(with(first, initializing()), preparing, "nothing has begun");
+    let runs = json!([{ "name": "init", "state": { "running": {} } }]);
     assert_eq!(
-        slow(state("ContainerCreating")),
-        Some(("ContainerCreating".into(), true))
+        with(runs, initializing()),
+        None,
+        "what runs before it takes its time"
     );
-    let unseen = read(json!({ "spec": { "schedulerName": "theirs" } })).unwrap();
-    assert_eq!(
-        (&*unseen.reason, &*unseen.message, unseen.slow),
-        ("NotScheduled", "theirs", true)
-    );
-    let placed = json!({ "status": { "conditions": [{ "type": "PodScheduled", "status": "True" }] } });
-    assert_eq!(read(placed), None);
+
+    let scheduler = json!({ "spec": { "schedulerName": "theirs" } });
+    let unplaced = Waits::Unplaced {
+        scheduler: "theirs".into(),
+    };
+    assert_eq!(waits(scheduler), Some(unplaced));
+    let bound = json!({ "spec": { "nodeName": "n" } });
+    assert_eq!(waits(bound), Some(Waits::Preparing { since: None }));
 }
 
 #[test]

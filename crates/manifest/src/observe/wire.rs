@@ -44,6 +44,7 @@ pub struct OwnerWire {
 pub struct SpecWire {
     pub restart_policy: Option<String>,
     pub scheduler_name: Option<String>,
+    pub node_name: Option<String>,
     #[serde(deserialize_with = "or_default")]
     pub containers: Vec<NameWire>,
 }

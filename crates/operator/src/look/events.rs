@@ -5,9 +5,8 @@
 use serde_json::{Value, json};
 use trainyard_core::Time;
 use trainyard_dialect::status::rfc3339;
-use trainyard_manifest::observe::{CREATING, NOT_SCHEDULED};
 
-use super::waiting::{REFUSED, WAITING_FIELD};
+use super::waiting::{REFUSED, WAITING_FIELD, is_ordinary};
 use crate::job::{API_VERSION, JobSeen, KIND};
 
 /// Longer notes are refused.
@@ -146,8 +145,7 @@ fn waits(before: Option<&Value>, after: &Value, now: Time) -> Vec<Change> {
         let message = match (pod, text("container")) {
             ("", _) if REFUSED.contains(&text("reason")) => format!("Error creating: {said}"),
             ("", _) => said.to_owned(),
-            // No error as yet.
-            (pod, _) if matches!(text("reason"), CREATING | NOT_SCHEDULED) => format!("pod {pod}: {said}"),
+            (pod, _) if is_ordinary(text("reason")) => format!("pod {pod}: {said}"),
             (pod, "") => format!("Error pod {pod} condition message: {said}"),
             (pod, container) => format!("Error pod {pod} container {container} waiting message: {said}"),
         };
@@ -173,7 +171,8 @@ pub fn event(job: &JobSeen, change: &Change) -> Option<Value> {
     let bad = match &change.what {
         What::Condition(kind) if SILENT.contains(&&**kind) => return None,
         What::Condition(kind) => matches!(&**kind, "Failed" | "Restarting" | STALLED),
-        What::Wait | What::Note => true,
+        What::Wait => !is_ordinary(&change.reason),
+        What::Note => true,
     };
     let Change { reason, time, .. } = change;
     let digits: String = time.chars().filter(char::is_ascii_digit).collect();

@@ -1,12 +1,11 @@
 //! What a job waits for, as its pods, its group, the last refusal and its last edit say: in the cluster's own words, one entry a
 //! reason.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use trainyard_core::{GangSeen, Job, Seen, TaskSeen, Time};
-use trainyard_manifest::observe::{CREATING, NOT_SCHEDULED, PodSeen, Waits};
+use trainyard_manifest::observe::{PodSeen, Waits};
 
 use crate::job::{JobSeen, Meaning};
 use crate::pass::group::WRITING;
@@ -42,6 +41,10 @@ const POD_GROUP_PENDING: &str = "PodGroupPending";
 pub const INVALID_EDIT: &str = "InvalidTFJobSpec";
 /// No task is wanted of it.
 const NO_REPLICAS: &str = "NoReplicas";
+/// Its node prepares a pod, in the kubelet's word.
+const CREATING: &str = "ContainerCreating";
+/// No scheduler has said a word about a pod.
+const NOT_SCHEDULED: &str = "NotScheduled";
 /// More reasons than these are one too many to read.
 const MOST: usize = 4;
 /// Longer words are cut.
@@ -73,46 +76,78 @@ pub fn waiting(plot: &Plot, job: &JobSeen, wants: bool, now: Time) -> Waiting {
         Meaning::Job(compiled) => grouped(plot, (job, compiled.job()), now, &mut waiting),
         Meaning::NotOurs | Meaning::Broken(_) => {}
     }
-    let mut reasons: BTreeMap<&str, (usize, &PodSeen, &Waits)> = BTreeMap::new();
+    let mut reasons: BTreeMap<(bool, &str), (usize, &PodSeen, &Waits)> = BTreeMap::new();
     let ours = plot.pods.values().map(|held| &held.pod);
     let ours = ours.filter(|pod| pod.owner.as_ref() == Some(&job.uid));
     for (pod, task, waits) in ours.filter_map(|pod| Some((pod, pod.task.as_ref()?, pod.waits.as_ref()?))) {
         if !counts(task) {
             continue;
         }
-        let settled = task.created + if waits.slow { SLOW } else { SETTLES };
+        let settled = settles(task, waits);
         if settled > now {
             waiting.settles = Some(waiting.settles.map_or(settled, |known| known.min(settled)));
             continue;
         }
-        reasons.entry(&waits.reason).or_insert((0, pod, waits)).0 += 1;
+        let reason = reason(waits);
+        // What may be ordinary is told after what is not.
+        let order = (is_ordinary(reason), reason);
+        reasons.entry(order).or_insert((0, pod, waits)).0 += 1;
     }
-    for (reason, (pods, pod, waits)) in reasons.into_iter().take(MOST) {
+    let told = reasons.into_iter().take(MOST);
+    let told = told.map(|((_, reason), (pods, pod, waits))| {
         let mut entry = json!({
             "reason": reason, "message": cut(&words(pod, waits)), "pods": pods, "pod": pod.name,
         });
-        if let Some(container) = &waits.container {
+        if let Waits::Said {
+            container: Some(container),
+            ..
+        } = waits
+        {
             entry["container"] = json!(container);
         }
-        waiting.entries.push(entry);
-    }
+        entry
+    });
+    waiting.entries.extend(told);
     waiting
 }
 
-/// In the cluster's own words, where it has any.
-fn words<'a>(pod: &PodSeen, waits: &'a Waits) -> Cow<'a, str> {
-    let name = &pod.name;
-    match &*waits.reason {
-        CREATING => format!(
-            "its node has been preparing it for more than {SLOW} s: `kubectl describe pod {name}` says how far that is"
-        ),
-        NOT_SCHEDULED => format!(
-            "no scheduler has looked at it for more than {SLOW} s: is the one called `{}` running?",
-            waits.message
-        ),
-        _ => return Cow::Borrowed(&*waits.message),
+/// When a pod has had its time.
+fn settles(task: &TaskSeen, waits: &Waits) -> Time {
+    match waits {
+        Waits::Said { .. } => task.created + SETTLES,
+        Waits::Preparing { since } => since.unwrap_or(task.created) + SLOW,
+        Waits::Unplaced { .. } => task.created + SLOW,
     }
-    .into()
+}
+
+fn reason(waits: &Waits) -> &str {
+    match waits {
+        Waits::Said { reason, .. } => reason,
+        Waits::Preparing { .. } => CREATING,
+        Waits::Unplaced { .. } => NOT_SCHEDULED,
+    }
+}
+
+/// In the cluster's own words, where it has any.
+fn words(pod: &PodSeen, waits: &Waits) -> String {
+    match waits {
+        Waits::Said { message, .. } => message.to_string(),
+        Waits::Preparing { .. } => {
+            let name = &pod.name;
+            format!(
+                "its node has been preparing it for {SLOW} s: `kubectl describe pod {name}` says how far it is"
+            )
+        }
+        Waits::Unplaced { scheduler } => format!(
+            "the scheduler `{scheduler}` has said nothing about it for {SLOW} s: it may not run, or wait for the rest of a group"
+        ),
+    }
+}
+
+/// Whether it may be as somebody wants it, or pass by itself.
+#[must_use]
+pub fn is_ordinary(reason: &str) -> bool {
+    matches!(reason, NO_REPLICAS | CREATING | NOT_SCHEDULED)
 }
 
 /// What was refused last, as long as it is wanted. Whoever has just begun to look at a job knows of no refusal, or of too few: what its

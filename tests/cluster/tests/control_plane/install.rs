@@ -122,10 +122,12 @@ fn the_operator_stops_before_its_rights_go_and_its_lease_goes_along() {
     let mut said = BufReader::new(uninstall.stderr.take().unwrap()).lines();
     assert_eq!(said.next().unwrap().unwrap(), "waiting for the operator to stop");
     let account = format!("{core}/serviceaccounts/trainyard-operator");
-    api.get(&account).expect("it still has its rights");
+    let binding = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/trainyard-operator";
+    api.get(binding).expect("it still has its rights");
     api.patch(&pod, &holds(&[])).unwrap();
     assert!(uninstall.wait().unwrap().success());
     api.wait_until_gone(&account);
+    api.wait_until_gone(binding);
     api.wait_until_gone(&format!("{leases}/trainyard-operator"));
 }
 

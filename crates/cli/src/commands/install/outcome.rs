@@ -13,7 +13,7 @@ use crate::printer::{BAD, CAREFUL, Printer, STRONG};
 pub enum Done {
     /// It was applied.
     Applied(Outcome),
-    /// It was not tried, since its namespace is not there.
+    /// It was not tried, since what it needs is not there, or what needs it is.
     Skipped,
     /// It is gone.
     Deleted,

@@ -38,7 +38,10 @@ fn it_is_told_once_and_until_there_is_a_replica() {
         json!([{ "reason": "NoReplicas", "message": said }])
     );
     assert_eq!(events.len(), 1);
-    assert_eq!(events[0]["note"], said);
+    assert_eq!(
+        (&events[0]["note"], &events[0]["type"]),
+        (&json!(said), &json!("Normal"))
+    );
 
     // Whoever comes after us says nothing again.
     let mut next = Yard::new(Reading::default());

@@ -174,6 +174,8 @@ fn stored_jobs_stay_and_running_ones_go_on() {
     let namespace = cluster.namespace("moved");
     let finished = job(&namespace, "finished", &["Created", "Succeeded"]);
     let running = job(&namespace, "running", &["Created", "Running"]);
+    // No pod can be named after it.
+    let long = job(&namespace, &"l".repeat(60), &["Created"]);
     let pods = [("chief", 0), ("worker", 0), ("worker", 1)];
     let pods = pods.map(|(role, index)| replica(&namespace, &running, role, index));
 
@@ -216,6 +218,12 @@ fn stored_jobs_stay_and_running_ones_go_on() {
     let before = pods.clone().map(|pod| uid(&namespace, &pod));
     let _operator = operator(cluster);
     goes_on(&namespace);
+    let long = format!("tfjobs/{}", long["metadata"]["name"].as_str().unwrap());
+    let long = namespace.path("apis/kubeflow.org/v1", &long);
+    cluster.api().wait(&long, "what is wrong with it", |job| {
+        let last = job["status"]["conditions"].as_array()?.last()?;
+        (last["reason"] == "InvalidTFJobSpec").then_some(())
+    });
     let after = pods.map(|pod| uid(&namespace, &pod));
     assert_eq!(before[..2], after[..2], "what ran goes on running");
     let path = namespace.path("apis/kubeflow.org/v1", "tfjobs/finished");
