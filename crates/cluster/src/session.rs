@@ -21,8 +21,6 @@ const MANAGER: &str = "trainyard";
 const PRINT: &str = "`--dry-run` prints the objects for somebody who can";
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long until something is gone that is being deleted.
-const UNTIL_GONE: Duration = Duration::from_mins(1);
 /// How long until a new kind is served.
 const UNTIL_SERVED: Duration = Duration::from_mins(1);
 
@@ -88,21 +86,20 @@ impl Session {
         })
     }
 
-    /// Applies one object. One of that name that is being deleted is waited for: what is applied to it would go with it.
+    /// Applies one object, but to none that is being deleted: what is applied to it would go with it.
     pub fn apply(&self, object: &Value, trial: Trial) -> Result<Outcome, ClusterError> {
         let which = Which::of(object);
         let api = which.api(&self.access.client);
-        let mut before = match self.wait(async { Ok(api.get_opt(which.name).await) })? {
+        let before = match self.wait(async { Ok(api.get_opt(which.name).await) })? {
             Ok(before) => before,
             Err(error) => return Err(self.refused("apply", &which, &error)),
         };
-        if let Some(going) =
-            before.take_if(|it| it.metadata.deletion_timestamp.is_some() && trial == Trial::Real)
+        if before
+            .as_ref()
+            .is_some_and(|it| it.metadata.deletion_timestamp.is_some())
         {
-            let uid = going.metadata.uid.unwrap_or_default();
-            if !self.gone(object, &uid, UNTIL_GONE) {
-                return Err(still_there(&which));
-            }
+            let message = format!("cannot apply {which}: one of that name is being deleted");
+            return Err(ClusterError::new(message, "run this again when it is gone"));
         }
         let mut params = PatchParams::apply(MANAGER).force();
         params.dry_run = trial == Trial::Dry;
@@ -280,14 +277,6 @@ impl Session {
             other => self.failed(other),
         }
     }
-}
-
-fn still_there(which: &Which<'_>) -> ClusterError {
-    let message = format!("{which} is still being deleted after {} s", UNTIL_GONE.as_secs());
-    ClusterError::new(
-        message,
-        "`kubectl describe` says what holds it; try again when it is gone",
-    )
 }
 
 fn forbidden(server: &str, said: &str) -> ClusterError {

@@ -132,6 +132,28 @@ fn the_operator_stops_before_its_rights_go_and_its_lease_goes_along() {
 }
 
 #[test]
+fn nothing_is_applied_to_what_is_being_deleted() {
+    let (cluster, _guard) = alone();
+    let api = cluster.api();
+    trainyard(cluster, &["install", "--image", "operator:1"]).good();
+    let deployment = "/apis/apps/v1/namespaces/trainyard-system/deployments/trainyard-operator";
+    let holds = |by: &[&str]| json!({ "metadata": { "finalizers": by } });
+    api.patch(deployment, &holds(&["trainyard.dev/test"])).unwrap();
+    api.delete(deployment).unwrap();
+    let refused = trainyard(cluster, &["install", "--image", "operator:1"]);
+    assert!(!refused.success, "{}", refused.output);
+    assert!(refused.errors.contains("is being deleted"), "{}", refused.errors);
+    api.patch(deployment, &holds(&[])).unwrap();
+    api.wait_until_gone(deployment);
+    let again = trainyard(cluster, &["install", "--image", "operator:1"]).good();
+    assert!(
+        again.contains("deployment.apps/trainyard-operator created"),
+        "{again}"
+    );
+    trainyard(cluster, &["uninstall"]).good();
+}
+
+#[test]
 fn a_narrower_installation_takes_rights_back_and_another_place_is_not_touched() {
     let (cluster, _guard) = alone();
     let binding = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/trainyard-operator";
