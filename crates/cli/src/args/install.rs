@@ -25,7 +25,8 @@ Examples:
   trainyard uninstall --dry-run=server                   what would be deleted
 
 The definition of TFJob stays, and every TFJob with its pods: deleting the
-definition would delete them all. So does the namespace.
+definition would delete them all. So does the namespace. It waits until the
+operator has stopped, for a minute at most, before it takes its rights away.
 
 Exit codes: 0 done, 1 something was refused, 2 wrong usage, or no cluster.";
 

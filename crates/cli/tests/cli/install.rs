@@ -118,14 +118,19 @@ fn without_a_cluster_it_says_what_else_can_be_done() {
     }
 }
 
-#[test]
-fn a_cluster_that_does_not_answer_is_told_once() {
-    let folder = tempfile::tempdir().expect("a folder");
+/// A kubeconfig of one context, `c`. Nobody listens there: the port is that of a service that nobody offers any more.
+fn kubeconfig(folder: &tempfile::TempDir) -> std::path::PathBuf {
     let config = folder.path().join("config");
-    // Nobody listens there: the port is that of a service that nobody offers any more.
     let text = "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], \
                 clusters: [{name: k, cluster: {server: 'http://127.0.0.1:9'}}], users: [{name: u, user: {}}]}";
     std::fs::write(&config, text).expect("a kubeconfig");
+    config
+}
+
+#[test]
+fn a_cluster_that_does_not_answer_is_told_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = kubeconfig(&folder);
     for command in ["install", "uninstall"] {
         let ran = program(&[command]).env("KUBECONFIG", &config).output();
         let ran = crate::run::Ran::from(ran.expect("the program runs"));
@@ -243,10 +248,7 @@ fn roles_for_people_are_named_among_what_stays() {
 #[test]
 fn an_operator_without_its_context_names_those_that_there_are() {
     let folder = tempfile::tempdir().expect("a folder");
-    let config = folder.path().join("config");
-    let text = "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], \
-                clusters: [{name: k, cluster: {server: 'http://127.0.0.1:9'}}], users: [{name: u, user: {}}]}";
-    std::fs::write(&config, text).expect("a kubeconfig");
+    let config = kubeconfig(&folder);
     let said = |context: &str, config: &std::path::Path| {
         let ran = program(&[
             "operator",

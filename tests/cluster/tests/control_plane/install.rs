@@ -40,6 +40,11 @@ fn outcomes(said: &str) -> Vec<(&str, &str)> {
     said.lines().map(|line| line.split_once(' ').unwrap()).collect()
 }
 
+/// A patch by which an object is held by these alone, and goes only when they let it.
+fn holds(by: &[&str]) -> Value {
+    json!({ "metadata": { "finalizers": by } })
+}
+
 #[test]
 fn installing_again_changes_nothing_and_uninstalling_keeps_what_holds_jobs() {
     let (cluster, _guard) = alone();
@@ -105,7 +110,6 @@ fn the_operator_stops_before_its_rights_go_and_its_lease_goes_along() {
         )
     });
     let pod = format!("{core}/pods/{pod}");
-    let holds = |by: &[&str]| json!({ "metadata": { "finalizers": by } });
     api.patch(&pod, &holds(&["trainyard.dev/test"])).unwrap();
     let leases = "/apis/coordination.k8s.io/v1/namespaces/trainyard-system/leases";
     let lease = json!({ "metadata": { "name": "trainyard-operator" }, "spec": { "holderIdentity": "it" } });
@@ -137,7 +141,6 @@ fn nothing_is_applied_to_what_is_being_deleted() {
     let api = cluster.api();
     trainyard(cluster, &["install", "--image", "operator:1"]).good();
     let deployment = "/apis/apps/v1/namespaces/trainyard-system/deployments/trainyard-operator";
-    let holds = |by: &[&str]| json!({ "metadata": { "finalizers": by } });
     api.patch(deployment, &holds(&["trainyard.dev/test"])).unwrap();
     api.delete(deployment).unwrap();
     let refused = trainyard(cluster, &["install", "--image", "operator:1"]);
