@@ -57,9 +57,37 @@ impl Ending {
 }
 
 impl Exit {
+    /// Whether the node refused the instance without saying that it had to make room: a disruption, as long as it does not
+    /// go on and on. What was told to stop, or carries the mark of a disruption, is one however often it happens.
+    #[must_use]
+    pub fn is_rejection(&self) -> bool {
+        self.rejected && !self.asked
+    }
+
     /// What the end means, in one sentence for people.
     #[must_use]
     pub fn meaning(&self) -> String {
+        if self.is_rejection() {
+            return match &self.message {
+                Some(message) => format!("The node refused it before it ran: {message}."),
+                None => "The node refused it before it ran.".into(),
+            };
+        }
+        match &self.container {
+            Some(container) if self.why == Why::NotStarted => {
+                format!(
+                    "The program of its init container `{container}` could not be started: check the command."
+                )
+            }
+            Some(container) => format!(
+                "Its init container `{container}` failed, so it never ran. {}",
+                self.own_meaning()
+            ),
+            None => self.own_meaning(),
+        }
+    }
+
+    fn own_meaning(&self) -> String {
         match (Ending::of(Some(self)), self.why) {
             (Ending::Succeeded, _) => "It finished.".into(),
             (Ending::Disrupted, _) => match self.code {
@@ -120,6 +148,7 @@ mod tests {
             asked,
             at: Time(10),
             ran: 5,
+            ..Exit::default()
         }
     }
 

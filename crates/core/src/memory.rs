@@ -45,6 +45,9 @@ pub struct Memory {
     /// How often a rule or an order has restarted the whole job.
     #[serde(default, skip_serializing_if = "is_default")]
     pub rounds: u32,
+    /// Attempts of tasks in the epochs that whole restarts have ended: waits go on from there, not from the beginning.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub attempts_before: u32,
     /// Restarts in place of instances that are stale by now: their counts die with them.
     #[serde(default, skip_serializing_if = "is_default")]
     pub in_place_gone: u32,
@@ -84,6 +87,12 @@ pub struct RoleMemory {
     /// Task restarts over all epochs, for reports.
     #[serde(skip_serializing_if = "is_default")]
     pub restarts: u32,
+    /// For each task how often in a row its node has refused it, since it last ran.
+    #[serde(skip_serializing_if = "Runs::is_empty")]
+    pub rejections: Runs,
+    /// For each task whose lives so far have not run, since when it has been trying to start: seconds since 1970.
+    #[serde(skip_serializing_if = "Runs::is_empty")]
+    pub starting_since: Runs,
 }
 
 /// Why nothing may run.
@@ -165,6 +174,7 @@ impl Memory {
             not_before: Time::default(),
             paid: 0,
             rounds: 0,
+            attempts_before: 0,
             in_place_gone: 0,
             in_place_most: 0,
             roles: BTreeMap::new(),

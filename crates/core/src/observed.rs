@@ -39,6 +39,19 @@ pub struct Stamp {
     pub attempt: u32,
 }
 
+impl Stamp {
+    /// No life of ours ever has a higher epoch or attempt: at one restart every ten seconds that takes three months, and
+    /// waits soon are six minutes. A higher number on an instance was not written by us, and a restart that would need one
+    /// fails the job instead: a stamp that saturates would not move, and deciding relies on every restart moving one.
+    pub const MOST: u32 = 1_000_000;
+
+    /// Whether it can be one that we wrote.
+    #[must_use]
+    pub fn is_possible(self) -> bool {
+        self.epoch <= Self::MOST && self.attempt <= Self::MOST
+    }
+}
+
 /// One instance of a task: a pod, a process.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct TaskSeen {
@@ -99,8 +112,9 @@ pub enum Seen {
     Gone(Option<Exit>),
 }
 
-/// How a life ended.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// How a life ended. It is stored (`firstFailure`), so what is added here is optional, and [`Why`] gets no new variant: an
+/// older release must be able to read what a newer one wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Exit {
     /// The exit code; 128+n for signal n. None where nobody knows.
     pub code: Option<i32>,
@@ -113,12 +127,38 @@ pub struct Exit {
     pub at: Time,
     /// For how many seconds it had run.
     pub ran: u32,
+    /// Its main program never ran: an init program failed, a program could not be started, the node refused the instance.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub never_ran: bool,
+    /// The node refused the instance, and nothing says that this was a disruption: it is one only a few times in a row.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rejected: bool,
+    /// The container that ended so, where it is not the task's main one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<Arc<str>>,
+    /// The last line of what the world says about it: a program's last words, or the node's reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<Arc<str>>,
+}
+
+impl Exit {
+    /// No more bytes of a message are kept.
+    pub const MOST_MESSAGE: usize = 512;
+
+    /// The last line of `text` that says something, cut to [`Self::MOST_MESSAGE`] bytes; none where no line does.
+    #[must_use]
+    pub fn last_line(text: &str) -> Option<Arc<str>> {
+        let mut lines = text.lines().rev().map(str::trim);
+        let line = lines.find(|line| !line.is_empty())?;
+        Some(line[..line.floor_char_boundary(Self::MOST_MESSAGE)].into())
+    }
 }
 
 /// By whose doing a life ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Why {
     /// The program's own.
+    #[default]
     Itself,
     /// It used more memory than it may.
     OutOfMemory,

@@ -69,6 +69,52 @@ impl Ranges {
         self.0.clear();
     }
 
+    /// The indexes at or above `start`. As with every operation on two sets here, the work grows with the number of ranges
+    /// and never with the number of indexes: a stored status may hold `0-4294967295`.
+    #[must_use]
+    pub fn from(&self, start: u32) -> Self {
+        let above = self.0.iter().filter(|&&(_, high)| high >= start);
+        Self(above.map(|&(low, high)| (low.max(start), high)).collect())
+    }
+
+    /// What is in either set.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        let mut all: Vec<(u32, u32)> = self.0.iter().chain(&other.0).copied().collect();
+        all.sort_unstable();
+        let mut merged: Vec<(u32, u32)> = Vec::with_capacity(all.len());
+        for (low, high) in all {
+            match merged.last_mut() {
+                Some(last) if low <= last.1.saturating_add(1) => last.1 = last.1.max(high),
+                _ => merged.push((low, high)),
+            }
+        }
+        Self(merged)
+    }
+
+    /// What is in this set and not in the other.
+    #[must_use]
+    pub fn without(&self, other: &Self) -> Self {
+        let mut left = Vec::with_capacity(self.0.len());
+        for &(mut low, high) in &self.0 {
+            let begin = other.0.partition_point(|&(_, end)| end < low);
+            let mut open = true;
+            for &(from, to) in other.0[begin..].iter().take_while(|&&(from, _)| from <= high) {
+                if low < from {
+                    left.push((low, from - 1));
+                }
+                match to.checked_add(1).filter(|next| *next <= high) {
+                    Some(next) => low = next,
+                    None => open = false,
+                }
+            }
+            if open {
+                left.push((low, high));
+            }
+        }
+        Self(left)
+    }
+
     /// How many indexes are in the set.
     #[must_use]
     pub fn len(&self) -> u32 {
@@ -138,10 +184,52 @@ impl Runs {
         }
     }
 
-    /// Adds one to every index below `end`, and to none above.
-    pub fn add_one_below(&mut self, end: u32) {
-        for index in 0..end {
-            self.set(index, self.get(index).saturating_add(1));
+    /// Adds one to the number of every index in `set`. The work grows with the number of ranges, not of indexes.
+    pub fn add_one_to(&mut self, set: &Ranges) {
+        let mut numbers = Vec::with_capacity(self.0.len() + set.0.len());
+        for &(low, high, value) in &self.0 {
+            let own = Ranges(vec![(low, high)]);
+            let kept = own.without(set);
+            let raised = own.without(&kept);
+            numbers.extend(kept.0.iter().map(|&(low, high)| (low, high, value)));
+            numbers.extend(
+                raised
+                    .0
+                    .iter()
+                    .map(|&(low, high)| (low, high, value.saturating_add(1))),
+            );
+        }
+        let named = Ranges(self.0.iter().map(|&(low, high, _)| (low, high)).collect());
+        numbers.extend(set.without(&named).0.iter().map(|&(low, high)| (low, high, 1)));
+        self.replace(numbers);
+    }
+
+    /// Lowers every number to `most`, where it is higher.
+    pub fn limit(&mut self, most: u32) {
+        if self.0.iter().any(|&(_, _, value)| value > most) {
+            let lowered = |&(low, high, value): &(u32, u32, u32)| (low, high, value.min(most));
+            self.replace(self.0.iter().map(lowered).collect());
+        }
+    }
+
+    /// Forgets every index at or above `end`.
+    pub fn truncate(&mut self, end: u32) {
+        self.0.retain(|&(low, _, _)| low < end);
+        if let Some(last) = self.0.last_mut() {
+            last.1 = last.1.min(end.saturating_sub(1));
+        }
+    }
+
+    /// Takes these entries, in any order and disjoint, instead.
+    fn replace(&mut self, mut entries: Vec<(u32, u32, u32)>) {
+        entries.retain(|&(_, _, value)| value > 0);
+        entries.sort_unstable();
+        self.0.clear();
+        for (low, high, value) in entries {
+            match self.0.last_mut() {
+                Some(last) if last.2 == value && last.1.checked_add(1) == Some(low) => last.1 = high,
+                _ => self.0.push((low, high, value)),
+            }
         }
     }
 
@@ -161,8 +249,14 @@ impl Runs {
     pub fn sum(&self) -> u64 {
         self.0
             .iter()
-            .map(|&(low, high, value)| (u64::from(high - low) + 1) * u64::from(value))
-            .sum()
+            .map(|&(low, high, value)| (u64::from(high - low) + 1).saturating_mul(u64::from(value)))
+            .fold(0, u64::saturating_add)
+    }
+
+    /// The highest number.
+    #[must_use]
+    pub fn most(&self) -> u32 {
+        self.0.iter().map(|&(_, _, value)| value).max().unwrap_or(0)
     }
 
     /// Every index whose number is not zero, with it.
@@ -328,8 +422,43 @@ mod tests {
         runs.set(2, 0);
         assert_eq!(runs.to_string(), "0-1:1,3:1,7:2");
         assert_eq!(runs.sum(), 5);
-        runs.add_one_below(3);
+        runs.add_one_to(&"0-2".parse().unwrap());
         assert_eq!(runs.to_string(), "0-1:2,2-3:1,7:2");
+        runs.limit(1);
+        assert_eq!(runs.to_string(), "0-3:1,7:1");
+        runs.truncate(3);
+        assert_eq!(runs.to_string(), "0-2:1");
+    }
+
+    #[test]
+    fn sets_of_four_billion_indexes_cost_no_more_than_their_text() {
+        let all: Ranges = "0-4294967295".parse().unwrap();
+        let some: Ranges = "3-5,4294967295".parse().unwrap();
+        assert_eq!(all.without(&some).to_string(), "0-2,6-4294967294");
+        assert_eq!(some.without(&all).to_string(), "");
+        assert_eq!(some.union(&all), all);
+        assert_eq!(all.from(4_294_967_294).to_string(), "4294967294-4294967295");
+        let mut runs: Runs = "4:1,7-9:4294967295".parse().unwrap();
+        runs.add_one_to(&all);
+        assert_eq!(runs.to_string(), "0-3:1,4:2,5-6:1,7-9:4294967295,10-4294967295:1");
+    }
+
+    #[test]
+    fn sets_agree_with_sets_of_single_indexes() {
+        let sets = |bits: u32| (0..6).filter(move |at| bits & (1 << at) != 0).collect::<Ranges>();
+        for (left, right) in (0..64).flat_map(|left| (0..64).map(move |right| (left, right))) {
+            let (one, other) = (sets(left), sets(right));
+            assert_eq!(one.union(&other), sets(left | right), "{one} {other}");
+            assert_eq!(one.without(&other), sets(left & !right), "{one} {other}");
+            let mut runs = Runs::default();
+            runs.add_one_to(&one);
+            runs.add_one_to(&other);
+            for index in 0..6 {
+                let times = (left >> index & 1) + (right >> index & 1);
+                assert_eq!(runs.get(index), times, "{one} {other} {index}");
+            }
+            assert_eq!(runs.to_string().parse::<Runs>().unwrap(), runs);
+        }
     }
 
     #[test]

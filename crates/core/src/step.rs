@@ -11,7 +11,8 @@ use crate::job::{Job, TaskId};
 use crate::memory::{Hold, Memory, Verdict};
 use crate::observed::{Fixture, Observed, Stamp};
 use crate::policy::{
-    Turn, backoff, cleanup, deadline, elastic, gang, judge, orders, remember, startup, suspend, ttl,
+    Turn, backoff, bounds, cleanup, deadline, elastic, gang, judge, orders, remember, starts, startup,
+    suspend, ttl,
 };
 use crate::rule::{How, Scope};
 use crate::time::Time;
@@ -129,8 +130,10 @@ pub fn step(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) 
     let mut turn = Turn::begin(job, memory, observed, now);
     elastic::let_go(&mut turn);
     remember::count_in_place(&mut turn);
+    starts::note_running(&mut turn);
     // 2. Decide: only memory changes, and killing means moving a stamp.
     if !observed.deleting {
+        bounds::check(&mut turn);
         // After a verdict too: an order that changes nothing any more must still be answered.
         orders::obey(&mut turn);
     }

@@ -1,33 +1,32 @@
 //! Back-off: how long to wait before something is created again, and when the shared budget is used up.
 
 use super::Turn;
-use crate::exit::Ending;
 use crate::job::Wait;
-use crate::memory::{Cause, Outcome};
+use crate::memory::{Cause, Memory, Outcome};
 use crate::observed::Exit;
-
-/// A disruption after at least this many seconds is nobody's fault: the task is created again at once.
-const SETTLED_IN: u32 = 60;
 
 /// Seconds to wait before attempt `attempt` (from 1), after a life that ended so.
 ///
-/// The wait doubles with each attempt. A life of [`Wait::healthy`] seconds or more starts it anew. A disruption
-/// costs nothing, but a task that is disrupted as soon as it starts must not be created in a hot loop.
+/// The first restart comes at once, and so does the one after a life of [`Wait::healthy`] seconds or more. From the second on
+/// the wait doubles with each attempt. A disruption costs nothing, but it waits like any other end: a task that is
+/// disrupted as soon as it starts must not be created in a hot loop.
 #[must_use]
 pub fn wait_before(wait: &Wait, exit: Option<&Exit>, attempt: u32) -> u32 {
-    if let Some(exit) = exit {
-        if Ending::of(Some(exit)) == Ending::Disrupted && exit.ran >= SETTLED_IN {
-            return 0;
-        }
-        if exit.ran >= wait.healthy {
-            return wait.first.min(wait.most);
-        }
+    let healthy = exit.is_some_and(|exit| exit.ran >= wait.healthy);
+    match attempt.checked_sub(2) {
+        Some(doublings) if !healthy => wait.first.saturating_mul(1 << doublings.min(31)).min(wait.most),
+        _ => 0,
     }
-    let doublings = attempt.saturating_sub(1).min(31);
-    wait.first.saturating_mul(1 << doublings).min(wait.most)
 }
 
+/// Seconds to wait before that attempt within the present epoch: restarts of the whole job, and what went before them, count.
 pub fn wait_after(turn: &Turn, exit: Option<&Exit>, attempt: u32) -> u32 {
+    let Memory {
+        rounds,
+        attempts_before,
+        ..
+    } = &turn.memory;
+    let attempt = attempt.saturating_add(*rounds).saturating_add(*attempts_before);
     wait_before(&turn.job.limits.wait, exit, attempt)
 }
 
@@ -66,21 +65,24 @@ mod tests {
             asked: false,
             at: Time(0),
             ran,
+            ..Exit::default()
         }
     }
 
     #[test]
-    fn waits_double_up_to_six_minutes_and_health_starts_them_anew() {
+    fn the_first_restart_comes_at_once_then_waits_double_up_to_six_minutes() {
         let wait = Wait::default();
         let short = exit(5, Why::Itself);
         let table = [
-            (1, 10),
-            (2, 20),
-            (3, 40),
-            (4, 80),
-            (5, 160),
-            (6, 320),
-            (7, 360),
+            (0, 0),
+            (1, 0),
+            (2, 10),
+            (3, 20),
+            (4, 40),
+            (5, 80),
+            (6, 160),
+            (7, 320),
+            (8, 360),
             (40, 360),
             (u32::MAX, 360),
         ];
@@ -91,16 +93,19 @@ mod tests {
                 "attempt {attempt}"
             );
         }
-        assert_eq!(wait_before(&wait, Some(&exit(600, Why::Itself)), 7), 10);
-        assert_eq!(wait_before(&wait, Some(&exit(599, Why::Itself)), 7), 360);
+        assert_eq!(wait_before(&wait, Some(&exit(600, Why::Itself)), 8), 0);
+        assert_eq!(wait_before(&wait, Some(&exit(599, Why::Itself)), 8), 360);
     }
 
     #[test]
     fn disruptions_are_free_but_never_a_hot_loop() {
         let wait = Wait::default();
-        assert_eq!(wait_before(&wait, Some(&exit(60, Why::Disrupted)), 3), 0);
-        assert_eq!(wait_before(&wait, Some(&exit(59, Why::Disrupted)), 3), 40);
-        assert_eq!(wait_before(&wait, None, 1), 10);
+        assert_eq!(wait_before(&wait, Some(&exit(599, Why::Disrupted)), 3), 20);
+        assert_eq!(wait_before(&wait, Some(&exit(600, Why::Disrupted)), 3), 0);
+        assert_eq!(
+            (wait_before(&wait, None, 1), wait_before(&wait, None, 2)),
+            (0, 10)
+        );
     }
 
     #[test]

@@ -195,7 +195,13 @@ mod tests {
         let bench = Bench::workers(1);
         let mut memory = bench.memory();
         memory.role(&worker(0).role).attempts.set(0, 1);
-        let seen = [ended(worker(0), FIRST, 1, 100)];
+        let first = [ended(worker(0), FIRST, 1, 100)];
+        assert_eq!(
+            stopped(&bench.step_with(Some(&memory), &first, 100)),
+            ["worker-0"]
+        );
+        memory.role(&worker(0).role).attempts.set(0, 2);
+        let seen = [ended(worker(0), Stamp { epoch: 0, attempt: 1 }, 1, 100)];
         let early = bench.step_with(Some(&memory), &seen, 109);
         assert_eq!((stopped(&early).len(), early.wake), (0, Some(Time(110))));
         assert_eq!(stopped(&bench.step_with(Some(&memory), &seen, 110)), ["worker-0"]);

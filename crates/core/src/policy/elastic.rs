@@ -3,7 +3,7 @@
 
 use super::startup::Wanted;
 use super::{Turn, gang};
-use crate::observed::{Seen, TaskSeen};
+use crate::observed::{Seen, Stamp, TaskSeen};
 use crate::step::Action;
 
 /// Moves the stamp of every instance whose task the job no longer has. Stopping it is our doing, so its end must never
@@ -14,11 +14,13 @@ pub fn let_go(turn: &mut Turn) {
     }
     let outside: Vec<&TaskSeen> = turn.view.outside().collect();
     for seen in outside {
-        if seen.stamp != turn.memory.stamp(&seen.id) {
+        // A role that the job does not have, or an attempt that cannot be raised, never enters memory.
+        let known = turn.job.role(&seen.id.role).is_some() && seen.stamp.attempt < Stamp::MOST;
+        if !known || seen.stamp != turn.memory.stamp(&seen.id) {
             continue;
         }
         turn.memory.in_place_gone = turn.memory.in_place_gone.saturating_add(seen.in_place);
-        let attempt = seen.stamp.attempt.saturating_add(1);
+        let attempt = seen.stamp.attempt + 1;
         let memory = turn.memory.role(&seen.id.role);
         memory.attempts.set(seen.id.index, attempt);
     }

@@ -4,21 +4,28 @@
 //! commute; then the candidates (other edges, and levels that are true) in order of rule, role, index. So a chief's
 //! success beats a worker's failure seen in the same moment, and three deaths in one epoch cost one restart however
 //! they are batched. Rounds are repeated until nothing fires: each consumes an end, gives a verdict or a hold, or
-//! moves the stamp that its level looked at, so it ends.
+//! moves the stamp that its level looked at, so it ends. That argument has assumptions, so rounds are counted too.
 
 use super::restart::{Reason, restart};
 use super::suspend::hold;
-use super::{Turn, remember};
+use super::{Turn, bounds, remember, starts};
 use crate::exit::Ending;
 use crate::memory::{Cause, Failure, Hold, Outcome};
-use crate::observed::{Exit, GangSeen, Seen, Stamp};
+use crate::observed::{Exit, GangSeen, Seen, Stamp, Why};
 use crate::rule::{Count, Down, How, Rule, Scope, Settled, Test, Then, When, Who};
 use crate::step::Event;
 use crate::time::Time;
 
 /// Applies the rules until nothing fires any more.
 pub fn judge(turn: &mut Turn) {
-    while turn.is_active() && round(turn) {}
+    for _ in 0..bounds::rounds(turn.job) {
+        if !turn.is_active() || !round(turn) {
+            return;
+        }
+    }
+    if turn.is_active() {
+        bounds::exceeded(turn, bounds::NO_REST);
+    }
 }
 
 /// One unanswered end of a current life.
@@ -103,7 +110,7 @@ fn unanswered<'a>(turn: &Turn<'a>) -> Vec<End<'a>> {
                 role,
                 index,
                 stamp,
-                ending: Ending::of(exit),
+                ending: starts::ending(turn, &spec.name, index, exit),
                 exit,
             });
         }
@@ -175,7 +182,7 @@ fn levels(turn: &mut Turn, candidates: &mut Vec<Candidate>) {
             continue;
         }
         let true_for = match &rule.when {
-            When::Down { who, why } => down(turn, who, why, rule.held),
+            When::Down { who, why } => down(turn, who, why, rule),
             _ if is_true(turn, rule) => vec![(0, 0)],
             _ => Vec::new(),
         };
@@ -248,28 +255,43 @@ fn holds(turn: &Turn, count: &Count) -> bool {
 }
 
 /// The tasks that have been down for `held` seconds; asks to be called when one will have been.
-fn down(turn: &mut Turn, who: &Who, why: &[Down], held: u32) -> Vec<(usize, u32)> {
+fn down(turn: &mut Turn, who: &Who, why: &[Down], rule: &Rule) -> Vec<(usize, u32)> {
     let mut found = Vec::new();
     for (role, spec) in turn.job.roles.iter().enumerate() {
         for index in (0..spec.replicas).filter(|&index| who.includes(&spec.name, index)) {
-            let Some(since) = down_since(turn, role, index, why) else {
+            let Some(since) = down_since(turn, (role, index), why, &rule.then) else {
                 continue;
             };
-            if since + held <= turn.now {
+            if since + rule.held <= turn.now {
                 found.push((role, index));
             } else {
-                turn.wake_at(since + held);
+                turn.wake_at(since + rule.held);
             }
         }
     }
     found
 }
 
-/// Since when the visible current instance is down in one of these ways. An absent one is not looked at: it would
-/// burn every restart at once.
-fn down_since(turn: &Turn, role: usize, index: u32, why: &[Down]) -> Option<Time> {
-    let seen = turn.current(role, index)?;
+/// Since when a task is down in one of these ways.
+///
+/// A rule that restarts it looks at the visible current instance alone: an absent one would burn every restart at once. A
+/// rule that ends the job counts over lives: a task that is created again and again and never runs is still not up.
+fn down_since(turn: &Turn, (role, index): (usize, u32), why: &[Down], then: &Then) -> Option<Time> {
     let name = &turn.job.roles[role].name;
+    let trying = match then {
+        Then::Restart { .. } => None,
+        Then::Keep | Then::Abort | Then::Finish(_) => starts::since(turn, name, index),
+    };
+    let seen = turn.current(role, index);
+    if let Some(since) = trying
+        && !turn.settled(name, index)
+        && seen.is_none_or(|seen| !matches!(seen.state, Seen::Running { .. }))
+    {
+        let again = turn.memory.stamp_of(name, index).attempt > 0;
+        let state = if again { Down::Again } else { Down::FirstStart };
+        return why.contains(&state).then(|| turn.clamp(since));
+    }
+    let seen = seen?;
     let failed = || {
         turn.memory
             .roles
@@ -334,7 +356,9 @@ fn fire(turn: &mut Turn, candidate: &Candidate) -> bool {
 /// Whether a level that was true when the round began no longer is.
 fn is_stale(turn: &Turn, rule: &Rule, candidate: &Candidate) -> bool {
     match &rule.when {
-        When::Down { why, .. } => down_since(turn, candidate.role, candidate.index, why).is_none(),
+        When::Down { why, .. } => {
+            down_since(turn, (candidate.role, candidate.index), why, &rule.then).is_none()
+        }
         _ => !is_true(turn, rule),
     }
 }
@@ -429,6 +453,10 @@ fn note_failure(turn: &mut Turn, end: &End) {
     if let (None, Some(exit), true) = (&turn.memory.first_failure, end.exit, end.ending.is_failure()) {
         let mut exit = exit.clone();
         exit.at = turn.clamp(exit.at);
+        if exit.rejected {
+            // Once too often: from here on it is the task's own.
+            exit.why = Why::Itself;
+        }
         let task = turn.task(end.role, end.index);
         turn.memory.first_failure = Some(Failure {
             task,

@@ -63,6 +63,7 @@ fn a_disruption_that_arrives_within_the_settling_time_excuses_its_peers() {
         asked: true,
         at: Time(49),
         ran: 40,
+        ..Exit::default()
     };
     let mut cause = running(worker(0), FIRST);
     cause.state = Seen::Ended(drained);

@@ -3,6 +3,7 @@
 //! They share one [`Turn`]: what is known during a single call of `step`.
 
 pub mod backoff;
+pub mod bounds;
 pub mod cleanup;
 pub mod deadline;
 pub mod elastic;
@@ -11,6 +12,7 @@ pub mod judge;
 pub mod orders;
 pub mod remember;
 pub mod restart;
+pub mod starts;
 pub mod startup;
 pub mod suspend;
 #[cfg(test)]

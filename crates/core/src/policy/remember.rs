@@ -25,21 +25,19 @@ pub fn recall(
     }
 }
 
-/// The least that must have happened, given what lives: lost memory must not make restarts free.
+/// The least that must have happened, given what lives: lost memory must not make restarts free. Instances of tasks that the
+/// job does not have, and stamps that we cannot have written, say nothing.
 fn rebuild(job: &Job, observed: &Observed, now: Time) -> Memory {
+    let known = |seen: &&TaskSeen| {
+        let role = job.role(&seen.id.role);
+        seen.stamp.is_possible() && role.is_some_and(|(_, role)| seen.id.index < role.replicas)
+    };
+    let known: Vec<&TaskSeen> = observed.tasks.iter().filter(known).collect();
     let mut memory = Memory::new(job);
-    memory.epoch = observed
-        .tasks
-        .iter()
-        .map(|seen| seen.stamp.epoch)
-        .max()
-        .unwrap_or(0);
-    memory.started = observed.tasks.iter().map(|seen| seen.created.min(now)).min();
-    let mut newest: Vec<&TaskSeen> = observed
-        .tasks
-        .iter()
-        .filter(|seen| seen.stamp.epoch == memory.epoch)
-        .collect();
+    memory.epoch = known.iter().map(|seen| seen.stamp.epoch).max().unwrap_or(0);
+    memory.started = known.iter().map(|seen| seen.created.min(now)).min();
+    let mut newest = known;
+    newest.retain(|seen| seen.stamp.epoch == memory.epoch);
     newest.sort_by_key(|seen| (&seen.id, seen.stamp));
     let mut attempts: u64 = 0;
     for seen in newest {
@@ -61,23 +59,18 @@ pub fn prune(turn: &mut Turn) {
     for role in &turn.job.roles {
         if let Some(memory) = turn.memory.roles.get_mut(&role.name) {
             // If such a task is ever wanted again, that is another life.
-            let over: Vec<u32> = memory.done.iter().chain(memory.failed.iter()).collect();
-            for index in over.into_iter().filter(|index| *index >= role.replicas) {
-                let attempt = memory.attempts.get(index).saturating_add(1);
-                memory.attempts.set(index, attempt);
-            }
+            let over = memory
+                .done
+                .from(role.replicas)
+                .union(&memory.failed.from(role.replicas));
+            memory.attempts.add_one_to(&over);
             memory.done.truncate(role.replicas);
             memory.failed.truncate(role.replicas);
+            memory.rejections.truncate(role.replicas);
+            memory.starting_since.truncate(role.replicas);
             memory.born = memory.born.min(role.replicas);
-            // No task is both, unless somebody has written this memory by hand: then it would be counted twice.
-            let both: Vec<u32> = memory
-                .done
-                .iter()
-                .filter(|index| memory.failed.contains(*index))
-                .collect();
-            for index in both {
-                memory.failed.remove(index);
-            }
+            // No task is both, unless a user has written this memory by hand: then it would be counted twice.
+            memory.failed = memory.failed.without(&memory.done);
         }
     }
     let latest = turn.now + turn.job.limits.wait.most;
@@ -259,6 +252,7 @@ mod tests {
             asked: false,
             at: Time(7),
             ran: 2,
+            ..Exit::default()
         });
         let step = bench.step_with(None, &[seen], 9);
         assert_eq!(

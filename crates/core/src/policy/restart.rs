@@ -3,9 +3,9 @@
 //! Nothing is killed or created here. What carries an older stamp is stopped by the difference that follows, and
 //! an end that is seen again later carries a stamp that is no longer current.
 
-use super::{Turn, backoff};
+use super::{Turn, backoff, bounds, starts};
 use crate::job::RoleName;
-use crate::observed::Exit;
+use crate::observed::{Exit, Stamp};
 use crate::rule::Scope;
 use crate::step::Event;
 use crate::time::Time;
@@ -21,8 +21,11 @@ pub struct Reason<'a> {
     pub paid: bool,
 }
 
-/// Moves the stamps of `scope` and pays for it.
+/// Moves the stamps of `scope` and pays for it. Where a stamp cannot move any more, the job fails.
 pub fn restart(turn: &mut Turn, scope: &Scope, reason: &Reason) {
+    if !can_move(turn, scope, reason) {
+        return bounds::exceeded(turn, bounds::NO_LIFE_LEFT);
+    }
     if reason.paid {
         turn.memory.paid = turn.memory.paid.saturating_add(1);
     }
@@ -31,7 +34,8 @@ pub fn restart(turn: &mut Turn, scope: &Scope, reason: &Reason) {
         Scope::Roles(roles) => restart_roles(turn, roles, reason),
         Scope::Job => {
             turn.memory.rounds = turn.memory.rounds.saturating_add(1);
-            let wait = backoff::wait_after(turn, reason.exit, turn.memory.rounds);
+            carry_attempts(turn);
+            let wait = backoff::wait_after(turn, reason.exit, 0);
             new_epoch(turn, Keep::Nothing);
             hold_until(turn, reason.exit, wait)
         }
@@ -43,6 +47,14 @@ pub fn restart(turn: &mut Turn, scope: &Scope, reason: &Reason) {
         paid: reason.paid,
         not_before,
     });
+}
+
+/// Attempts begin at 0 in the new epoch; the waits must not, or a job that restarts as a whole every now and then would make
+/// lives in a hot loop between.
+fn carry_attempts(turn: &mut Turn) {
+    let roles = turn.memory.roles.values();
+    let most = roles.map(|role| role.attempts.most()).max().unwrap_or(0);
+    turn.memory.attempts_before = turn.memory.attempts_before.saturating_add(most);
 }
 
 /// What a new epoch keeps of the old one.
@@ -61,12 +73,11 @@ pub fn new_epoch(turn: &mut Turn, keep: Keep) {
     for role in 0..turn.job.roles.len() {
         for index in 0..turn.job.roles[role].replicas {
             fold_in_place(turn, role, index);
+            starts::note_end(turn, role, index);
         }
     }
-    // Past everything visible, also what memory knows nothing of: no instance may find itself current again.
-    let newest = turn.view.all().map(|seen| seen.stamp.epoch);
-    let newest = newest.fold(turn.memory.epoch, u32::max);
-    turn.memory.epoch = newest.saturating_add(1);
+    let Some(epoch) = next_epoch(turn) else { return };
+    turn.memory.epoch = epoch;
     for memory in turn.memory.roles.values_mut() {
         memory.attempts.clear();
         memory.born = 0;
@@ -79,6 +90,43 @@ pub fn new_epoch(turn: &mut Turn, keep: Keep) {
     }
 }
 
+/// The epoch after this one: past everything visible, also what memory knows nothing of, so that no instance can find itself
+/// current again. None where no stamp is left.
+pub fn next_epoch(turn: &Turn) -> Option<u32> {
+    let possible = turn.view.all().map(|seen| seen.stamp);
+    let seen = possible
+        .filter(|stamp| stamp.is_possible())
+        .map(|stamp| stamp.epoch);
+    let newest = seen.fold(turn.memory.epoch, u32::max);
+    newest.checked_add(1).filter(|epoch| *epoch <= Stamp::MOST)
+}
+
+/// The attempt after the current one of a task, past everything visible; none where no stamp is left.
+fn next_attempt(turn: &Turn, role: usize, index: u32) -> Option<u32> {
+    let Stamp { epoch, attempt } = turn.memory.stamp_of(&turn.job.roles[role].name, index);
+    let seen = turn.view.instances(role, index).iter().map(|seen| seen.stamp);
+    let seen = seen.filter(|stamp| stamp.epoch == epoch && stamp.is_possible());
+    let newest = seen.map(|stamp| stamp.attempt).fold(attempt, u32::max);
+    newest.checked_add(1).filter(|attempt| *attempt <= Stamp::MOST)
+}
+
+/// Whether every stamp of `scope` can be moved.
+fn can_move(turn: &Turn, scope: &Scope, reason: &Reason) -> bool {
+    let can = |role: usize, index: u32| next_attempt(turn, role, index).is_some();
+    let asked = reason.task.is_none_or(|(role, index)| can(role, index));
+    match scope {
+        Scope::Task => asked,
+        Scope::Roles(roles) => {
+            let mut inside = turn.job.roles.iter().enumerate();
+            asked
+                && inside.all(|(position, role)| {
+                    !roles.contains(&role.name) || (0..role.replicas).all(|index| can(position, index))
+                })
+        }
+        Scope::Job => next_epoch(turn).is_some(),
+    }
+}
+
 fn restart_task(turn: &mut Turn, reason: &Reason) -> Time {
     let Some((role, index)) = reason.task else {
         return turn.now;
@@ -87,7 +135,7 @@ fn restart_task(turn: &mut Turn, reason: &Reason) -> Time {
     let corpse_stays = turn
         .current(role, index)
         .is_some_and(|seen| matches!(seen.state, crate::Seen::Ended(_)) && seen.stopping.is_none());
-    let attempt = next_attempt(turn, role, index);
+    let attempt = move_on(turn, role, index);
     let wait = backoff::wait_after(turn, reason.exit, attempt);
     if corpse_stays {
         // The dead instance stays until its wait is over: its logs can be read, and no memory is needed.
@@ -106,28 +154,26 @@ fn restart_roles(turn: &mut Turn, roles: &[RoleName], reason: &Reason) -> Time {
         .filter(|(_, role)| roles.contains(&role.name))
     {
         for index in 0..role.replicas {
-            most = most.max(next_attempt(turn, position, index));
+            most = most.max(move_on(turn, position, index));
         }
     }
     if let Some((role, index)) = reason.task
         && !roles.contains(&job.roles[role].name)
     {
         // The task that asked for it comes along, or its end would be answered for ever.
-        most = most.max(next_attempt(turn, role, index));
+        most = most.max(move_on(turn, role, index));
     }
     let wait = backoff::wait_after(turn, reason.exit, most);
     hold_until(turn, reason.exit, wait)
 }
 
 /// Moves the stamp of one task; its attempt from now on.
-fn next_attempt(turn: &mut Turn, role: usize, index: u32) -> u32 {
+fn move_on(turn: &mut Turn, role: usize, index: u32) -> u32 {
     fold_in_place(turn, role, index);
-    let epoch = turn.memory.epoch;
-    let seen = turn.view.instances(role, index).iter();
-    let seen = seen.filter(|seen| seen.stamp.epoch == epoch);
-    let newest = seen.map(|seen| seen.stamp.attempt).max().unwrap_or(0);
+    starts::note_end(turn, role, index);
+    let next = next_attempt(turn, role, index);
     let memory = turn.memory.role(&turn.job.roles[role].name);
-    let attempt = memory.attempts.get(index).max(newest).saturating_add(1);
+    let attempt = next.unwrap_or_else(|| memory.attempts.get(index));
     memory.attempts.set(index, attempt);
     memory.restarts = memory.restarts.saturating_add(1);
     memory.done.remove(index);
@@ -258,11 +304,13 @@ mod tests {
     #[test]
     fn a_corpse_that_is_about_to_go_leaves_its_wait_behind() {
         let bench = bench(Scope::Task);
-        let mut seen = ended(worker(1), FIRST, 1, 95);
-        let stays = bench.step(std::slice::from_ref(&seen), 100);
+        let mut memory = bench.memory();
+        memory.role(&worker(1).role).attempts.set(1, 1);
+        let mut seen = ended(worker(1), Stamp { epoch: 0, attempt: 1 }, 1, 95);
+        let stays = bench.step_with(Some(&memory), std::slice::from_ref(&seen), 100);
         assert_eq!(stays.memory.not_before, Time(0));
         seen.stopping = Some(Time(90));
-        let goes = bench.step(&[seen], 100);
+        let goes = bench.step_with(Some(&memory), &[seen], 100);
         assert_eq!(goes.memory.not_before, Time(105));
         let created = |action: &Action| matches!(action, Action::Create { .. });
         let later = bench.step_with(Some(&goes.memory), &[], 101);
@@ -274,7 +322,59 @@ mod tests {
     #[test]
     fn a_whole_restart_waits_from_the_end_that_asked_for_it() {
         let bench = bench(Scope::Job);
-        let step = bench.step(&[ended(worker(1), FIRST, 137, 95)], 100);
-        assert_eq!(step.memory.not_before, Time(105));
+        let first = bench.step(&[ended(worker(1), FIRST, 137, 95)], 100);
+        assert_eq!(first.memory.not_before, Time(0), "the first one comes at once");
+        let again = Stamp { epoch: 1, attempt: 0 };
+        let seen = [ended(worker(1), again, 137, 195)];
+        let second = bench.step_with(Some(&first.memory), &seen, 200);
+        assert_eq!(second.memory.not_before, Time(205));
+    }
+
+    #[test]
+    fn waits_go_on_over_a_restart_of_the_whole_job() {
+        let bench = bench(Scope::Job);
+        let mut memory = bench.memory();
+        memory.role(&worker(1).role).attempts.set(1, 3);
+        let seen = [ended(worker(1), Stamp { epoch: 0, attempt: 3 }, 137, 100)];
+        let step = bench.step_with(Some(&memory), &seen, 101);
+        assert_eq!((step.memory.rounds, step.memory.attempts_before), (1, 3));
+        assert_eq!(
+            step.memory.not_before,
+            Time(140),
+            "the fourth restart of that task"
+        );
+    }
+
+    /// A pod's annotation is its owner's to write: `trainyard.dev/stamp: 4294967295.0` on a peer made `judge` loop for ever,
+    /// because an epoch that saturates does not move.
+    #[test]
+    fn a_forged_stamp_neither_stops_deciding_nor_enters_memory() {
+        for (epoch, attempt) in [(u32::MAX, 0), (0, u32::MAX), (u32::MAX, u32::MAX)] {
+            for scope in [Scope::Job, Scope::Task, Scope::Roles(vec![worker(0).role])] {
+                let mut bench = bench(scope.clone());
+                bench.job.limits.restarts = None;
+                let forged = running(worker(0), Stamp { epoch, attempt });
+                let seen = [forged, ended(worker(1), FIRST, 137, 5)];
+                let step = bench.step(&seen, 100);
+                assert_eq!(step.memory.verdict, None, "{scope:?}");
+                assert!(step.memory.epoch <= 1 && step.memory.stamp(&worker(1)).attempt <= 1);
+                assert!(step.events.len() < 5, "{:?}", step.events);
+            }
+        }
+    }
+
+    #[test]
+    fn a_job_whose_stamps_are_used_up_fails_and_says_so() {
+        let last = Stamp::MOST;
+        for (scope, epoch, attempt) in [(Scope::Job, last, 0), (Scope::Task, 0, last)] {
+            let bench = bench(scope);
+            let mut memory = bench.memory();
+            memory.epoch = epoch;
+            memory.role(&worker(1).role).attempts.set(1, attempt);
+            let seen = [ended(worker(1), Stamp { epoch, attempt }, 137, 5)];
+            let verdict = bench.step_with(Some(&memory), &seen, 100).memory.verdict.unwrap();
+            let cause = format!("{:?}", verdict.cause);
+            assert!(cause.contains("at most 1000000 lives"), "{cause}");
+        }
     }
 }

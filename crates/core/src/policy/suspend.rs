@@ -3,8 +3,8 @@
 //! Suspending opens a new epoch at once, so that what it kills is never judged, however quickly it is resumed. A
 //! job that has never started has nothing to kill and stays in its first epoch.
 
-use super::Turn;
-use super::restart::{Keep, new_epoch};
+use super::restart::{Keep, new_epoch, next_epoch};
+use super::{Turn, bounds, starts};
 use crate::memory::Hold;
 use crate::step::Event;
 
@@ -19,11 +19,15 @@ pub fn hold_or_resume(turn: &mut Turn) {
 
 /// Stops everything until further notice.
 pub fn hold(turn: &mut Turn, hold: Hold) {
+    if turn.memory.started.is_some() && next_epoch(turn).is_none() {
+        return bounds::exceeded(turn, bounds::NO_LIFE_LEFT);
+    }
     turn.memory.held = Some(hold);
     turn.drop_wake();
     if turn.memory.started.is_some() {
         new_epoch(turn, kept(turn, hold));
     }
+    starts::forget(turn);
     turn.events.push(Event::Held(hold));
 }
 

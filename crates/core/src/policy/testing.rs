@@ -50,6 +50,7 @@ pub fn ended(id: TaskId, stamp: Stamp, code: i32, at: u64) -> TaskSeen {
         asked: false,
         at: Time(at),
         ran: 3,
+        ..Exit::default()
     };
     seen(id, stamp, Seen::Ended(exit))
 }

@@ -138,17 +138,22 @@ impl Instance {
             _ => now,
         };
         let (code, why) = match end {
-            End::Code(code) => (code, Why::Itself),
-            End::OutOfMemory => (137, Why::OutOfMemory),
-            End::NotStarted => (128, Why::NotStarted),
-            End::Evicted => (137, Why::Disrupted),
+            End::Code(code) | End::Init(code) => (Some(code), Why::Itself),
+            End::OutOfMemory => (Some(137), Why::OutOfMemory),
+            End::NotStarted => (Some(128), Why::NotStarted),
+            End::Evicted => (Some(137), Why::Disrupted),
+            End::Rejected => (None, Why::Disrupted),
         };
         Exit {
-            code: Some(code),
+            code,
             why,
             asked: self.told.is_some(),
             at: now,
             ran: u32::try_from(now.since(since)).unwrap_or(u32::MAX),
+            never_ran: !matches!(self.state, State::Running { .. }),
+            rejected: end == End::Rejected,
+            container: matches!(end, End::Init(_)).then(|| "init".into()),
+            message: None,
         }
     }
 
@@ -174,6 +179,8 @@ impl Instance {
         let state = match &self.state {
             State::Waiting { .. } => Seen::Waiting,
             State::Running { ready, .. } => Seen::Running { ready: *ready <= now },
+            // Between two runs of its init program a pod is still pending.
+            State::Resting { .. } if self.last.as_ref().is_some_and(|last| last.never_ran) => Seen::Waiting,
             State::Resting { .. } => Seen::Running { ready: false },
             State::Lingering { exit, .. } | State::Ended(exit) => Seen::Ended(exit.clone()),
             State::Gone(exit) => Seen::Gone(exit.clone()),

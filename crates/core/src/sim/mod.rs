@@ -45,7 +45,7 @@
 //! assert_eq!(memory.verdict.unwrap().outcome, Outcome::Succeeded);
 //! assert_eq!((memory.paid, played.creates), (2, 4));
 //! // 1 to start + 30 + 10 of waiting + 1 + 30 + 20 + 1 + 60.
-//! assert_eq!(played.played, 153);
+//! assert_eq!(played.played, 134);
 //! println!("{}", played.trace);
 //! ```
 

@@ -16,8 +16,8 @@ impl World {
         let number = *life;
         *life += 1;
         let end = self.end_of_life(&task, number);
-        if let Some((_, End::NotStarted)) = end {
-            self.end_program(at, End::NotStarted);
+        if let Some((_, end @ (End::NotStarted | End::Init(_) | End::Rejected))) = end {
+            self.end_program(at, end);
             return;
         }
         let ready = now + self.options.ready;

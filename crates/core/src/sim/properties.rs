@@ -1,4 +1,4 @@
-//! What must always hold, as code: L1 to L8 for one call of `step` on any input, T1 to T12 and I1 over whole runs.
+//! What must always hold, as code: L1 to L9 for one call of `step` on any input, T1 to T14 and I1 over whole runs.
 //!
 //! The names are those of docs/architecture.md. [`PROPERTIES`] says each in one sentence; the functions that check
 //! them are in `each_step` (one call), `over_runs` (as a run goes on), `verdicts` (T6, judged a second time and
@@ -17,7 +17,7 @@ pub(super) use over_runs::Ledger;
 pub use verdicts::check_verdict;
 
 /// Every property, in one sentence each.
-pub const PROPERTIES: [(&str, &str); 22] = [
+pub const PROPERTIES: [(&str, &str); 24] = [
     ("L1", "`step` never panics."),
     (
         "L2",
@@ -43,6 +43,10 @@ pub const PROPERTIES: [(&str, &str); 22] = [
     (
         "L8",
         "`step` wants to be called later than now, and something differs then.",
+    ),
+    (
+        "L9",
+        "What one call tells and remembers grows with what it was given, and not beyond.",
     ),
     ("T1", "At most one instance of a task lives."),
     (
@@ -87,6 +91,10 @@ pub const PROPERTIES: [(&str, &str); 22] = [
         "When every task has ended, a job that may run has a verdict.",
     ),
     ("T12", "Memory stays below 8 KiB."),
+    (
+        "T14",
+        "A task has at most 4 lives in any 60 s and 16 in any hour, unless one of them ran for ten minutes or a user had a hand in it.",
+    ),
     (
         "I1",
         "No instance carries a newer stamp than the memory that was written down.",

@@ -58,6 +58,9 @@ pub fn faults_for(job: &Job, random: &mut Random) -> Script {
         let task = random.pick(&tasks).clone();
         faults.push(of_a_task(task, random));
     }
+    if random.chance(10) {
+        never_starts(random.pick(&tasks), random, &mut faults);
+    }
     for _ in 0..random.between(0, 2) {
         of_people(job, random, &mut faults);
     }
@@ -74,10 +77,12 @@ pub fn faults_for(job: &Job, random: &mut Random) -> Script {
 
 fn end(random: &mut Random) -> End {
     let codes = [0, 1, 1, 2, 42, 130, 137, 137, 139, 143];
-    match random.between(0, 9) {
+    match random.between(0, 11) {
         0 => End::OutOfMemory,
         1 => End::NotStarted,
         2 => End::Evicted,
+        3 => End::Init(*random.pick(&[1, 3, 137])),
+        4 => End::Rejected,
         _ => End::Code(*random.pick(&codes)),
     }
 }
@@ -119,6 +124,17 @@ fn of_a_task(task: TaskId, random: &mut Random) -> Fault {
             back_after: random.chance(60).then(|| random.between(1, 60)),
         },
     }
+}
+
+/// One life after the other ends before it has run.
+fn never_starts(task: &TaskId, random: &mut Random, faults: &mut Vec<Fault>) {
+    let end = *random.pick(&[End::Rejected, End::Rejected, End::Init(1)]);
+    faults.extend((0..random.between(4, 9)).map(|life| Fault::Ends {
+        task: task.clone(),
+        life,
+        after: 0,
+        end,
+    }));
 }
 
 fn of_people(job: &Job, random: &mut Random, faults: &mut Vec<Fault>) {

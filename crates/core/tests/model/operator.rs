@@ -254,6 +254,7 @@ fn exit(end: End) -> Exit {
         asked: end.asked,
         at: time(end.at),
         ran: 1,
+        ..Exit::default()
     }
 }
 

@@ -1,4 +1,6 @@
-//! Arbitrary inputs of `step`, the nonsensical ones too: small, so that coincidences are frequent.
+//! Arbitrary inputs of `step`, the nonsensical ones too: mostly small, so that coincidences are frequent, and now and then
+//! from the whole range of their type. What a pod or a status may hold is drawn so, hostile values first; what a dialect
+//! has checked before (numbers of replicas) is not.
 
 use std::sync::Arc;
 
@@ -36,8 +38,34 @@ pub fn input() -> impl Strategy<Value = Input> {
     })
 }
 
+/// Mostly below `end`; else any number, the last of its type and the last stamp of ours among them.
+fn number(end: u32) -> impl Strategy<Value = u32> {
+    let edge = prop_oneof![
+        Just(u32::MAX),
+        Just(u32::MAX - 1),
+        Just(Stamp::MOST),
+        Just(Stamp::MOST - 1),
+        Just(Stamp::MOST + 1),
+    ];
+    prop_oneof![24 => 0..end, 1 => edge, 1 => any::<u32>()]
+}
+
 fn time() -> impl Strategy<Value = Time> {
-    (0..=MOST_TIME).prop_map(Time)
+    let edge = prop_oneof![Just(u64::MAX), Just(u64::from(u32::MAX)), any::<u64>()];
+    prop_oneof![30 => 0..=MOST_TIME, 1 => edge].prop_map(Time)
+}
+
+/// The exit code of a program, or whatever a status says.
+fn code() -> impl Strategy<Value = i32> {
+    prop_oneof![
+        8 => prop_oneof![Just(0), Just(1), Just(137), Just(143)],
+        1 => any::<i32>(),
+    ]
+}
+
+/// Words of a program or of a cluster.
+fn words() -> impl Strategy<Value = Option<Arc<str>>> {
+    prop_oneof![6 => Just(None), 1 => "\\PC{0,8}|[\\x00-\\x1f]{1,3}".prop_map(|text| Some(text.into()))]
 }
 
 fn role_name() -> impl Strategy<Value = RoleName> {
@@ -45,11 +73,11 @@ fn role_name() -> impl Strategy<Value = RoleName> {
 }
 
 fn task() -> impl Strategy<Value = TaskId> {
-    (role_name(), 0..=MOST_REPLICAS).prop_map(|(role, index)| TaskId { role, index })
+    (role_name(), number(MOST_REPLICAS + 1)).prop_map(|(role, index)| TaskId { role, index })
 }
 
 fn stamp() -> impl Strategy<Value = Stamp> {
-    (0..3u32, 0..3u32).prop_map(|(epoch, attempt)| Stamp { epoch, attempt })
+    (number(3), number(3)).prop_map(|(epoch, attempt)| Stamp { epoch, attempt })
 }
 
 fn outcome() -> impl Strategy<Value = Outcome> {
@@ -135,15 +163,15 @@ fn gang() -> impl Strategy<Value = Gang> {
 
 fn limits() -> impl Strategy<Value = Limits> {
     let wait =
-        (0..10u32, 0..20u32, 0..30u32).prop_map(|(first, most, healthy)| Wait { first, most, healthy });
+        (number(10), number(20), number(30)).prop_map(|(first, most, healthy)| Wait { first, most, healthy });
     let parts = (
-        of(0..4u32),
+        of(number(4)),
         any::<bool>(),
-        of(0..40u32),
-        of(0..40u32),
-        0..6u32,
+        of(number(40)),
+        of(number(40)),
+        number(6),
         wait,
-        of(0..20u32),
+        of(number(20)),
     );
     parts.prop_map(
         |(restarts, count_in_place, deadline, ttl, settle, wait, lost_node)| Limits {
@@ -218,20 +246,29 @@ fn then() -> impl Strategy<Value = Then> {
 }
 
 fn exit() -> impl Strategy<Value = Exit> {
-    let code = of(prop_oneof![Just(0), Just(1), Just(137), Just(143)]);
+    let never = (
+        prop::bool::weighted(0.2),
+        prop::bool::weighted(0.3),
+        words(),
+        words(),
+    );
     let why = prop_oneof![
         4 => Just(Why::Itself),
         1 => Just(Why::OutOfMemory),
         1 => Just(Why::NotStarted),
         1 => Just(Why::Disrupted),
     ];
-    let parts = (code, why, any::<bool>(), time(), 0..90u32);
-    parts.prop_map(|(code, why, asked, at, ran)| Exit {
+    let parts = (of(code()), why, any::<bool>(), time(), number(90), never);
+    parts.prop_map(|(code, why, asked, at, ran, never)| Exit {
         code,
         why,
         asked,
         at,
         ran,
+        never_ran: never.0,
+        rejected: never.0 && never.1,
+        container: never.2,
+        message: never.3,
     })
 }
 
@@ -248,7 +285,7 @@ fn seen() -> impl Strategy<Value = TaskSeen> {
         0..6u32,
         state,
         time(),
-        0..3u32,
+        number(3),
         of(exit()),
         of(time()),
         any::<bool>(),
@@ -274,7 +311,7 @@ fn observed() -> impl Strategy<Value = Observed> {
         Just(GangSeen::Absent),
         Just(GangSeen::Held),
         Just(GangSeen::Open),
-        (0..3u32).prop_map(|epoch| GangSeen::Broken { epoch }),
+        number(3).prop_map(|epoch| GangSeen::Broken { epoch }),
     ];
     let fixture = prop_oneof![Just(Fixture::Addresses), Just(Fixture::Gang)];
     let parts = (
@@ -308,23 +345,45 @@ fn order() -> impl Strategy<Value = Order> {
 }
 
 fn role_memory() -> impl Strategy<Value = RoleMemory> {
-    let indexes =
-        || vec(0..=MOST_REPLICAS + 1, 0..4).prop_map(|indexes| indexes.into_iter().collect::<Ranges>());
-    let attempts = vec((0..=MOST_REPLICAS + 1, 0..3u32), 0..4);
-    let parts = (attempts, indexes(), indexes(), 0..=MOST_REPLICAS + 1, 0..5u32);
-    parts.prop_map(|(attempts, done, failed, born, restarts)| {
-        let mut runs = Runs::default();
-        for (index, attempt) in attempts {
-            runs.set(index, attempt);
-        }
-        RoleMemory {
-            attempts: runs,
+    let parts = (runs(), indexes(), indexes(), number(MOST_REPLICAS + 2), number(5));
+    (parts, runs(), runs()).prop_map(
+        |((attempts, done, failed, born, restarts), rejections, starting_since)| RoleMemory {
+            attempts,
             done,
             failed,
             born,
             restarts,
+            rejections,
+            starting_since,
+        },
+    )
+}
+
+/// A set of tasks; now and then of four billion.
+fn indexes() -> impl Strategy<Value = Ranges> {
+    let few = vec(number(MOST_REPLICAS + 2), 0..4).prop_map(|indexes| indexes.into_iter().collect());
+    let range = (any::<u32>(), any::<u32>()).prop_map(|(one, other)| {
+        let text = format!("{}-{}", one.min(other), one.max(other));
+        text.parse().unwrap()
+    });
+    let all = Just("0-4294967295".parse().unwrap());
+    prop_oneof![20 => few, 1 => range, 1 => all]
+}
+
+/// A number for each task; now and then for four billion.
+fn runs() -> impl Strategy<Value = Runs> {
+    let few = vec((number(MOST_REPLICAS + 2), number(3)), 0..4).prop_map(|numbers| {
+        let mut runs = Runs::default();
+        for (index, number) in numbers {
+            runs.set(index, number);
         }
-    })
+        runs
+    });
+    let range = (any::<u32>(), any::<u32>(), number(7)).prop_map(|(one, other, number)| {
+        let text = format!("{}-{}:{}", one.min(other), one.max(other), number.max(1));
+        text.parse().unwrap()
+    });
+    prop_oneof![20 => few, 1 => range]
 }
 
 fn verdict() -> impl Strategy<Value = Verdict> {
@@ -347,7 +406,7 @@ fn memory() -> impl Strategy<Value = Memory> {
     );
     let hold = prop_oneof![Just(Hold::Suspended), Just(Hold::Aborted)];
     let state = (
-        0..3u32,
+        number(3),
         of(time()),
         of(hold),
         any::<bool>(),
@@ -356,11 +415,11 @@ fn memory() -> impl Strategy<Value = Memory> {
         vec(order_id(), 0..3),
         prop::option::weighted(0.2, verdict()),
     );
-    let counts = (0..4u32, 0..3u32, 0..4u32, 0..4u32);
+    let counts = (number(4), number(3), number(4), number(4), number(3));
     let roles = btree_map(role_name(), role_memory(), 0..4);
     (identity, state, counts, roles).prop_map(|(identity, state, counts, roles)| {
         let (epoch, started, held, resumed, not_before, first_failure, orders, verdict) = state;
-        let (paid, rounds, in_place_gone, in_place_most) = counts;
+        let (paid, rounds, in_place_gone, in_place_most, attempts_before) = counts;
         Memory {
             format: identity.0,
             job: identity.1.into(),
@@ -371,6 +430,7 @@ fn memory() -> impl Strategy<Value = Memory> {
             not_before,
             paid,
             rounds,
+            attempts_before,
             in_place_gone,
             in_place_most,
             roles,

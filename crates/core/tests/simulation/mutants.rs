@@ -9,13 +9,21 @@ use trainyard_core::{
 pub type Mutant = fn(&Job, Option<&Memory>, &Observed, Time) -> Step;
 
 /// Each with its name, and a property that must be among those that break.
-pub const MUTANTS: [(&str, Mutant, &str); 5] = [
+pub const MUTANTS: [(&str, Mutant, &str); 6] = [
     ("no stamp check", no_stamp_check, "T3"),
     ("no barrier between epochs", no_barrier, "T2"),
     ("blind delete of what is newer than memory", blind_delete, "L7"),
     ("no new epoch at suspend", no_epoch_at_suspend, "T3"),
     ("a broken gang without its epoch", gang_without_epoch, "T4"),
+    ("restarts without a wait", no_wait, "T14"),
 ];
+
+/// Everything is created again at once, however often.
+fn no_wait(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) -> Step {
+    let mut hasty = job.clone();
+    hasty.limits.wait.most = 0;
+    step(&hasty, memory, observed, now)
+}
 
 /// Ends of older lives are taken for ends of the current one.
 fn no_stamp_check(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) -> Step {

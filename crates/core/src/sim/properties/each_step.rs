@@ -1,11 +1,11 @@
-//! L1 to L8: what holds for one call of `step`, on any input, also a nonsensical one.
+//! L1 to L9: what holds for one call of `step`, on any input, also a nonsensical one.
 
 use super::super::driver::Decide;
 use super::super::stops::why_stopped;
 use super::Violation;
 use crate::job::Job;
 use crate::memory::{FORMAT, Memory};
-use crate::observed::{Observed, Seen};
+use crate::observed::{Exit, Observed, Seen};
 use crate::step::{Action, Event, Step};
 use crate::time::Time;
 
@@ -32,7 +32,7 @@ impl Look<'_> {
     }
 }
 
-/// Checks L2 to L8 on one call; `decide` is called again where a property compares calls.
+/// Checks L2 to L9 on one call; `decide` is called again where a property compares calls.
 pub fn check_step(look: &Look, decide: &mut Decide<'_>) -> Vec<Violation> {
     let checks = [
         ("L2", again(look, decide)),
@@ -42,6 +42,7 @@ pub fn check_step(look: &Look, decide: &mut Decide<'_>) -> Vec<Violation> {
         ("L6", creates(look)),
         ("L7", stops(look)),
         ("L8", wakes_later(look, decide)),
+        ("L9", bounded(look)),
     ];
     let failed = checks
         .into_iter()
@@ -115,7 +116,8 @@ fn never_falls(look: &Look) -> Result<(), String> {
     ensure(!fell, || format!("{before:?} became {after:?}"))?;
     if after.epoch == before.epoch {
         for (name, role) in &before.roles {
-            for (index, attempt) in role.attempts.iter() {
+            // A forged memory may name four billion tasks.
+            for (index, attempt) in role.attempts.iter().take(1000) {
                 let now = after.roles.get(name).map_or(0, |role| role.attempts.get(index));
                 ensure(now >= attempt, || {
                     format!("{name}-{index}: attempt {attempt} became {now}")
@@ -204,3 +206,20 @@ fn wakes_later(look: &Look, decide: &mut Decide<'_>) -> Result<(), String> {
         then.memory != look.step.memory || then.actions != look.step.actions || then.wake != look.step.wake;
     ensure(differs, || format!("nothing differs at {wake}"))
 }
+
+/// L9: what one call tells and remembers grows with what it was given, and not beyond.
+fn bounded(look: &Look) -> Result<(), String> {
+    let size = usize::try_from(look.job.size()).unwrap_or(usize::MAX);
+    let given = look.observed.tasks.len() + look.observed.orders.len() + look.job.rules.len() + size;
+    let events = look.step.events.len();
+    ensure(events <= 8 + 4 * given, || {
+        format!("{events} events from {given} things")
+    })?;
+    let bytes = |memory: &Memory| serde_json::to_string(memory).map_or(usize::MAX, |text| text.len());
+    let (before, after) = (look.memory.map_or(0, bytes), bytes(&look.step.memory));
+    let most = before + MOST_NEW_BYTES + 128 * given;
+    ensure(after <= most, || format!("{before} bytes became {after}"))
+}
+
+/// What memory may grow by in one call, whatever it is about: a first failure with its message, a verdict.
+const MOST_NEW_BYTES: usize = 8 * Exit::MOST_MESSAGE;

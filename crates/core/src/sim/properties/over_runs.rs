@@ -10,9 +10,9 @@ use super::super::world::World;
 use super::each_step::{Look, check_step};
 use super::{Violation, check_verdict};
 use crate::exit::Ending;
-use crate::job::{Job, TaskId};
+use crate::job::{Job, TaskId, Wait};
 use crate::memory::Memory;
-use crate::observed::{Observed, Ordered, Stamp};
+use crate::observed::{Observed, Ordered, Stamp, TaskSeen};
 use crate::rule::{How, Scope, Settled, Test, Then, When, Who};
 use crate::step::{Event, Step};
 use crate::{Cluster, addresses};
@@ -40,6 +40,8 @@ pub(in super::super) struct Ledger {
     succeeded: Option<BTreeMap<TaskId, u32>>,
     /// What the tasks of an epoch were told, by the numbers of replicas.
     clusters: BTreeMap<(u32, Vec<u32>), String>,
+    /// Whether waits are the operator's alone: no user and no wrong clock cuts one short.
+    waits_kept: bool,
 }
 
 impl Ledger {
@@ -66,6 +68,7 @@ impl Ledger {
             done: BTreeMap::new(),
             succeeded: one_leader.then(BTreeMap::new),
             clusters: BTreeMap::new(),
+            waits_kept: one_leader && !script.faults.iter().any(cuts_waits_short),
         }
     }
 
@@ -323,6 +326,25 @@ impl Ledger {
             format!("{task} has exited 0 in epoch {}", stamp.epoch)
         });
         self.same_cluster(world, stamp.epoch, at);
+        self.no_hot_loop(world, instance);
+    }
+
+    /// T14: at most 4 lives of a task in any 60 s and 16 in any hour, unless one of them ran for ten minutes.
+    fn no_hot_loop(&mut self, world: &World, newest: &Instance) {
+        let wait = world.job.limits.wait;
+        if !self.waits_kept || wait != Wait::default() {
+            return;
+        }
+        let of_task = |other: &&Instance| other.task == newest.task;
+        for (window, most) in [(60, 4), (3600, 16)] {
+            let within = |other: &&Instance| world.now.since(other.created) < window;
+            let lives: Vec<&Instance> = world.ours().filter(of_task).filter(within).collect();
+            let healthy = |life: &&Instance| life.history.iter().any(|seen| ran(seen) >= wait.healthy);
+            let many = lives.len() > most && !lives.iter().any(healthy);
+            self.check("T14", world.elapsed(), !many, || {
+                format!("{} has {} lives in {window} s", newest.task, lives.len())
+            });
+        }
     }
 
     /// T2: no instance of an epoch is created while one of an older epoch lives.
@@ -375,6 +397,23 @@ impl Ledger {
             format!("memory takes {length} bytes")
         });
     }
+}
+
+fn ran(seen: &TaskSeen) -> u32 {
+    seen.exit().map_or(0, |exit| exit.ran)
+}
+
+/// Whether a fault may bring a new life early: a user's wish, a dead instance taken away before its wait is over, a clock.
+fn cuts_waits_short(fault: &Fault) -> bool {
+    matches!(
+        fault,
+        Fault::Suspend { .. }
+            | Fault::Resume { .. }
+            | Fault::Replicas { .. }
+            | Fault::Ordered { .. }
+            | Fault::Collected { .. }
+            | Fault::Operator(Trouble::ClockSteps { .. })
+    )
 }
 
 /// Whether the rules give a verdict once every task has ended, as every dialect's do.

@@ -8,7 +8,8 @@ use super::each_step::Look;
 use crate::exit::Ending;
 use crate::job::{Job, TaskId};
 use crate::memory::{Cause, FORMAT, Memory, Outcome, Verdict};
-use crate::observed::{GangSeen, Ordered, Seen, TaskSeen};
+use crate::observed::{GangSeen, Ordered, Seen, Stamp, TaskSeen};
+use crate::policy::bounds::NO_LIFE_LEFT;
 use crate::rule::{Count, Down, How, Rule, Settled, Test, Then, When, Who};
 use crate::time::Time;
 
@@ -58,6 +59,9 @@ struct Naive<'a> {
 
 impl Naive<'_> {
     fn by_rule(&self, verdict: &Verdict, from: &str, task: Option<&TaskId>) -> Result<(), String> {
+        if from == NO_LIFE_LEFT {
+            return self.by_last_life();
+        }
         let gives = |rule: &Rule| rule.then == Then::Finish(verdict.outcome) && &*rule.from == from;
         let mut rules = self.job.rules.iter().enumerate();
         let found = rules.find(|(at, rule)| gives(rule) && self.holds(*at, rule, task));
@@ -118,6 +122,19 @@ impl Naive<'_> {
         }
     }
 
+    /// A stamp in memory, or one that an instance shows and memory would have to pass, is the last one or beyond it.
+    fn by_last_life(&self) -> Result<(), String> {
+        let shown = self.look.observed.tasks.iter().map(|seen| seen.stamp);
+        let shown = shown.filter(|stamp| stamp.is_possible());
+        let last_shown = shown.map(|stamp| stamp.epoch.max(stamp.attempt)).max();
+        let remembered = self.memory.roles.values().map(|role| role.attempts.most());
+        let last = remembered.chain([self.memory.epoch]).chain(last_shown).max();
+        match last {
+            Some(last) if last >= Stamp::MOST => Ok(()),
+            last => Err(format!("the newest stamp anywhere is {last:?}")),
+        }
+    }
+
     fn by_deadline(&self) -> Result<(), String> {
         let (Some(deadline), Some(started)) = (self.job.limits.deadline, self.memory.started) else {
             return Err("there is no deadline".into());
@@ -163,7 +180,7 @@ impl Naive<'_> {
                 let down = |task: &TaskId| {
                     who.includes(&task.role, task.index)
                         && self
-                            .down_since(task, why)
+                            .down_since(task, why, &rule.then)
                             .is_some_and(|at| at + rule.held <= self.now)
                 };
                 self.tasks().any(|task| down(&task))
@@ -203,6 +220,12 @@ impl Naive<'_> {
         }
         match self.current(task) {
             Some(seen) => match &seen.state {
+                Seen::Ended(exit) | Seen::Gone(Some(exit)) if exit.rejected && !exit.asked => {
+                    let role = self.memory.roles.get(&task.role);
+                    let before = role.map_or(0, |role| role.rejections.get(task.index));
+                    let ending = Ending::of(Some(exit));
+                    Some(if before >= 5 { Ending::Failed(None) } else { ending })
+                }
                 Seen::Ended(exit) | Seen::Gone(Some(exit)) => Some(Ending::of(Some(exit))),
                 Seen::Gone(None) => Some(Ending::Vanished),
                 Seen::Waiting | Seen::Running { .. } => None,
@@ -263,8 +286,19 @@ impl Naive<'_> {
         }
     }
 
-    fn down_since(&self, task: &TaskId, why: &[Down]) -> Option<Time> {
-        let seen = self.current(task)?;
+    fn down_since(&self, task: &TaskId, why: &[Down], then: &Then) -> Option<Time> {
+        let role = self.memory.roles.get(&task.role);
+        let trying = role.map_or(0, |role| role.starting_since.get(task.index));
+        let current = self.current(task);
+        let runs = current.is_some_and(|seen| matches!(seen.state, Seen::Running { .. }));
+        if trying > 0 && !matches!(then, Then::Restart { .. }) && !self.settled(task) && !runs {
+            let down = match self.memory.stamp(task).attempt {
+                0 => Down::FirstStart,
+                _ => Down::Again,
+            };
+            return why.contains(&down).then(|| Time(trying.into()).min(self.now));
+        }
+        let seen = current?;
         let (down, since) = match &seen.state {
             Seen::Waiting if seen.stamp.attempt > 0 => (Down::Again, seen.created),
             Seen::Waiting => (Down::FirstStart, seen.created),

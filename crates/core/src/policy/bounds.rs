@@ -1,0 +1,38 @@
+//! What deciding about one job may cost: rounds of judging, and lives of a task.
+//!
+//! Everything that `step` is given may be forged: the annotations of a pod, the status of a job. Each bound is far beyond
+//! what a job needs. A job that exceeds one fails, with a verdict that says so; the operator goes on with the other jobs.
+
+use super::Turn;
+use crate::job::Job;
+use crate::memory::{Cause, Outcome};
+use crate::observed::Stamp;
+
+/// Where a verdict comes from that no field of a manifest has asked for: there is no life left with which to start again.
+pub const NO_LIFE_LEFT: &str = "built in: a task has at most 1000000 lives";
+/// The rules did not come to rest.
+pub const NO_REST: &str = "built in: the rules fire without end";
+
+/// Rounds of judging. One round answers every end; a restart that cannot be paid moves its end to a later rule and needs one
+/// more, and so does a level that another rule has made true.
+pub fn rounds(job: &Job) -> usize {
+    job.rules.len().saturating_mul(4).saturating_add(16)
+}
+
+/// Fails a job whose memory names lives that cannot have been: it was written by another hand, and nothing that is created
+/// from it could be told from what is forged.
+pub fn check(turn: &mut Turn) {
+    let memory = &turn.memory;
+    let possible = |attempts: &crate::Runs| attempts.most() <= Stamp::MOST;
+    let all_possible =
+        memory.epoch <= Stamp::MOST && memory.roles.values().all(|role| possible(&role.attempts));
+    if !all_possible {
+        exceeded(turn, NO_LIFE_LEFT);
+    }
+}
+
+/// Fails a job that has exceeded a bound.
+pub fn exceeded(turn: &mut Turn, bound: &str) {
+    let from = bound.into();
+    turn.finish(Outcome::Failed, Cause::Rule { from, task: None });
+}
