@@ -109,5 +109,6 @@ pub fn killed() -> Exit {
         asked: false,
         at: Time(NOW.0 - 5),
         ran: 3595,
+        ..Exit::default()
     }
 }

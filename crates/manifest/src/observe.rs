@@ -145,11 +145,16 @@ pub fn write_stamp(stamp: Stamp) -> String {
     format!("{}.{}", stamp.epoch, stamp.attempt)
 }
 
+/// A number that is too large is one that we did not write, and stays too large: `step` leaves such a pod alone.
 fn read_stamp(text: &str) -> Option<Stamp> {
+    let number = |text: &str| {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then(|| text.parse().unwrap_or(u32::MAX))
+    };
     let (epoch, attempt) = text.split_once('.')?;
     Some(Stamp {
-        epoch: epoch.parse().ok()?,
-        attempt: attempt.parse().ok()?,
+        epoch: number(epoch)?,
+        attempt: number(attempt)?,
     })
 }
 

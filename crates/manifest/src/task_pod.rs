@@ -8,7 +8,7 @@ use trainyard_core::{AddressBook, Addresses, Cluster, InPlace, Role, Stamp, Task
 use crate::cluster_map::ClusterMap;
 use crate::names::{KUBEFLOW_JOB_LABEL, OPERATOR, OPERATOR_LABEL, STAMP};
 use crate::observe::write_stamp;
-use crate::pod::{Index, Pods, Variables, spec_of};
+use crate::pod::{Index, Pods, Variables, main_container, spec_of};
 use crate::pod_group;
 use crate::service::services_of_tasks;
 use crate::subject::Subject;
@@ -108,6 +108,12 @@ impl<'a> TaskPods<'a> {
             InPlace::Always => "Always",
         };
         spec.insert("restartPolicy".into(), policy.into());
+        let main = main_container(spec).and_then(|main| spec.get_mut("containers")?.get_mut(main));
+        if let Some(Value::Object(main)) = main {
+            // The first corpse goes after a second, and its log with it: its last words are kept.
+            main.entry("terminationMessagePolicy")
+                .or_insert_with(|| "FallbackToLogsOnError".into());
+        }
         if self.pods.subdomain.is_some() {
             spec.insert("hostname".into(), name.into());
         }

@@ -59,11 +59,24 @@ fn first_failure(failure: &Failure) -> Value {
     out.insert("attempt".into(), json!(stamp.attempt));
     if let Some(code) = exit.code {
         out.insert("exitCode".into(), json!(code));
-        if let signal @ 1..=64 = code - 128 {
+        if let signal @ 1..=64 = code.saturating_sub(128) {
             out.insert("signal".into(), json!(signal));
         }
     }
-    out.insert("reason".into(), json!(reason(exit.why)));
+    out.insert(
+        "reason".into(),
+        json!(if exit.rejected {
+            "Rejected"
+        } else {
+            reason(exit.why)
+        }),
+    );
+    if let Some(container) = &exit.container {
+        out.insert("container".into(), json!(container));
+    }
+    if let Some(message) = &exit.message {
+        out.insert("message".into(), json!(message));
+    }
     out.insert("time".into(), json!(rfc3339(exit.at)));
     out.insert("meaning".into(), json!(exit.meaning()));
     Value::Object(out)

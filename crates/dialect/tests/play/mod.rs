@@ -191,6 +191,7 @@ impl Play {
             asked,
             at: Time(self.now),
             ran: u32::try_from(self.now - created.0).unwrap(),
+            ..Exit::default()
         }
     }
 

@@ -142,6 +142,7 @@ impl World {
             asked,
             at,
             ran: 700,
+            ..Exit::default()
         };
         self.seen(task).state = Seen::Ended(exit);
         // Whatever wants to wait for the cause of an end has waited.

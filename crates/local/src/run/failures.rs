@@ -70,6 +70,7 @@ mod tests {
             asked: false,
             at: Time(0),
             ran: 1,
+            ..Exit::default()
         };
         let mut failures = Failures::default();
         assert_eq!(failures.root(), None);

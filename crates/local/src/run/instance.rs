@@ -75,7 +75,7 @@ impl Instance {
     }
 
     /// How its program's end looks to `step`.
-    pub fn exit(&self, ended: &Ended, now: Time) -> Exit {
+    pub fn exit(&self, ended: &Ended, init: Option<&Arc<str>>, now: Time) -> Exit {
         let (code, why) = match ended {
             Ended::NotStarted(_) => (Some(NOT_STARTED), Why::NotStarted),
             ended => (ended.code(), Why::Itself),
@@ -90,6 +90,9 @@ impl Instance {
             asked: self.stopping.is_some(),
             at: now,
             ran: u32::try_from(now.since(since)).unwrap_or(u32::MAX),
+            never_ran: matches!(self.phase, Phase::Starting),
+            container: init.cloned(),
+            ..Exit::default()
         }
     }
 
@@ -118,6 +121,10 @@ impl Instance {
         let (state, lingers) = match &self.phase {
             Phase::Starting => (Seen::Waiting, false),
             Phase::Running { .. } => (Seen::Running { ready: true }, false),
+            // Between two runs of an init program the task has not begun.
+            Phase::Resting { .. } if self.last.as_ref().is_some_and(|last| last.never_ran) => {
+                (Seen::Waiting, false)
+            }
             Phase::Resting { .. } => (Seen::Running { ready: false }, false),
             Phase::Ended { exit, lingers } => (Seen::Ended(exit.clone()), *lingers),
         };
@@ -173,6 +180,7 @@ mod tests {
             asked: false,
             at: Time(0),
             ran,
+            ..Exit::default()
         };
         let waits = [5, 5, HEALTHY, 5].map(|ran| instance.comes_back(InPlace::OnFailure, &exit(ran)));
         assert_eq!(waits, [Some(1), Some(10), Some(1), Some(10)]);
@@ -192,7 +200,7 @@ mod tests {
         for (policy, code, asked, back) in table {
             let mut instance = Instance::new(&task, Stamp::default(), Time(0));
             instance.stopping = asked.then_some(Time(1));
-            let exit = instance.exit(&Ended::Code(code), Time(2));
+            let exit = instance.exit(&Ended::Code(code), None, Time(2));
             let comes_back = instance.comes_back(policy, &exit).is_some();
             assert_eq!(comes_back, back, "{policy:?} {code} {asked}");
         }

@@ -6,7 +6,7 @@
 use trainyard_core::{Exit, Seen, Time, Why};
 
 use super::Waits;
-use super::wire::{ContainerWire, PodWire, TerminatedWire, time};
+use super::wire::{ContainerWire, PodWire, StatusWire, TerminatedWire, time};
 use crate::pod::MAIN;
 
 /// Reasons with which a runtime says that it could not start the program.
@@ -45,11 +45,14 @@ pub fn state(wire: &PodWire, stopping: Option<Time>) -> (Seen, bool) {
 
 /// How the last life in place ended.
 pub fn last(wire: &PodWire) -> Option<Exit> {
-    let main = main(wire)?;
     // Between two lives the kubelet shows the end as the present state.
-    let between = main.state.terminated.as_ref();
-    let terminated = main.last_state.terminated.as_ref().or(between)?;
-    (main.restart_count > 0).then(|| exit_of(terminated, None))
+    let last = |container: &'_ ContainerWire| {
+        let between = container.state.terminated.as_ref();
+        let terminated = container.last_state.terminated.as_ref().or(between)?;
+        (container.restart_count > 0).then(|| exit_of(terminated, None))
+    };
+    let init = init_containers(wire).find_map(|init| Some(of_init(init, last(init)?)));
+    main(wire).and_then(last).or(init)
 }
 
 /// What the pod waits for, if it is something that somebody may want to know, now or later.
@@ -95,6 +98,26 @@ fn silent(wire: &PodWire) -> Option<Waits> {
     let began = |init: &ContainerWire| init.state.running.is_some() || init.state.terminated.is_some();
     let since = placed.and_then(|placed| time(placed.last_transition_time.as_deref()?));
     (!status.init_container_statuses.iter().any(began)).then_some(Waits::Preparing { since })
+}
+
+/// The containers that must end before the task begins. Sidecars among the init containers need not, and run beside it.
+fn init_containers(wire: &PodWire) -> impl Iterator<Item = &ContainerWire> {
+    let is_sidecar = |name: &str| {
+        let mut sidecars = wire.spec.init_containers.iter();
+        sidecars.any(|init| init.name == name && init.restart_policy.as_deref() == Some("Always"))
+    };
+    let statuses = wire.status.init_container_statuses.iter();
+    statuses.filter(move |status| !is_sidecar(&status.name))
+}
+
+/// The end of an init container: the task's own failure, though its main program never ran.
+fn of_init(init: &ContainerWire, exit: Exit) -> Exit {
+    Exit {
+        never_ran: true,
+        ran: 0,
+        container: Some(init.name.as_str().into()),
+        ..exit
+    }
 }
 
 /// The container that is the task: the one of that name, else the first.
@@ -177,12 +200,23 @@ fn exit_of(terminated: &TerminatedWire, stopping: Option<Time>) -> Exit {
         asked: stopping.is_some_and(|stopping| at >= stopping),
         at,
         ran: u32::try_from(ran).unwrap_or(u32::MAX),
+        never_ran: why == Why::NotStarted,
+        message: terminated.message.as_deref().and_then(Exit::last_line),
+        ..Exit::default()
     }
 }
 
-/// A pod that has ended and has nothing to say about its main container: evicted before it started, rejected by its
-/// node, or lost with it.
+/// A pod that has ended and has nothing to say about its main container: an init container failed, it was evicted before it
+/// started, its node refused it, or was lost with it.
 fn without_container(wire: &PodWire, stopping: Option<Time>) -> Exit {
+    let failed = init_containers(wire).find_map(|init| {
+        let terminated = init.state.terminated.as_ref()?;
+        (terminated.exit_code != Some(0)).then(|| of_init(init, ended(wire, terminated, stopping)))
+    });
+    failed.unwrap_or_else(|| without_any_container(wire, stopping))
+}
+
+fn without_any_container(wire: &PodWire, stopping: Option<Time>) -> Exit {
     let changed = |name: &str| {
         let condition = wire.status.condition(name)?;
         condition.last_transition_time.as_deref().and_then(time)
@@ -198,13 +232,26 @@ fn without_container(wire: &PodWire, stopping: Option<Time>) -> Exit {
         false if succeeded && stopping.is_none() => (Some(0), Why::Itself),
         false => (None, Why::Disrupted),
     };
+    let asked = stopping.is_some() || is_disrupted(wire);
+    let never_ran = main(wire).is_none_or(|main| main.state.running.is_none());
     Exit {
         code,
         why,
-        asked: stopping.is_some() || is_disrupted(wire),
+        asked,
         at: at.unwrap_or_default(),
-        ran: 0,
+        never_ran,
+        // Without the mark of a disruption, that a node will not have a pod is no evidence that the pod is right.
+        rejected: why == Why::Disrupted && never_ran && !asked,
+        message: said(wire),
+        ..Exit::default()
     }
+}
+
+/// Why the pod as a whole ended, in the kubelet's words: `OutOfcpu: Node didn't have enough resource: cpu, …`.
+fn said(wire: &PodWire) -> Option<std::sync::Arc<str>> {
+    let StatusWire { reason, message, .. } = &wire.status;
+    let said = [reason.as_deref(), message.as_deref()];
+    Exit::last_line(&said.into_iter().flatten().collect::<Vec<_>>().join(": "))
 }
 
 fn is_disrupted(wire: &PodWire) -> bool {

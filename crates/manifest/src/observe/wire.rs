@@ -47,12 +47,16 @@ pub struct SpecWire {
     pub node_name: Option<String>,
     #[serde(deserialize_with = "or_default")]
     pub containers: Vec<NameWire>,
+    #[serde(deserialize_with = "or_default")]
+    pub init_containers: Vec<NameWire>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct NameWire {
     pub name: String,
+    /// Of init containers alone: `Always` makes one a sidecar, which may end as it likes.
+    pub restart_policy: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -126,6 +130,7 @@ pub struct WaitingWire {
 pub struct TerminatedWire {
     pub exit_code: Option<i32>,
     pub reason: Option<String>,
+    pub message: Option<String>,
     pub started_at: Option<String>,
     pub finished_at: Option<String>,
 }

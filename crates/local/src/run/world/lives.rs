@@ -80,7 +80,7 @@ impl World {
         let Some(instance) = self.instances.get_mut(task) else {
             return;
         };
-        let exit = instance.exit(ended, now);
+        let exit = instance.exit(ended, init.as_ref(), now);
         let life = Life::new(task, instance.stamp, instance.in_place);
         let end = End {
             container: init,
