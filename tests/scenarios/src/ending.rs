@@ -56,6 +56,8 @@ pub struct FirstFailure {
     /// By whose doing.
     #[serde(default = "its_own")]
     pub why: Why,
+    /// The container, where it was not the task's main one.
+    pub container: Option<String>,
 }
 
 fn its_own() -> Why {
@@ -83,6 +85,7 @@ impl Ending {
             task: failure.task.clone(),
             code: failure.exit.code,
             why: failure.exit.why,
+            container: failure.exit.container.as_deref().map(Into::into),
         });
         Self {
             outcome: memory.verdict.as_ref().map(|verdict| verdict.outcome),
@@ -230,6 +233,7 @@ mod tests {
             task: worker(),
             code,
             why,
+            container: None,
         };
         let table = [
             (

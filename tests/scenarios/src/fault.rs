@@ -42,6 +42,24 @@ pub enum Fault {
         #[serde(default)]
         life: u32,
     },
+    /// An init container fails, so the program does not start.
+    InitExit {
+        /// Whose.
+        task: TaskId,
+        /// Which of the task's programs would have been next, from 0.
+        #[serde(default)]
+        life: u32,
+        /// With this code; none where there is no such program.
+        code: Option<i32>,
+    },
+    /// The node refuses the instance before anything of it runs, and names no disruption.
+    Reject {
+        /// Whose.
+        task: TaskId,
+        /// Which of the task's programs would have been next, from 0.
+        #[serde(default)]
+        life: u32,
+    },
     /// Somebody asks the task to stop, as a drain does; its program ends with this code and the instance goes.
     Drain {
         /// Whose.

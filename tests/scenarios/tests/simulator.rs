@@ -118,6 +118,8 @@ fn simulated(fault: &Fault) -> sim::Fault {
         } => ends(&task, life, after, End::Code(code)),
         Fault::OutOfMemory { task, life, after } => ends(&task, life, after, End::OutOfMemory),
         Fault::MissingProgram { task, life } => ends(&task, life, 0, End::NotStarted),
+        Fault::InitExit { task, life, code } => ends(&task, life, 0, End::Init(code)),
+        Fault::Reject { task, life } => ends(&task, life, 0, End::Rejected),
         Fault::Evict { task, at } => sim::Fault::EndsAt {
             task,
             at,

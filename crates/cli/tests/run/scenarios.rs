@@ -112,6 +112,8 @@ struct Play<'a> {
     bench: Bench,
     manifest: PathBuf,
     orders: Vec<(u32, Order)>,
+    /// Init programs cannot be started.
+    without_init_program: bool,
     speed: u32,
 }
 
@@ -119,6 +121,7 @@ impl<'a> Play<'a> {
     fn set_up(row: &'a Scenario, speed: u32) -> Self {
         let bench = Bench::new();
         bench.program("train", include_str!("train.sh"));
+        bench.program("prepare", include_str!("prepare.sh"));
         let mut text = row.manifest.clone();
         let mut play = Self {
             job: job(row),
@@ -126,11 +129,15 @@ impl<'a> Play<'a> {
             manifest: bench.path("manifest.yaml"),
             bench,
             orders: Vec::new(),
+            without_init_program: false,
             speed,
         };
         let mut missing = BTreeSet::new();
         for fault in &row.faults {
             play.arrange(fault, &mut missing);
+        }
+        if play.without_init_program {
+            text = text.replace("command: [prepare]", "command: [prepare-that-is-not-there]");
         }
         if !missing.is_empty() {
             text = play.with_a_program_for_each_task(&text, &missing);
@@ -151,6 +158,12 @@ impl<'a> Play<'a> {
             } => self.tell(&task, &format!("end-{life}"), after, code),
             Fault::IgnoreTerm { task, seconds } => self.tell(&task, "term", seconds, 143),
             Fault::MissingProgram { task, life: 0 } => drop(missing.insert(task)),
+            Fault::InitExit {
+                task,
+                life,
+                code: Some(code),
+            } => self.tell(&task, &format!("init-{life}"), 0, code),
+            Fault::InitExit { code: None, .. } => self.without_init_program = true,
             Fault::Drain { task, at, code } => {
                 self.tell(&task, "term", 1, code);
                 self.orders.push((at, Order::Drain { task }));

@@ -138,9 +138,9 @@ impl Instance {
             _ => now,
         };
         let (code, why) = match end {
-            End::Code(code) | End::Init(code) => (Some(code), Why::Itself),
+            End::Code(code) | End::Init(Some(code)) => (Some(code), Why::Itself),
             End::OutOfMemory => (Some(137), Why::OutOfMemory),
-            End::NotStarted => (Some(128), Why::NotStarted),
+            End::NotStarted | End::Init(None) => (Some(128), Why::NotStarted),
             End::Evicted => (Some(137), Why::Disrupted),
             End::Rejected => (None, Why::Disrupted),
         };

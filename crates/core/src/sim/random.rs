@@ -81,7 +81,7 @@ fn end(random: &mut Random) -> End {
         0 => End::OutOfMemory,
         1 => End::NotStarted,
         2 => End::Evicted,
-        3 => End::Init(*random.pick(&[1, 3, 137])),
+        3 => End::Init(*random.pick(&[None, Some(1), Some(3), Some(137)])),
         4 => End::Rejected,
         _ => End::Code(*random.pick(&codes)),
     }
@@ -128,7 +128,7 @@ fn of_a_task(task: TaskId, random: &mut Random) -> Fault {
 
 /// One life after the other ends before it has run.
 fn never_starts(task: &TaskId, random: &mut Random, faults: &mut Vec<Fault>) {
-    let end = *random.pick(&[End::Rejected, End::Rejected, End::Init(1)]);
+    let end = *random.pick(&[End::Rejected, End::Rejected, End::Init(Some(1))]);
     faults.extend((0..random.between(4, 9)).map(|life| Fault::Ends {
         task: task.clone(),
         life,

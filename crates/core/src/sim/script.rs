@@ -246,8 +246,8 @@ pub enum End {
     NotStarted,
     /// The node evicts it; what is left of it stays visible.
     Evicted,
-    /// An init program before it ends with this code, so it never runs.
-    Init(i32),
+    /// An init program before it ends with this code, or is not there; so it never runs.
+    Init(Option<i32>),
     /// The node refuses the instance before anything of it runs, and names no disruption.
     Rejected,
 }

@@ -26,7 +26,9 @@ pub(crate) fn running(pod: &Value, status: &mut Value) {
 
 /// Ends the container of that name, or all; when none runs any more, the pod has ended.
 pub(crate) fn exited(pod: &Value, status: &mut Value, code: i32, container: Option<&str>) {
-    if !status["containerStatuses"].is_array() {
+    // Also where an init container has failed before: what waits did not run.
+    let ran = status["containerStatuses"][0]["state"]["waiting"].is_null();
+    if !status["containerStatuses"].is_array() || !ran {
         running(pod, status);
     }
     let now = now();
@@ -54,6 +56,59 @@ pub(crate) fn evicted(pod: &Value, status: &mut Value) {
     status["reason"] = "Evicted".into();
     status["message"] = "The node was low on resource: memory.".into();
     disrupted(status, "TerminationByKubelet");
+}
+
+/// Ends the first init container; `again` says that the kubelet will start it once more, and the pod goes on.
+pub(crate) fn init_failed(pod: &Value, status: &mut Value, code: Option<i32>, again: bool) {
+    let now = now();
+    let name = &pod["spec"]["initContainers"][0]["name"];
+    let reason = if code.is_some() { "Error" } else { "StartError" };
+    let started = if code.is_some() {
+        &now
+    } else {
+        "1970-01-01T00:00:00Z"
+    };
+    let ended = json!({"terminated": {
+        "exitCode": code.unwrap_or(128), "reason": reason, "startedAt": started, "finishedAt": now,
+        "message": "fetching the data\nno such bucket\n",
+    }});
+    let before = status["initContainerStatuses"][0]["restartCount"].as_i64();
+    let (state, last, count) = match again {
+        true => (
+            json!({"waiting": {"reason": "CrashLoopBackOff", "message": "back-off restarting failed container"}}),
+            ended,
+            before.unwrap_or_default() + 1,
+        ),
+        false => (ended, json!({}), before.unwrap_or_default()),
+    };
+    status["initContainerStatuses"] = json!([{
+        "name": name, "image": "", "imageID": "", "ready": false, "restartCount": count, "state": state,
+        "lastState": last,
+    }]);
+    let waiting = |container: &Value| {
+        json!({
+            "name": container["name"], "image": "", "imageID": "", "ready": false, "restartCount": 0,
+            "state": {"waiting": {"reason": "PodInitializing"}},
+        })
+    };
+    let containers = pod["spec"]["containers"].as_array().cloned().unwrap_or_default();
+    status["containerStatuses"] = containers.iter().map(waiting).collect();
+    condition(status, "Initialized", "False", "ContainersNotInitialized");
+    let (phase, why) = if again {
+        ("Pending", "ContainersNotReady")
+    } else {
+        ("Failed", "PodFailed")
+    };
+    condition(status, "Ready", "False", why);
+    status["phase"] = phase.into();
+}
+
+/// The kubelet will not have the pod: that is all it says of it.
+pub(crate) fn rejected(status: &mut Value) {
+    *status = json!({
+        "phase": "Failed", "reason": "OutOfcpu", "startTime": now(), "qosClass": "BestEffort",
+        "message": "Pod was rejected: Node didn't have enough resource: cpu, requested: 9000, used: 0, capacity: 4000",
+    });
 }
 
 /// Says why containers have ended, in the runtime's one word.

@@ -18,6 +18,8 @@ const GRACE: u64 = 30;
 /// The code of a program that is told to stop, and of one that is killed.
 const TERMINATED: i32 = 143;
 const KILLED: i32 = 137;
+/// The code of a program that could not be started.
+const NOT_STARTED: i32 = 128;
 
 /// Plays one pod.
 pub struct Actor {
@@ -101,6 +103,19 @@ impl Actor {
                 .await?;
                 Ok(false)
             }
+            Some((_, End::Rejected)) => {
+                self.change(|_, status| status::rejected(status)).await?;
+                Ok(false)
+            }
+            Some((_, End::Init(code))) => {
+                let again = self.starts_again(code.unwrap_or(NOT_STARTED));
+                self.change(|pod, status| status::init_failed(pod, status, code, again))
+                    .await?;
+                if again {
+                    return Box::pin(self.start(false)).await;
+                }
+                Ok(false)
+            }
             // Over before anybody could see it run.
             Some((0, End::Code(code))) if !again && !self.starts_again(code) => {
                 self.change(|pod, status| status::exited(pod, status, code, None))
@@ -128,7 +143,7 @@ impl Actor {
             };
             let code = match end {
                 End::Code(code) => code,
-                End::OutOfMemory | End::NotStarted => KILLED,
+                End::OutOfMemory | End::NotStarted | End::Init(_) | End::Rejected => KILLED,
             };
             if !self.starts_again(code) {
                 return self.finish(end, code).await;

@@ -28,6 +28,10 @@ pub enum End {
     OutOfMemory,
     /// It could not be started.
     NotStarted,
+    /// The pod's first init container ends with this code, or could not be started; so the program is not.
+    Init(Option<i32>),
+    /// The kubelet refuses the pod.
+    Rejected,
 }
 
 /// What happens to a pod from outside.

@@ -226,6 +226,16 @@ pub fn part(faults: &[Fault], task: &TaskId) -> Part {
             Fault::MissingProgram { task: whose, life } if whose == *task => {
                 part.ends.insert(life, (0, End::NotStarted));
             }
+            Fault::InitExit {
+                task: whose,
+                life,
+                code,
+            } if whose == *task => {
+                part.ends.insert(life, (0, End::Init(code)));
+            }
+            Fault::Reject { task: whose, life } if whose == *task => {
+                part.ends.insert(life, (0, End::Rejected));
+            }
             Fault::StartLate {
                 task: whose,
                 life,
