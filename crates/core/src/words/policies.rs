@@ -17,11 +17,11 @@ pub fn limits(job: &Job) -> Vec<String> {
     if creates_again(job) {
         let wait = limits.wait;
         words.push(format!(
-            "A task is created again after {}, twice as long each time, at most {}; after {} of health the wait is {} again.",
+            "A task is created again at once the first time, then after {}, twice as long each time, at most {}; after a life of \
+             {} at once again.",
             duration(wait.first.min(wait.most)),
             duration(wait.most),
             duration(wait.healthy),
-            duration(wait.first.min(wait.most)),
         ));
     }
     words.extend(limits.deadline.map(|seconds| {

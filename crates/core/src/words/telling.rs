@@ -318,10 +318,10 @@ impl Told<'_> {
         if first == 0 {
             String::new()
         } else if first.saturating_mul(2) >= most {
-            format!(", after {}", duration(first))
+            format!(", at once, then after {}", duration(first))
         } else {
             format!(
-                ", after {}, {}, … at most {}",
+                ", at once, then after {}, {}, … at most {}",
                 duration(first),
                 duration(first * 2),
                 duration(most)

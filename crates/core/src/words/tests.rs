@@ -157,7 +157,7 @@ fn a_tfjob_with_exit_codes_is_told_as_its_owner_would_ask() {
         [
             "Succeeds when chief-0 exits 0; the others are then stopped.",
             "A task that is evicted, preempted or deleted is started again and costs nothing.",
-            "A task killed by a signal (exit 128–255) or exiting 42 is started again, after 10 s, 20 s, … at most 6 min; \
+            "A task killed by a signal (exit 128–255) or exiting 42 is started again, at once, then after 10 s, 20 s, … at most 6 min; \
              6 such restarts are shared by all 7 tasks, the next one fails the job.",
             "Any other failure, also of a PS, fails the job at once.",
         ]
@@ -174,7 +174,7 @@ fn a_tfjob_that_restarts_whole_says_so() {
         story(&tfjob(&Scope::Job), &TFJOB)[1..],
         [
             "If a task is evicted, preempted or deleted, all 7 tasks are stopped and started again; this costs nothing.",
-            "If a task exits with another code than 0, all 7 tasks are stopped and started again, after 10 s, 20 s, \
+            "If a task exits with another code than 0, all 7 tasks are stopped and started again, at once, then after 10 s, 20 s, \
              … at most 6 min, at most 6 times; the seventh time the job fails.",
             "If a task cannot be started, the job fails.",
         ]
@@ -193,7 +193,7 @@ fn a_t9k_job_without_a_limit_says_that_it_has_none() {
         [
             "Succeeds when worker-0 exits 0.",
             "A worker that is evicted, preempted or deleted is started again.",
-            "A failing worker is started again each time, after 10 s, 20 s, … at most 6 min, without limit.",
+            "A failing worker is started again each time, at once, then after 10 s, 20 s, … at most 6 min, without limit.",
             "When it ends everything is left as it is (`cleanUpPolicy: None`).",
         ]
     );
@@ -213,7 +213,7 @@ fn a_t9k_job_with_a_limit_says_who_decides_after_it() {
     assert_eq!(
         story(&job, &TFJOB)[2..],
         [
-            "If worker-0 fails, it is started again, after 10 s, 20 s, … at most 6 min; 3 such restarts are shared by \
+            "If worker-0 fails, it is started again, at once, then after 10 s, 20 s, … at most 6 min; 3 such restarts are shared by \
              all 4 workers, the next one fails the job.",
             "A worker other than worker-0 that fails is started again, from the same 3 restarts; without one left it stays \
              ended.",
@@ -236,7 +236,7 @@ fn a_volcano_job_says_what_nobody_answers() {
         story(&volcano(), &words),
         [
             "Succeeds when both workers have exited 0; ps-0 is then stopped.",
-            "If a task is evicted, preempted or deleted, all 3 tasks are stopped and started again, after 10 s, 20 s, … \
+            "If a task is evicted, preempted or deleted, all 3 tasks are stopped and started again, at once, then after 10 s, 20 s, … \
              at most 6 min, at most twice; the third time the job fails.",
             "A failing task is NOT started again and does not fail the job: the job goes on until it succeeds or every \
              task has ended, and ps-0 never ends by itself. To answer it, add `event: PodFailed`.",
@@ -456,8 +456,8 @@ fn limits_clean_up_order_and_gang_are_said() {
         limits(&job),
         [
             "6 restarts, shared by all 7 tasks.",
-            "A task is created again after 10 s, twice as long each time, at most 6 min; after 10 min of health the wait is \
-             10 s again.",
+            "A task is created again at once the first time, then after 10 s, twice as long each time, at most 6 min; after a \
+             life of 10 min at once again.",
             "The job fails 1 h after its start; whatever runs is stopped.",
             "The job is deleted as soon as it has ended.",
         ]
@@ -496,7 +496,7 @@ fn an_end_that_is_answered_later_says_how_much_later() {
     job.rules.insert(0, late);
     assert_eq!(
         story(&job, &TFJOB)[2],
-        "If a worker fails and 30 s have passed, it is started again each time, after 10 s, 20 s, … at most 6 min, \
+        "If a worker fails and 30 s have passed, it is started again each time, at once, then after 10 s, 20 s, … at most 6 min, \
          without limit."
     );
 }
@@ -537,7 +537,7 @@ fn single_codes_are_told_before_every_other_failure() {
         [
             "If a task exits 2, the job is terminated.",
             "If a task fails otherwise or is evicted, preempted or deleted, all 3 tasks are stopped and started again, \
-             after 10 s, 20 s, … at most 6 min, at most twice; the third time it stays ended.",
+             at once, then after 10 s, 20 s, … at most 6 min, at most twice; the third time it stays ended.",
             "If every task has ended and it has not succeeded, the job fails.",
         ]
     );

@@ -80,7 +80,14 @@ pub fn waits(wire: &PodWire) -> Option<Waits> {
             .filter(|reason| !ORDINARY.contains(reason))?;
         Some(said(reason, waiting.message.as_deref(), Some(&container.name)))
     });
-    container.or_else(|| silent(wire))
+    let rejected = || {
+        let reason = status.reason.as_deref()?;
+        let exit =
+            matches!(status.phase.as_deref(), Some("Failed")).then(|| without_container(wire, None))?;
+        let told = exit.rejected && wire.metadata.deletion_timestamp.is_none();
+        told.then(|| said(reason, status.message.as_deref(), None))
+    };
+    container.or_else(rejected).or_else(|| silent(wire))
 }
 
 /// What a pod waits for of which nobody says anything.
@@ -242,13 +249,13 @@ fn without_any_container(wire: &PodWire, stopping: Option<Time>) -> Exit {
         never_ran,
         // Without the mark of a disruption, that a node will not have a pod is no evidence that the pod is right.
         rejected: why == Why::Disrupted && never_ran && !asked,
-        message: said(wire),
+        message: last_words(wire),
         ..Exit::default()
     }
 }
 
 /// Why the pod as a whole ended, in the kubelet's words: `OutOfcpu: Node didn't have enough resource: cpu, …`.
-fn said(wire: &PodWire) -> Option<std::sync::Arc<str>> {
+fn last_words(wire: &PodWire) -> Option<std::sync::Arc<str>> {
     let StatusWire { reason, message, .. } = &wire.status;
     let said = [reason.as_deref(), message.as_deref()];
     Exit::last_line(&said.into_iter().flatten().collect::<Vec<_>>().join(": "))

@@ -309,3 +309,131 @@ fn times_with_fractions() {
     assert_eq!(time("2026-01-01T00:00:10.123456Z"), time("2026-01-01T00:00:10Z"));
     assert_eq!(time("1970-01-01T00:00:00Z"), Some(Time(0)));
 }
+
+fn init(state: Value) -> Value {
+    json!({
+        "spec": { "initContainers": [{ "name": "proxy", "restartPolicy": "Always" }, { "name": "fetch" }] },
+        "status": {
+            "initContainerStatuses": [
+                { "name": "proxy", "state": { "terminated": { "exitCode": 143, "reason": "Error" } } },
+                { "name": "fetch", "state": state },
+            ],
+            "containerStatuses": [{ "name": "tensorflow", "state": { "waiting": { "reason": "PodInitializing" } } }],
+        },
+    })
+}
+
+fn ended_at(code: i32, reason: &str, started: &str) -> Value {
+    json!({ "terminated": {
+        "exitCode": code, "reason": reason, "startedAt": started, "finishedAt": "2026-01-01T00:01:10Z",
+        "message": "Traceback (most recent call last):\n  …\nValueError: no such bucket\n\n",
+    } })
+}
+
+/// As a real kubelet showed them (`initContainerStatuses`, no `status.reason`).
+#[test]
+fn a_failed_init_container_is_the_tasks_failure_with_its_code_and_name() {
+    let failed = exit(pod("Failed", init(ended_at(3, "Error", "2026-01-01T00:00:10Z"))));
+    assert_eq!(Ending::of(Some(&failed)), Ending::Failed(Some(3)));
+    assert_eq!(
+        (failed.container.as_deref(), failed.never_ran, failed.ran),
+        (Some("fetch"), true, 0)
+    );
+    assert_eq!(failed.message.as_deref(), Some("ValueError: no such bucket"));
+
+    let missing = exit(pod(
+        "Failed",
+        init(ended_at(128, "StartError", "1970-01-01T00:00:00Z")),
+    ));
+    assert_eq!(Ending::of(Some(&missing)), Ending::NotStarted);
+    assert_eq!(missing.container.as_deref(), Some("fetch"));
+
+    let drained = with(
+        init(ended_at(143, "Error", "2026-01-01T00:00:10Z")),
+        &json!({ "status": { "conditions": [{ "type": "DisruptionTarget", "status": "True" }] } }),
+    );
+    assert_eq!(Ending::of(Some(&exit(pod("Failed", drained)))), Ending::Disrupted);
+}
+
+/// Under OnFailure and Always the kubelet starts it again, and the pod never ends by it.
+#[test]
+fn an_init_container_that_is_restarted_in_place_is_counted_and_leaves_its_last_end() {
+    let waiting = json!({ "waiting": { "reason": "CrashLoopBackOff" } });
+    let mut pending = pod("Pending", init(waiting));
+    let fetch = &mut pending["status"]["initContainerStatuses"][1];
+    fetch["restartCount"] = 2.into();
+    fetch["lastState"] = ended_at(1, "Error", "2026-01-01T00:00:10Z");
+    let seen = seen(pending);
+    assert_eq!((&seen.state, seen.in_place), (&Seen::Waiting, 2));
+    let last = seen.last.unwrap();
+    assert_eq!(
+        (last.code, last.container.as_deref(), last.never_ran),
+        (Some(1), Some("fetch"), true)
+    );
+}
+
+/// A kubelet that rejects a pod writes nothing but a phase, a reason and a message.
+#[test]
+fn a_rejection_is_a_disruption_only_with_evidence_and_says_why() {
+    let reasons = [
+        "OutOfcpu",
+        "OutOfmemory",
+        "OutOfpods",
+        "NodeAffinity",
+        "NodePorts",
+        "UnexpectedAdmissionError",
+        "TopologyAffinityError",
+        "Evicted",
+    ];
+    for reason in reasons {
+        let status = json!({ "status": { "reason": reason, "message": "Pod was rejected: no room" } });
+        let read: PodSeen = serde_json::from_value(pod("Failed", status.clone())).unwrap();
+        let told = matches!(&read.waits, Some(Waits::Said { reason: told, .. }) if **told == *reason);
+        assert!(told, "{reason}: {:?}", read.waits);
+        let rejected = exit(pod("Failed", status.clone()));
+        assert!(
+            rejected.is_rejection() && rejected.never_ran,
+            "{reason}: {rejected:?}"
+        );
+        assert_eq!(
+            Ending::of(Some(&rejected)),
+            Ending::Disrupted,
+            "free, for a while"
+        );
+        let message = format!("{reason}: Pod was rejected: no room");
+        assert_eq!(rejected.message.as_deref(), Some(&*message));
+
+        let target =
+            json!({ "status": { "conditions": [{ "type": "DisruptionTarget", "status": "True" }] } });
+        let disrupted = exit(pod("Failed", with(status, &target)));
+        assert!(
+            !disrupted.is_rejection() && disrupted.asked,
+            "{reason}: {disrupted:?}"
+        );
+    }
+    // A node that was declared out of service: the container is still said to run.
+    let lost =
+        json!({ "status": { "containerStatuses": [{ "name": "tensorflow", "state": { "running": {} } }] } });
+    let lost = exit(pod("Failed", lost));
+    assert_eq!(
+        (Ending::of(Some(&lost)), lost.is_rejection()),
+        (Ending::Disrupted, false)
+    );
+}
+
+#[test]
+fn a_stamp_is_digits_and_one_that_is_too_large_stays_too_large() {
+    let table = [
+        ("2.3", Some((2, 3))),
+        ("4294967295.0", Some((u32::MAX, 0))),
+        ("99999999999999999999.1", Some((u32::MAX, 1))),
+        ("+2.3", None),
+        ("2.", None),
+        ("-1.0", None),
+        ("2.3.4", None),
+    ];
+    for (text, expected) in table {
+        let read = read_stamp(text).map(|stamp| (stamp.epoch, stamp.attempt));
+        assert_eq!(read, expected, "{text}");
+    }
+}
