@@ -2,6 +2,7 @@
 
 mod client;
 mod exercise;
+mod never_ran;
 mod trainings;
 
 use std::thread;
