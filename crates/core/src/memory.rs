@@ -160,6 +160,17 @@ pub enum Cause {
     Order,
 }
 
+impl Cause {
+    /// The bound on deciding that the job has exceeded, in words, if that has ended it: no field of its manifest has.
+    #[must_use]
+    pub fn exceeded(&self) -> Option<&str> {
+        match self {
+            Self::Rule { from, .. } => crate::policy::bounds::words(from),
+            Self::Restarts { .. } | Self::Deadline | Self::Order => None,
+        }
+    }
+}
+
 impl Memory {
     /// The memory of a job nothing is known about yet.
     #[must_use]

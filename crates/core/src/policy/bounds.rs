@@ -13,6 +13,15 @@ pub const NO_LIFE_LEFT: &str = "built in: a task has at most 1000000 lives";
 /// The rules did not come to rest.
 pub const NO_REST: &str = "built in: the rules fire without end";
 
+/// What both begin with.
+const BUILT_IN: &str = "built in: ";
+
+/// The bound that a verdict comes from, in words; none where it comes from a field or another rule.
+pub fn words(from: &str) -> Option<&str> {
+    let bound = [NO_LIFE_LEFT, NO_REST].into_iter().find(|bound| *bound == from)?;
+    bound.strip_prefix(BUILT_IN)
+}
+
 /// Rounds of judging. One round answers every end; a restart that cannot be paid moves its end to a later rule and needs one
 /// more, and so does a level that another rule has made true.
 pub fn rounds(job: &Job) -> usize {
@@ -35,4 +44,26 @@ pub fn check(turn: &mut Turn) {
 pub fn exceeded(turn: &mut Turn, bound: &str) {
     let from = bound.into();
     turn.finish(Outcome::Failed, Cause::Rule { from, task: None });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::testing::{Bench, running, worker};
+
+    #[test]
+    fn memory_that_cannot_have_been_fails_its_job_and_creates_nothing() {
+        let bench = Bench::workers(2);
+        for (epoch, attempt) in [(u32::MAX, 0), (Stamp::MOST + 1, 0), (0, u32::MAX)] {
+            let mut memory = bench.memory();
+            memory.epoch = epoch;
+            memory.role(&worker(1).role).attempts.set(7, attempt);
+            let step = bench.step_with(Some(&memory), &[running(worker(0), Stamp::default())], 10);
+            let verdict = step.memory.verdict.unwrap();
+            let words = verdict.cause.exceeded();
+            assert_eq!(words, Some("a task has at most 1000000 lives"));
+            let creates = |action: &crate::Action| matches!(action, crate::Action::Create { .. });
+            assert!(!step.actions.iter().any(creates));
+        }
+    }
 }

@@ -329,7 +329,12 @@ fn why_failed(job: &Job, verdict: &Verdict, counts: &Tally) -> String {
             format!("Job {name} has failed because it was active longer than specified deadline")
         }
         Cause::Order => format!("TFJob {namespace}/{name} was ended on request."),
-        Cause::Rule { from, task } => {
+        cause @ Cause::Rule { from, task } => {
+            if let Some(bound) = cause.exceeded() {
+                return format!(
+                    "TFJob {namespace}/{name} has failed because deciding about it exceeded a bound: {bound}."
+                );
+            }
             let timeout = job
                 .rules
                 .iter()

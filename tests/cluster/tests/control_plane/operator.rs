@@ -6,6 +6,7 @@ mod definition;
 mod endpoints;
 mod faults;
 mod gang;
+mod hostile;
 mod jobs;
 mod known_bugs;
 mod leader;
