@@ -290,7 +290,7 @@ fn issue_1282_waits_between_restarts_grow_instead_of_a_hot_loop() {
         play.all_run();
         play.settle();
     }
-    assert_eq!(waits, [10, 20, 40, 80, 160, 320, 360]);
+    assert_eq!(waits, [1, 10, 20, 40, 80, 160, 320]);
 }
 
 #[test]
@@ -411,6 +411,7 @@ fn issue_712_a_failure_of_one_role_is_not_masked_by_the_restart_of_another() {
         ],
         "",
     );
+    play.has_restarted_once("worker-0");
     play.exits("worker-0", 137);
     play.wait(3);
     assert_eq!(play.conditions(), ["Created", "Restarting"]);

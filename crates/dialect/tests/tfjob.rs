@@ -706,6 +706,7 @@ fn the_first_failure_has_one_word() {
 #[test]
 fn a_drained_replica_is_not_told_as_a_failure() {
     let mut play = Play::running(&[("Chief", 1, "Never"), ("Worker", 2, "ExitCode")], "");
+    play.has_restarted_once("worker-1");
     play.drained("worker-1", 143);
     play.wait(2);
     let message = "job mnist is restarting because Worker replica(s) were disrupted.";
@@ -719,6 +720,7 @@ fn a_drained_replica_is_not_told_as_a_failure() {
 fn a_restarting_job_says_whose_failure_it_was_until_everything_is_back() {
     let roles = [("Chief", 1, "Never"), ("Worker", 2, "ExitCode")];
     let mut play = Play::running(&roles, "");
+    play.has_restarted_once("worker-1");
     play.exits("worker-1", 137);
     play.wait(2);
     assert_eq!(play.conditions().join(" "), "Created Restarting");
@@ -733,7 +735,7 @@ fn a_restarting_job_says_whose_failure_it_was_until_everything_is_back() {
         "the dead one is still there to be read"
     );
     play.wait(9);
-    assert_eq!(play.created.len(), 4);
+    assert_eq!(play.created.len(), 5);
     assert_eq!(play.conditions().join(" "), "Created Running");
 }
 

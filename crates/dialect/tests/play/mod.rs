@@ -195,6 +195,14 @@ impl Play {
         }
     }
 
+    /// Its first restart is behind it, which comes at once: from now on there is a wait in which something can be seen.
+    pub fn has_restarted_once(&mut self, name: &str) {
+        self.exits(name, 137);
+        self.wait(3);
+        self.all_run();
+        self.settle();
+    }
+
     /// Its program exits with this code.
     pub fn exits(&mut self, name: &str, code: i32) {
         let exit = self.exit(name, code, Why::Itself, false);
