@@ -123,6 +123,12 @@ impl Ranges {
         })
     }
 
+    /// How many ranges it takes to say which: what it costs to store.
+    #[must_use]
+    pub fn ranges(&self) -> usize {
+        self.0.len()
+    }
+
     /// Whether nothing is in the set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -251,6 +257,12 @@ impl Runs {
             .iter()
             .map(|&(low, high, value)| (u64::from(high - low) + 1).saturating_mul(u64::from(value)))
             .fold(0, u64::saturating_add)
+    }
+
+    /// How many ranges it takes to say all of them: what it costs to store.
+    #[must_use]
+    pub fn ranges(&self) -> usize {
+        self.0.len()
     }
 
     /// The highest number.

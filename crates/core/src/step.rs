@@ -145,6 +145,7 @@ pub fn step(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) 
             backoff::over_budget(&mut turn);
             deadline::check(&mut turn);
         }
+        bounds::check_room(&mut turn);
     }
     remember::mark_born(&mut turn);
     // 3. Act: nothing is decided any more.

@@ -3,22 +3,32 @@
 //! Everything that `step` is given may be forged: the annotations of a pod, the status of a job. Each bound is far beyond
 //! what a job needs. A job that exceeds one fails, with a verdict that says so; the operator goes on with the other jobs.
 
-use super::Turn;
+use super::restart::{Keep, new_epoch};
+use super::{Turn, starts};
 use crate::job::Job;
-use crate::memory::{Cause, Outcome};
+use crate::memory::{Cause, Outcome, RoleMemory};
 use crate::observed::Stamp;
+use crate::ranges::{Ranges, Runs};
 
 /// Where a verdict comes from that no field of a manifest has asked for: there is no life left with which to start again.
 pub const NO_LIFE_LEFT: &str = "built in: a task has at most 1000000 lives";
 /// The rules did not come to rest.
 pub const NO_REST: &str = "built in: the rules fire without end";
 
-/// What both begin with.
+/// What must be remembered is too much to be stored.
+pub const NO_ROOM: &str = "built in: what is remembered about a job fits into 32768 ranges";
+
+/// Ranges of indexes over all roles; each takes some sixteen bytes, and an API server stores about a megabyte.
+const MOST_RANGES: usize = 32_768;
+
+/// What all of them begin with.
 const BUILT_IN: &str = "built in: ";
 
 /// The bound that a verdict comes from, in words; none where it comes from a field or another rule.
 pub fn words(from: &str) -> Option<&str> {
-    let bound = [NO_LIFE_LEFT, NO_REST].into_iter().find(|bound| *bound == from)?;
+    let bound = [NO_LIFE_LEFT, NO_REST, NO_ROOM]
+        .into_iter()
+        .find(|bound| *bound == from)?;
     bound.strip_prefix(BUILT_IN)
 }
 
@@ -32,11 +42,36 @@ pub fn rounds(job: &Job) -> usize {
 /// from it could be told from what is forged.
 pub fn check(turn: &mut Turn) {
     let memory = &turn.memory;
-    let possible = |attempts: &crate::Runs| attempts.most() <= Stamp::MOST;
+    let possible = |attempts: &Runs| attempts.most() <= Stamp::MOST;
     let all_possible =
         memory.epoch <= Stamp::MOST && memory.roles.values().all(|role| possible(&role.attempts));
     if !all_possible {
         exceeded(turn, NO_LIFE_LEFT);
+    }
+}
+
+/// Fails a job of which more would have to be remembered than can be stored; a write that is refused for its size would be
+/// tried for ever. All of its tasks are told to stop by a new epoch, which takes no ranges.
+pub fn check_room(turn: &mut Turn) {
+    let ranges = |role: &RoleMemory| {
+        let RoleMemory {
+            attempts,
+            done,
+            failed,
+            rejections,
+            starting_since,
+            born: _,
+            restarts: _,
+        } = role;
+        let numbers = [attempts, rejections, starting_since].map(Runs::ranges);
+        let sets = [done, failed].map(Ranges::ranges);
+        numbers.into_iter().chain(sets).sum::<usize>()
+    };
+    let all: usize = turn.memory.roles.values().map(ranges).sum();
+    if all > MOST_RANGES && turn.memory.verdict.is_none() {
+        new_epoch(turn, Keep::Nothing);
+        starts::forget(turn);
+        exceeded(turn, NO_ROOM);
     }
 }
 
@@ -50,6 +85,28 @@ pub fn exceeded(turn: &mut Turn, bound: &str) {
 mod tests {
     use super::*;
     use crate::policy::testing::{Bench, running, worker};
+
+    #[test]
+    fn a_job_of_which_too_much_must_be_remembered_fails_and_its_memory_is_small_again() {
+        let mut bench = Bench::workers(100_000);
+        bench.job.rules.clear();
+        let mut memory = bench.memory();
+        for index in (0..70_000).step_by(2) {
+            memory.role(&worker(0).role).attempts.set(index, 1 + index % 7);
+        }
+        let step = bench.step_with(Some(&memory), &[running(worker(1), Stamp::default())], 10);
+        let verdict = step.memory.verdict.clone().unwrap();
+        assert_eq!(
+            verdict.cause.exceeded(),
+            Some("what is remembered about a job fits into 32768 ranges")
+        );
+        assert!(serde_json::to_string(&step.memory).unwrap().len() < 400);
+        assert!(
+            matches!(&step.actions[..], [crate::Action::Stop { .. }]),
+            "{:?}",
+            step.actions
+        );
+    }
 
     #[test]
     fn memory_that_cannot_have_been_fails_its_job_and_creates_nothing() {

@@ -131,10 +131,11 @@ fn restart_task(turn: &mut Turn, reason: &Reason) -> Time {
     let Some((role, index)) = reason.task else {
         return turn.now;
     };
-    // One that somebody has told to stop goes as soon as it has ended, and takes its wait along.
-    let corpse_stays = turn
-        .current(role, index)
-        .is_some_and(|seen| matches!(seen.state, crate::Seen::Ended(_)) && seen.stopping.is_none());
+    // One that was told to stop goes as soon as it has ended, and one beside which a sidecar still runs is stopped at once:
+    // both take their wait along.
+    let corpse_stays = turn.current(role, index).is_some_and(|seen| {
+        matches!(seen.state, crate::Seen::Ended(_)) && seen.stopping.is_none() && !seen.lingers
+    });
     let attempt = move_on(turn, role, index);
     let wait = backoff::wait_after(turn, reason.exit, attempt);
     if corpse_stays {
@@ -309,6 +310,10 @@ mod tests {
         let mut seen = ended(worker(1), Stamp { epoch: 0, attempt: 1 }, 1, 95);
         let stays = bench.step_with(Some(&memory), std::slice::from_ref(&seen), 100);
         assert_eq!(stays.memory.not_before, Time(0));
+        let mut beside = seen.clone();
+        beside.lingers = true;
+        let lingers = bench.step_with(Some(&memory), &[beside], 100);
+        assert_eq!(lingers.memory.not_before, Time(105), "its sidecar keeps no wait");
         seen.stopping = Some(Time(90));
         let goes = bench.step_with(Some(&memory), &[seen], 100);
         assert_eq!(goes.memory.not_before, Time(105));
