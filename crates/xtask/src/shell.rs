@@ -124,6 +124,7 @@ impl Shell {
     fn command(&self, program: &OsStr, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(&self.root);
+        trainyard_tools::without_package(&mut command);
         for (name, value) in &self.environment {
             match value {
                 Some(value) => command.env(name, value),
