@@ -162,7 +162,8 @@ impl Problem {
         allowed.filter(|allowed| !self.message.contains(allowed))
     }
 
-    /// Where, what and how to mend it in one line, for places that show no snippet.
+    /// Where, what and how to mend it in one line, for places that show no snippet: the operator's log, events and statuses.
+    /// A value of the wrong type is not repeated there, since other people read them: an unquoted password is such a value.
     #[must_use]
     pub fn in_a_line(&self) -> String {
         let place = if self.place.path.is_empty() {
@@ -170,14 +171,31 @@ impl Problem {
         } else {
             format!("{}: ", self.place.path)
         };
-        let allowed = self.allowed_unsaid().map(|allowed| format!("allowed: {allowed}"));
-        let rest: Vec<String> = allowed.into_iter().chain(self.hint.clone()).collect();
+        let (message, hint) = self.without_value();
+        let allowed = self.allowed.as_deref();
+        let allowed = allowed.filter(|allowed| !message.contains(allowed));
+        let allowed = allowed.map(|allowed| format!("allowed: {allowed}"));
+        let rest: Vec<String> = allowed.into_iter().chain(hint.map(str::to_owned)).collect();
         let rest = if rest.is_empty() {
             String::new()
         } else {
             format!(" ({})", rest.join("; "))
         };
-        format!("{place}{}{rest}", self.message)
+        format!("{place}{message}{rest}")
+    }
+
+    /// The message and the hint without the value of a variable, an argument or another field that should be text.
+    fn without_value(&self) -> (&str, Option<&str>) {
+        let hint = self.hint.as_deref();
+        match self.code {
+            Code::EnvNotText => ("the value of a variable is text", Some("put it in quotes")),
+            // What follows the colon is the value, mended.
+            Code::WrongType => (
+                &self.message,
+                hint.map(|hint| hint.split(": ").next().unwrap_or(hint)),
+            ),
+            _ => (&self.message, hint),
+        }
     }
 }
 

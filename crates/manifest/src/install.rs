@@ -10,6 +10,7 @@
 //! Pure, like everything here: nobody is asked, and the same wishes give the same bytes.
 
 pub mod access;
+mod network;
 mod people;
 mod workload;
 

@@ -1,6 +1,7 @@
 //! The checks themselves: which programs are run with which arguments, in which order, and why so.
 
 mod advisories;
+mod elsewhere;
 mod flags;
 
 use std::path::{Path, PathBuf};
@@ -24,6 +25,9 @@ pub enum Generated {
 /// resolves the same features each time and compiles nothing twice for a difference that does not matter.
 const EVERYTHING: [&str; 2] = ["--workspace", "--all-features"];
 
+/// What the run of the fast tests in a second clone is called.
+const ELSEWHERE: &str = "fast tests in another clone";
+
 /// `cargo xtask test`: everything, cheapest first, going on after a failure.
 pub fn test(shell: &Shell, flags: &Flags) -> Result<bool, String> {
     let mut report = Report::new(flags.verbose);
@@ -37,6 +41,8 @@ pub fn test(shell: &Shell, flags: &Flags) -> Result<bool, String> {
         tests(shell, kubectl.as_deref())
     });
     if !flags.quick {
+        let target = target()?;
+        report.judged(ELSEWHERE, || elsewhere::check(shell, &target, kubectl.as_deref()));
         for member in workspace::members(shell.root())? {
             report.step(&format!("{} alone", member.name), || alone(shell, &member));
         }
@@ -48,6 +54,15 @@ pub fn test(shell: &Shell, flags: &Flags) -> Result<bool, String> {
             report.judged("advisories", || advisories::check(shell, &deny));
         }
     }
+    Ok(report.finish())
+}
+
+/// `cargo xtask elsewhere`: that step of `test` by itself.
+pub fn elsewhere(shell: &Shell) -> Result<bool, String> {
+    let mut report = Report::new(true);
+    let kubectl = report.tool("kubectl", || tools::kubectl(shell));
+    let target = target()?;
+    report.judged(ELSEWHERE, || elsewhere::check(shell, &target, kubectl.as_deref()));
     Ok(report.finish())
 }
 
@@ -182,14 +197,16 @@ fn bench_release(
     shell.show(&program, arguments).map(|ended| ended.success)
 }
 
+/// Where everything is built.
+fn target() -> Result<PathBuf, String> {
+    let ourselves = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+    let target = ourselves.ancestors().nth(2);
+    Ok(target.unwrap_or_else(|| Path::new("target")).to_path_buf())
+}
+
 /// Where the release is built.
 fn released() -> Result<PathBuf, String> {
-    let ourselves = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
-    let target = ourselves
-        .ancestors()
-        .nth(2)
-        .unwrap_or_else(|| Path::new("target"));
-    Ok(target.join("release"))
+    Ok(target()?.join("release"))
 }
 
 /// `cargo xtask order`: the release with a map of where its functions are, and the program that watches it run.

@@ -22,6 +22,7 @@ const HELP: &str = "\
 The developers' commands.
 
   cargo xtask test [--quick] [-v]          everything CI runs; --quick: format, clippy and tests only
+  cargo xtask elsewhere                    one step of it: the fast tests from a second clone in an awkward place
   cargo xtask generate [--check]           write the generated files, or only say which are out of date
   cargo xtask sim --seeds N [--from S]     play N simulated runs, from seed S on (0 unless told)
   cargo xtask bench [ARGUMENT…]            run the benchmarks; arguments go to them
@@ -54,6 +55,7 @@ fn run(typed: &[String]) -> Result<bool, String> {
     let shell = Shell::new(workspace::root()?);
     match typed.as_slice() {
         ["test", flags @ ..] => checks::test(&shell, &checks::Flags::read(flags)?),
+        ["elsewhere"] => checks::elsewhere(&shell),
         ["generate"] => checks::generate(&shell, checks::Generated::Write),
         ["generate", "--check"] => checks::generate(&shell, checks::Generated::Compare),
         ["sim", flags @ ..] => checks::simulate(&shell, &checks::Seeds::read(flags)?),

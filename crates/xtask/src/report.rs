@@ -4,6 +4,9 @@ use std::time::{Duration, Instant};
 
 use crate::shell::Ended;
 
+/// What is said of a step that could not look.
+const NOT_CHECKED: &str = "NOT CHECKED";
+
 /// How one step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -54,7 +57,9 @@ impl Report {
         match &outcome {
             Outcome::Passed => {}
             Outcome::Failed => println!("[{}] {name}: FAILED", clock(self.started.elapsed())),
-            Outcome::Skipped(why) => println!("[{}] {name}: skipped: {why}", clock(self.started.elapsed())),
+            Outcome::Skipped(why) => {
+                println!("[{}] {name}: {NOT_CHECKED}: {why}", clock(self.started.elapsed()));
+            }
         }
         self.steps.push((name.to_owned(), outcome, took));
     }
@@ -80,32 +85,45 @@ impl Report {
 
     /// Prints the summary; whether nothing failed.
     pub fn finish(self) -> bool {
-        let width = self
-            .steps
-            .iter()
-            .map(|(name, ..)| name.chars().count())
-            .max()
-            .unwrap_or(0);
-        println!();
+        println!("\n{}", self.summary());
+        self.count(&Outcome::Failed) == 0
+    }
+
+    fn count(&self, wanted: &Outcome) -> usize {
+        let outcomes = self.steps.iter().map(|(_, outcome, _)| outcome);
+        outcomes.filter(|outcome| *outcome == wanted).count()
+    }
+
+    /// One line per step, then the verdict. The last lines name what was not checked: the exit code does not tell, and a
+    /// line in the middle of a long log is not read.
+    fn summary(&self) -> String {
+        let widths = self.steps.iter().map(|(name, ..)| name.chars().count());
+        let width = widths.max().unwrap_or(0);
+        let mut lines = Vec::new();
+        let mut unchecked = Vec::new();
         for (name, outcome, took) in &self.steps {
             let word = match outcome {
-                Outcome::Passed => "ok".to_owned(),
-                Outcome::Failed => "FAILED".to_owned(),
-                Outcome::Skipped(why) => format!("skipped: {why}"),
+                Outcome::Passed => "ok",
+                Outcome::Failed => "FAILED",
+                Outcome::Skipped(why) => {
+                    unchecked.push(format!("{NOT_CHECKED}: {name}: {why}"));
+                    NOT_CHECKED
+                }
             };
-            println!("  {name:width$}  {:>7}  {word}", clock(*took));
+            lines.push(format!("  {name:width$}  {:>7}  {word}", clock(*took)));
         }
-        let failed = self
-            .steps
-            .iter()
-            .filter(|(_, outcome, _)| *outcome == Outcome::Failed)
-            .count();
-        let all = clock(self.started.elapsed());
-        match failed {
-            0 => println!("\nall {} steps ok in {all}", self.steps.len()),
-            _ => println!("\n{failed} of {} steps FAILED in {all}", self.steps.len()),
-        }
-        failed == 0
+        let (all, took) = (self.steps.len(), clock(self.started.elapsed()));
+        let verdict = match (self.count(&Outcome::Failed), self.count(&Outcome::Passed)) {
+            (0, passed) if passed == all => format!("all {all} steps ok in {took}"),
+            (0, passed) => format!(
+                "{passed} of {all} steps ok in {took}, {} {NOT_CHECKED}",
+                unchecked.len()
+            ),
+            (failed, _) => format!("{failed} of {all} steps FAILED in {took}"),
+        };
+        lines.push(format!("\n{verdict}"));
+        lines.extend(unchecked);
+        lines.join("\n")
     }
 }
 
@@ -164,12 +182,34 @@ mod tests {
     }
 
     #[test]
-    fn a_skipped_step_fails_nothing() {
+    fn a_step_that_could_not_look_fails_nothing_and_is_named_last() {
         let mut report = Report::new(false);
+        report.step("format", || Ok(ended(true)));
         report.judged("advisories", || {
             (Outcome::Skipped("no network".to_owned()), String::new())
         });
+        let summary = report.summary();
+        let last: Vec<&str> = summary.lines().rev().take(2).collect();
+        assert_eq!(last[0], "NOT CHECKED: advisories: no network", "{summary}");
+        assert!(last[1].starts_with("1 of 2 steps ok in "), "{summary}");
+        assert!(last[1].ends_with(", 1 NOT CHECKED"), "{summary}");
         assert!(report.finish());
+    }
+
+    #[test]
+    fn what_was_not_checked_is_named_beside_a_failure_too() {
+        let mut report = Report::new(false);
+        report.step("clippy", || Ok(ended(false)));
+        report.judged("advisories", || {
+            (Outcome::Skipped("no network".to_owned()), String::new())
+        });
+        let summary = report.summary();
+        assert!(summary.contains("1 of 2 steps FAILED in "), "{summary}");
+        assert!(
+            summary.ends_with("\nNOT CHECKED: advisories: no network"),
+            "{summary}"
+        );
+        assert!(!report.finish());
     }
 
     #[test]

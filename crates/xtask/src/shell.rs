@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub struct Shell {
     root: PathBuf,
-    environment: Vec<(OsString, OsString)>,
+    /// Variables and their values; none is a variable that is not passed on.
+    environment: Vec<(OsString, Option<OsString>)>,
 }
 
 /// How a program ended, with what it said.
@@ -35,11 +36,27 @@ impl Shell {
         &self.root
     }
 
+    /// The same shell in another folder.
+    pub fn in_folder(&self, root: &Path) -> Self {
+        Self {
+            root: root.to_path_buf(),
+            ..self.clone()
+        }
+    }
+
     /// The same shell with one more variable.
     pub fn with(&self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.set(name.as_ref(), Some(value.as_ref().to_owned()))
+    }
+
+    /// The same shell without a variable that we were started with.
+    pub fn without(&self, name: impl AsRef<OsStr>) -> Self {
+        self.set(name.as_ref(), None)
+    }
+
+    fn set(&self, name: &OsStr, value: Option<OsString>) -> Self {
         let mut more = self.clone();
-        more.environment
-            .push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        more.environment.push((name.to_owned(), value));
         more
     }
 
@@ -106,8 +123,14 @@ impl Shell {
 
     fn command(&self, program: &OsStr, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
-        let environment = self.environment.iter().map(|(name, value)| (name, value));
-        command.args(arguments).current_dir(&self.root).envs(environment);
+        command.args(arguments).current_dir(&self.root);
+        trainyard_tools::without_package(&mut command);
+        for (name, value) in &self.environment {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
         command
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fmt, thread};
 
+use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 use trainyard_manifest::install::{Install, NAME};
 use trainyard_manifest::pod_group::Groups;
@@ -154,6 +155,27 @@ impl Account {
     /// What it has asked for so far.
     #[must_use]
     pub fn asked(&self) -> BTreeSet<Asked> {
+        self.entries().iter().filter_map(asked).collect()
+    }
+
+    /// When it has asked to create that object, in order.
+    #[must_use]
+    pub fn created(&self, resource: &str, name: &str) -> Vec<Timestamp> {
+        let about = json!({ "resource": resource, "name": name });
+        let mut entries = self.entries();
+        entries.retain(|entry| {
+            let object = &entry["objectRef"];
+            let same = |field: &str| object[field] == about[field];
+            entry["verb"] == "create" && same("resource") && same("name")
+        });
+        let times = entries.iter().map(|entry| &entry["requestReceivedTimestamp"]);
+        let mut times: Vec<Timestamp> = times.filter_map(|time| time.as_str()?.parse().ok()).collect();
+        times.sort();
+        times
+    }
+
+    /// Its lines of the audit log.
+    fn entries(&self) -> Vec<Value> {
         let user = self.user();
         let log = fs::read_to_string(&self.audit).unwrap_or_default();
         let entries = log
@@ -161,7 +183,6 @@ impl Account {
             .filter_map(|line| serde_json::from_str::<Value>(line).ok());
         entries
             .filter(|entry| entry["user"]["username"] == user.as_str())
-            .filter_map(|entry| asked(&entry))
             .collect()
     }
 

@@ -66,13 +66,19 @@ impl Operator {
     #[track_caller]
     pub fn start(&mut self) {
         let log = File::options().create(true).append(true).open(&self.log);
-        let log = log.unwrap_or_else(|error| panic!("cannot write {}: {error}", self.log.display()));
+        let logs = log.and_then(|log| Ok((log.try_clone()?, log)));
+        let (output, errors) =
+            logs.unwrap_or_else(|error| panic!("cannot write {}: {error}", self.log.display()));
+        let chosen = self.more.iter().any(|option| option.starts_with("--log-format"));
+        let format = if chosen { &[][..] } else { &["--log-format=json"] };
         let started = Command::new(&self.program)
-            .args(["operator", "--log-format", "json", "--namespace", &self.namespace])
+            .args(["operator", "--namespace", &self.namespace])
+            .args(format)
             .args(&self.more)
             .env("KUBECONFIG", self.account.kubeconfig())
             .env("NO_PROXY", "*")
-            .stderr(log)
+            .stdout(output)
+            .stderr(errors)
             .spawn();
         self.process = Some(started.unwrap_or_else(|error| panic!("cannot start the operator: {error}")));
     }
@@ -134,7 +140,7 @@ impl Operator {
         }
     }
 
-    /// What it has said so far, one JSON object a line.
+    /// What it has said so far, on either stream: one JSON object per line unless it was told otherwise.
     #[must_use]
     pub fn said(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()

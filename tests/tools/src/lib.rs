@@ -21,7 +21,7 @@ use std::process::{Command, Stdio};
 
 pub use cache::Cache;
 pub use module::{JOBSET, KUBEFLOW, Module, PLUGINS, VOLCANO};
-pub use ours::{root, trainyard};
+pub use ours::{root, trainyard, without_package};
 
 /// The version of Kubernetes that `go.mod` names.
 pub const KUBERNETES: &str = "1.37.1";

@@ -21,6 +21,7 @@ fn build() -> Result<PathBuf, Missing> {
         return Ok(named.into());
     }
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    without_package(&mut cargo);
     // All packages and features: otherwise their dependencies are compiled once more.
     cargo
         .args(["build", "--quiet", "--workspace", "--all-features"])
@@ -29,6 +30,20 @@ fn build() -> Result<PathBuf, Missing> {
     let told = run(cargo).map_err(|why| Missing::new("trainyard", why))?;
     let built = told.lines().filter_map(executable).next_back();
     built.ok_or_else(|| Missing::new("trainyard", "cargo does not say where it is"))
+}
+
+/// Takes from a program's environment what cargo tells about the package that is running, if cargo has started us. Build scripts
+/// that ask to be run again when these change (ring's) would be run each time another package starts cargo, and half of all
+/// dependencies compiled after them.
+pub fn without_package(command: &mut Command) {
+    let told = env::vars_os().map(|(name, _)| name);
+    let about = |name: &std::ffi::OsString| {
+        let name = name.to_string_lossy();
+        name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+    };
+    for name in told.filter(about) {
+        command.env_remove(name);
+    }
 }
 
 /// The root of the repository.
@@ -47,6 +62,18 @@ fn executable(message: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cargo_is_not_told_which_package_asks() {
+        // Cargo tells tests of what package they are.
+        assert!(env::var_os("CARGO_MANIFEST_DIR").is_some());
+        let mut command = Command::new("cargo");
+        without_package(&mut command);
+        let removed: Vec<_> = command.get_envs().collect();
+        for name in ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME"] {
+            assert!(removed.contains(&(name.as_ref(), None)), "{name}: {removed:?}");
+        }
+    }
 
     #[test]
     fn the_program_is_read_from_what_cargo_says() {

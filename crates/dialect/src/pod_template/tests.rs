@@ -306,6 +306,28 @@ fn mistakes_in_a_container_are_found_where_they_are() {
 }
 
 #[test]
+fn values_without_quotes_are_not_repeated_where_others_read() {
+    for (more, expected) in [
+        (
+            "    env: [{name: PASSWORD, value: 27182818}]",
+            "spec.containers[0].env[0].value: the value of a variable is text (put it in quotes)",
+        ),
+        (
+            "    args: [--password, 27182818]",
+            "spec.containers[0].args[1]: expected text, found a whole number (put it in quotes)",
+        ),
+        (
+            "    command: [2.7182818]",
+            "spec.containers[0].command[0]: expected text, found a number (put it in quotes)",
+        ),
+    ] {
+        let problems = read_text(&with_container(more)).1;
+        let lines: Vec<String> = problems.iter().map(Problem::in_a_line).collect();
+        assert_eq!(lines, [expected], "{more}");
+    }
+}
+
+#[test]
 fn a_template_needs_containers_with_names_and_images() {
     let cases: &[(&str, &[&str])] = &[
         ("{}", &["TY061 "]),

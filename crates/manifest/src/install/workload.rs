@@ -14,9 +14,9 @@ const USER: u32 = 65532;
 const GRACE: u32 = 30;
 
 impl Install {
-    /// Everything that runs.
+    /// Everything that runs, and who may talk to it before it does.
     pub(super) fn workload(&self) -> Vec<Value> {
-        let mut objects = vec![self.deployment(), self.service()];
+        let mut objects = vec![self.network_policy(), self.deployment(), self.service()];
         // A budget for a single pod would only keep its node from being drained.
         if self.replicas > 1 {
             objects.push(self.disruption_budget());

@@ -1,5 +1,5 @@
 //! Known security holes in dependencies. The list of them is a git repository that not every machine can reach, so
-//! this is the one check that may be skipped; it then says so.
+//! this check may be left out; the end of the report then says that it was.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -53,6 +53,8 @@ fn installing_again_changes_nothing_and_uninstalling_keeps_what_holds_jobs() {
         first.contains("deployment.apps/trainyard-operator created"),
         "{first}"
     );
+    let policy = "networkpolicy.networking.k8s.io/trainyard-operator";
+    assert!(first.contains(&format!("{policy} created")), "{first}");
     let again = trainyard(cluster, &["install", "--image", "operator:1"]).good();
     for (object, outcome) in outcomes(&again) {
         assert_eq!(outcome, "unchanged", "{object}");
@@ -85,6 +87,7 @@ fn installing_again_changes_nothing_and_uninstalling_keeps_what_holds_jobs() {
         removed.contains("deployment.apps/trainyard-operator deleted"),
         "{removed}"
     );
+    assert!(removed.contains(&format!("{policy} deleted")), "{removed}");
     let kept = "customresourcedefinition.apiextensions.k8s.io/tfjobs.kubeflow.org kept";
     assert!(removed.contains(kept), "{removed}");
     let rest = trainyard(cluster, &["uninstall"]).good();

@@ -1,5 +1,6 @@
 //! `trainyard operator` on a real API server: the program as it is shipped, pods played by the test.
 
+mod canary;
 mod client;
 mod decisions;
 mod definition;
@@ -10,6 +11,7 @@ mod hostile;
 mod jobs;
 mod known_bugs;
 mod leader;
+mod pod_security;
 mod refused;
 mod rights;
 mod scenarios;

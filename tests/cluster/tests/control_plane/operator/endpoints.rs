@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Yard, job};
 
 /// The answer to a request: its first line, and its body.
-fn get(address: &str, path: &str) -> (String, String) {
+pub(super) fn get(address: &str, path: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     let asked = format!("GET {path} HTTP/1.1\r\nHost: operator\r\nConnection: close\r\n\r\n");
     stream.write_all(asked.as_bytes()).unwrap();
