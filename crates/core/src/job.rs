@@ -265,7 +265,8 @@ pub struct Limits {
     pub settle: u32,
     /// The wait before a task is created again.
     pub wait: Wait,
-    /// A task that was told to stop and has not gone by then is forced away; none waits for ever, as Kubernetes does.
+    /// A task that should have stopped this long ago and is still there is deleted by force; none waits for ever, as
+    /// Kubernetes does. Its program may still run on a node that does not answer.
     pub lost_node: Option<u32>,
 }
 

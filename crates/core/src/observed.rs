@@ -69,7 +69,8 @@ pub struct TaskSeen {
     pub in_place: u32,
     /// How its last life in place ended, if there was one.
     pub last: Option<Exit>,
-    /// When somebody, we or others, told it to stop.
+    /// It was told to stop, by us or others: when it should have stopped, the grace it was given included. That may be in
+    /// the future.
     pub stopping: Option<Time>,
     /// The main program has ended, yet something beside it still runs.
     pub lingers: bool,

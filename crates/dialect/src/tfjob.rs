@@ -26,6 +26,7 @@ use crate::compile;
 use crate::manifest::{Dialect, Metadata, Object, ReadJob};
 
 pub(crate) use self::roles::spelt;
+pub use self::run_policy::LEAST_LOST_NODE;
 
 /// The container that is the task.
 pub(crate) const MAIN_CONTAINER: &str = "tensorflow";
@@ -86,6 +87,7 @@ fn job(metadata: &Metadata<'_>, wishes: &Wishes<'_>, spec: &Spec<'_>) -> Job {
             count_in_place: true,
             deadline: spec.run.deadline,
             ttl: spec.run.ttl,
+            lost_node: spec.run.lost_node,
             settle: if together {
                 compile::SETTLE_TOGETHER
             } else {

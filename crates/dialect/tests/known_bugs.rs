@@ -136,6 +136,15 @@ fn issue_720_a_pod_stuck_on_a_lost_node_neither_fails_the_job_nor_is_doubled() {
     play.collected("worker-1");
     play.wait(15);
     assert_eq!((play.outcome(), play.created.len()), (None, 3));
+
+    // Unless the job says that it is to be given up.
+    let mut play = Play::running(&[("Worker", 2, "Never")], "runPolicy: {lostNodeSeconds: 60}");
+    play.told_to_stop("worker-1");
+    play.wait(59);
+    assert_eq!((play.stopped.len(), play.created.len()), (0, 2));
+    play.wait(20);
+    assert_eq!((play.outcome(), play.created.len()), (None, 3));
+    assert_eq!(play.stopped, ["worker-1"]);
 }
 
 // ---- Work that is done stays done ------------------------------------------------------------------------------
@@ -398,7 +407,11 @@ fn issue_889_counts_stay_when_the_pods_are_gone() {
     failed.exits("worker-1", 1);
     failed.wait(60);
     assert_eq!(failed.left(), Vec::<String>::new());
-    assert_eq!(failed.counts("Worker"), (2, 0, 1), "as they were when it failed");
+    assert_eq!(
+        failed.counts("Worker"),
+        (0, 0, 1),
+        "nothing is active without a pod"
+    );
 }
 
 #[test]

@@ -187,6 +187,22 @@ fn always_under_whole_job_restarts_starts_a_finished_task_again() {
 }
 
 #[test]
+fn a_task_on_a_silent_node_is_given_up_only_where_the_job_says_so() {
+    let lost = |policy: &str| {
+        job(&manifest(&[("Worker", 2, "Never")], policy))
+            .job
+            .limits
+            .lost_node
+    };
+    assert_eq!(lost(""), None);
+    assert_eq!(lost("runPolicy: {lostNodeSeconds: 300}"), Some(300));
+    assert_eq!(
+        lost("runPolicy: {lostNodeSeconds: 2147483647}"),
+        Some(2_147_483_647)
+    );
+}
+
+#[test]
 fn our_additions_are_fields_and_annotations() {
     let roles = [("PS", 1, "ExitCode"), ("Worker", 2, "ExitCode")];
     let fields =
@@ -864,6 +880,36 @@ fn a_deadline_stops_what_lives_and_keeps_what_has_ended() {
         assert_eq!(play.outcome().unwrap(), "Failed", "{policy}");
         assert_eq!(play.left(), ["worker-2"], "{policy}");
     }
+}
+
+#[test]
+fn counts_of_a_failed_job_follow_its_pods() {
+    let roles = [("PS", 1, "Never"), ("Worker", 3, "Never")];
+    // Clean-up takes away what runs.
+    let mut play = Play::running(&roles, "runPolicy: {cleanPodPolicy: Running}");
+    play.exits("worker-2", 1);
+    play.wait(5);
+    assert_eq!(play.outcome().unwrap(), "Failed");
+    assert_eq!(play.left(), ["worker-2"]);
+    assert_eq!((play.counts("PS"), play.counts("Worker")), ((0, 0, 0), (0, 0, 1)));
+    // The failed one is collected, and has failed all the same.
+    play.collected("worker-2");
+    play.wait(5);
+    assert_eq!(play.counts("Worker"), (0, 0, 1));
+
+    // What stays is counted as what it is.
+    let mut play = Play::running(&roles, "runPolicy: {cleanPodPolicy: None}");
+    play.exits("worker-2", 1);
+    play.wait(5);
+    assert_eq!((play.counts("PS"), play.counts("Worker")), ((1, 0, 0), (2, 0, 1)));
+    play.exits("worker-0", 0);
+    play.drained("worker-1", 143);
+    play.wait(5);
+    assert_eq!(play.counts("Worker"), (0, 1, 1));
+    play.collected("worker-0");
+    play.drained("ps-0", 143);
+    play.wait(5);
+    assert_eq!((play.counts("PS"), play.counts("Worker")), ((0, 0, 0), (0, 1, 1)));
 }
 
 #[test]

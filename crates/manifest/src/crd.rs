@@ -5,8 +5,8 @@
 //! the operator says in a condition of the job.
 
 use serde_json::{Map, Value, json};
-use trainyard_dialect::MANAGERS;
 use trainyard_dialect::names::LABEL_LENGTH;
+use trainyard_dialect::{LEAST_LOST_NODE, MANAGERS};
 
 /// The name of the definition.
 pub const NAME: &str = "tfjobs.kubeflow.org";
@@ -182,6 +182,11 @@ fn run_policy() -> Value {
             "description": "Replica types, as a list or with commas: each starts when all tasks of the one before are ready.",
         },
         "startTimeoutSeconds": some_seconds("int32", "The job fails when a task that was created has not come to run for so long."),
+        "lostNodeSeconds": {
+            "type": "integer", "format": "int32", "minimum": LEAST_LOST_NODE,
+            "description": "A pod that is still there so many seconds after its grace, as on a node that does not answer, is deleted by force and \
+                            its task started again; never unless given. The node may still run it: then the task runs twice.",
+        },
         "schedulingPolicy": {
             "type": "object",
             "description": "How a gang scheduler places the job, where the operator is told of one.",
@@ -308,6 +313,7 @@ fn wait() -> Value {
             "message": text("In the cluster's own words, where it has any."),
             "pods": { "type": "integer", "format": "int32", "description": "How many pods wait for it." },
             "pod": text("One of them."),
+            "node": text("The node that does not answer, where that is the reason."),
             "container": text("Which container of it waits."),
         },
     })

@@ -109,9 +109,95 @@ pub fn of_pods(dialect: Dialect, job: &Job, role: &Role, index: Option<u32>) -> 
     labels
 }
 
+/// The labels that operators of Kubeflow gave before `training.kubeflow.org/*`, from tf-operator 0.2 to training-operator 1.5: those
+/// of every version at once, for selectors that were written for one of them.
+#[derive(Debug)]
+pub struct LegacyLabels;
+
+impl LegacyLabels {
+    const GROUP: [&str; 2] = ["group-name", "group_name"];
+    const JOB: [&str; 3] = ["job-name", "tf-job-name", "tf_job_name"];
+    const ROLE: [&str; 2] = ["replica-type", "tf-replica-type"];
+    const INDEX: [&str; 2] = ["replica-index", "tf-replica-index"];
+    const LEADER: [&str; 3] = ["job-role", "tf-job-role", "tf_job_role"];
+
+    /// For something of the whole job.
+    #[must_use]
+    pub fn of_job(job: &Job) -> Map<String, Value> {
+        let mut labels = Map::new();
+        Self::put(&mut labels, &Self::GROUP, "kubeflow.org");
+        Self::put(&mut labels, &Self::JOB, &job.name);
+        Self::put(&mut labels, &["controller-name"], "tf-operator");
+        labels
+    }
+
+    /// For something of one task. A Service is never called the master's.
+    #[must_use]
+    pub fn of_task(job: &Job, role: &Role, index: u32) -> Map<String, Value> {
+        let mut labels = Self::of_job(job);
+        Self::put(&mut labels, &Self::ROLE, role.name.as_str());
+        Self::put(&mut labels, &Self::INDEX, &index.to_string());
+        labels
+    }
+
+    /// For the pod of a task.
+    #[must_use]
+    pub fn of_pod(job: &Job, role: &Role, index: u32) -> Map<String, Value> {
+        let mut labels = Self::of_task(job, role, index);
+        if leads(job, role, Some(index)) {
+            Self::put(&mut labels, &Self::LEADER, "master");
+        }
+        labels
+    }
+
+    fn put(labels: &mut Map<String, Value>, keys: &[&str], value: &str) {
+        labels.extend(keys.iter().map(|key| ((*key).to_owned(), value.into())));
+    }
+}
+
 /// Whether Kubeflow calls this pod the master: every chief's, else worker 0's.
 fn leads(job: &Job, role: &Role, index: Option<u32>) -> bool {
     let is_chief = |role: &Role| matches!(role.kind, RoleKind::Chief | RoleKind::Master);
     let chief = job.roles.iter().any(|role| is_chief(role) && role.replicas > 0);
     is_chief(role) || !chief && role.kind == RoleKind::Worker && (index == Some(0) || role.replicas == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use trainyard_dialect::document::Source;
+
+    use super::*;
+
+    #[test]
+    fn old_labels_name_job_role_index_and_the_master() {
+        let template = json!({ "spec": { "containers": [{ "name": "tensorflow", "image": "i" }] } });
+        let text = json!({
+            "apiVersion": "kubeflow.org/v1", "kind": "TFJob", "metadata": { "name": "mnist" },
+            "spec": { "tfReplicaSpecs": { "Worker": { "replicas": 2, "template": template } } },
+        });
+        let source = Source::from_bytes("job", text.to_string().as_bytes()).unwrap();
+        let reading = trainyard_dialect::read(&source);
+        let job = &reading.jobs().next().unwrap().job;
+        let role = &job.roles[0];
+        let of_job = json!({
+            "group-name": "kubeflow.org", "group_name": "kubeflow.org", "controller-name": "tf-operator",
+            "job-name": "mnist", "tf-job-name": "mnist", "tf_job_name": "mnist",
+        });
+        assert_eq!(Value::Object(LegacyLabels::of_job(job)), of_job);
+        let mut of_task = of_job;
+        for (label, value) in [
+            ("replica-type", "worker"),
+            ("tf-replica-type", "worker"),
+            ("replica-index", "0"),
+            ("tf-replica-index", "0"),
+        ] {
+            of_task[label] = value.into();
+        }
+        assert_eq!(Value::Object(LegacyLabels::of_task(job, role, 0)), of_task);
+        for label in ["job-role", "tf-job-role", "tf_job_role"] {
+            assert_eq!(LegacyLabels::of_pod(job, role, 0)[label], "master");
+            assert!(!LegacyLabels::of_pod(job, role, 1).contains_key(label));
+        }
+    }
 }

@@ -62,6 +62,14 @@ pub enum Waits {
         /// Its name.
         scheduler: Arc<str>,
     },
+    /// Its node does not answer for it: the node lifecycle controller says that it is not ready, or it was told to stop and is
+    /// still there.
+    Silent {
+        /// The node's name.
+        node: Arc<str>,
+        /// From then on; in the future for a pod whose grace lasts.
+        since: Time,
+    },
 }
 
 impl PodSeen {
@@ -117,8 +125,7 @@ fn task(wire: &PodWire) -> Option<TaskSeen> {
         None => Stamp::default(),
     };
     let created = meta.creation_timestamp.as_deref().and_then(time);
-    let stopping = stopping(wire);
-    let (state, lingers) = exit::state(wire, stopping);
+    let (state, lingers) = exit::state(wire, asked(wire));
     Some(TaskSeen {
         id: TaskId::new(role, index),
         stamp,
@@ -127,16 +134,20 @@ fn task(wire: &PodWire) -> Option<TaskSeen> {
         created: created.unwrap_or_default(),
         in_place: wire.status.restarts(),
         last: exit::last(wire),
-        stopping,
+        stopping: grace_over(wire),
         lingers,
     })
 }
 
-/// When somebody asked for the pod to be deleted: the time in its metadata is when its grace is over.
-fn stopping(wire: &PodWire) -> Option<Time> {
-    let over = wire.metadata.deletion_timestamp.as_deref().and_then(time)?;
+/// When the grace of a pod that is being deleted is over: that is the time in its metadata.
+fn grace_over(wire: &PodWire) -> Option<Time> {
+    wire.metadata.deletion_timestamp.as_deref().and_then(time)
+}
+
+/// When a user or a controller asked for the pod to be deleted.
+fn asked(wire: &PodWire) -> Option<Time> {
     let grace = wire.metadata.deletion_grace_period_seconds.unwrap_or_default();
-    Some(Time(over.0.saturating_sub(grace)))
+    Some(Time(grace_over(wire)?.0.saturating_sub(grace)))
 }
 
 /// A stamp as it is written on a pod: `<epoch>.<attempt>`.

@@ -26,6 +26,8 @@ pub struct Subject {
     pub objects: Vec<Value>,
     /// T9k's `TensorBoard`, if the manifest asks for one.
     pub tensorboard: Option<Value>,
+    /// Its pods and Services also get the labels of Kubeflow's first operators.
+    pub legacy_labels: bool,
     /// Somebody else is to run it.
     pub managed_by: Option<String>,
 }
@@ -58,6 +60,7 @@ impl Subject {
             annotations,
             objects,
             tensorboard: boards.into_iter().next(),
+            legacy_labels: false,
             managed_by: read.managed_by.as_ref().map(ToString::to_string),
             job,
         }

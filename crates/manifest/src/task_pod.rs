@@ -3,10 +3,15 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use trainyard_core::{AddressBook, Addresses, Cluster, InPlace, Role, Stamp, TaskId, task_name};
+use trainyard_core::{
+    AddressBook, Addresses, Cluster, InPlace, Job, Role, RoleName, Stamp, TaskId, task_name,
+};
 
 use crate::cluster_map::ClusterMap;
-use crate::names::{KUBEFLOW_JOB_LABEL, OPERATOR, OPERATOR_LABEL, STAMP};
+use crate::names::{
+    KUBEFLOW_INDEX_LABEL, KUBEFLOW_JOB_LABEL, KUBEFLOW_ROLE_LABEL, LegacyLabels, OPERATOR, OPERATOR_LABEL,
+    STAMP,
+};
 use crate::observe::write_stamp;
 use crate::pod::{Index, Pods, Variables, main_container, spec_of};
 use crate::pod_group;
@@ -94,6 +99,11 @@ impl<'a> TaskPods<'a> {
         metadata["name"] = name.into();
         metadata["namespace"] = (&*job.namespace).into();
         metadata["labels"][OPERATOR_LABEL] = OPERATOR.into();
+        if self.pods.subject.legacy_labels
+            && let Value::Object(labels) = &mut metadata["labels"]
+        {
+            labels.extend(LegacyLabels::of_pod(job, &role, task.index));
+        }
         metadata["annotations"][STAMP] = write_stamp(stamp).into();
         metadata["ownerReferences"] = json!([self.owner]);
         pod
@@ -150,9 +160,23 @@ pub fn fixtures(subject: &Subject, map: &ClusterMap, owner: &Owner) -> Vec<(&'st
             };
             labels.insert(OPERATOR_LABEL.into(), OPERATOR.into());
             labels.insert(KUBEFLOW_JOB_LABEL.into(), (*job.name).into());
+            if subject.legacy_labels {
+                labels.extend(legacy_labels(job, &labels));
+            }
             object["metadata"]["labels"] = labels.into();
             object["metadata"]["ownerReferences"] = json!([owner.reference()]);
             (plural, object)
         })
         .collect()
+}
+
+/// The labels that Kubeflow's first operators gave to a shared object: those of its task, where it is made for one.
+fn legacy_labels(job: &Job, labels: &Map<String, Value>) -> Map<String, Value> {
+    let text = |key: &str| labels.get(key).and_then(Value::as_str);
+    let role = text(KUBEFLOW_ROLE_LABEL).and_then(|name| job.role(&RoleName::new(name)));
+    let index = text(KUBEFLOW_INDEX_LABEL).and_then(|index| index.parse().ok());
+    match (role, index) {
+        (Some((_, role)), Some(index)) => LegacyLabels::of_task(job, role, index),
+        _ => LegacyLabels::of_job(job),
+    }
 }

@@ -125,6 +125,11 @@ impl JobWire {
         self.spec["runPolicy"]["managedBy"] = by.into();
     }
 
+    /// Sets a field of its `runPolicy`.
+    pub(crate) fn policy(&mut self, field: &str, value: u32) {
+        self.spec["runPolicy"][field] = value.into();
+    }
+
     /// Gives it so many workers.
     pub(crate) fn scale(&mut self, workers: u32) {
         self.spec["tfReplicaSpecs"]["Worker"]["replicas"] = workers.into();
@@ -147,6 +152,8 @@ pub struct Reading {
     pub domain: Option<String>,
     /// Every job has a Service a replica, as Kubeflow's have, unless it says otherwise.
     pub per_replica: bool,
+    /// Pods and Services also get the labels of Kubeflow's first operators.
+    pub legacy_labels: bool,
     /// Whose groups its tasks are placed as; without, every task is placed by itself, whatever its job says.
     pub groups: Option<Groups>,
 }
@@ -248,6 +255,7 @@ impl Reading {
         };
         let mut subject = Subject::of(job, None, None);
         subject.job.uid = Arc::clone(uid);
+        subject.legacy_labels = self.legacy_labels;
         let groups = self.groups.as_ref();
         let groups = groups.filter(|groups| belongs(wire.status.as_ref(), groups));
         subject.job.gang = groups.map(|groups| groups.gang(&subject.job));

@@ -3,6 +3,7 @@
 pub mod events;
 mod gang;
 mod quiet;
+mod silent;
 pub mod waiting;
 
 use std::sync::Arc;

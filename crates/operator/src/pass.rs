@@ -75,8 +75,8 @@ pub struct Report {
     pub written: Option<(u64, Value)>,
     /// Pods that exist now.
     pub made: Vec<PodSeen>,
-    /// UIDs of pods that have been told to stop.
-    pub stopped: Vec<Arc<str>>,
+    /// UIDs of pods that have been told to stop, and whether by force.
+    pub stopped: Vec<(Arc<str>, bool)>,
     /// Services that exist now.
     pub services: Vec<ServiceSeen>,
     /// Maps of addresses that exist now.
@@ -305,16 +305,16 @@ async fn stop(
     let one = |(task, uid, force): &(&TaskId, &Arc<str>, bool)| {
         let name = task_name(compiled.job(), task);
         let how = if *force { How::AtOnce } else { How::Gracefully };
-        let uid = Arc::clone(uid);
+        let (uid, force) = (Arc::clone(uid), *force);
         async move {
             let deleted = api.delete_pod(&pass.key.namespace, &name, &uid, how).await;
-            unless_gone(deleted).map(|()| uid)
+            unless_gone(deleted).map(|()| (uid, force))
         }
     };
     let mut first = Ok(());
     for stopped in join_all(stops.iter().map(one)).await {
         match stopped {
-            Ok(uid) => report.stopped.push(uid),
+            Ok(stopped) => report.stopped.push(stopped),
             Err(refused) if first.is_ok() => first = Err(doing("stop a pod")(refused)),
             Err(_) => {}
         }

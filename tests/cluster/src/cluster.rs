@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::OnceLock;
 
+use rustix::process::{Pid, Signal, kill_process};
 use trainyard_tools::packages;
 
 use crate::account::Account;
@@ -52,6 +53,18 @@ pub fn with_node() -> Option<&'static Cluster> {
         return None;
     }
     Some(unwrap(WITH_NODE.get_or_init(|| Cluster::try_start(Parts::NODE))))
+}
+
+/// A cluster of one test's own with a real node that is soon declared dead when its kubelet is stopped. None where this
+/// machine cannot have one.
+#[track_caller]
+#[must_use]
+pub fn with_mortal_node() -> Option<Cluster> {
+    if !rustix::process::getuid().is_root() {
+        aloud("SKIPPED: tests with a real node need root, for containers and control groups");
+        return None;
+    }
+    Some(Cluster::start(Parts::MORTAL_NODE))
 }
 
 /// An API server without controllers that all tests of this process share: nobody changes what a test has written.
@@ -169,6 +182,33 @@ impl Cluster {
     #[must_use]
     pub fn process(&self) -> u32 {
         self.process.id()
+    }
+
+    /// Sends a signal to one of its programs: a stopped kubelet is a silent node.
+    #[track_caller]
+    pub fn signal(&self, program: &str, signal: Signal) {
+        let found = self.find(program).and_then(Pid::from_raw);
+        let Some(found) = found else {
+            panic!("the cluster runs no {program}")
+        };
+        if let Err(error) = kill_process(found, signal) {
+            panic!("cannot signal {program}: {error}");
+        }
+    }
+
+    /// The process of one of its programs, which names the cluster's directory among its arguments.
+    fn find(&self, program: &str) -> Option<i32> {
+        let place = self.place.display().to_string();
+        let ours = |process: &fs::DirEntry| {
+            let arguments = fs::read(process.path().join("cmdline")).unwrap_or_default();
+            let arguments = String::from_utf8_lossy(&arguments).into_owned();
+            let first = arguments.split('\0').next().map(Path::new);
+            let name = first.and_then(Path::file_name);
+            name.is_some_and(|name| name == program) && arguments.contains(&place)
+        };
+        let mut processes = fs::read_dir("/proc").ok()?.flatten();
+        let found = processes.find(ours)?;
+        found.file_name().to_str()?.parse().ok()
     }
 }
 

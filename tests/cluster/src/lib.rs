@@ -73,7 +73,7 @@ pub mod stage;
 pub use account::{Account, Asked};
 pub use api::{Api, Refused};
 pub use client::Client;
-pub use cluster::{Cluster, SERVE, bare, shared, with_node};
+pub use cluster::{Cluster, SERVE, bare, shared, with_mortal_node, with_node};
 pub use crds::Crds;
 pub use kubectl::{Applied, Kubectl, Said};
 pub use namespace::Namespace;

@@ -20,6 +20,9 @@ pub struct Parts {
     pub volcano: bool,
     /// A scheduler with the coscheduling plugin, likewise.
     pub coscheduling: bool,
+    /// A node that is silent for some seconds is declared dead, and its pods are evicted; otherwise after most of a minute, or
+    /// never where tests play the nodes.
+    pub impatient: bool,
 }
 
 /// One of the parts.
@@ -33,6 +36,7 @@ impl Parts {
         node: false,
         volcano: false,
         coscheduling: false,
+        impatient: false,
     };
     /// That and the controllers; the tests play scheduler and kubelet.
     pub const CONTROL_PLANE: Self = Self {
@@ -45,6 +49,11 @@ impl Parts {
         scheduler: true,
         node: true,
         ..Self::API
+    };
+    /// The same, with a node that is soon declared dead.
+    pub const MORTAL_NODE: Self = Self {
+        impatient: true,
+        ..Self::NODE
     };
     /// An API server and Volcano.
     pub const VOLCANO: Self = Self {
@@ -73,12 +82,13 @@ impl Parts {
         programs
     }
 
-    const WORDS: [(&'static str, Part); 5] = [
+    const WORDS: [(&'static str, Part); 6] = [
         ("--controllers", |parts| &mut parts.controllers),
         ("--scheduler", |parts| &mut parts.scheduler),
         ("--kubelet", |parts| &mut parts.node),
         ("--volcano", |parts| &mut parts.volcano),
         ("--coscheduling", |parts| &mut parts.coscheduling),
+        ("--impatient", |parts| &mut parts.impatient),
     ];
 
     /// The parts as arguments.
@@ -111,6 +121,7 @@ mod tests {
             Parts::API,
             Parts::CONTROL_PLANE,
             Parts::NODE,
+            Parts::MORTAL_NODE,
             Parts::VOLCANO,
             Parts::COSCHEDULING,
         ] {

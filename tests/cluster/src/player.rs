@@ -101,9 +101,32 @@ impl<'a> Player<'a> {
         self.delete(&(namespace.pod(pod) + "?gracePeriodSeconds=0"));
     }
 
-    /// Loses a node: nobody hears of it, its pods are marked and deleted, and stay since nobody ends them.
+    /// A readiness probe of the pod fails, its kubelet says.
     #[track_caller]
-    pub fn lose(self, node: &str) {
+    pub fn fail_probe(self, namespace: &Namespace<'_>, pod: &str) {
+        self.change(namespace, pod, |_, status| status::probe_failed(status));
+    }
+
+    /// Renews the Lease of a node, as its kubelet does: where silent nodes are declared dead, one that is played needs it.
+    #[track_caller]
+    pub fn renew(self, node: &str) {
+        let leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+        let now = status::now().replace('Z', ".000000Z");
+        let spec = json!({ "holderIdentity": node, "leaseDurationSeconds": 40, "renewTime": now });
+        let path = format!("{leases}/{node}");
+        let renewed = self.api.patch(&path, &json!({ "spec": spec }));
+        if renewed.is_err_and(|refused| refused.code == 404) {
+            let lease = json!({
+                "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+                "metadata": { "name": node, "namespace": "kube-node-lease" }, "spec": spec,
+            });
+            must(leases, self.api.create(leases, &lease));
+        }
+    }
+
+    /// A node falls silent: it is tainted, and its pods are called not ready by the node lifecycle controller. They go on.
+    #[track_caller]
+    pub fn silence(self, node: &str) {
         let path = format!("/api/v1/nodes/{node}");
         let unreachable = json!([{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}]);
         let tainted = json!({"spec": {"taints": unreachable}});
@@ -112,9 +135,17 @@ impl<'a> Player<'a> {
         let status = format!("{path}/status");
         must(&status, self.api.patch(&status, &silent));
         for pod in self.pods_on(node) {
+            self.change_at(&path_of(&pod), |_, status| status::silent(status));
+        }
+    }
+
+    /// Loses a node: it falls silent, its pods are marked and deleted, and stay since no kubelet ends them.
+    #[track_caller]
+    pub fn lose(self, node: &str) {
+        self.silence(node);
+        for pod in self.pods_on(node) {
             let path = path_of(&pod);
             self.change_at(&path, |_, status| {
-                status::unready(status);
                 status::disrupted(status, "DeletionByTaintManager");
             });
             self.delete(&path);

@@ -47,6 +47,9 @@ pub struct Install {
     /// Place the tasks of a job together: `volcano`, or a scheduler with the coscheduling plugin
     #[arg(long, value_name = "NAME", value_parser = super::operator::scheduler)]
     pub gang_scheduler_name: Option<String>,
+    /// The operator also gives pods and Services the labels of tf-operator 0.2 to 1.5 (`job-name`, `tf-replica-type` …)
+    #[arg(long)]
+    pub legacy_labels: bool,
     /// Serve v1 of TFJob alone: each further version costs the API server memory
     #[arg(long)]
     pub newest_only: bool,

@@ -33,6 +33,9 @@ pub struct Operator {
     /// A Service a replica, as Kubeflow's operator makes them, for jobs that do not say otherwise
     #[arg(long)]
     pub per_replica_addresses: bool,
+    /// Also give pods and Services the labels of tf-operator 0.2 to 1.5 (`job-name`, `tf-replica-type` …)
+    #[arg(long)]
+    pub legacy_labels: bool,
     /// Place the tasks of a job together: `volcano`, or the name of a scheduler with the coscheduling plugin; `none` is off
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true, value_parser = scheduler)]
     pub gang_scheduler_name: String,

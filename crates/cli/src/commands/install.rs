@@ -244,7 +244,10 @@ fn wishes(typed: &Install) -> Wishes {
             Served::All
         },
         groups: typed.gang_scheduler_name.as_deref().and_then(Groups::named),
-        arguments: typed.arguments.clone(),
+        arguments: {
+            let labels = typed.legacy_labels.then(|| "--legacy-labels".to_owned());
+            labels.into_iter().chain(typed.arguments.clone()).collect()
+        },
     }
 }
 

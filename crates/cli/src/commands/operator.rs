@@ -31,6 +31,7 @@ pub fn run(typed: Operator) -> Result<Exit, Failure> {
         reading: Reading {
             domain: typed.cluster_domain.filter(|domain| !domain.is_empty()),
             per_replica: typed.per_replica_addresses,
+            legacy_labels: typed.legacy_labels,
             groups: Groups::named(&typed.gang_scheduler_name),
         },
         requests: typed.requests.max(1),

@@ -28,7 +28,7 @@ pub fn stops(turn: &mut Turn) {
     }
 }
 
-/// Stops it once; by force, if it was told long ago and its node does not answer.
+/// Stops it once; by force, if it should have stopped long ago and its node does not answer.
 fn stop_when_due(turn: &mut Turn, seen: &TaskSeen, due: Time) {
     match (seen.stopping, turn.job.limits.lost_node) {
         (None, _) if due <= turn.now => turn.stop(seen, false),
@@ -38,6 +38,7 @@ fn stop_when_due(turn: &mut Turn, seen: &TaskSeen, due: Time) {
     }
 }
 
+/// While its grace lasts, `since` is in the future: it is looked at again until that has passed.
 fn force_when_due(turn: &mut Turn, seen: &TaskSeen, since: Time, patience: u32) {
     let due = turn.clamp(since) + patience;
     if due <= turn.now {
@@ -109,7 +110,7 @@ fn clean_for(clean: Clean, verdict: &Verdict) -> Clean {
 mod tests {
     use super::*;
     use crate::policy::testing::{Bench, ended, running, waiting, worker};
-    use crate::{Action, Outcome, Stamp};
+    use crate::{Action, How, Outcome, Scope, Stamp, Then};
 
     const FIRST: Stamp = Stamp { epoch: 0, attempt: 0 };
 
@@ -225,6 +226,43 @@ mod tests {
             stopped(&bench.step_with(Some(&memory), &[seen], 400)),
             ["worker-0!"]
         );
+    }
+
+    #[test]
+    fn a_current_task_on_a_silent_node_is_forced_away_and_created_again() {
+        let again = || Then::Restart {
+            scope: Scope::Task,
+            paid: false,
+        };
+        let mut bench = Bench::workers(2)
+            .failing_then(How::Disrupted, again())
+            .failing_then(How::Vanished, again());
+        let memory = Some(bench.step(&[], 1).memory);
+        let mut silent = running(worker(1), FIRST);
+        silent.stopping = Some(Time(130));
+        let here = [running(worker(0), FIRST), silent.clone()];
+        let step = bench.step_with(memory.as_ref(), &here, 5000);
+        assert_eq!(stopped(&step).len(), 0, "never, unless the job says so");
+
+        bench.job.limits.lost_node = Some(60);
+        // While its grace lasts, and for a minute after.
+        for (now, wake) in [(110, 170), (170, 190), (189, 190)] {
+            let step = bench.step_with(memory.as_ref(), &here, now);
+            assert_eq!((stopped(&step).len(), step.wake), (0, Some(Time(wake))), "{now}");
+        }
+        let step = bench.step_with(memory.as_ref(), &here, 190);
+        assert_eq!(stopped(&step), ["worker-1!"]);
+        assert_eq!(step.memory.verdict, None);
+
+        // It is gone, and no end was seen.
+        silent.state = Seen::Gone(None);
+        let here = [running(worker(0), FIRST), silent];
+        let step = bench.step_with(Some(&step.memory), &here, 191);
+        assert_eq!(step.memory.stamp(&worker(1)).attempt, 1);
+        assert_eq!(step.memory.paid, 0, "it costs nothing");
+        let step = bench.step_with(Some(&step.memory), &here[..1], 600);
+        let created = |action: &Action| matches!(action, Action::Create { task, .. } if *task == worker(1));
+        assert!(step.actions.iter().any(created), "{:?}", step.actions);
     }
 
     #[test]

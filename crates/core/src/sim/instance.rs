@@ -39,7 +39,8 @@ pub(super) enum Node {
 /// Somebody told it to stop.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
-    pub at: Time,
+    /// When its grace is over.
+    pub over: Time,
     /// The code its program will end with.
     pub code: i32,
     pub why: StopReason,
@@ -193,7 +194,7 @@ impl Instance {
             created: self.created,
             in_place: self.in_place,
             last: self.last.clone(),
-            stopping: self.told.map(|told| told.at),
+            stopping: self.told.map(|told| told.over),
             lingers: matches!(self.state, State::Lingering { .. }),
         }
     }

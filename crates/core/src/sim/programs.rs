@@ -139,7 +139,8 @@ impl World {
         let now = self.now;
         let instance = &mut self.instances[at];
         if instance.told.is_none() {
-            instance.told = Some(Told { at: now, code, why });
+            let over = now + self.options.grace;
+            instance.told = Some(Told { over, code, why });
             instance.show(now);
             let (task, stamp) = (instance.task.clone(), instance.stamp);
             self.note(Happened::Stopped { task, stamp, why });

@@ -36,7 +36,8 @@ pub fn limits(job: &Job) -> Vec<String> {
     }));
     words.extend(limits.lost_node.map(|seconds| {
         format!(
-            "A task that does not stop is given up after {}, as if its node were lost.",
+            "A task that is still there {} after it should have stopped is deleted by force and started again; a silent node \
+             may still run it, and then it runs twice.",
             duration(seconds)
         )
     }));

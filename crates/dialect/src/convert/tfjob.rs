@@ -73,6 +73,7 @@ fn run_policy(outline: &Outline<'_>) -> Value {
     put("backoffLimit", limits.restarts.map(Value::from));
     put("activeDeadlineSeconds", limits.deadline.map(Value::from));
     put("ttlSecondsAfterFinished", limits.ttl.map(Value::from));
+    put("lostNodeSeconds", limits.lost_node.map(Value::from));
     put("suspend", job.suspend.then(|| true.into()));
     put(
         "restartScope",

@@ -137,6 +137,15 @@ impl Counts {
         }
     }
 
+    /// What was last counted of a job that has failed: of what still ran then, only what is there is active.
+    fn after_failure(self, now: Self) -> Self {
+        Self {
+            active: now.active,
+            succeeded: self.succeeded.max(now.succeeded),
+            failed: self.failed.max(now.failed),
+        }
+    }
+
     fn read(value: &Value) -> Self {
         let count = |name: &str| {
             let count = value.get(name).and_then(Value::as_u64).unwrap_or(0);
@@ -153,7 +162,8 @@ impl Counts {
 /// Counts by role, as the status spells it; in the order of the alphabet.
 type Tally = BTreeMap<&'static str, Counts>;
 
-/// What is counted. After the end the last counts stay; what still ran when the job succeeded counts as succeeded.
+/// What is counted. After the end the last counts stay; what still ran when the job succeeded counts as succeeded, and what
+/// still ran when it failed is active as long as it runs.
 fn counts(
     previous: Option<&Value>,
     before: &Conditions,
@@ -171,17 +181,18 @@ fn counts(
         let last = written.and_then(|written| written.get(name)).map(Counts::read);
         let count = match last {
             Some(last) if before.is(Kind::Succeeded) => last.all_succeeded(),
-            Some(last) if ended => last,
+            Some(last) if ended => last.after_failure(counted(role, memory, observed, true)),
             // In the write that says that the job has succeeded: a second one would cost as much as the job's pods.
-            _ if succeeds => counted(role, memory, observed).all_succeeded(),
-            _ => counted(role, memory, observed),
+            _ if succeeds => counted(role, memory, observed, false).all_succeeded(),
+            _ => counted(role, memory, observed, false),
         };
         tally.insert(name, count);
     }
     tally
 }
 
-fn counted(role: &Role, memory: &Memory, observed: &Observed) -> Counts {
+/// What the pods of a role say, and what is remembered; `over` if the status has said that the job has ended.
+fn counted(role: &Role, memory: &Memory, observed: &Observed, over: bool) -> Counts {
     let known = memory.roles.get(&role.name);
     let mut counts = Counts {
         succeeded: known.map_or(0, |known| known.done.len()),
@@ -206,8 +217,12 @@ fn counted(role: &Role, memory: &Memory, observed: &Observed) -> Counts {
         match &task.state {
             Seen::Waiting | Seen::Gone(_) => {}
             Seen::Running { .. } => counts.active += 1,
-            Seen::Ended(exit) if Ending::of(Some(exit)) == Ending::Succeeded => counts.succeeded += 1,
-            Seen::Ended(_) => counts.failed += 1,
+            Seen::Ended(exit) => match Ending::of(Some(exit)) {
+                Ending::Succeeded => counts.succeeded += 1,
+                // What clean-up has stopped has not failed.
+                Ending::Disrupted if over => {}
+                _ => counts.failed += 1,
+            },
         }
     }
     counts

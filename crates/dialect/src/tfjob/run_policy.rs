@@ -25,6 +25,9 @@ const CLEAN: [(&str, Clean); 3] = [
     ("All", Clean::All),
 ];
 
+/// The least value of `lostNodeSeconds`: a kubelet may take a few seconds more than the grace to remove a pod.
+pub const LEAST_LOST_NODE: i64 = 10;
+
 /// What `runPolicy` says, wherever it was written.
 #[derive(Default)]
 pub(crate) struct RunPolicy<'a> {
@@ -33,6 +36,8 @@ pub(crate) struct RunPolicy<'a> {
     pub backoff_limit: Option<u32>,
     pub deadline: Option<u32>,
     pub ttl: Option<u32>,
+    /// After how many seconds past its grace a pod that does not go is deleted by force.
+    pub lost_node: Option<u32>,
     pub suspend: bool,
     pub managed_by: Option<Arc<str>>,
     pub scheduling: Option<Scheduling<'a>>,
@@ -101,11 +106,14 @@ impl<'a> RunPolicy<'a> {
             "restartScope",
             "startTimeoutSeconds",
             "startOrder",
+            "lostNodeSeconds",
         ] {
             spec.elsewhere(name, format!("{PATH}.{name}"));
         }
         if let Some(mut fields) = fields {
             out.suspend = fields.bool("suspend").unwrap_or(false);
+            let lost_node = fields.int("lostNodeSeconds", LEAST_LOST_NODE..=i64::from(i32::MAX));
+            out.lost_node = lost_node.and_then(|seconds| u32::try_from(seconds).ok());
             out.managed_by = fields.get("managedBy").and_then(|field| managed_by(&field));
             out.scheduling = fields.map("schedulingPolicy").map(Scheduling::read);
             fields.finish();

@@ -72,6 +72,11 @@ fn times(about: &mut About<'_>) {
             duration(seconds)
         ));
     }
+    if let Some(seconds) = limits.lost_node {
+        about.say(format!(
+            "`lostNodeSeconds: {seconds}` is left out: a pod on a node that does not answer stays until the Node object or the pod is deleted."
+        ));
+    }
     if about.job.clean == Clean::All {
         about.say("The manifest removes every pod at the end; here those that have ended stay, with their logs, until their Job is deleted.");
     }

@@ -5,8 +5,8 @@
 
 use trainyard_core::{Exit, Seen, Time, Why};
 
-use super::Waits;
-use super::wire::{ContainerWire, PodWire, StatusWire, TerminatedWire, time};
+use super::wire::{ConditionWire, ContainerWire, PodWire, StatusWire, TerminatedWire, time};
+use super::{Waits, grace_over};
 use crate::pod::MAIN;
 
 /// Reasons with which a runtime says that it could not start the program.
@@ -20,6 +20,9 @@ const OWN_FAULT: &[&str] = &["Evicted", "DeadlineExceeded"];
 /// What a container waits for in the ordinary course of things. Where there are init containers all say the latter, also before
 /// the first of them has begun.
 const ORDINARY: &[&str] = &["ContainerCreating", "PodInitializing"];
+
+/// A kubelet may take this many seconds to remove a pod whose grace is over: volumes are unmounted, containers removed.
+const REMOVAL: u32 = 10;
 
 /// The state of the task, and whether something of the pod still runs beside it.
 pub fn state(wire: &PodWire, stopping: Option<Time>) -> (Seen, bool) {
@@ -55,8 +58,15 @@ pub fn last(wire: &PodWire) -> Option<Exit> {
     main(wire).and_then(last).or(init)
 }
 
-/// What the pod waits for, if it is something that somebody may want to know, now or later.
+/// What the pod waits for, if it is something that users may want to know, now or later.
 pub fn waits(wire: &PodWire) -> Option<Waits> {
+    if wire.metadata.deletion_timestamp.is_some() {
+        // It waits for nothing but its kubelet.
+        return unanswered(wire);
+    }
+    if let Some(silent) = not_ready_by_controller(wire) {
+        return Some(silent);
+    }
     let said = |reason: &str, message: Option<&str>, container: Option<&str>| Waits::Said {
         reason: reason.into(),
         message: message.unwrap_or_default().into(),
@@ -88,6 +98,38 @@ pub fn waits(wire: &PodWire) -> Option<Waits> {
         told.then(|| said(reason, status.message.as_deref(), None))
     };
     container.or_else(rejected).or_else(|| silent(wire))
+}
+
+/// A pod that is being deleted and is still there when its grace is over, and [`REMOVAL`] after that.
+fn unanswered(wire: &PodWire) -> Option<Waits> {
+    let node = wire.spec.node_name.as_deref()?.into();
+    let since = grace_over(wire)? + REMOVAL;
+    Some(Waits::Silent { node, since })
+}
+
+/// A pod that the node lifecycle controller has marked, since its kubelet renews the node's Lease no longer: the controller
+/// only sets the status of `Ready`, so there is no reason beside it, and the containers are still called ready. A kubelet
+/// that reports a failed probe gives a reason (`ContainersNotReady`), and says the same of the containers.
+fn not_ready_by_controller(wire: &PodWire) -> Option<Waits> {
+    let status = &wire.status;
+    let ready = status
+        .condition("Ready")
+        .filter(|ready| ready.status == "False")?;
+    let says = |condition: &ConditionWire| {
+        condition
+            .reason
+            .as_deref()
+            .is_some_and(|reason| !reason.is_empty())
+    };
+    let containers = status.condition("ContainersReady");
+    let runs = main(wire).is_some_and(|main| main.state.running.is_some());
+    if says(ready) || containers.is_some_and(|it| it.status == "False") || !runs {
+        return None;
+    }
+    Some(Waits::Silent {
+        node: wire.spec.node_name.as_deref()?.into(),
+        since: ready.last_transition_time.as_deref().and_then(time)?,
+    })
 }
 
 /// What a pod waits for of which nobody says anything.

@@ -304,6 +304,60 @@ fn what_it_waits_for_without_a_word() {
     assert_eq!(waits(bound), Some(Waits::Preparing { since: None }));
 }
 
+/// A pod that runs on a node, as far as its kubelet said last.
+fn placed(rest: &Value) -> Option<Waits> {
+    let runs = json!({ "spec": { "nodeName": "gpu-7" }, "status": {
+        "containerStatuses": [{ "name": "tensorflow", "state": { "running": {} } }],
+        "conditions": [{ "type": "ContainersReady", "status": "True" }, { "type": "Ready", "status": "True" }],
+    } });
+    let pod = pod("Running", with(runs, rest));
+    serde_json::from_value::<PodSeen>(pod).unwrap().waits
+}
+
+#[test]
+fn a_node_that_does_not_answer_is_told_from_a_probe_that_fails() {
+    let conditions = |containers: &str, reason: Value| {
+        let at = "2026-01-01T00:05:00Z";
+        json!({ "status": { "conditions": [
+            { "type": "ContainersReady", "status": containers, "reason": reason },
+            { "type": "Ready", "status": "False", "reason": reason, "lastTransitionTime": at },
+        ] } })
+    };
+    assert_eq!(placed(&json!({})), None);
+    let silent = |since: &str| {
+        let since = time(since).unwrap();
+        Some(Waits::Silent {
+            node: "gpu-7".into(),
+            since,
+        })
+    };
+    // As the node lifecycle controller leaves it, in both ways of writing no reason.
+    for none in [json!(null), json!("")] {
+        let marked = conditions("True", none);
+        assert_eq!(placed(&marked), silent("2026-01-01T00:05:00Z"));
+        // The program had ended by then: its kubelet said so.
+        let ended = with(terminated(0, "Completed"), &marked);
+        assert_eq!(placed(&ended), None);
+    }
+    assert_eq!(placed(&conditions("False", json!("ContainersNotReady"))), None);
+    assert_eq!(placed(&conditions("True", json!("ReadinessGatesNotReady"))), None);
+    // A kubelet that gives no reasons, as some played ones.
+    assert_eq!(placed(&conditions("False", json!(null))), None);
+
+    // Being deleted, with or without an eviction: the kubelet has a moment more than its grace.
+    let deleted = json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:05:30Z", "deletionGracePeriodSeconds": 30 } });
+    assert_eq!(placed(&deleted), silent("2026-01-01T00:05:40Z"));
+    let both = with(deleted, &conditions("True", json!(null)));
+    assert_eq!(placed(&both), silent("2026-01-01T00:05:40Z"));
+}
+
+#[test]
+fn a_pod_should_have_stopped_when_its_grace_is_over() {
+    let deleted = json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:05:30Z", "deletionGracePeriodSeconds": 30 } });
+    let task = seen(pod("Running", deleted));
+    assert_eq!(task.stopping, time("2026-01-01T00:05:30Z"));
+}
+
 #[test]
 fn times_with_fractions() {
     assert_eq!(time("2026-01-01T00:00:10.123456Z"), time("2026-01-01T00:00:10Z"));

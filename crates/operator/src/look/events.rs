@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use trainyard_core::Time;
 use trainyard_dialect::status::rfc3339;
 
+use super::silent::NODE_LOST;
 use super::waiting::{REFUSED, WAITING_FIELD, is_ordinary};
 use crate::job::{API_VERSION, JobSeen, KIND};
 
@@ -145,6 +146,7 @@ fn waits(before: Option<&Value>, after: &Value, now: Time) -> Vec<Change> {
         let message = match (pod, text("container")) {
             ("", _) if REFUSED.contains(&text("reason")) => format!("Error creating: {said}"),
             ("", _) => said.to_owned(),
+            _ if text("reason") == NODE_LOST => said.to_owned(),
             (pod, _) if is_ordinary(text("reason")) => format!("pod {pod}: {said}"),
             (pod, "") => format!("Error pod {pod} condition message: {said}"),
             (pod, container) => format!("Error pod {pod} container {container} waiting message: {said}"),

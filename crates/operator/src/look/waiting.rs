@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use trainyard_core::{GangSeen, Job, Seen, TaskSeen, Time};
+use trainyard_core::{Count, GangSeen, Job, Outcome, Role, Rule, Seen, TaskSeen, Then, Time, When};
 use trainyard_manifest::observe::{PodSeen, Waits};
 
+use super::silent::{NODE_LOST, SilentNodes};
 use crate::job::{JobSeen, Meaning};
 use crate::pass::group::WRITING;
 use crate::pass::{Sort, addresses};
@@ -66,21 +67,23 @@ pub fn waiting(plot: &Plot, job: &JobSeen, wants: bool, now: Time) -> Waiting {
         entries: refused(plot, job, wants),
         settles: None,
     };
-    if let Some(words) = &job.mistake {
-        let message = format!("the last edit cannot be read and the job goes on as it was: {words}");
-        let entry = json!({ "reason": INVALID_EDIT, "message": cut(&message) });
-        waiting.entries.push(entry);
+    waiting.entries.extend(mistaken(job));
+    let meant = match &*job.meaning {
+        Meaning::Job(compiled) => Some(compiled.job()),
+        Meaning::NotOurs | Meaning::Broken(_) => None,
+    };
+    if let Some(meant) = meant {
+        waiting.entries.extend(no_replicas(meant));
+        if meant.size() > 0 {
+            grouped(plot, (job, meant), now, &mut waiting);
+        }
     }
-    match &*job.meaning {
-        Meaning::Job(compiled) if compiled.job().size() == 0 => waiting.entries.push(no_replicas()),
-        Meaning::Job(compiled) => grouped(plot, (job, compiled.job()), now, &mut waiting),
-        Meaning::NotOurs | Meaning::Broken(_) => {}
-    }
+    let mut silent = SilentNodes::default();
     let mut reasons: BTreeMap<(bool, &str), (usize, &PodSeen, &Waits)> = BTreeMap::new();
     let ours = plot.pods.values().map(|held| &held.pod);
     let ours = ours.filter(|pod| pod.owner.as_ref() == Some(&job.uid));
     for (pod, task, waits) in ours.filter_map(|pod| Some((pod, pod.task.as_ref()?, pod.waits.as_ref()?))) {
-        if !counts(task) {
+        if !counts(task, waits) {
             continue;
         }
         let settled = settles(task, waits);
@@ -88,11 +91,17 @@ pub fn waiting(plot: &Plot, job: &JobSeen, wants: bool, now: Time) -> Waiting {
             waiting.settles = Some(waiting.settles.map_or(settled, |known| known.min(settled)));
             continue;
         }
+        if let Waits::Silent { node, .. } = waits {
+            silent.add(node, &pod.name);
+            continue;
+        }
         let reason = reason(waits);
         // What may be ordinary is told after what is not.
         let order = (is_ordinary(reason), reason);
         reasons.entry(order).or_insert((0, pod, waits)).0 += 1;
     }
+    let patience = meant.and_then(|meant| meant.limits.lost_node);
+    waiting.entries.extend(silent.told(&job.key.namespace, patience));
     let told = reasons.into_iter().take(MOST);
     let told = told.map(|((_, reason), (pods, pod, waits))| {
         let mut entry = json!({
@@ -111,12 +120,20 @@ pub fn waiting(plot: &Plot, job: &JobSeen, wants: bool, now: Time) -> Waiting {
     waiting
 }
 
+/// What is wrong with the last edit.
+fn mistaken(job: &JobSeen) -> Option<Value> {
+    let words = job.mistake.as_ref()?;
+    let message = format!("the last edit cannot be read and the job goes on as it was: {words}");
+    Some(json!({ "reason": INVALID_EDIT, "message": cut(&message) }))
+}
+
 /// When a pod has had its time.
 fn settles(task: &TaskSeen, waits: &Waits) -> Time {
     match waits {
         Waits::Said { .. } => task.created + SETTLES,
         Waits::Preparing { since } => since.unwrap_or(task.created) + SLOW,
         Waits::Unplaced { .. } => task.created + SLOW,
+        Waits::Silent { since, .. } => *since,
     }
 }
 
@@ -125,6 +142,7 @@ fn reason(waits: &Waits) -> &str {
         Waits::Said { reason, .. } => reason,
         Waits::Preparing { .. } => CREATING,
         Waits::Unplaced { .. } => NOT_SCHEDULED,
+        Waits::Silent { .. } => NODE_LOST,
     }
 }
 
@@ -141,6 +159,7 @@ fn words(pod: &PodSeen, waits: &Waits) -> String {
         Waits::Unplaced { scheduler } => format!(
             "the scheduler `{scheduler}` has said nothing about it for {SLOW} s: it may not run, or wait for the rest of a group"
         ),
+        Waits::Silent { node, .. } => format!("node `{node}` does not answer"),
     }
 }
 
@@ -174,10 +193,35 @@ fn refused(plot: &Plot, job: &JobSeen, wants: bool) -> Vec<Value> {
     said.filter(is_refusal).filter(|_| stands).cloned().collect()
 }
 
-/// It waits for somebody to give it a replica.
-fn no_replicas() -> Value {
-    let message = "every role has `replicas: 0`: nothing runs before one of them is raised";
-    json!({ "reason": NO_REPLICAS, "message": message })
+/// It waits for its author to give it a replica: there is none at all, or none whose success would be the job's.
+fn no_replicas(job: &Job) -> Option<Value> {
+    let message = if job.size() == 0 {
+        "every role has `replicas: 0`: nothing runs before one of them is raised".to_owned()
+    } else if can_be_completed(job) {
+        return None;
+    } else {
+        let empty = job.roles.iter().filter(|role| role.replicas == 0);
+        let empty: Vec<String> = empty.map(|role| format!("`{}`", role.name)).collect();
+        format!(
+            "no replica that could complete the job: {} with `replicas: 0`; the others run until one is raised",
+            empty.join(", ")
+        )
+    };
+    Some(json!({ "reason": NO_REPLICAS, "message": message }))
+}
+
+/// Whether the job has every task whose success would complete it.
+fn can_be_completed(job: &Job) -> bool {
+    let has = |count: &Count| {
+        let (wanted, index) = (count.who.role.as_ref(), count.who.index.unwrap_or(0));
+        let is = |role: &Role| wanted.is_none_or(|name| *name == role.name) && index < role.replicas;
+        job.roles.iter().any(is)
+    };
+    let completes = |rule: &Rule| match (&rule.when, &rule.then) {
+        (When::Count(counts), Then::Finish(Outcome::Succeeded)) => counts.iter().all(has),
+        _ => false,
+    };
+    job.rules.iter().any(completes)
 }
 
 /// Whether it waits for its group to be let in.
@@ -224,9 +268,12 @@ fn too_large(job: &Job) -> Option<String> {
     })
 }
 
-/// A pod that goes or has ended waits for nothing.
-fn counts(task: &TaskSeen) -> bool {
-    task.stopping.is_none() && matches!(task.state, Seen::Waiting | Seen::Running { .. })
+/// A pod that goes or has ended waits for nothing but its node.
+fn counts(task: &TaskSeen, waits: &Waits) -> bool {
+    match waits {
+        Waits::Silent { .. } => task.alive(),
+        _ => task.stopping.is_none() && matches!(task.state, Seen::Waiting | Seen::Running { .. }),
+    }
 }
 
 fn cut(words: &str) -> String {

@@ -15,6 +15,8 @@ use crate::pass::{Report, Sort, Trouble};
 /// A pass that was refused is tried again after this many seconds, then twice as many, and so on.
 const FIRST_RETRY: u32 = 1;
 const LAST_RETRY: u32 = 60;
+/// When a pod that we have told to stop should have stopped, until the watch shows what the API server says.
+const NOT_SAID: Time = Time(u64::MAX);
 
 /// What is known of one job, and what is under way.
 #[derive(Debug, Default)]
@@ -237,10 +239,11 @@ impl Plot {
         for pod in made.into_iter().filter(|pod| !departed.contains(&pod.uid)) {
             self.see_made(pod);
         }
-        for uid in &report.stopped {
+        for (uid, force) in &report.stopped {
             let mut all = self.pods.values_mut().filter_map(|held| held.pod.task.as_mut());
             if let Some(task) = all.find(|task| task.instance == *uid) {
-                task.stopping.get_or_insert(now);
+                // The watch may have been faster than the answer, but for a pod that was told before.
+                task.stopping = task.stopping.filter(|_| !force).or(Some(NOT_SAID));
             }
         }
         self.retry(report.trouble.filter(|_| is_it), now)

@@ -4,6 +4,7 @@ mod first;
 mod gone;
 mod no_replicas;
 mod refusals;
+mod silent;
 mod slow;
 
 use serde_json::{Value, json};

@@ -141,6 +141,18 @@ pub(crate) fn unready(status: &mut Value) {
     }
 }
 
+/// The node lifecycle controller's word about a pod whose node is silent: nothing else of its status changes.
+pub(crate) fn silent(status: &mut Value) {
+    condition(status, "Ready", "False", "");
+}
+
+/// A kubelet's word about a pod whose readiness probe fails.
+pub(crate) fn probe_failed(status: &mut Value) {
+    for kind in ["ContainersReady", "Ready"] {
+        condition(status, kind, "False", "ContainersNotReady");
+    }
+}
+
 pub(crate) fn unschedulable(status: &mut Value, why: &str) {
     condition(status, "PodScheduled", "False", "Unschedulable");
     for one in status["conditions"].as_array_mut().into_iter().flatten() {
@@ -172,7 +184,7 @@ fn condition(status: &mut Value, kind: &str, value: &str, reason: &str) {
 }
 
 /// Now, as Kubernetes writes it.
-fn now() -> String {
+pub(crate) fn now() -> String {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let seconds = since.map_or(0, |since| since.as_secs());
     let seconds = i64::try_from(seconds).unwrap_or_default();

@@ -40,6 +40,14 @@ rules:
 - {level: None}
 ";
 
+/// How soon a silent node is declared dead: the kubelet of such a cluster renews its Lease every second. Nodes that a test plays
+/// need a Lease too (`Player::renew`).
+const MORTAL: [&str; 3] = [
+    "--node-monitor-period=1s",
+    "--node-monitor-grace-period=12s",
+    "--node-eviction-rate=10",
+];
+
 /// How the scheduler with the plugin is told to use it.
 const COSCHEDULING: &str = "\
 apiVersion: kubescheduler.config.k8s.io/v1
@@ -181,7 +189,9 @@ impl<'a> ControlPlane<'a> {
             "--leader-elect=false".into(),
             "--secure-port=0".into(),
         ];
-        if !self.parts.node {
+        if self.parts.impatient {
+            arguments.extend(MORTAL.map(Into::into));
+        } else if !self.parts.node {
             // Nobody renews the leases of nodes that tests play: they would be found dead after a while.
             arguments.push("--controllers=*,-node-lifecycle-controller".into());
         }

@@ -36,6 +36,8 @@ pub struct Node<'a> {
     pub place: &'a Path,
     /// The kubeconfig for what runs inside the cluster's network.
     pub kubeconfig: PathBuf,
+    /// It renews its Lease every second, since it is soon declared dead otherwise.
+    pub eager: bool,
 }
 
 impl Node<'_> {
@@ -102,6 +104,8 @@ impl Node<'_> {
             "failSwapOn": false,
             "imageGCHighThresholdPercent": 100,
             "localStorageCapacityIsolation": false,
+            // It is renewed when a quarter of it is over.
+            "nodeLeaseDurationSeconds": if self.eager { 4 } else { 40 },
             "podLogsDir": "/var/log/pods",
             "resolvConf": "",
             "volumePluginDir": self.state("volume-plugins"),

@@ -78,6 +78,7 @@ fn start(orders: &Orders, ends: &Sender<Ending>) -> Result<(), Trouble> {
         let node = Node {
             place: &orders.place,
             kubeconfig: control_plane.inside(),
+            eager: orders.parts.impatient,
         };
         node.start(&starter)?;
         let service = TcpListener::bind((SERVICE, SERVICE_PORT)).map_err(doing("listen for pods"))?;

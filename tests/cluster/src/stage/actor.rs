@@ -199,7 +199,7 @@ impl Actor {
             Deed::Vanish | Deed::Remove => self.requests.delete(&self.path, &self.uid, true).await.map(drop),
             Deed::LoseNode(back) => {
                 self.change(|_, status| {
-                    status::unready(status);
+                    status::silent(status);
                     status::disrupted(status, "DeletionByTaintManager");
                 })
                 .await?;

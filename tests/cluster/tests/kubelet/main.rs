@@ -12,6 +12,7 @@ mod life;
 mod operated;
 mod operator;
 mod pods;
+mod silent;
 mod training;
 
 use std::time::Duration;

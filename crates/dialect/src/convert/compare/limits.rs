@@ -38,6 +38,12 @@ pub(super) fn limits(outline: &Outline<'_>, to: &Job, problems: &Problems) {
         number(b.ttl),
     );
     tell(
+        "spec.runPolicy.lostNodeSeconds",
+        "the time after which a task on a silent node is given up",
+        number(a.lost_node),
+        number(b.lost_node),
+    );
+    tell(
         paths.clean,
         "the clean-up at the end",
         format!("{:?}", from.clean),

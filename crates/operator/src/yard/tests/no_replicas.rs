@@ -77,3 +77,36 @@ fn nothing_is_said_of_a_group_for_nobody() {
         .collect();
     assert_eq!(reasons, ["NoReplicas"]);
 }
+
+/// A parameter server that runs, and so many workers beside it.
+fn beside_a_server(workers: u32, policy: &str) -> JobWire {
+    let template = json!({ "spec": { "containers": [{ "name": "tensorflow", "image": "trainer" }] } });
+    let wire = json!({
+        "metadata": { "name": "none", "namespace": "ml", "uid": "n", "resourceVersion": "10", "generation": 1 },
+        "spec": { "successPolicy": policy, "tfReplicaSpecs": {
+            "PS": { "replicas": 1, "template": template },
+            "Worker": { "replicas": workers, "template": template },
+        } },
+    });
+    serde_json::from_value(wire).unwrap()
+}
+
+#[test]
+fn a_server_alone_cannot_complete_the_job() {
+    for policy in ["", "AllWorkers"] {
+        for (workers, waits) in [(0, true), (1, false)] {
+            let mut yard = Yard::new(Reading::default());
+            yard.job_seen(beside_a_server(workers, policy));
+            let pass = yard.next(NOW).unwrap();
+            let status = pass.status.unwrap();
+            let told = status["waiting"][0]["reason"] == "NoReplicas";
+            assert_eq!(told, waits, "{workers} {policy}: {status}");
+            let message = status["waiting"][0]["message"].as_str().unwrap_or_default();
+            assert_eq!(
+                message.contains("`worker` with `replicas: 0`"),
+                waits,
+                "{message}"
+            );
+        }
+    }
+}

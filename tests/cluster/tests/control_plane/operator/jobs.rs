@@ -1,6 +1,6 @@
 //! Jobs from beginning to end.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use trainyard_cluster_tests::shared;
 
 use super::{Yard, job};
@@ -52,6 +52,113 @@ fn a_permanent_failure_ends_the_job_and_says_whose() {
     assert_eq!(status["firstFailure"]["task"], "worker-1");
     assert_eq!(status["firstFailure"]["exitCode"], 3);
     assert_eq!(status["firstFailure"]["reason"], "Error");
+}
+
+#[test]
+fn counts_of_a_failed_job_follow_its_pods() {
+    let mut yard = Yard::new("counts");
+    let policy = json!({ "cleanPodPolicy": "Running" });
+    yard.create(&job(
+        "mnist",
+        &policy,
+        &[("PS", 1, "Never"), ("Worker", 2, "Never")],
+    ));
+    yard.run(&["mnist-ps-0", "mnist-worker-0", "mnist-worker-1"]);
+    yard.conditions("mnist", &["Created", "Running"]);
+    yard.exit("mnist-worker-1", 3);
+    yard.conditions("mnist", &["Created", "!Running", "Failed"]);
+    let counts = |yard: &Yard, wanted: &Value| {
+        yard.api().wait(&yard.path("mnist"), &wanted.to_string(), |job| {
+            (job["status"]["replicaStatuses"] == *wanted).then_some(())
+        });
+    };
+    yard.vanish("mnist-worker-0", 143);
+    counts(
+        &yard,
+        &json!({ "PS": { "active": 1 }, "Worker": { "failed": 1 } }),
+    );
+    // The last one goes while no operator looks.
+    yard.kill();
+    yard.vanish("mnist-ps-0", 143);
+    yard.start();
+    counts(&yard, &json!({ "PS": {}, "Worker": { "failed": 1 } }));
+}
+
+#[test]
+fn labels_of_the_first_operators_are_given_where_they_are_asked_for() {
+    for (name, flags, addresses) in [
+        ("labels", &["--legacy-labels"][..], "mnist"),
+        (
+            "labels-each",
+            &["--legacy-labels", "--per-replica-addresses"],
+            "mnist-worker-1",
+        ),
+    ] {
+        let yard = Yard::with(name, flags);
+        yard.create(&job(
+            "mnist",
+            &json!({}),
+            &[("Chief", 1, "Never"), ("Worker", 2, "Never")],
+        ));
+        let worker = yard.pod("mnist-worker-1", "0.0");
+        let labels = &worker["metadata"]["labels"];
+        let of_job = [
+            ("group-name", "kubeflow.org"),
+            ("job-name", "mnist"),
+            ("tf-job-name", "mnist"),
+        ];
+        let of_task = [
+            ("replica-type", "worker"),
+            ("replica-index", "1"),
+            ("tf-replica-type", "worker"),
+            ("tf-replica-index", "1"),
+        ];
+        for (label, value) in of_job.into_iter().chain(of_task) {
+            assert_eq!(labels[label], value, "{label}");
+        }
+        assert_eq!(labels["job-role"], json!(null));
+        assert_eq!(labels["training.kubeflow.org/replica-index"], "1");
+        let chief = yard.pod("mnist-chief-0", "0.0");
+        for label in ["job-role", "tf-job-role"] {
+            assert_eq!(chief["metadata"]["labels"][label], "master");
+        }
+        let path = yard.namespace.path("api/v1", &format!("services/{addresses}"));
+        let service = yard.api().get(&path).unwrap();
+        let labels = &service["metadata"]["labels"];
+        for (label, value) in of_job {
+            assert_eq!(labels[label], value, "{label}");
+        }
+        let index = if addresses == "mnist" {
+            json!(null)
+        } else {
+            json!("1")
+        };
+        assert_eq!(labels["tf-replica-index"], index);
+        assert_eq!(labels["job-role"], json!(null));
+    }
+}
+
+#[test]
+fn services_of_replicas_stay_until_nothing_runs() {
+    let yard = Yard::with("services", &["--per-replica-addresses"]);
+    let policy = json!({ "cleanPodPolicy": "Running" });
+    yard.create(&job(
+        "mnist",
+        &policy,
+        &[("PS", 1, "Never"), ("Worker", 1, "Never")],
+    ));
+    yard.run(&["mnist-ps-0", "mnist-worker-0"]);
+    yard.conditions("mnist", &["Created", "Running"]);
+    let service = |name: &str| yard.namespace.path("api/v1", &format!("services/{name}"));
+    yard.exit("mnist-worker-0", 0);
+    yard.conditions("mnist", &["Created", "!Running", "Succeeded"]);
+    for name in ["mnist-ps-0", "mnist-worker-0"] {
+        yard.api().get(&service(name)).unwrap();
+    }
+    yard.vanish("mnist-ps-0", 143);
+    for name in ["mnist-ps-0", "mnist-worker-0"] {
+        yard.api().wait_until_gone(&service(name));
+    }
 }
 
 #[test]
@@ -191,7 +298,7 @@ fn a_service_that_somebody_deletes_is_made_again_and_a_suspended_job_has_none() 
     let path = yard.namespace.path("api/v1", "services/mnist");
     yard.create(&job("mnist", &json!({}), &[("Worker", 1, "Never")]));
     yard.run(&["mnist-worker-0"]);
-    let uid = |service: &serde_json::Value| service["metadata"]["uid"].clone();
+    let uid = |service: &Value| service["metadata"]["uid"].clone();
     let first = uid(&shared().api().get(&path).unwrap());
     shared().api().delete(&path).unwrap();
     shared().api().wait(&path, "another Service", |service| {

@@ -1,7 +1,7 @@
 //! What a job waits for stands in its status, in the cluster's words, and is told once.
 
 use serde_json::{Value, json};
-use trainyard_cluster_tests::shared;
+use trainyard_cluster_tests::{Node, shared};
 
 use super::{Yard, job};
 
@@ -150,4 +150,98 @@ fn an_edit_that_cannot_be_read_is_told_and_the_job_goes_on_as_it_was() {
     });
     let told = events(&yard, "mnist", "InvalidTFJobSpec");
     assert_eq!(told.len(), 1, "{told:?}");
+}
+
+/// Runs pods on a node of their own.
+fn run_on(yard: &Yard, node: &str, pods: &[&str]) {
+    shared().player().node(&Node::ready(node));
+    for pod in pods {
+        yard.pod(pod, "0.0");
+        shared().player().bind(&yard.namespace, pod, node);
+        shared().player().run(&yard.namespace, pod);
+    }
+}
+
+#[test]
+fn a_silent_node_is_named_with_its_pods_and_a_failed_probe_is_not_taken_for_one() {
+    let yard = Yard::new("silent");
+    let workers = ["mnist-worker-0", "mnist-worker-1"];
+    yard.create(&job("mnist", &json!({}), &[("Worker", 3, "Never")]));
+    yard.run(&["mnist-worker-2"]);
+    run_on(&yard, "silent-a", &workers);
+    yard.conditions("mnist", &["Created", "Running"]);
+    shared().player().fail_probe(&yard.namespace, "mnist-worker-2");
+    shared().player().silence("silent-a");
+    let wait = shared().api().wait(&yard.path("mnist"), "both of them", |job| {
+        let waiting = job["status"]["waiting"].as_array()?;
+        let lost = waiting.iter().find(|wait| wait["reason"] == "NodeLost")?;
+        (lost["pods"] == 2).then(|| lost.clone())
+    });
+    assert_eq!(
+        (&wait["node"], &wait["pod"]),
+        (&json!("silent-a"), &json!("mnist-worker-0"))
+    );
+    let words = wait["message"].as_str().unwrap_or_default();
+    for remedy in [
+        "kubectl delete node silent-a",
+        "delete pod mnist-worker-0 --force",
+        "lostNodeSeconds",
+    ] {
+        assert!(words.contains(remedy), "{words}");
+    }
+    yard.operator.says("NodeLost");
+    let told = events(&yard, "mnist", "NodeLost");
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("node silent-a does not answer"), "{told:?}");
+
+    // The remedy helps: its pods go, and are made again.
+    shared().player().remove("silent-a");
+    yard.pod("mnist-worker-0", "0.1");
+    shared().api().wait(&yard.path("mnist"), "no silent node", |job| {
+        let waiting = job["status"]["waiting"].as_array();
+        let lost = waiting.is_some_and(|all| all.iter().any(|wait| wait["reason"] == "NodeLost"));
+        (!lost).then_some(())
+    });
+}
+
+#[test]
+fn a_pod_that_stays_after_its_grace_is_told_though_nothing_happens_then() {
+    let yard = Yard::new("undead");
+    yard.create(&job("mnist", &json!({}), &[("Worker", 2, "Never")]));
+    yard.run(&["mnist-worker-0", "mnist-worker-1"]);
+    yard.conditions("mnist", &["Created", "Running"]);
+    let deleted = yard.namespace.pod("mnist-worker-1") + "?gracePeriodSeconds=1";
+    shared().api().delete(&deleted).unwrap();
+    let wait = waiting(&yard, "mnist", "NodeLost");
+    assert_eq!(
+        (&wait["node"], &wait["pods"], &wait["pod"]),
+        (&json!(super::NODE), &json!(1), &json!("mnist-worker-1"))
+    );
+    assert_eq!(events(&yard, "mnist", "NodeLost").len(), 1);
+    shared().player().vanish(&yard.namespace, "mnist-worker-1", 143);
+    shared().api().wait(&yard.path("mnist"), "no silent node", |job| {
+        job["status"].get("waiting").is_none().then_some(())
+    });
+}
+
+#[test]
+fn a_server_without_workers_says_that_it_waits_for_one() {
+    let yard = Yard::new("no-workers");
+    yard.create(&job(
+        "mnist",
+        &json!({}),
+        &[("PS", 1, "Never"), ("Worker", 0, "Never")],
+    ));
+    yard.run(&["mnist-ps-0"]);
+    let wait = waiting(&yard, "mnist", "NoReplicas");
+    let words = wait["message"].as_str().unwrap_or_default();
+    assert!(words.contains("`worker` with `replicas: 0`"), "{words}");
+    assert_eq!(events(&yard, "mnist", "NoReplicas").len(), 1);
+    yard.patch(
+        "mnist",
+        &json!({ "spec": { "tfReplicaSpecs": { "Worker": { "replicas": 1 } } } }),
+    );
+    yard.run(&["mnist-worker-0"]);
+    let status = yard.conditions("mnist", &["Created", "Running"]);
+    assert_eq!(status.get("waiting"), None, "it waits no longer");
 }
