@@ -3,7 +3,6 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use trainyard_core::{AddressBook, Cluster, Job, Memory, Time, addresses};
 use trainyard_dialect::document::Source;
@@ -17,6 +16,7 @@ use trainyard_manifest::task_pod::{Owner, TaskPods, fixture_names};
 
 use crate::form::Form;
 use crate::gang_form::belongs;
+pub use crate::job_wire::JobWire;
 use crate::yard::Needed;
 
 /// The API we serve.
@@ -106,31 +106,6 @@ impl Compiled {
     }
 }
 
-/// A job on the wire. `spec` stays as it is until somebody reads it, so that no job can stop the others from being seen.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct JobWire {
-    /// Name, UID and what else says which object it is.
-    pub metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
-    #[serde(default)]
-    spec: Value,
-    #[serde(default)]
-    status: Option<Value>,
-}
-
-#[cfg(test)]
-impl JobWire {
-    /// Gives the job to somebody.
-    pub(crate) fn manage(&mut self, by: &str) {
-        self.spec["runPolicy"]["managedBy"] = by.into();
-    }
-
-    /// Gives it so many workers.
-    pub(crate) fn scale(&mut self, workers: u32) {
-        self.spec["tfReplicaSpecs"]["Worker"]["replicas"] = workers.into();
-    }
-}
-
 /// Fields that v1 has under `runPolicy`, and its predecessors had beside it. The definition knows them in every version,
 /// and a job that has them was written for an old one.
 const MOVED: &[&str] = &[
@@ -210,6 +185,9 @@ impl Reading {
     }
 
     fn meaning(&self, wire: &JobWire, uid: &Arc<str>) -> Meaning {
+        if let Some(words) = &wire.unreadable {
+            return Meaning::Broken(words.clone());
+        }
         let meta = &wire.metadata;
         let manager = wire.spec.pointer("/runPolicy/managedBy").and_then(Value::as_str);
         if manager.is_some_and(|manager| !OURSELVES.contains(&manager)) {

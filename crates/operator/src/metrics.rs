@@ -79,6 +79,7 @@ pub struct Metrics {
     request_times: Times<OfVerb>,
     starts: Times<OfPhase>,
     cuts: Family<OfKind, Counter>,
+    unreadable: Family<OfKind, Counter>,
     queued: Gauge<i64, AtomicI64>,
     active: Gauge<i64, AtomicI64>,
     known: Family<OfKind, Gauge<i64, AtomicI64>>,
@@ -114,6 +115,7 @@ impl Metrics {
             request_times: Family::new_with_constructor(|| Histogram::new(FAST)),
             starts: Family::new_with_constructor(|| Histogram::new(SLOW)),
             cuts: Family::default(),
+            unreadable: Family::default(),
             queued: Gauge::default(),
             active: Gauge::default(),
             known: Family::default(),
@@ -173,6 +175,11 @@ impl Metrics {
             "watch_cuts",
             "Watches that were cut and begun again",
             self.cuts.clone(),
+        );
+        names.register(
+            "unreadable_objects",
+            "Objects shown by a watch that could not be read",
+            self.unreadable.clone(),
         );
         names.register(
             "queue_depth",
@@ -263,6 +270,9 @@ impl Listener for Metrics {
             }
             Told::WatchCut { what, .. } => {
                 self.cuts.get_or_create(&OfKind { kind: what }).inc();
+            }
+            Told::Unreadable { what, .. } => {
+                self.unreadable.get_or_create(&OfKind { kind: what }).inc();
             }
             Told::Condition { job, kind, .. } => self.condition(job, kind),
             Told::Started { phase, created, .. } => self.started(*phase, *created),

@@ -11,6 +11,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use trainyard_core::Time;
 
 use crate::api::Api;
+use crate::guarded::Guarded;
 use crate::job::Reading;
 use crate::lease::{Seat, Standing, hold};
 use crate::limit::Limit;
@@ -238,6 +239,8 @@ impl Operator {
     fn hear(&mut self, news: News) {
         match news {
             News::Job(Init) => self.yard.jobs_begin(),
+            // One without a name cannot be asked for, nor written.
+            News::Job(InitApply(job) | Apply(job)) if job.metadata.name.is_none() => {}
             News::Job(InitApply(job) | Apply(job)) => self.yard.job_seen(job),
             News::Job(Delete(job)) => self.yard.job_gone(&job),
             News::Job(InitDone) => {
@@ -252,19 +255,25 @@ impl Operator {
                 self.seen(Kind::Pods);
             }
             News::Service(Init) => self.yard.services_begin(),
-            News::Service(InitApply(service) | Apply(service)) => self.yard.service_seen(service.into()),
-            News::Service(Delete(service)) => self.yard.service_gone(&service.into()),
+            News::Service(InitApply(Guarded(Ok(service))) | Apply(Guarded(Ok(service)))) => {
+                self.yard.service_seen(service.into());
+            }
+            News::Service(Delete(Guarded(Ok(service)))) => self.yard.service_gone(&service.into()),
             News::Service(InitDone) => {
                 self.yard.services_end();
                 self.seen(Kind::Services);
             }
             News::Group(Init) => self.yard.groups_begin(),
-            News::Group(InitApply(group) | Apply(group)) => self.yard.group_seen(group.into()),
-            News::Group(Delete(group)) => self.yard.group_gone(&group.into()),
+            News::Group(InitApply(Guarded(Ok(group))) | Apply(Guarded(Ok(group)))) => {
+                self.yard.group_seen(group.into());
+            }
+            News::Group(Delete(Guarded(Ok(group)))) => self.yard.group_gone(&group.into()),
             News::Group(InitDone) => {
                 self.yard.groups_end();
                 self.seen(Kind::Groups);
             }
+            // One that cannot be read does not exist for us; that it cannot has been told.
+            News::Service(InitApply(_) | Apply(_) | Delete(_)) | News::Group(InitApply(_) | Apply(_) | Delete(_)) => {}
         }
     }
 
@@ -289,7 +298,10 @@ async fn wake_up(at: Option<Time>) {
     let Some(at) = at else {
         return std::future::pending().await;
     };
-    let moment = UNIX_EPOCH + Duration::from_secs(at.0);
+    // A status may name a time that no clock reaches.
+    let Some(moment) = UNIX_EPOCH.checked_add(Duration::from_secs(at.0)) else {
+        return std::future::pending().await;
+    };
     let left = moment.duration_since(SystemTime::now()).unwrap_or_default();
     tokio::time::sleep(left).await;
 }

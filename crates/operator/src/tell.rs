@@ -39,6 +39,17 @@ pub enum Told<'a> {
         /// Whether that is news: the same was not told a moment ago.
         news: bool,
     },
+    /// An object cannot be read; the others are.
+    Unreadable {
+        /// Of what kind it is.
+        what: &'static str,
+        /// Its namespace and its name.
+        which: &'a str,
+        /// What is wrong with it.
+        why: &'a str,
+        /// Whether that is news: the same was not told a moment ago.
+        news: bool,
+    },
     /// A condition of a job has changed.
     Condition {
         /// Whose.

@@ -102,6 +102,14 @@ fn fields(told: &Told<'_>) -> Option<Value> {
         Told::WatchCut { what, why, news } if *news => {
             json!({ "level": "warn", "message": format!("{what} cannot be watched now; trying again"), "cause": why })
         }
+        Told::Unreadable {
+            what,
+            which,
+            why,
+            news,
+        } if *news => {
+            json!({ "level": "warn", "message": format!("one of the {what} cannot be read"), "object": which, "cause": why })
+        }
         Told::LeaseRefused { why } => {
             json!({ "level": "warn", "message": "the Lease cannot be had; trying again", "cause": why })
         }
@@ -144,6 +152,7 @@ fn fields(told: &Told<'_>) -> Option<Value> {
         | Told::Passed { .. }
         | Told::Load { .. }
         | Told::WatchCut { .. }
+        | Told::Unreadable { .. }
         | Told::Known { .. } => return None,
     })
 }

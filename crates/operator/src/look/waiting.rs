@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use trainyard_core::{GangSeen, Job, Seen, TaskSeen, Time};
-use trainyard_manifest::observe::{PodSeen, Waits};
+use trainyard_manifest::observe::{PodSeen, UNREADABLE, Waits};
 
 use crate::job::{JobSeen, Meaning};
 use crate::pass::group::WRITING;
@@ -79,6 +79,7 @@ pub fn waiting(plot: &Plot, job: &JobSeen, wants: bool, now: Time) -> Waiting {
     let mut reasons: BTreeMap<(bool, &str), (usize, &PodSeen, &Waits)> = BTreeMap::new();
     let ours = plot.pods.values().map(|held| &held.pod);
     let ours = ours.filter(|pod| pod.owner.as_ref() == Some(&job.uid));
+    waiting.entries.extend(unreadable(ours.clone()));
     for (pod, task, waits) in ours.filter_map(|pod| Some((pod, pod.task.as_ref()?, pod.waits.as_ref()?))) {
         if !counts(task) {
             continue;
@@ -109,6 +110,16 @@ pub fn waiting(plot: &Plot, job: &JobSeen, wants: bool, now: Time) -> Waiting {
     });
     waiting.entries.extend(told);
     waiting
+}
+
+/// Pods of the job that cannot be read: they are in the way of its tasks.
+fn unreadable<'a>(ours: impl Iterator<Item = &'a PodSeen>) -> Option<Value> {
+    let mut unread = ours.filter(|pod| pod.unreadable().is_some()).peekable();
+    let first = *unread.peek()?;
+    let message = format!("it cannot be read: {}", first.unreadable().unwrap_or_default());
+    Some(json!({
+        "reason": UNREADABLE, "message": cut(&message), "pods": unread.count(), "pod": first.name,
+    }))
 }
 
 /// When a pod has had its time.
