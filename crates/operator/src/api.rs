@@ -2,6 +2,8 @@
 //!
 //! Bodies are plain values and answers are cut down to what is needed: the server is asked for metadata alone.
 
+mod lists;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -298,7 +300,7 @@ impl Api {
         body: &Value,
         accept: &str,
     ) -> Result<T, Refused> {
-        let verb = verb(&method);
+        let verb = verb(&method, path);
         let bytes = if body.is_null() {
             Vec::new()
         } else {
@@ -359,8 +361,9 @@ fn namespace_of(path: &str) -> Arc<str> {
     rest.split('/').next().unwrap_or_default().into()
 }
 
-fn verb(method: &Method) -> &'static str {
+fn verb(method: &Method, path: &str) -> &'static str {
     match *method {
+        Method::GET if path.contains('?') => "list",
         Method::POST => "create",
         Method::PUT => "update",
         Method::PATCH => "patch",

@@ -1,6 +1,7 @@
 //! A `TFJob` as the API server shows it, and what it means.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::panic::catch_unwind;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -17,12 +18,14 @@ use trainyard_manifest::task_pod::{Owner, TaskPods, fixture_names};
 use crate::form::Form;
 use crate::gang_form::belongs;
 pub use crate::job_wire::JobWire;
-use crate::yard::Needed;
+use crate::yard::{Needed, panic_words};
 
 /// The API we serve.
 pub const API_VERSION: &str = "kubeflow.org/v1";
 /// The newest one with its policies beside each other.
 const OLD_VERSION: &str = "kubeflow.org/v1beta2";
+/// What is wrong with a job is told in at most so many characters.
+const LONGEST: usize = 4000;
 /// Its kind.
 pub const KIND: &str = "TFJob";
 
@@ -90,6 +93,8 @@ pub struct Compiled {
     pub group: Option<Value>,
     /// How its tasks know each other, where it does not say.
     pub form: Form,
+    /// It has ended, and what only its tasks need has been let go.
+    pub lean: bool,
 }
 
 impl Compiled {
@@ -176,7 +181,12 @@ impl Reading {
         let last = before
             .filter(|before| before.uid == *uid)
             .map(|before| &before.meaning);
-        match (self.meaning(wire, uid), last) {
+        let read = catch_unwind(|| self.meaning(wire, uid));
+        let meaning = read.unwrap_or_else(|panic| {
+            let words = panic_words(&*panic);
+            Meaning::Broken(format!("the operator failed to read it, which is a bug of the operator: {words}"))
+        });
+        match (meaning, last) {
             (Meaning::Broken(words), Some(last)) if matches!(**last, Meaning::Job(_)) => {
                 (Arc::clone(last), Some(words.into()))
             }
@@ -210,7 +220,8 @@ impl Reading {
             "spec": wire.spec,
         })
         .to_string();
-        let broken = |words: String| Meaning::Broken(words);
+        // A spec of a megabyte may have as much wrong with it.
+        let broken = |words: String| Meaning::Broken(words.chars().take(LONGEST).collect());
         let source = match Source::from_bytes("job", text.as_bytes()) {
             Ok(source) => source,
             Err(problem) => return broken(problem.message.clone()),
@@ -247,6 +258,7 @@ impl Reading {
             groups: groups.cloned(),
             group: groups.and_then(|groups| groups.object(&subject)),
             form: form.with(subject.job.addresses),
+            lean: false,
             subject,
         }))
     }

@@ -27,6 +27,7 @@ pub mod gang_form;
 pub mod guarded;
 pub mod job;
 mod job_wire;
+mod lean;
 pub mod lease;
 pub mod limit;
 pub mod look;

@@ -80,6 +80,7 @@ pub struct Metrics {
     starts: Times<OfPhase>,
     cuts: Family<OfKind, Counter>,
     unreadable: Family<OfKind, Counter>,
+    panics: Counter,
     queued: Gauge<i64, AtomicI64>,
     active: Gauge<i64, AtomicI64>,
     known: Family<OfKind, Gauge<i64, AtomicI64>>,
@@ -116,6 +117,7 @@ impl Metrics {
             starts: Family::new_with_constructor(|| Histogram::new(SLOW)),
             cuts: Family::default(),
             unreadable: Family::default(),
+            panics: Counter::default(),
             queued: Gauge::default(),
             active: Gauge::default(),
             known: Family::default(),
@@ -180,6 +182,11 @@ impl Metrics {
             "unreadable_objects",
             "Objects shown by a watch that could not be read",
             self.unreadable.clone(),
+        );
+        names.register(
+            "panics",
+            "Decisions about jobs, or their requests, that panicked: bugs of the operator",
+            self.panics.clone(),
         );
         names.register(
             "queue_depth",
@@ -273,6 +280,9 @@ impl Listener for Metrics {
             }
             Told::Unreadable { what, .. } => {
                 self.unreadable.get_or_create(&OfKind { kind: what }).inc();
+            }
+            Told::Panicked { .. } => {
+                self.panics.inc();
             }
             Told::Condition { job, kind, .. } => self.condition(job, kind),
             Told::Started { phase, created, .. } => self.started(*phase, *created),

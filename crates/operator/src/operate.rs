@@ -15,10 +15,10 @@ use crate::guarded::Guarded;
 use crate::job::Reading;
 use crate::lease::{Seat, Standing, hold};
 use crate::limit::Limit;
-use crate::pass::{Report, carry_out};
+use crate::pass::{Report, carry_out_caught};
 use crate::tell::{Listener, Told};
 use crate::watches::{self, News};
-use crate::yard::Yard;
+use crate::yard::{Panicked, Yard};
 
 /// How often it is told how much is known.
 const NOW_AND_THEN: Duration = Duration::from_secs(10);
@@ -77,7 +77,6 @@ pub async fn operate(
     let mut operator = Operator {
         api: Arc::new(Api::new(client, options.requests, limit, Arc::clone(&listener))),
         passes: JoinSet::new(),
-        most: options.jobs,
         listener,
         unseen: [Kind::Jobs, Kind::Pods, Kind::Services]
             .into_iter()
@@ -85,7 +84,7 @@ pub async fn operate(
             .collect(),
         leads: false,
         watching,
-        yard: Yard::new(options.reading),
+        yard: Yard::with_slots(options.reading, options.jobs),
     };
     let ended = operator.run(&mut watches, news, standing, stop).await;
     watches.shutdown().await;
@@ -126,7 +125,6 @@ struct Operator {
     api: Arc<Api>,
     yard: Yard,
     passes: JoinSet<Report>,
-    most: usize,
     listener: Arc<dyn Listener>,
     /// What has not been seen as a whole yet.
     unseen: Vec<Kind>,
@@ -162,8 +160,7 @@ impl Operator {
                 Some(Err(ended)) = watches.join_next() => if ended.is_panic() {
                     std::panic::resume_unwind(ended.into_panic());
                 },
-                // Without room for another pass, nothing would come of it.
-                () = wake_up(self.yard.wake()), if self.passes.len() < self.most => {}
+                () = wake_up(self.yard.wake()) => {}
                 _ = now_and_then.tick() => {
                     let (jobs, pods) = self.yard.counts();
                     self.listener.told(&Told::Known { jobs, pods });
@@ -206,7 +203,7 @@ impl Operator {
     fn absorb(&mut self, report: Result<Report, tokio::task::JoinError>) {
         match report {
             Ok(report) => self.yard.reported(report, now()),
-            // Its job would wait for ever; whoever starts us again looks at all of them anew.
+            // Passes catch their own panics.
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             Err(_) => {}
         }
@@ -221,10 +218,16 @@ impl Operator {
             // What a job has made is not known yet. Other jobs need not be.
             return;
         }
-        while self.passes.len() < self.most {
-            let Some(pass) = self.yard.next(now()) else { break };
-            self.passes
-                .spawn(carry_out(Arc::clone(&self.api), Arc::clone(&self.listener), pass));
+        while let Some(pass) = self.yard.next(now()) {
+            let (api, listener) = (Arc::clone(&self.api), Arc::clone(&self.listener));
+            self.passes.spawn(carry_out_caught(api, listener, pass));
+        }
+        for Panicked { job, words, wait } in self.yard.take_panics() {
+            self.listener.told(&Told::Panicked {
+                job: &job,
+                words: &words,
+                wait,
+            });
         }
         let queued = self.yard.queued();
         if queued == 0 && self.unseen.is_empty() {

@@ -50,6 +50,15 @@ pub enum Told<'a> {
         /// Whether that is news: the same was not told a moment ago.
         news: bool,
     },
+    /// A decision about a job, or its requests, panicked: a bug of ours. The other jobs go on.
+    Panicked {
+        /// Which job.
+        job: &'a JobKey,
+        /// What the panic said.
+        words: &'a str,
+        /// The job is read again after so many seconds.
+        wait: u32,
+    },
     /// A condition of a job has changed.
     Condition {
         /// Whose.
