@@ -144,7 +144,8 @@ mod tests {
 
     #[test]
     fn a_value_is_read_as_it_is() {
-        let value = json!({ "a": [1, -2, 0.5, u64::MAX, i64::MIN, true, null, "text", {}, []], "b": { "c": "d" } });
+        let value =
+            json!({ "a": [1, -2, 0.5, u64::MAX, i64::MIN, true, null, "text", {}, []], "b": { "c": "d" } });
         let bounded = read(&value.to_string());
         assert_eq!((bounded.value, bounded.cut), (value, false));
     }

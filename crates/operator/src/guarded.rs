@@ -136,10 +136,24 @@ mod tests {
     fn strange_metadata_and_depth_concern_one_object() {
         let deep = format!("{}1{}", r#"{"a":"#.repeat(5_000), "}".repeat(5_000));
         let rows = [
-            (r#"{"metadata": {"name": "bad", "labels": {"a": 1}}}"#.to_owned(), true),
-            (r#"{"metadata": {"name": "bad", "generation": "x"}}"#.to_owned(), true),
-            (r#"{"metadata": {"name": "bad", "ownerReferences": {}}}"#.to_owned(), true),
-            (format!(r#"{{"metadata": {{"name": "bad", "managedFields": [{{"fieldsV1": {deep}}}]}}, "spec": {deep}}}"#), false),
+            (
+                r#"{"metadata": {"name": "bad", "labels": {"a": 1}}}"#.to_owned(),
+                true,
+            ),
+            (
+                r#"{"metadata": {"name": "bad", "generation": "x"}}"#.to_owned(),
+                true,
+            ),
+            (
+                r#"{"metadata": {"name": "bad", "ownerReferences": {}}}"#.to_owned(),
+                true,
+            ),
+            (
+                format!(
+                    r#"{{"metadata": {{"name": "bad", "managedFields": [{{"fieldsV1": {deep}}}]}}, "spec": {deep}}}"#
+                ),
+                false,
+            ),
         ];
         for (bad, unreadable) in rows {
             let services = list::<Guarded<WatchedService>>(&bad);

@@ -184,7 +184,9 @@ impl Reading {
         let read = catch_unwind(|| self.meaning(wire, uid));
         let meaning = read.unwrap_or_else(|panic| {
             let words = panic_words(&*panic);
-            Meaning::Broken(format!("the operator failed to read it, which is a bug of the operator: {words}"))
+            Meaning::Broken(format!(
+                "the operator failed to read it, which is a bug of the operator: {words}"
+            ))
         });
         match (meaning, last) {
             (Meaning::Broken(words), Some(last)) if matches!(**last, Meaning::Job(_)) => {

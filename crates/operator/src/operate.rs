@@ -276,7 +276,8 @@ impl Operator {
                 self.seen(Kind::Groups);
             }
             // One that cannot be read does not exist for us; that it cannot has been told.
-            News::Service(InitApply(_) | Apply(_) | Delete(_)) | News::Group(InitApply(_) | Apply(_) | Delete(_)) => {}
+            News::Service(InitApply(_) | Apply(_) | Delete(_))
+            | News::Group(InitApply(_) | Apply(_) | Delete(_)) => {}
         }
     }
 

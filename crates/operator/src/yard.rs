@@ -220,13 +220,14 @@ impl Yard {
         if let Some(words) = report.panicked {
             return self.panicked(key, words, now);
         }
+        let read_again = report.reread.is_some();
         if let Some(later) = self.read_again(&mut report, now) {
             return self.wake_at(later, key);
         }
         let Some(plot) = self.plots.get_mut(&key) else {
             return;
         };
-        let missed = std::mem::take(&mut plot.missed);
+        let missed = std::mem::take(&mut plot.missed) || read_again;
         match plot.absorb(report, now) {
             Some(later) => self.wake_at(later, key.clone()),
             None if plot.is_untold() && !missed => self.line.put_off(key.clone(), now),

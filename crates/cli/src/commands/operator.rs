@@ -112,7 +112,8 @@ fn fields(told: &Told<'_>) -> Option<Value> {
         }
         Told::Panicked { job, words, wait } => {
             let job = format!("{}/{}", job.namespace, job.name);
-            let message = format!("a bug of the operator: it failed on a job, which is read again in {wait} s");
+            let message =
+                format!("a bug of the operator: it failed on a job, which is read again in {wait} s");
             json!({ "level": "error", "message": message, "job": job, "cause": words })
         }
         Told::LeaseRefused { why } => {

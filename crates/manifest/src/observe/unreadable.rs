@@ -51,7 +51,11 @@ fn unread(object: &Value, words: &str) -> PodSeen {
         namespace: text(&meta["namespace"]),
         uid: text(&meta["uid"]),
         version: text(&meta["resourceVersion"]),
-        job: text(job.into_iter().find(|job| job.is_string()).unwrap_or(&Value::Null)),
+        job: text(
+            job.into_iter()
+                .find(|job| job.is_string())
+                .unwrap_or(&Value::Null),
+        ),
         owner: owner.and_then(|owner| owner["uid"].as_str()).map(Arc::from),
         task: None,
         waits: Some(Waits::Said {

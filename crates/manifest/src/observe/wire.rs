@@ -167,9 +167,7 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D:
 
 fn code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i32>, D::Error> {
     let number = number(deserializer)?;
-    Ok(number.map(|number| {
-        i32::try_from(number).unwrap_or(if number < 0 { i32::MIN } else { i32::MAX })
-    }))
+    Ok(number.map(|number| i32::try_from(number).unwrap_or(if number < 0 { i32::MIN } else { i32::MAX })))
 }
 
 /// A time of the API server's. Fractions of a second are dropped.

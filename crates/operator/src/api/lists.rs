@@ -24,7 +24,9 @@ impl Api {
         let JobKey { namespace, name } = job;
         let path =
             format!("/apis/{API_VERSION}/namespaces/{namespace}/tfjobs?fieldSelector=metadata.name%3D{name}");
-        self.list("tfjobs", &path).await.map(|jobs| jobs.into_iter().next())
+        self.list("tfjobs", &path)
+            .await
+            .map(|jobs| jobs.into_iter().next())
     }
 
     /// All our pods of a namespace.
@@ -36,7 +38,11 @@ impl Api {
     pub async fn services(&self, namespace: &str) -> Result<Vec<ServiceSeen>, Refused> {
         let path = ours(namespace, "services");
         let all: Vec<Guarded<WatchedService>> = self.list("services", &path).await?;
-        Ok(all.into_iter().filter_map(|one| one.0.ok()).map(Into::into).collect())
+        Ok(all
+            .into_iter()
+            .filter_map(|one| one.0.ok())
+            .map(Into::into)
+            .collect())
     }
 
     /// The group of a job's name; none where it does not exist.

@@ -201,9 +201,7 @@ impl Plot {
     pub fn observed(&self, uid: &Arc<str>, ready: Vec<Fixture>, deleting: bool) -> Observed {
         let ours = |pod: &&PodSeen| pod.owner.as_ref() == Some(uid);
         let here = self.pods.values().map(|held| &held.pod).filter(ours);
-        let tasks = here
-            .filter_map(|pod| pod.task.as_ref())
-            .chain(self.gone.of(uid));
+        let tasks = here.filter_map(|pod| pod.task.as_ref()).chain(self.gone.of(uid));
         Observed {
             tasks: tasks.cloned().collect(),
             ready,

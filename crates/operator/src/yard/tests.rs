@@ -1,10 +1,15 @@
 //! What the yard promises `step`, without a cluster: the tests play the API server.
 
+mod ended;
+mod fair;
 mod first;
+mod forged;
 mod gone;
 mod no_replicas;
+mod panics;
 mod refusals;
 mod slow;
+mod unreadable;
 
 use serde_json::{Value, json};
 use trainyard_core::{Action, Fixture, Time};

@@ -50,6 +50,8 @@ impl Tombstones {
             return false;
         }
         match job.map(|job| &*job.meaning) {
+            // A job that has ended waits for no task.
+            Some(Meaning::Job(compiled)) if compiled.lean => false,
             Some(Meaning::Job(compiled)) => {
                 let task = &stone.task.id;
                 stone.is_of(compiled.job()) && self.lives_of(task) < OF_A_TASK
