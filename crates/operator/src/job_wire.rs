@@ -54,7 +54,7 @@ impl JobWire {
 
 #[cfg(test)]
 impl JobWire {
-    /// Gives the job to somebody.
+    /// Gives the job to another controller.
     pub(crate) fn manage(&mut self, by: &str) {
         self.spec["runPolicy"]["managedBy"] = by.into();
     }

@@ -1,5 +1,5 @@
 //! Of a job that has ended only what its clean-up, its status, its time to live and its deletion need is kept: templates, addresses and
-//! annotations may be a megabyte, and whoever creates jobs decides how many finished ones there are.
+//! annotations may be a megabyte, and users decide how many finished jobs there are.
 
 use std::sync::Arc;
 

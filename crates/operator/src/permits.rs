@@ -169,7 +169,7 @@ mod tests {
         drop(first);
         // It was dealt to the second, which never looks at it.
         drop(dealt);
-        drop(poll(&mut next).expect("a permit that nobody took"));
+        drop(poll(&mut next).expect("a permit that was not taken"));
         assert!(poll(&mut ask(&permits, 0)).is_some());
     }
 }

@@ -99,7 +99,7 @@ impl Yard {
         plot.addresses.services.see(service, false);
     }
 
-    /// A Service is gone: somebody deleted it, and whoever needs it makes it again.
+    /// A Service is gone. If its job still needs it, it is made again.
     pub fn service_gone(&mut self, service: &ServiceSeen) {
         let key = JobKey {
             namespace: Arc::clone(&service.namespace),

@@ -1,6 +1,6 @@
 //! Lives of tasks whose pods are gone, until a stored memory has absorbed them (W4).
 //!
-//! Only a life of a task of the job is kept, and few of one task: whoever may make pods in a namespace may also make and delete any number
+//! Only a life of a task of the job is kept, and few of one task: a user who may make pods in a namespace may also make and delete any number
 //! of them that look like ours.
 
 use std::sync::Arc;

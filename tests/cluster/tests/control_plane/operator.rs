@@ -4,14 +4,17 @@ mod client;
 mod decisions;
 mod definition;
 mod endpoints;
+mod fair;
 mod faults;
 mod gang;
 mod jobs;
 mod known_bugs;
 mod leader;
+mod panics;
 mod refused;
 mod rights;
 mod scenarios;
+mod unreadable;
 mod waits;
 
 use std::sync::Once;

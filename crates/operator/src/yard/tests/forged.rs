@@ -37,8 +37,8 @@ fn pods_that_are_no_tasks_leave_no_tombstones() {
                 &uid,
             ),
             forged(
-                &format!("mnist-nobody-{number}"),
-                "nobody",
+                &format!("mnist-other-{number}"),
+                "other",
                 &number.to_string(),
                 &uid,
             ),
