@@ -157,11 +157,11 @@ mod tests {
         ];
         for (bad, unreadable) in rows {
             let services = list::<Guarded<WatchedService>>(&bad);
-            assert_eq!(services[0].unreadable().is_some(), unreadable, "{:.80}", bad);
+            assert_eq!(services[0].unreadable().is_some(), unreadable, "{bad:.80}");
             assert_eq!(services[0].meta().name.as_deref(), Some("bad"));
             assert_eq!(services[1].unreadable(), None);
             let groups = list::<Guarded<DynamicObject>>(&bad);
-            assert_eq!(groups[0].unreadable().is_some(), unreadable, "{:.80}", bad);
+            assert_eq!(groups[0].unreadable().is_some(), unreadable, "{bad:.80}");
             assert_eq!(groups[1].unreadable(), None);
         }
     }
