@@ -351,4 +351,32 @@ mod tests {
         );
         assert!(!text.contains("restarted_total{"), "{text}");
     }
+    #[test]
+    fn what_cannot_be_read_and_panics_are_counted() {
+        let metrics = Metrics::new();
+        let job = JobKey {
+            namespace: "research".into(),
+            name: "mnist".into(),
+        };
+        for news in [true, false] {
+            metrics.told(&Told::Unreadable {
+                what: "pods",
+                which: "research/strange",
+                why: "",
+                news,
+            });
+        }
+        metrics.told(&Told::Panicked {
+            job: &job,
+            words: "",
+            wait: 1,
+        });
+        let text = metrics.text();
+        for line in [
+            r#"trainyard_unreadable_objects_total{kind="pods"} 2"#,
+            "trainyard_panics_total 1",
+        ] {
+            assert!(text.contains(line), "{text}");
+        }
+    }
 }

@@ -309,3 +309,19 @@ async fn wake_up(at: Option<Time>) {
     let left = moment.duration_since(SystemTime::now()).unwrap_or_default();
     tokio::time::sleep(left).await;
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_time_that_never_comes_is_waited_for() {
+        for at in [u64::MAX, u64::MAX / 2, u64::MAX / 2 + 1, 253_402_300_800] {
+            let woken = timeout(Duration::from_millis(1), wake_up(Some(Time(at)))).await;
+            assert!(woken.is_err(), "{at}");
+        }
+        wake_up(Some(Time(0))).await;
+    }
+}
