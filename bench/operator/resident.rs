@@ -86,6 +86,7 @@ fn large_specs(rig: &Rig, status: &(String, String), bars: &mut Bars) -> Result<
     }
     rig.calm()?;
     let kept = memory(running.pid(), "VmRSS")? - before;
+    println!("{LARGE} finished jobs with large specs: {kept:.1} MB beside {before:.1} MB");
     bars.add(
         &format!(
             "the operator's memory for {LARGE} finished jobs with specs of {} MB",
