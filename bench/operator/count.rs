@@ -30,8 +30,8 @@ pub fn until(rig: &Rig, path: &str, count: usize, patience: Duration) -> Result<
     }
 }
 
-/// One of them, and the number of the others.
-fn count_at(rig: &Rig, path: &str) -> Result<usize, Trouble> {
+/// How many objects there are at that path: one of them, and the number of the others.
+pub fn count_at(rig: &Rig, path: &str) -> Result<usize, Trouble> {
     let list = rig.cluster.api().get(&format!("{path}?limit=1"))?;
     let shown = list["items"].as_array().map_or(0, Vec::len);
     let others = list["metadata"]["remainingItemCount"]

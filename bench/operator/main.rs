@@ -10,7 +10,7 @@
 //! ```text
 //! rig (API server, its processor time, its count of writes) ─▶ turn: clean, submit, start somebody, count pods
 //!                                                               │
-//!          ours, kubeflow, bare ────────────────────────────────┘─▶ race, large, resident, verdict ─▶ bars
+//!          ours, kubeflow, bare ────────────────────────────────┘─▶ race, large, resident, verdict, fairness ─▶ bars
 //! ```
 #![expect(
     clippy::print_stdout,
@@ -21,6 +21,7 @@ mod bare;
 #[path = "../local/bars.rs"]
 mod bars;
 mod count;
+mod fairness;
 mod kubeflow;
 mod large;
 mod objects;
@@ -44,7 +45,7 @@ const HELP: &str = "\
 cargo xtask bench operator [PART…] [--rounds N] [--jobs N] [--shipped] [--without-peer]
                            [--without-controllers] [--collected]
 
-  PART             race, large, resident, verdict; all of them unless told
+  PART             race, large, resident, verdict, fairness; all of them unless told
   --rounds N       how often each takes its turn in the race (12), and how often the large job is made;
                    a multiple of 3 in the race, or of 2 without a peer, lets everybody come after everybody else equally often
   --jobs N         jobs in the race, of 1 ps and 2 workers each (300)
@@ -106,7 +107,7 @@ fn read(typed: &[String]) -> Option<Asked> {
     let mut words = typed.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
-            "race" | "large" | "resident" | "verdict" => asked.parts.push(word.clone()),
+            "race" | "large" | "resident" | "verdict" | "fairness" => asked.parts.push(word.clone()),
             "--rounds" => asked.rounds = words.next()?.parse().ok().filter(|rounds| *rounds > 0)?,
             "--jobs" => asked.jobs = words.next()?.parse().ok().filter(|jobs| *jobs > 0)?,
             "--shipped" => asked.shipped = true,
@@ -135,6 +136,9 @@ fn measure(asked: &Asked) -> Result<bool, Trouble> {
     }
     if wants("verdict") {
         verdict::measure(&mut bars)?;
+    }
+    if wants("fairness") {
+        fairness::measure(&mut bars)?;
     }
     println!("load after: {}", process::load());
     Ok(bars.tell())

@@ -17,6 +17,10 @@ use crate::watch::{Sent, Watch};
 
 const FINISHED: usize = 5000;
 const FOREIGN: usize = 20_000;
+/// So many finished jobs with a spec of so many bytes, and what the operator may keep of all of them, in MB.
+const LARGE: usize = 100;
+const BYTES: usize = 1_000_000;
+const MOST_KEPT: f64 = 10.0;
 /// So many new jobs, one after another.
 const NEW: usize = 40;
 /// What counts as noise: two runs with nothing else there differ by as much.
@@ -31,6 +35,8 @@ pub fn measure(bars: &mut Bars) -> Result<(), Trouble> {
     let alone = latency(&rig, "alone")?;
     rig.clean()?;
     let again = latency(&rig, "again")?;
+    rig.clean()?;
+    large_specs(&rig, &status, bars)?;
     rig.clean()?;
     println!("filling the API server: {FINISHED} finished jobs, {FOREIGN} pods of others");
     fill(&rig, &status)?;
@@ -61,6 +67,58 @@ pub fn measure(bars: &mut Bars) -> Result<(), Trouble> {
             ("-", None),
         );
     }
+    Ok(())
+}
+
+/// What an operator keeps of finished jobs with large specs. They end while it runs; what it has read for a list of jobs and given back would
+/// count otherwise, since an allocator keeps it.
+fn large_specs(rig: &Rig, status: &(String, String), bars: &mut Bars) -> Result<(), Trouble> {
+    let running = ready(rig)?;
+    rig.calm()?;
+    let before = memory(running.pid(), "VmRSS")?;
+    for number in 0..LARGE {
+        let mut job = objects::job(&format!("large-{number}"), 0, 1);
+        let template = &mut job["spec"]["tfReplicaSpecs"]["Worker"]["template"];
+        template["spec"]["containers"][0]["env"] = json!([{ "name": "MUCH", "value": "x".repeat(BYTES) }]);
+        // It is held until it is said to have ended.
+        job["spec"]["runPolicy"]["suspend"] = true.into();
+        finish(rig, &[job], status)?;
+    }
+    rig.calm()?;
+    let kept = memory(running.pid(), "VmRSS")? - before;
+    println!("{LARGE} finished jobs with large specs: {kept:.1} MB beside {before:.1} MB");
+    bars.add(
+        &format!(
+            "the operator's memory for {LARGE} finished jobs with specs of {} MB",
+            BYTES / 1_000_000
+        ),
+        (format!("{kept:.1} MB"), format!("without them {before:.1} MB")),
+        "-".to_owned(),
+        ("at most 10 MB", Some(kept <= MOST_KEPT)),
+    );
+    Ok(())
+}
+
+/// Makes jobs, and says that they have ended as the one did that gave its status.
+fn finish(rig: &Rig, jobs: &[Value], (status, uid): &(String, String)) -> Result<(), Trouble> {
+    let jobs = jobs.iter().map(|job| {
+        let mut wanted = Wanted::post(JOBS, job.clone());
+        wanted.short = false;
+        wanted
+    });
+    let mut statuses = Vec::new();
+    for job in rig.send(&jobs.collect::<Vec<_>>())? {
+        let own = job["metadata"]["uid"].as_str().unwrap_or_default();
+        let status: Value = serde_json::from_str(&status.replace(uid.as_str(), own))?;
+        let name = job["metadata"]["name"].as_str().unwrap_or_default();
+        statuses.push(Wanted {
+            method: "PATCH".into(),
+            path: format!("{JOBS}/{name}/status"),
+            body: json!({ "status": status }),
+            short: true,
+        });
+    }
+    rig.send(&statuses)?;
     Ok(())
 }
 
@@ -120,25 +178,9 @@ fn finished(rig: &Rig) -> Result<(String, String), Trouble> {
     Ok((job["status"].to_string(), uid))
 }
 
-fn fill(rig: &Rig, (status, uid): &(String, String)) -> Result<(), Trouble> {
-    let jobs = (0..FINISHED).map(|number| {
-        let mut wanted = Wanted::post(JOBS, objects::job(&format!("finished-{number}"), 0, 1));
-        wanted.short = false;
-        wanted
-    });
-    let mut statuses = Vec::new();
-    for job in rig.send(&jobs.collect::<Vec<_>>())? {
-        let own = job["metadata"]["uid"].as_str().unwrap_or_default();
-        let status: Value = serde_json::from_str(&status.replace(uid.as_str(), own))?;
-        let name = job["metadata"]["name"].as_str().unwrap_or_default();
-        statuses.push(Wanted {
-            method: "PATCH".into(),
-            path: format!("{JOBS}/{name}/status"),
-            body: json!({ "status": status }),
-            short: true,
-        });
-    }
-    rig.send(&statuses)?;
+fn fill(rig: &Rig, status: &(String, String)) -> Result<(), Trouble> {
+    let jobs = (0..FINISHED).map(|number| objects::job(&format!("finished-{number}"), 0, 1));
+    finish(rig, &jobs.collect::<Vec<_>>(), status)?;
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "others"}});
     rig.cluster.api().create("/api/v1/namespaces", &namespace)?;
     let foreign = (0..FOREIGN).map(|number| {

@@ -10,12 +10,14 @@
 //! * [`subject`] is a job as it is to be written: namespace, addresses, labels, what comes beside it.
 //! * [`names`] is every name and label; [`service`], [`cluster_map`] and [`pod`] make what any world on a cluster
 //!   needs: Services, the map of addresses, pods from templates with `TF_CONFIG`.
+//! * [`bounded`] reads what others have written, however deep it is nested; [`observe`] reads pods from that.
 //! * [`pod_group`] is what a gang scheduler is told of a job.
 //! * [`replies`] turns rules into what a Job can answer to an end; [`success`] into what completes it.
 //! * [`render`](render::render) puts it together and [`notes`] says what is missing.
 //!
 //! Pod templates stay the user's own values, so fields that are newer than this program pass through unchanged.
 
+pub mod bounded;
 pub mod cluster_map;
 pub mod crd;
 pub mod install;

@@ -5,22 +5,25 @@
 //! that are not later than now.
 
 mod exit;
+mod unreadable;
 mod wire;
 
 use std::sync::Arc;
 
-use serde::Deserialize;
 use trainyard_core::{Seen, Stamp, TaskId, TaskSeen, Time};
 use trainyard_dialect::TASK_INDEX_LABEL;
 
+pub use self::unreadable::UNREADABLE;
 use self::wire::{PodWire, time};
 use crate::names::{
     JOB_LABEL, KUBEFLOW_INDEX_LABEL, KUBEFLOW_JOB_LABEL, KUBEFLOW_ROLE_LABEL, ROLE_LABEL, STAMP,
 };
 
 /// A pod of ours, as far as anybody here wants to know it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(from = "PodWire")]
+///
+/// Reading one never fails, so that one pod cannot keep the others from being read: a pod with a field of a wrong type is no task, and
+/// waits for [`UNREADABLE`].
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodSeen {
     /// Its name.
     pub name: Arc<str>,

@@ -2,6 +2,8 @@
 //!
 //! Bodies are plain values and answers are cut down to what is needed: the server is asked for metadata alone.
 
+mod lists;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,15 +11,17 @@ use http::{Method, Request};
 use kube::Client;
 use kube::core::DynamicObject;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
+use trainyard_manifest::bounded::Bounded;
 use trainyard_manifest::observe::PodSeen;
 use trainyard_manifest::pod_group::{Groups, PLURAL};
 
+use crate::guarded::Guarded;
 use crate::job::{API_VERSION, JobKey, version};
 use crate::limit::Limit;
+use crate::permits::Permits;
 use crate::tell::{Listener, Told};
 use crate::watched::GroupSeen;
 
@@ -30,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The way to the API server.
 pub struct Api {
     client: Client,
-    permits: Semaphore,
+    permits: Permits,
     limit: Option<Limit>,
     listener: Arc<dyn Listener>,
 }
@@ -136,7 +140,7 @@ impl Api {
     pub fn new(client: Client, most: usize, limit: Option<Limit>, listener: Arc<dyn Listener>) -> Self {
         Self {
             client,
-            permits: Semaphore::new(most),
+            permits: Permits::new(most),
             limit,
             listener,
         }
@@ -218,7 +222,7 @@ impl Api {
                 options["preconditions"]["resourceVersion"] = version.to_string().into();
             }
         }
-        self.send::<Value>((Method::DELETE, plural), path, &options, "application/json")
+        self.send::<IgnoredAny>((Method::DELETE, plural), path, &options, "application/json")
             .await
             .map(drop)
     }
@@ -232,8 +236,9 @@ impl Api {
     ) -> Result<GroupSeen, Refused> {
         let path = group_path(groups, job, false);
         let what = (Method::POST, PLURAL);
-        let made: DynamicObject = self.send(what, &path, object, "application/json").await?;
-        Ok(made.into())
+        self.send(what, &path, object, "application/json")
+            .await
+            .and_then(group)
     }
 
     /// Changes the spec of a job's group, and of no other of that name.
@@ -247,8 +252,9 @@ impl Api {
         let body = json!({ "metadata": { "uid": uid }, "spec": spec });
         let path = group_path(groups, job, true);
         let what = (Method::PATCH, PLURAL);
-        let made: DynamicObject = self.send(what, &path, &body, "application/json").await?;
-        Ok(made.into())
+        self.send(what, &path, &body, "application/json")
+            .await
+            .and_then(group)
     }
 
     /// Deletes a job's group, and no other of that name.
@@ -274,7 +280,8 @@ impl Api {
         });
         let path = format!("{}/status", job_path(job));
         let what = (Method::PUT, "tfjobs/status");
-        let mut stored: Value = self.send(what, &path, &body, "application/json").await?;
+        let stored: Bounded = self.send(what, &path, &body, "application/json").await?;
+        let mut stored = stored.value;
         let made = Made {
             uid: uid.into(),
             version: version(
@@ -293,12 +300,7 @@ impl Api {
         body: &Value,
         accept: &str,
     ) -> Result<T, Refused> {
-        let verb = verb(&method);
-        let unsent = |message: String| Refused {
-            code: 0,
-            reason: String::new(),
-            message,
-        };
+        let verb = verb(&method, path);
         let bytes = if body.is_null() {
             Vec::new()
         } else {
@@ -315,10 +317,10 @@ impl Api {
             .header(http::header::CONTENT_TYPE, kind)
             .body(bytes)
             .map_err(|error| unsent(error.to_string()))?;
-        // Nobody closes the semaphore; a request without a permit is still better than none.
-        let _permit = self.permits.acquire().await.ok();
+        let namespace = namespace_of(path);
+        let _permit = self.permits.acquire(&namespace).await;
         if let Some(limit) = &self.limit {
-            limit.turn().await;
+            limit.turn(&namespace).await;
         }
         let begun = Instant::now();
         let answer = match timeout(PATIENCE, self.client.request(request)).await {
@@ -340,8 +342,28 @@ impl Api {
     }
 }
 
-fn verb(method: &Method) -> &'static str {
+fn unsent(message: String) -> Refused {
+    Refused {
+        code: 0,
+        reason: String::new(),
+        message,
+    }
+}
+
+/// A group that was written.
+fn group(Guarded(made): Guarded<DynamicObject>) -> Result<GroupSeen, Refused> {
+    made.map(GroupSeen::from).map_err(|unread| unsent(unread.why))
+}
+
+/// The namespace that a request is about, by which it has its turn.
+fn namespace_of(path: &str) -> Arc<str> {
+    let (_, rest) = path.split_once("/namespaces/").unwrap_or_default();
+    rest.split('/').next().unwrap_or_default().into()
+}
+
+fn verb(method: &Method, path: &str) -> &'static str {
     match *method {
+        Method::GET if path.contains('?') => "list",
         Method::POST => "create",
         Method::PUT => "update",
         Method::PATCH => "patch",

@@ -1,9 +1,9 @@
 //! A `TFJob` as the API server shows it, and what it means.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::panic::catch_unwind;
 use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use trainyard_core::{AddressBook, Cluster, Job, Memory, Time, addresses};
 use trainyard_dialect::document::Source;
@@ -17,12 +17,15 @@ use trainyard_manifest::task_pod::{Owner, TaskPods, fixture_names};
 
 use crate::form::Form;
 use crate::gang_form::belongs;
-use crate::yard::Needed;
+pub use crate::job_wire::JobWire;
+use crate::yard::{Needed, panic_words};
 
 /// The API we serve.
 pub const API_VERSION: &str = "kubeflow.org/v1";
 /// The newest one with its policies beside each other.
 const OLD_VERSION: &str = "kubeflow.org/v1beta2";
+/// What is wrong with a job is told in at most so many characters.
+const LONGEST: usize = 4000;
 /// Its kind.
 pub const KIND: &str = "TFJob";
 
@@ -90,6 +93,8 @@ pub struct Compiled {
     pub group: Option<Value>,
     /// How its tasks know each other, where it does not say.
     pub form: Form,
+    /// It has ended, and what only its tasks need has been let go.
+    pub lean: bool,
 }
 
 impl Compiled {
@@ -103,36 +108,6 @@ impl Compiled {
     #[must_use]
     pub fn pods<'a>(&'a self, owner: &Owner) -> TaskPods<'a> {
         TaskPods::of(&self.subject, &self.book, &self.cluster, &self.map, owner)
-    }
-}
-
-/// A job on the wire. `spec` stays as it is until somebody reads it, so that no job can stop the others from being seen.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct JobWire {
-    /// Name, UID and what else says which object it is.
-    pub metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
-    #[serde(default)]
-    spec: Value,
-    #[serde(default)]
-    status: Option<Value>,
-}
-
-#[cfg(test)]
-impl JobWire {
-    /// Gives the job to somebody.
-    pub(crate) fn manage(&mut self, by: &str) {
-        self.spec["runPolicy"]["managedBy"] = by.into();
-    }
-
-    /// Sets a field of its `runPolicy`.
-    pub(crate) fn policy(&mut self, field: &str, value: u32) {
-        self.spec["runPolicy"][field] = value.into();
-    }
-
-    /// Gives it so many workers.
-    pub(crate) fn scale(&mut self, workers: u32) {
-        self.spec["tfReplicaSpecs"]["Worker"]["replicas"] = workers.into();
     }
 }
 
@@ -208,7 +183,14 @@ impl Reading {
         let last = before
             .filter(|before| before.uid == *uid)
             .map(|before| &before.meaning);
-        match (self.meaning(wire, uid), last) {
+        let read = catch_unwind(|| self.meaning(wire, uid));
+        let meaning = read.unwrap_or_else(|panic| {
+            let words = panic_words(&*panic);
+            Meaning::Broken(format!(
+                "the operator failed to read it, which is a bug of the operator: {words}"
+            ))
+        });
+        match (meaning, last) {
             (Meaning::Broken(words), Some(last)) if matches!(**last, Meaning::Job(_)) => {
                 (Arc::clone(last), Some(words.into()))
             }
@@ -217,6 +199,9 @@ impl Reading {
     }
 
     fn meaning(&self, wire: &JobWire, uid: &Arc<str>) -> Meaning {
+        if let Some(words) = &wire.unreadable {
+            return Meaning::Broken(words.clone());
+        }
         let meta = &wire.metadata;
         let manager = wire.spec.pointer("/runPolicy/managedBy").and_then(Value::as_str);
         if manager.is_some_and(|manager| !OURSELVES.contains(&manager)) {
@@ -239,7 +224,8 @@ impl Reading {
             "spec": wire.spec,
         })
         .to_string();
-        let broken = |words: String| Meaning::Broken(words);
+        // A spec of a megabyte may have as much wrong with it.
+        let broken = |words: String| Meaning::Broken(words.chars().take(LONGEST).collect());
         let source = match Source::from_bytes("job", text.as_bytes()) {
             Ok(source) => source,
             Err(problem) => return broken(problem.message.clone()),
@@ -277,6 +263,7 @@ impl Reading {
             groups: groups.cloned(),
             group: groups.and_then(|groups| groups.object(&subject)),
             form: form.with(subject.job.addresses),
+            lean: false,
             subject,
         }))
     }

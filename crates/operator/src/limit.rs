@@ -1,15 +1,19 @@
-//! So many requests a second, where somebody asked for a limit.
+//! So many requests a second, where there is a limit, dealt round robin by namespace.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
+
+use crate::permits::Permits;
 
 /// A bucket of tokens that fills by itself. A request takes one, and waits for it if there is none.
 #[derive(Debug)]
 pub struct Limit {
     a_second: f64,
     burst: f64,
+    /// One request at a time waits for the next token; the others wait for their turn to do so.
+    turns: Permits,
     /// Tokens, less than none where somebody waits; and when that was true.
     bucket: Mutex<(f64, Instant)>,
 }
@@ -23,13 +27,15 @@ impl Limit {
             Self {
                 a_second,
                 burst,
+                turns: Permits::new(1),
                 bucket: Mutex::new((burst, Instant::now())),
             }
         })
     }
 
-    /// Ends when a request may be made.
-    pub async fn turn(&self) {
+    /// Ends when a request may be made for that namespace.
+    pub async fn turn(&self, namespace: &Arc<str>) {
+        let _turn = self.turns.acquire(namespace).await;
         let wait = self.take(Instant::now());
         if !wait.is_zero() {
             sleep(wait).await;
@@ -65,6 +71,20 @@ mod tests {
         let later = now + Duration::from_secs(1);
         let waits: Vec<u128> = (0..4).map(|_| limit.take(later).as_millis()).collect();
         assert_eq!(waits, [0, 0, 0, 100]);
+    }
+
+    #[tokio::test]
+    async fn another_namespace_waits_for_few_tokens_whatever_one_asks_for() {
+        let limit = Arc::new(Limit::new(100.0, 1).unwrap());
+        let ask = |namespace: &str| {
+            let (limit, namespace) = (Arc::clone(&limit), Arc::from(namespace));
+            tokio::spawn(async move { limit.turn(&namespace).await })
+        };
+        let load: Vec<_> = (0..3000).map(|_| ask("load")).collect();
+        tokio::task::yield_now().await;
+        ask("other").await.unwrap();
+        let served = load.iter().filter(|one| one.is_finished()).count();
+        assert!(served <= 4, "{served} came before");
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub enum Next {
     Wait(Time),
     /// Nothing until something happens.
     Nothing,
+    /// Read the job again: what is needed of it now was let go when it had ended.
+    Reread,
 }
 
 /// Looks at one job. `kept` says that the API server is known to keep what we remember of a job.
@@ -61,7 +63,8 @@ fn weigh(
     }
     let missing = plot.addresses.missing(&compiled.needed, &job.uid);
     let grouping = Grouping::of(plot, compiled, job);
-    let ready = if missing.is_empty() {
+    let there = !compiled.lean || !plot.addresses.services_of(&job.uid).is_empty();
+    let ready = if missing.is_empty() && there {
         vec![Fixture::Addresses]
     } else {
         Vec::new()
@@ -73,6 +76,9 @@ fn weigh(
     let mut step = step(compiled.job(), memory.as_ref(), &observed, now);
     gang::part(plot, job, &mut step);
     let wants = step.actions.iter().any(makes);
+    if wants && compiled.lean {
+        return Next::Reread;
+    }
     let refused = plot.not_before > now;
     if refused {
         // What cannot be made now is tried later. What has ended, is to end or is to be held does not wait for that.
@@ -228,25 +234,16 @@ fn lost(status: &Value, words: &str) -> Option<Value> {
 fn pass(key: &JobKey, job: &JobSeen, status: Value, now: Time) -> Pass {
     let changes = events::changes(job.status.as_ref(), &status, now);
     Pass {
-        key: key.clone(),
-        uid: Arc::clone(&job.uid),
         version: job.version,
         meaning: Arc::clone(&job.meaning),
         created: job.created,
         fresh: events::is_fresh(job.status.as_ref()),
-        first: false,
         events: changes
             .iter()
             .filter_map(|change| events::event(job, change))
             .collect(),
         changes,
         status: Some(status),
-        resumed: false,
-        actions: Vec::new(),
-        missing: Vec::new(),
-        services: Vec::new(),
-        ensure: None,
-        ungroup: None,
-        now,
+        ..Pass::empty(key, Arc::clone(&job.uid), now)
     }
 }

@@ -79,6 +79,8 @@ pub struct Metrics {
     request_times: Times<OfVerb>,
     starts: Times<OfPhase>,
     cuts: Family<OfKind, Counter>,
+    unreadable: Family<OfKind, Counter>,
+    panics: Counter,
     queued: Gauge<i64, AtomicI64>,
     active: Gauge<i64, AtomicI64>,
     known: Family<OfKind, Gauge<i64, AtomicI64>>,
@@ -114,6 +116,8 @@ impl Metrics {
             request_times: Family::new_with_constructor(|| Histogram::new(FAST)),
             starts: Family::new_with_constructor(|| Histogram::new(SLOW)),
             cuts: Family::default(),
+            unreadable: Family::default(),
+            panics: Counter::default(),
             queued: Gauge::default(),
             active: Gauge::default(),
             known: Family::default(),
@@ -173,6 +177,16 @@ impl Metrics {
             "watch_cuts",
             "Watches that were cut and begun again",
             self.cuts.clone(),
+        );
+        names.register(
+            "unreadable_objects",
+            "Objects shown by a watch that could not be read",
+            self.unreadable.clone(),
+        );
+        names.register(
+            "panics",
+            "Decisions about jobs, or their requests, that panicked: bugs of the operator",
+            self.panics.clone(),
         );
         names.register(
             "queue_depth",
@@ -264,6 +278,12 @@ impl Listener for Metrics {
             Told::WatchCut { what, .. } => {
                 self.cuts.get_or_create(&OfKind { kind: what }).inc();
             }
+            Told::Unreadable { what, .. } => {
+                self.unreadable.get_or_create(&OfKind { kind: what }).inc();
+            }
+            Told::Panicked { .. } => {
+                self.panics.inc();
+            }
             Told::Condition { job, kind, .. } => self.condition(job, kind),
             Told::Started { phase, created, .. } => self.started(*phase, *created),
             Told::Expired { job } => {
@@ -330,5 +350,33 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("restarted_total{"), "{text}");
+    }
+    #[test]
+    fn what_cannot_be_read_and_panics_are_counted() {
+        let metrics = Metrics::new();
+        let job = JobKey {
+            namespace: "research".into(),
+            name: "mnist".into(),
+        };
+        for news in [true, false] {
+            metrics.told(&Told::Unreadable {
+                what: "pods",
+                which: "research/strange",
+                why: "",
+                news,
+            });
+        }
+        metrics.told(&Told::Panicked {
+            job: &job,
+            words: "",
+            wait: 1,
+        });
+        let text = metrics.text();
+        for line in [
+            r#"trainyard_unreadable_objects_total{kind="pods"} 2"#,
+            "trainyard_panics_total 1",
+        ] {
+            assert!(text.contains(line), "{text}");
+        }
     }
 }

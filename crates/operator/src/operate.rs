@@ -11,13 +11,14 @@ use tokio::task::{JoinHandle, JoinSet};
 use trainyard_core::Time;
 
 use crate::api::Api;
+use crate::guarded::Guarded;
 use crate::job::Reading;
 use crate::lease::{Seat, Standing, hold};
 use crate::limit::Limit;
-use crate::pass::{Report, carry_out};
+use crate::pass::{Report, carry_out_caught};
 use crate::tell::{Listener, Told};
 use crate::watches::{self, News};
-use crate::yard::Yard;
+use crate::yard::{Panicked, Yard};
 
 /// How often it is told how much is known.
 const NOW_AND_THEN: Duration = Duration::from_secs(10);
@@ -76,7 +77,6 @@ pub async fn operate(
     let mut operator = Operator {
         api: Arc::new(Api::new(client, options.requests, limit, Arc::clone(&listener))),
         passes: JoinSet::new(),
-        most: options.jobs,
         listener,
         unseen: [Kind::Jobs, Kind::Pods, Kind::Services]
             .into_iter()
@@ -84,7 +84,7 @@ pub async fn operate(
             .collect(),
         leads: false,
         watching,
-        yard: Yard::new(options.reading),
+        yard: Yard::with_slots(options.reading, options.jobs),
     };
     let ended = operator.run(&mut watches, news, standing, stop).await;
     watches.shutdown().await;
@@ -125,7 +125,6 @@ struct Operator {
     api: Arc<Api>,
     yard: Yard,
     passes: JoinSet<Report>,
-    most: usize,
     listener: Arc<dyn Listener>,
     /// What has not been seen as a whole yet.
     unseen: Vec<Kind>,
@@ -161,8 +160,7 @@ impl Operator {
                 Some(Err(ended)) = watches.join_next() => if ended.is_panic() {
                     std::panic::resume_unwind(ended.into_panic());
                 },
-                // Without room for another pass, nothing would come of it.
-                () = wake_up(self.yard.wake()), if self.passes.len() < self.most => {}
+                () = wake_up(self.yard.wake()) => {}
                 _ = now_and_then.tick() => {
                     let (jobs, pods) = self.yard.counts();
                     self.listener.told(&Told::Known { jobs, pods });
@@ -205,7 +203,7 @@ impl Operator {
     fn absorb(&mut self, report: Result<Report, tokio::task::JoinError>) {
         match report {
             Ok(report) => self.yard.reported(report, now()),
-            // Its job would wait for ever; whoever starts us again looks at all of them anew.
+            // Passes catch their own panics.
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             Err(_) => {}
         }
@@ -220,10 +218,16 @@ impl Operator {
             // What a job has made is not known yet. Other jobs need not be.
             return;
         }
-        while self.passes.len() < self.most {
-            let Some(pass) = self.yard.next(now()) else { break };
-            self.passes
-                .spawn(carry_out(Arc::clone(&self.api), Arc::clone(&self.listener), pass));
+        while let Some(pass) = self.yard.next(now()) {
+            let (api, listener) = (Arc::clone(&self.api), Arc::clone(&self.listener));
+            self.passes.spawn(carry_out_caught(api, listener, pass));
+        }
+        for Panicked { job, words, wait } in self.yard.take_panics() {
+            self.listener.told(&Told::Panicked {
+                job: &job,
+                words: &words,
+                wait,
+            });
         }
         let queued = self.yard.queued();
         if queued == 0 && self.unseen.is_empty() {
@@ -238,6 +242,8 @@ impl Operator {
     fn hear(&mut self, news: News) {
         match news {
             News::Job(Init) => self.yard.jobs_begin(),
+            // One without a name cannot be asked for, nor written.
+            News::Job(InitApply(job) | Apply(job)) if job.metadata.name.is_none() => {}
             News::Job(InitApply(job) | Apply(job)) => self.yard.job_seen(job),
             News::Job(Delete(job)) => self.yard.job_gone(&job),
             News::Job(InitDone) => {
@@ -252,19 +258,26 @@ impl Operator {
                 self.seen(Kind::Pods);
             }
             News::Service(Init) => self.yard.services_begin(),
-            News::Service(InitApply(service) | Apply(service)) => self.yard.service_seen(service.into()),
-            News::Service(Delete(service)) => self.yard.service_gone(&service.into()),
+            News::Service(InitApply(Guarded(Ok(service))) | Apply(Guarded(Ok(service)))) => {
+                self.yard.service_seen(service.into());
+            }
+            News::Service(Delete(Guarded(Ok(service)))) => self.yard.service_gone(&service.into()),
             News::Service(InitDone) => {
                 self.yard.services_end();
                 self.seen(Kind::Services);
             }
             News::Group(Init) => self.yard.groups_begin(),
-            News::Group(InitApply(group) | Apply(group)) => self.yard.group_seen(group.into()),
-            News::Group(Delete(group)) => self.yard.group_gone(&group.into()),
+            News::Group(InitApply(Guarded(Ok(group))) | Apply(Guarded(Ok(group)))) => {
+                self.yard.group_seen(group.into());
+            }
+            News::Group(Delete(Guarded(Ok(group)))) => self.yard.group_gone(&group.into()),
             News::Group(InitDone) => {
                 self.yard.groups_end();
                 self.seen(Kind::Groups);
             }
+            // One that cannot be read does not exist for us; that it cannot has been told.
+            News::Service(InitApply(_) | Apply(_) | Delete(_))
+            | News::Group(InitApply(_) | Apply(_) | Delete(_)) => {}
         }
     }
 
@@ -289,7 +302,26 @@ async fn wake_up(at: Option<Time>) {
     let Some(at) = at else {
         return std::future::pending().await;
     };
-    let moment = UNIX_EPOCH + Duration::from_secs(at.0);
+    // A status may name a time that no clock reaches.
+    let Some(moment) = UNIX_EPOCH.checked_add(Duration::from_secs(at.0)) else {
+        return std::future::pending().await;
+    };
     let left = moment.duration_since(SystemTime::now()).unwrap_or_default();
     tokio::time::sleep(left).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_time_that_never_comes_is_waited_for() {
+        for at in [u64::MAX, u64::MAX / 2, u64::MAX / 2 + 1, 253_402_300_800] {
+            let woken = timeout(Duration::from_millis(1), wake_up(Some(Time(at)))).await;
+            assert!(woken.is_err(), "{at}");
+        }
+        wake_up(Some(Time(0))).await;
+    }
 }

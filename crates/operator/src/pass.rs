@@ -5,8 +5,10 @@
 //! as a [`Report`].
 
 pub mod addresses;
+mod caught;
 pub mod group;
 mod pods;
+pub mod reread;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,6 +20,8 @@ use trainyard_dialect::status::MEMORY_FIELD;
 use trainyard_manifest::observe::PodSeen;
 use trainyard_manifest::task_pod::Owner;
 
+pub use self::caught::carry_out_caught;
+use self::reread::{Again, Reread};
 use crate::api::{Api, How, Refused};
 use crate::job::{API_VERSION, Compiled, JobKey, KIND, Meaning};
 use crate::look::events::{Change, What};
@@ -62,6 +66,8 @@ pub struct Pass {
     pub first: bool,
     /// When it was decided.
     pub now: Time,
+    /// Everything about the job is to be read again.
+    pub reread: Option<Again>,
 }
 
 /// What a pass has done.
@@ -91,6 +97,33 @@ pub struct Report {
     pub deleted: bool,
     /// What was refused: the rest was left undone.
     pub trouble: Option<Trouble>,
+    /// What was read again.
+    pub reread: Option<Reread>,
+    /// What a panic said that ended the pass; what it has done before that is not known.
+    pub panicked: Option<String>,
+}
+
+impl Report {
+    /// Nothing has been done.
+    #[must_use]
+    pub const fn of(key: JobKey, uid: Arc<str>) -> Self {
+        Self {
+            key,
+            uid,
+            written: None,
+            made: Vec::new(),
+            stopped: Vec::new(),
+            services: Vec::new(),
+            maps: Vec::new(),
+            removed: Vec::new(),
+            group: None,
+            ungrouped: None,
+            deleted: false,
+            trouble: None,
+            reread: None,
+            panicked: None,
+        }
+    }
 }
 
 /// What went wrong, and with what.
@@ -133,20 +166,7 @@ fn creating(doing: &'static str) -> impl FnOnce(Refused) -> Trouble {
 
 /// Carries a pass out.
 pub async fn carry_out(api: Arc<Api>, listener: Arc<dyn Listener>, pass: Pass) -> Report {
-    let mut report = Report {
-        key: pass.key.clone(),
-        uid: Arc::clone(&pass.uid),
-        written: None,
-        made: Vec::new(),
-        stopped: Vec::new(),
-        services: Vec::new(),
-        maps: Vec::new(),
-        removed: Vec::new(),
-        group: None,
-        ungrouped: None,
-        deleted: false,
-        trouble: None,
-    };
+    let mut report = Report::of(pass.key.clone(), Arc::clone(&pass.uid));
     let begun = Instant::now();
     report.trouble = try_to(&api, &pass, &mut report).await.err();
     tell(&*listener, &pass, &report);
@@ -197,6 +217,31 @@ fn tell(listener: &dyn Listener, pass: &Pass, report: &Report) {
 }
 
 impl Pass {
+    /// One that does nothing.
+    #[must_use]
+    pub fn empty(key: &JobKey, uid: Arc<str>, now: Time) -> Self {
+        Self {
+            key: key.clone(),
+            uid,
+            version: 0,
+            meaning: Arc::new(Meaning::NotOurs),
+            status: None,
+            resumed: false,
+            actions: Vec::new(),
+            missing: Vec::new(),
+            services: Vec::new(),
+            ensure: None,
+            ungroup: None,
+            changes: Vec::new(),
+            events: Vec::new(),
+            created: Time::default(),
+            fresh: false,
+            first: false,
+            now,
+            reread: None,
+        }
+    }
+
     /// Whether these are the first pods of a job of which nothing is known.
     #[must_use]
     pub fn starts(&self) -> bool {
@@ -230,6 +275,9 @@ async fn try_to(api: &Api, pass: &Pass, report: &mut Report) -> Result<(), Troub
     }
     let acted = match &*pass.meaning {
         _ if forgotten => Err(pruned()),
+        _ if let Some(again) = &pass.reread => reread::read(api, pass, again)
+            .await
+            .map(|read| report.reread = Some(read)),
         Meaning::Job(compiled) => act(api, pass, compiled, report).await,
         Meaning::NotOurs | Meaning::Broken(_) => Ok(()),
     };

@@ -39,6 +39,26 @@ pub enum Told<'a> {
         /// Whether that is news: the same was not told a moment ago.
         news: bool,
     },
+    /// An object cannot be read; the others are.
+    Unreadable {
+        /// Of what kind it is.
+        what: &'static str,
+        /// Its namespace and its name.
+        which: &'a str,
+        /// What is wrong with it.
+        why: &'a str,
+        /// Whether that is news: the same was not told a moment ago.
+        news: bool,
+    },
+    /// A decision about a job, or its requests, panicked: a bug of ours. The other jobs go on.
+    Panicked {
+        /// Which job.
+        job: &'a JobKey,
+        /// What the panic said.
+        words: &'a str,
+        /// The job is read again after so many seconds.
+        wait: u32,
+    },
     /// A condition of a job has changed.
     Condition {
         /// Whose.

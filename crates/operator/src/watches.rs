@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use trainyard_cluster::told;
 
+use crate::guarded::{Guarded, Shown};
 use crate::job::JobWire;
 use crate::operate::Options;
 use crate::tell::{Listener, Told};
@@ -37,9 +38,9 @@ pub enum News {
     /// About a pod.
     Pod(watcher::Event<WatchedPod>),
     /// About a Service.
-    Service(watcher::Event<WatchedService>),
+    Service(watcher::Event<Guarded<WatchedService>>),
     /// About a group.
-    Group(watcher::Event<DynamicObject>),
+    Group(watcher::Event<Guarded<DynamicObject>>),
 }
 
 /// Begins to watch what there is to operate.
@@ -106,13 +107,15 @@ async fn follow<K>(
     mut held_back: Option<watch::Receiver<bool>>,
     wrap: fn(watcher::Event<K>) -> News,
 ) where
-    K: kube::Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+    K: kube::Resource + Shown + Clone + DeserializeOwned + Debug + Send + 'static,
 {
     let mut stream = std::pin::pin!(watcher(objects, config).default_backoff());
     let mut complaints = Complaints::default();
+    let mut unreadable = Complaints::default();
     while let Some(event) = stream.next().await {
         match event {
             Ok(event) => {
+                tell_unreadable(what, &event, &mut unreadable, &*listener);
                 let listed = matches!(event, watcher::Event::InitDone);
                 if sender.send(wrap(event)).await.is_err() {
                     return;
@@ -133,6 +136,29 @@ async fn follow<K>(
             }
         }
     }
+}
+
+/// Tells of an object that cannot be read.
+fn tell_unreadable<K: kube::Resource + Shown>(
+    what: &'static str,
+    event: &watcher::Event<K>,
+    complaints: &mut Complaints,
+    listener: &dyn Listener,
+) {
+    let (watcher::Event::Apply(object) | watcher::Event::InitApply(object)) = event else {
+        return;
+    };
+    let Some(why) = object.unreadable() else { return };
+    let metadata = object.meta();
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let which = format!("{}/{}", text(&metadata.namespace), text(&metadata.name));
+    let news = complaints.is_news(&which, Instant::now());
+    listener.told(&Told::Unreadable {
+        what,
+        which: &which,
+        why,
+        news,
+    });
 }
 
 /// What was last complained about, and when.

@@ -8,9 +8,12 @@ mod addresses;
 mod group;
 mod line;
 mod plot;
+mod reread;
+mod slots;
+mod tombstones;
 mod tracked;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -22,11 +25,13 @@ pub use self::addresses::{Addresses, Needed};
 pub use self::group::{Ensure, Group};
 use self::line::Line;
 pub use self::plot::{LastTrouble, Plot};
+pub use self::reread::{Panicked, words as panic_words};
+use self::slots::Slots;
 use self::tracked::{Named, Tracked};
 use crate::job::{JobKey, JobSeen, JobWire, Reading};
-use crate::look::{Next, look};
+use crate::look::Next;
 use crate::pass::{Pass, Report, Sort};
-use crate::watched::ServiceSeen;
+use crate::turns::Turns;
 
 /// All jobs.
 #[derive(Debug, Default)]
@@ -45,7 +50,11 @@ pub struct Yard {
     kept: bool,
     /// While that is not known, one new job finds it out with its status, and other new ones wait behind it.
     scout: Option<JobKey>,
-    behind: VecDeque<JobKey>,
+    behind: Turns<JobKey>,
+    /// Passes that are under way.
+    slots: Slots,
+    /// Panics that have not been told.
+    panics: Vec<Panicked>,
 }
 
 impl Yard {
@@ -55,6 +64,15 @@ impl Yard {
         Self {
             reading,
             ..Self::default()
+        }
+    }
+
+    /// An empty one, with so many passes at a time.
+    #[must_use]
+    pub fn with_slots(reading: Reading, most: usize) -> Self {
+        Self {
+            slots: Slots::new(most.max(1)),
+            ..Self::new(reading)
         }
     }
 
@@ -106,7 +124,10 @@ impl Yard {
 
     /// A job is gone.
     pub fn job_gone(&mut self, wire: &JobWire) {
-        self.forget_job(&key_of(wire));
+        let key = key_of(wire);
+        let uid = wire.metadata.uid.as_deref().unwrap_or_default();
+        self.set(&key, |plot| plot.departs(&uid.into()));
+        self.forget_job(&key);
     }
 
     fn forget_job(&mut self, key: &JobKey) {
@@ -162,17 +183,6 @@ impl Yard {
         self.drop_if_empty(&key);
     }
 
-    /// A list of all our Services begins.
-    pub fn services_begin(&mut self) {
-        self.listed_services = Some(self.list_begins(|plot| &mut plot.addresses.services));
-    }
-
-    /// Every Service has been listed: those that were not are gone, but for those we have made since the list began.
-    pub fn services_end(&mut self) {
-        let listed = self.listed_services.take();
-        self.list_ends(listed, |plot| &mut plot.addresses.services);
-    }
-
     /// A list of all objects of one kind begins; what it shows is noted in the set.
     fn list_begins<T: Named>(&mut self, of: fn(&mut Plot) -> &mut Tracked<T>) -> BTreeSet<Arc<str>> {
         for plot in self.plots.values_mut() {
@@ -201,46 +211,23 @@ impl Yard {
         }
     }
 
-    /// There is such a Service.
-    pub fn service_seen(&mut self, service: ServiceSeen) {
-        if let Some(listed) = &mut self.listed_services {
-            listed.insert(Arc::clone(&service.uid));
-        }
-        let key = JobKey {
-            namespace: Arc::clone(&service.namespace),
-            name: Arc::clone(&service.job),
-        };
-        let plot = self.plots.entry(key).or_default();
-        plot.addresses.services.see(service, false);
-    }
-
-    /// A Service is gone: somebody deleted it, and whoever needs it makes it again.
-    pub fn service_gone(&mut self, service: &ServiceSeen) {
-        let key = JobKey {
-            namespace: Arc::clone(&service.namespace),
-            name: Arc::clone(&service.job),
-        };
-        if let Some(plot) = self.plots.get_mut(&key)
-            && plot
-                .addresses
-                .services
-                .lose(&service.name, &service.uid, plot.busy)
-        {
-            plot.clear_way();
-            self.look_at(key.clone());
-        }
-        self.drop_if_empty(&key);
-    }
-
     /// What a pass has done.
-    pub fn reported(&mut self, report: Report, now: Time) {
+    pub fn reported(&mut self, mut report: Report, now: Time) {
         let key = report.key.clone();
         self.line.started(&key);
+        self.slots.end(&key.namespace);
         self.learn(&report);
+        if let Some(words) = report.panicked {
+            return self.panicked(key, words, now);
+        }
+        let read_again = report.reread.is_some();
+        if let Some(later) = self.read_again(&mut report, now) {
+            return self.wake_at(later, key);
+        }
         let Some(plot) = self.plots.get_mut(&key) else {
             return;
         };
-        let missed = std::mem::take(&mut plot.missed);
+        let missed = std::mem::take(&mut plot.missed) || read_again;
         match plot.absorb(report, now) {
             Some(later) => self.wake_at(later, key.clone()),
             None if plot.is_untold() && !missed => self.line.put_off(key.clone(), now),
@@ -264,13 +251,15 @@ impl Yard {
     /// Which job to look at. Whoever waits for a scout comes first, once it is back; or is the next one to go.
     fn take(&mut self, now: Time) -> Option<JobKey> {
         let waits = !self.kept && self.scout.is_some();
-        let behind = if waits { None } else { self.behind.pop_front() };
-        behind.or_else(|| self.line.take(self.listed_jobs.is_none(), now))
+        let share = self.slots.share(self.line.namespaces());
+        let may = |namespace: &Arc<str>| self.slots.may_begin(namespace, share);
+        let behind = self.behind.take_if(may, |_| !waits).map(|(_, key)| key);
+        behind.or_else(|| self.line.take(self.listed_jobs.is_none(), now, may))
     }
 
     /// Somebody else acts: nothing waits to be looked at.
     pub fn stand_by(&mut self) {
-        for key in self.line.clear().chain(self.behind.drain(..)) {
+        for key in self.line.clear().chain(self.behind.drain()) {
             if let Some(plot) = self.plots.get_mut(&key) {
                 plot.rest();
             }
@@ -304,13 +293,14 @@ impl Yard {
                 plot.missed = true;
                 continue;
             }
-            match look(&key, plot, self.kept, now) {
+            match self.decide(&key, now) {
                 Next::Do(pass) if !self.kept && pass.starts() && self.scout.is_some() => {
-                    plot.due = true;
-                    self.behind.push_back(key);
+                    self.set(&key, |plot| plot.due = true);
+                    self.behind.push(&Arc::clone(&key.namespace), key);
                 }
                 Next::Do(mut pass) => {
-                    plot.busy = true;
+                    self.set(&key, |plot| plot.busy = true);
+                    self.slots.begin(&key.namespace);
                     if !self.kept && pass.starts() {
                         // The others wait for the answer, so nothing else comes with it.
                         pass.actions.clear();
@@ -321,10 +311,16 @@ impl Yard {
                     return Some(*pass);
                 }
                 Next::Wait(time) => self.wake_at(time, key),
-                Next::Nothing => {}
+                Next::Nothing | Next::Reread => {}
             }
         }
         None
+    }
+
+    fn set(&mut self, key: &JobKey, change: impl FnOnce(&mut Plot)) {
+        if let Some(plot) = self.plots.get_mut(key) {
+            change(plot);
+        }
     }
 
     /// How many jobs wait to be looked at.

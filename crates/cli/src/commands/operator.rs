@@ -103,6 +103,20 @@ fn fields(told: &Told<'_>) -> Option<Value> {
         Told::WatchCut { what, why, news } if *news => {
             json!({ "level": "warn", "message": format!("{what} cannot be watched now; trying again"), "cause": why })
         }
+        Told::Unreadable {
+            what,
+            which,
+            why,
+            news,
+        } if *news => {
+            json!({ "level": "warn", "message": format!("one of the {what} cannot be read"), "object": which, "cause": why })
+        }
+        Told::Panicked { job, words, wait } => {
+            let job = format!("{}/{}", job.namespace, job.name);
+            let message =
+                format!("a bug of the operator: it failed on a job, which is read again in {wait} s");
+            json!({ "level": "error", "message": message, "job": job, "cause": words })
+        }
         Told::LeaseRefused { why } => {
             json!({ "level": "warn", "message": "the Lease cannot be had; trying again", "cause": why })
         }
@@ -145,6 +159,7 @@ fn fields(told: &Told<'_>) -> Option<Value> {
         | Told::Passed { .. }
         | Told::Load { .. }
         | Told::WatchCut { .. }
+        | Told::Unreadable { .. }
         | Told::Known { .. } => return None,
     })
 }

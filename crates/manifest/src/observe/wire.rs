@@ -1,8 +1,10 @@
-//! A pod on the wire, as far as it is read. Every field may be missing: no pod can stop the others from being seen.
+//! A pod on the wire, as far as it is read. Every field may be missing, and every number may be any number: clients that may write a
+//! pod's status write negative counts too, and the API server keeps them.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer};
+use serde_json::Number;
 use trainyard_core::Time;
 use trainyard_dialect::status::read_rfc3339;
 
@@ -23,6 +25,7 @@ pub struct MetaWire {
     pub resource_version: Option<String>,
     pub creation_timestamp: Option<String>,
     pub deletion_timestamp: Option<String>,
+    #[serde(deserialize_with = "seconds")]
     pub deletion_grace_period_seconds: Option<u64>,
     #[serde(deserialize_with = "or_default")]
     pub labels: BTreeMap<String, String>,
@@ -103,6 +106,7 @@ pub struct ConditionWire {
 #[serde(rename_all = "camelCase", default)]
 pub struct ContainerWire {
     pub name: String,
+    #[serde(deserialize_with = "count")]
     pub restart_count: u32,
     #[serde(deserialize_with = "or_default")]
     pub state: StateWire,
@@ -128,6 +132,7 @@ pub struct WaitingWire {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TerminatedWire {
+    #[serde(deserialize_with = "code")]
     pub exit_code: Option<i32>,
     pub reason: Option<String>,
     pub message: Option<String>,
@@ -142,6 +147,32 @@ where
     T: Default + Deserialize<'de>,
 {
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+/// A whole number, or the nearest one that there is.
+fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    let number = Option::<Number>::deserialize(deserializer)?;
+    Ok(number.map(|number| {
+        let negative = number.as_f64().is_some_and(|number| number < 0.0);
+        let nearest = if negative { i64::MIN } else { i64::MAX };
+        number.as_i64().unwrap_or(nearest)
+    }))
+}
+
+/// How often something happened: never less than never.
+fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let number = number(deserializer)?.unwrap_or_default();
+    Ok(u32::try_from(number.max(0)).unwrap_or(u32::MAX))
+}
+
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let number = number(deserializer)?;
+    Ok(number.map(|number| u64::try_from(number).unwrap_or_default()))
+}
+
+fn code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i32>, D::Error> {
+    let number = number(deserializer)?;
+    Ok(number.map(|number| i32::try_from(number).unwrap_or(if number < 0 { i32::MIN } else { i32::MAX })))
 }
 
 /// A time of the API server's. Fractions of a second are dropped.

@@ -84,6 +84,19 @@ pub fn other_scheduler(now: Time) -> Change {
     }
 }
 
+/// A panic of ours while the job was decided about, or while that was carried out.
+#[must_use]
+pub fn panicked(words: &str, wait: u32, now: Time) -> Change {
+    Change {
+        what: What::Note,
+        reason: "OperatorPanicked".into(),
+        message: format!(
+            "the operator failed on this job, which is a bug of the operator; the job is read again in {wait} s: {words}"
+        ),
+        time: rfc3339(now),
+    }
+}
+
 /// Everything that has changed between two statuses.
 #[must_use]
 pub fn changes(before: Option<&Value>, after: &Value, now: Time) -> Vec<Change> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use trainyard_core::{Count, GangSeen, Job, Outcome, Role, Rule, Seen, TaskSeen, Then, Time, When};
-use trainyard_manifest::observe::{PodSeen, Waits};
+use trainyard_manifest::observe::{PodSeen, UNREADABLE, Waits};
 
 use super::silent::{NODE_LOST, SilentNodes};
 use crate::job::{JobSeen, Meaning};
@@ -82,6 +82,7 @@ pub fn waiting(plot: &Plot, job: &JobSeen, wants: bool, now: Time) -> Waiting {
     let mut reasons: BTreeMap<(bool, &str), (usize, &PodSeen, &Waits)> = BTreeMap::new();
     let ours = plot.pods.values().map(|held| &held.pod);
     let ours = ours.filter(|pod| pod.owner.as_ref() == Some(&job.uid));
+    waiting.entries.extend(unreadable(ours.clone()));
     for (pod, task, waits) in ours.filter_map(|pod| Some((pod, pod.task.as_ref()?, pod.waits.as_ref()?))) {
         if !counts(task, waits) {
             continue;
@@ -125,6 +126,16 @@ fn mistaken(job: &JobSeen) -> Option<Value> {
     let words = job.mistake.as_ref()?;
     let message = format!("the last edit cannot be read and the job goes on as it was: {words}");
     Some(json!({ "reason": INVALID_EDIT, "message": cut(&message) }))
+}
+
+/// Pods of the job that cannot be read: they are in the way of its tasks.
+fn unreadable<'a>(ours: impl Iterator<Item = &'a PodSeen>) -> Option<Value> {
+    let mut unread = ours.filter(|pod| pod.unreadable().is_some()).peekable();
+    let first = *unread.peek()?;
+    let message = format!("it cannot be read: {}", first.unreadable().unwrap_or_default());
+    Some(json!({
+        "reason": UNREADABLE, "message": cut(&message), "pods": unread.count(), "pod": first.name,
+    }))
 }
 
 /// When a pod has had its time.

@@ -6,7 +6,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::Yard;
 use super::tracked::{Named, Tracked};
+use crate::job::JobKey;
 use crate::watched::ServiceSeen;
 
 /// Services and maps of one job.
@@ -69,6 +71,50 @@ impl Addresses {
     /// The job is gone.
     pub fn forget_maps(&mut self) {
         self.maps.clear();
+    }
+}
+
+impl Yard {
+    /// A list of all our Services begins.
+    pub fn services_begin(&mut self) {
+        self.listed_services = Some(self.list_begins(|plot| &mut plot.addresses.services));
+    }
+
+    /// Every Service has been listed: those that were not are gone, but for those we have made since the list began.
+    pub fn services_end(&mut self) {
+        let listed = self.listed_services.take();
+        self.list_ends(listed, |plot| &mut plot.addresses.services);
+    }
+
+    /// There is such a Service.
+    pub fn service_seen(&mut self, service: ServiceSeen) {
+        if let Some(listed) = &mut self.listed_services {
+            listed.insert(Arc::clone(&service.uid));
+        }
+        let key = JobKey {
+            namespace: Arc::clone(&service.namespace),
+            name: Arc::clone(&service.job),
+        };
+        let plot = self.plots.entry(key).or_default();
+        plot.addresses.services.see(service, false);
+    }
+
+    /// A Service is gone. If its job still needs it, it is made again.
+    pub fn service_gone(&mut self, service: &ServiceSeen) {
+        let key = JobKey {
+            namespace: Arc::clone(&service.namespace),
+            name: Arc::clone(&service.job),
+        };
+        if let Some(plot) = self.plots.get_mut(&key)
+            && plot
+                .addresses
+                .services
+                .lose(&service.name, &service.uid, plot.busy)
+        {
+            plot.clear_way();
+            self.look_at(key.clone());
+        }
+        self.drop_if_empty(&key);
     }
 }
 

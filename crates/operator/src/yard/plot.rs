@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
-use trainyard_core::{Fixture, Memory, Observed, Seen, TaskSeen, Time};
+use trainyard_core::{Fixture, Memory, Observed, Seen, Time};
 use trainyard_manifest::observe::PodSeen;
 
 use super::addresses::Addresses;
 use super::group::Group;
+use super::reread::{Lost, Panics};
+use super::tombstones::{Tombstones, not_later};
 use crate::job::{Compiled, JobSeen, Meaning, version};
 use crate::pass::{Report, Sort, Trouble};
 
@@ -29,10 +31,10 @@ pub struct Plot {
     pub job: Option<JobSeen>,
     /// Pods that name it, by their names.
     pub pods: BTreeMap<Arc<str>, Held>,
-    /// Lives whose pods are gone, with the UID of the job that owned them.
-    pub gone: Vec<(Arc<str>, TaskSeen)>,
-    /// UIDs of pods that went while a pass was under way, which may have made them.
-    departed: BTreeSet<Arc<str>>,
+    /// Lives whose pods are gone.
+    gone: Tombstones,
+    /// UIDs of pods that went while a pass was under way, which may have made or read them; of the job, too.
+    pub(super) departed: BTreeSet<Arc<str>>,
     /// What its tasks find each other by.
     pub addresses: Addresses,
     /// What its tasks are placed as.
@@ -59,6 +61,15 @@ pub struct Plot {
     pub put_off: bool,
     /// What was in the way went while a pass was under way, which may have found it there.
     way_cleared: bool,
+    /// Panics of ours about it.
+    pub panics: Panics,
+    /// It is to be read again, since what is known of it is not believed.
+    pub lost: Option<Lost>,
+    /// What it means is kept whole though it seems to have ended: more was needed of it.
+    pub whole: bool,
+    /// Called before each look.
+    #[cfg(test)]
+    pub hook: Option<fn()>,
 }
 
 /// What was refused last.
@@ -92,9 +103,12 @@ impl Plot {
             if !same {
                 self.addresses.forget_maps();
                 self.settle();
+                self.whole = false;
             }
         }
+        self.gone.sort_out(&seen);
         self.job = Some(seen);
+        self.let_go();
         true
     }
 
@@ -117,8 +131,7 @@ impl Plot {
             }
             if known.pod.uid != pod.uid {
                 // The one before it vanished while nobody watched.
-                let before = known.pod.clone();
-                self.bury(&before);
+                self.gone.bury(self.job.as_ref(), &known.pod);
             }
         }
         let held = Held { pod, unlisted: false };
@@ -136,17 +149,22 @@ impl Plot {
         }
     }
 
+    /// An object is gone that a pass may tell of which is under way.
+    pub fn departs(&mut self, uid: &Arc<str>) {
+        if self.busy {
+            self.departed.insert(Arc::clone(uid));
+        }
+    }
+
     /// A pod is gone.
     pub fn lose_pod(&mut self, pod: &PodSeen) {
-        if self.busy {
-            self.departed.insert(Arc::clone(&pod.uid));
-        }
+        self.departs(&pod.uid);
         let known = self.pods.get(&pod.name).map(|held| &held.pod);
         if let Some(known) = known.filter(|known| known.uid == pod.uid) {
             let mut last = pod.clone();
             keep_end(known, &mut last);
             self.pods.remove(&pod.name);
-            self.bury(&last);
+            self.gone.bury(self.job.as_ref(), &last);
         }
         if self.is_foreign(pod) && !self.pods.values().any(|held| self.is_foreign(&held.pod)) {
             self.clear_way();
@@ -157,12 +175,6 @@ impl Plot {
     fn is_foreign(&self, pod: &PodSeen) -> bool {
         let job = self.job.as_ref().map(|job| &job.uid);
         job.is_some_and(|uid| pod.owner.as_ref() != Some(uid))
-    }
-
-    fn bury(&mut self, pod: &PodSeen) {
-        if let (Some(owner), Some(task)) = (&pod.owner, pod.gone()) {
-            self.gone.push((Arc::clone(owner), task));
-        }
     }
 
     /// From now on, what we make may be missing in the list.
@@ -191,12 +203,7 @@ impl Plot {
     pub fn observed(&self, uid: &Arc<str>, ready: Vec<Fixture>, deleting: bool) -> Observed {
         let ours = |pod: &&PodSeen| pod.owner.as_ref() == Some(uid);
         let here = self.pods.values().map(|held| &held.pod).filter(ours);
-        let gone = self
-            .gone
-            .iter()
-            .filter(|(owner, _)| owner == uid)
-            .map(|(_, task)| task);
-        let tasks = here.filter_map(|pod| pod.task.as_ref()).chain(gone);
+        let tasks = here.filter_map(|pod| pod.task.as_ref()).chain(self.gone.of(uid));
         Observed {
             tasks: tasks.cloned().collect(),
             ready,
@@ -209,16 +216,14 @@ impl Plot {
     /// after it does not wait until that clock's time has come.
     pub fn not_later(&mut self, now: Time) {
         let here = self.pods.values_mut().filter_map(|held| held.pod.task.as_mut());
-        for task in here.chain(self.gone.iter_mut().map(|(_, task)| task)) {
+        for task in here.chain(self.gone.all_mut()) {
             not_later(task, now);
         }
     }
 
     /// Tombstones that a stored memory has absorbed are needed no longer.
     pub fn let_rest(&mut self, compiled: &Compiled, memory: &Memory) {
-        let job = compiled.job();
-        self.gone
-            .retain(|(owner, task)| *owner == job.uid && !memory.has_absorbed(job, task));
+        self.gone.let_rest(compiled.job(), memory);
     }
 
     /// Takes in what a pass has done. If it was refused, says when to try again.
@@ -258,6 +263,7 @@ impl Plot {
         job.status = Some(status);
         self.written = now;
         self.let_stored_rest();
+        self.let_go();
     }
 
     /// Services, maps and the group. What was made for another job of this name is not this one's.
@@ -378,6 +384,7 @@ impl Plot {
             && self.addresses.services.is_empty()
             && self.group.known.is_empty()
             && !self.busy
+            && self.lost.is_none()
     }
 }
 
@@ -389,12 +396,5 @@ fn keep_end(known: &PodSeen, pod: &mut PodSeen) {
         && let Some(Seen::Ended(exit)) = pod.task.as_mut().map(|task| &mut task.state)
     {
         *exit = first.clone();
-    }
-}
-
-fn not_later(task: &mut TaskSeen, now: Time) {
-    task.created = task.created.min(now);
-    if let Seen::Ended(exit) | Seen::Gone(Some(exit)) = &mut task.state {
-        exit.at = exit.at.min(now);
     }
 }

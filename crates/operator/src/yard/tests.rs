@@ -1,11 +1,16 @@
 //! What the yard promises `step`, without a cluster: the tests play the API server.
 
+mod ended;
+mod fair;
 mod first;
+mod forged;
 mod gone;
 mod no_replicas;
+mod panics;
 mod refusals;
 mod silent;
 mod slow;
+mod unreadable;
 
 use serde_json::{Value, json};
 use trainyard_core::{Action, Fixture, Time};
@@ -14,6 +19,7 @@ use trainyard_manifest::observe::PodSeen;
 use super::*;
 use crate::api::Refused;
 use crate::pass::{Sort, Trouble};
+use crate::watched::ServiceSeen;
 
 const NOW: Time = Time(1_800_000_000);
 
@@ -82,18 +88,10 @@ fn service(uid: &str) -> ServiceSeen {
 /// The answer to a pass: its status stored as that version, its fixtures there, and these pods.
 fn report(pass: &Pass, version: u64, made: Vec<PodSeen>) -> Report {
     Report {
-        key: pass.key.clone(),
-        uid: Arc::clone(&pass.uid),
         written: pass.status.clone().map(|status| (version, status)),
         made,
-        stopped: Vec::new(),
         services: vec![service("s1")],
-        maps: Vec::new(),
-        removed: Vec::new(),
-        group: None,
-        ungrouped: None,
-        deleted: false,
-        trouble: None,
+        ..Report::of(pass.key.clone(), Arc::clone(&pass.uid))
     }
 }
 

@@ -1,0 +1,70 @@
+//! One job and what belongs to it, asked for by lists: the operator has no right to get a job by its name, and needs none.
+
+use http::Method;
+use kube::core::DynamicObject;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use trainyard_manifest::observe::PodSeen;
+use trainyard_manifest::pod_group::{Groups, PLURAL};
+
+use super::{Api, Refused, core, group_path};
+use crate::guarded::Guarded;
+use crate::job::{API_VERSION, JobKey, JobWire};
+use crate::watched::{GroupSeen, OURS, ServiceSeen, WatchedService};
+
+#[derive(Deserialize)]
+struct Items<T> {
+    items: Vec<T>,
+}
+
+impl Api {
+    /// One job, as it is now; none where it does not exist.
+    pub async fn job(&self, job: &JobKey) -> Result<Option<JobWire>, Refused> {
+        let JobKey { namespace, name } = job;
+        let path =
+            format!("/apis/{API_VERSION}/namespaces/{namespace}/tfjobs?fieldSelector=metadata.name%3D{name}");
+        self.list("tfjobs", &path)
+            .await
+            .map(|jobs| jobs.into_iter().next())
+    }
+
+    /// All our pods of a namespace.
+    pub async fn pods(&self, namespace: &str) -> Result<Vec<PodSeen>, Refused> {
+        self.list("pods", &ours(namespace, "pods")).await
+    }
+
+    /// All our Services of a namespace.
+    pub async fn services(&self, namespace: &str) -> Result<Vec<ServiceSeen>, Refused> {
+        let path = ours(namespace, "services");
+        let all: Vec<Guarded<WatchedService>> = self.list("services", &path).await?;
+        Ok(all
+            .into_iter()
+            .filter_map(|one| one.0.ok())
+            .map(Into::into)
+            .collect())
+    }
+
+    /// The group of a job's name; none where it does not exist.
+    pub async fn group(&self, groups: &Groups, job: &JobKey) -> Result<Option<GroupSeen>, Refused> {
+        let name = &job.name;
+        let path = format!(
+            "{}?fieldSelector=metadata.name%3D{name}",
+            group_path(groups, job, false)
+        );
+        let all: Vec<Guarded<DynamicObject>> = self.list(PLURAL, &path).await?;
+        Ok(all.into_iter().find_map(|one| one.0.ok()).map(Into::into))
+    }
+
+    async fn list<T: DeserializeOwned>(&self, plural: &'static str, path: &str) -> Result<Vec<T>, Refused> {
+        let what = (Method::GET, plural);
+        let list: Items<T> = self.send(what, path, &Value::Null, "application/json").await?;
+        Ok(list.items)
+    }
+}
+
+/// Where our objects of a kind are.
+fn ours(namespace: &str, plural: &str) -> String {
+    let selector = OURS.replace('/', "%2F").replace('=', "%3D");
+    format!("{}?labelSelector={selector}", core(namespace, plural, None))
+}

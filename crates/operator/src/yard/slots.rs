@@ -1,0 +1,63 @@
+//! How many passes are under way at a time, and of which namespaces.
+//!
+//! The pass of a large job takes long. So that another namespace need not wait for its end, one that has less than its share of the slots may
+//! begin a pass though all of them are taken. One namespace may have all slots while no other waits.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Slots for passes.
+#[derive(Debug)]
+pub struct Slots {
+    most: usize,
+    taken: usize,
+    /// How many passes each namespace has under way; none is 0.
+    passes: BTreeMap<Arc<str>, usize>,
+}
+
+impl Default for Slots {
+    fn default() -> Self {
+        Self::new(usize::MAX)
+    }
+}
+
+impl Slots {
+    /// So many.
+    pub const fn new(most: usize) -> Self {
+        Self {
+            most,
+            taken: 0,
+            passes: BTreeMap::new(),
+        }
+    }
+
+    /// A pass begins.
+    pub fn begin(&mut self, namespace: &Arc<str>) {
+        self.taken += 1;
+        *self.passes.entry(Arc::clone(namespace)).or_default() += 1;
+    }
+
+    /// A pass has ended.
+    pub fn end(&mut self, namespace: &Arc<str>) {
+        let Some(passes) = self.passes.get_mut(namespace) else {
+            return;
+        };
+        *passes -= 1;
+        self.taken -= 1;
+        if *passes == 0 {
+            self.passes.remove(namespace);
+        }
+    }
+
+    /// How many passes a namespace may have though all slots are taken, when these wait.
+    pub fn share<'a>(&self, waiting: impl Iterator<Item = &'a Arc<str>>) -> usize {
+        let others = waiting.filter(|namespace| !self.passes.contains_key(*namespace));
+        (self.most / (self.passes.len() + others.count()).max(1)).max(1)
+    }
+
+    /// Whether a namespace may begin a pass. There are never more than twice as many passes as slots.
+    pub fn may_begin(&self, namespace: &Arc<str>, share: usize) -> bool {
+        let has = self.passes.get(namespace).copied().unwrap_or_default();
+        self.taken < self.most || (has < share && self.taken < self.most.saturating_mul(2))
+    }
+}
