@@ -312,6 +312,7 @@ impl Listener for Metrics {
             Told::LeaseRefused { .. }
             | Told::Refused { .. }
             | Told::Waits { .. }
+            | Told::Warned { .. }
             | Told::Starting { .. }
             | Told::Stopping { .. }
             | Told::Listening { .. } => {}

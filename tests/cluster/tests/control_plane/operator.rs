@@ -7,6 +7,7 @@ mod definition;
 mod endpoints;
 mod fair;
 mod faults;
+mod forged;
 mod gang;
 mod hostile;
 mod jobs;
@@ -18,6 +19,7 @@ mod refused;
 mod rights;
 mod scenarios;
 mod unreadable;
+mod unread;
 mod waits;
 
 use std::sync::Once;
