@@ -48,7 +48,12 @@ fn edited(text: &str, edits: &[Edit<'_>]) -> String {
 }
 
 fn rows() -> Vec<Row> {
-    let rows = [text::rows(), shape::rows(), tfjob::rows(), volcano_and_t9k::rows()];
+    let rows = [
+        text::rows(),
+        shape::rows(),
+        tfjob::rows(),
+        volcano_and_t9k::rows(),
+    ];
     rows.into_iter().flatten().collect()
 }
 
@@ -72,7 +77,9 @@ fn a_help_that_is_followed_ends_the_problem() {
 /// What is wrong with a row: the help is not given, or does not help.
 fn wrong(row: &Row) -> Option<String> {
     let told = |problems: &[Problem]| -> String {
-        let lines = problems.iter().map(|problem| format!("  {} {}\n", problem.code, problem.in_a_line()));
+        let lines = problems
+            .iter()
+            .map(|problem| format!("  {} {}\n", problem.code, problem.in_a_line()));
         lines.collect()
     };
     let before = problems(&row.before);
@@ -80,14 +87,26 @@ fn wrong(row: &Row) -> Option<String> {
         .iter()
         .any(|problem| problem.code == row.code && problem.hint.as_deref() == Some(row.help))
     {
-        return Some(format!("{} does not say `{}`, but\n{}", row.code, row.help, told(&before)));
+        return Some(format!(
+            "{} does not say `{}`, but\n{}",
+            row.code,
+            row.help,
+            told(&before)
+        ));
     }
     let after: Vec<Problem> = problems(&row.after)
         .into_iter()
         .filter(|problem| problem.code == row.code || problem.severity == Severity::Error)
         .collect();
     let text = String::from_utf8_lossy(&row.after);
-    (!after.is_empty()).then(|| format!("{}: `{}` does not help\n{}{text}", row.code, row.help, told(&after)))
+    (!after.is_empty()).then(|| {
+        format!(
+            "{}: `{}` does not help\n{}{text}",
+            row.code,
+            row.help,
+            told(&after)
+        )
+    })
 }
 
 #[test]
@@ -148,7 +167,10 @@ fn every_help_that_a_fixture_gets_is_tried() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folders = ["tests/fixtures/bad", "tests/fixtures/ok", "examples"];
     let mut missing = BTreeSet::new();
-    for path in folders.iter().flat_map(|folder| files(&root.join(folder), &["yaml", "json"])) {
+    for path in folders
+        .iter()
+        .flat_map(|folder| files(&root.join(folder), &["yaml", "json"]))
+    {
         for problem in problems(&fs::read(&path).unwrap()) {
             let Some(hint) = problem.hint else { continue };
             if problem.code != Code::VersionNotServed && !tried.contains(&(problem.code, form(&hint))) {

@@ -385,7 +385,11 @@ fn our_additions_are_annotations_that_no_definition_drops() {
             })
         );
         for field in ["restartScope", "startTimeoutSeconds", "startOrder"] {
-            assert!(there.manifest["spec"]["runPolicy"].get(field).is_none(), "{}", there.text);
+            assert!(
+                there.manifest["spec"]["runPolicy"].get(field).is_none(),
+                "{}",
+                there.text
+            );
         }
         assert_eq!(job.job.roles[1].after, jobs(&text)[0].job.roles[1].after);
     }
@@ -406,7 +410,11 @@ fn empty_times_are_dropped() {
         let (there, _) = converted(&text, to);
         assert!(!there.text.contains("creationTimestamp"), "{}", there.text);
         // A job that stays in its dialect is written as it is, but for these.
-        let text = source(&there.text.replace("  name: any\n", "  name: any\n  creationTimestamp: null\n"));
+        let text = source(
+            &there
+                .text
+                .replace("  name: any\n", "  name: any\n  creationTimestamp: null\n"),
+        );
         let (again, _) = converted(&text, to);
         assert!(!again.text.contains("creationTimestamp"), "{}", again.text);
     }
@@ -426,7 +434,8 @@ fn a_replica_without_a_type_is_the_master_of_the_first_version() {
     let (there, again) = converted(&text, Dialect::TfJob);
     assert!(there.losses.is_empty(), "{:#?}", there.losses);
     for role in ["Master", "Worker", "PS"] {
-        let image = &there.manifest["spec"]["tfReplicaSpecs"][role]["template"]["spec"]["containers"][0]["image"];
+        let image =
+            &there.manifest["spec"]["tfReplicaSpecs"][role]["template"]["spec"]["containers"][0]["image"];
         assert_eq!(*image, format!("of-{}", role.to_lowercase()));
     }
     assert_eq!(meaning(&again.job), meaning(&job.job));
@@ -435,7 +444,10 @@ fn a_replica_without_a_type_is_the_master_of_the_first_version() {
     let paths: Vec<&str> = there.losses.iter().map(|loss| loss.place.path.as_str()).collect();
     assert!(paths.contains(&"spec.replicaSpecs[1]"), "{paths:?}");
     for field in ["runPolicy", "tfReplicaSpecs", "successPolicy"] {
-        assert!(!paths.iter().any(|path| path.contains(field)), "{field} in {paths:?}");
+        assert!(
+            !paths.iter().any(|path| path.contains(field)),
+            "{field} in {paths:?}"
+        );
     }
 }
 

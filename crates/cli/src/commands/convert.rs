@@ -68,7 +68,7 @@ fn documents(
             }
             Item::Other(other) if typed.job.is_none() => {
                 documents.push(yaml::write(&without_empty_times(other.node.to_json())));
-            },
+            }
             Item::Job(_) | Item::Other(_) => {}
         }
     }

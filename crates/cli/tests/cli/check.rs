@@ -175,7 +175,10 @@ fn text_that_a_terminal_would_obey_is_shown_not_sent() {
 
 #[test]
 fn a_path_is_never_cut() {
-    let deep = folder("paths").join("with a space and an ü").join("long".repeat(40)).join("deep".repeat(40));
+    let deep = folder("paths")
+        .join("with a space and an ü")
+        .join("long".repeat(40))
+        .join("deep".repeat(40));
     fs::create_dir_all(&deep).expect("a folder can be made");
     let missing = deep.join("missing.yaml");
     let missing = missing.to_str().expect("a path");
@@ -188,7 +191,12 @@ fn a_path_is_never_cut() {
     }
     symlink("nowhere", deep.join("dangling.yaml")).expect("a link can be made");
     let ran = run(&["check", deep.to_str().expect("a path")]);
-    assert!(ran.out.contains(deep.join("dangling.yaml").to_str().expect("a path")), "{}", ran.out);
+    assert!(
+        ran.out
+            .contains(deep.join("dangling.yaml").to_str().expect("a path")),
+        "{}",
+        ran.out
+    );
 }
 
 #[test]
@@ -199,7 +207,11 @@ fn a_version_that_is_not_served_is_told_with_the_command_that_helps() {
         (ran.code, ran.err.as_str()),
         (Some(0), "1 file, 1 job: 1 warning\n")
     );
-    for words in ["warning[TY106]", "`kubeflow.org/v1alpha1`", "`trainyard convert --to tfjob`"] {
+    for words in [
+        "warning[TY106]",
+        "`kubeflow.org/v1alpha1`",
+        "`trainyard convert --to tfjob`",
+    ] {
         assert!(ran.out.contains(words), "{words}: {}", ran.out);
     }
     let converted = run(&["convert", file, "--to", "tfjob"]);

@@ -260,8 +260,20 @@ fn a_refusal_is_gone_when_its_help_is_followed() {
     let long = "j".repeat(50);
     let long_space = "n".repeat(60);
     let rows: [(&str, &[&str], &str, String, &[&str]); 5] = [
-        (&generated, &[], "give the job a name: `name` in place of `generateName`", good.clone(), &[]),
-        (&named, &["-n", "there"], "take one of the two away", named.clone(), &[]),
+        (
+            &generated,
+            &[],
+            "give the job a name: `name` in place of `generateName`",
+            good.clone(),
+            &[],
+        ),
+        (
+            &named,
+            &["-n", "there"],
+            "take one of the two away",
+            named.clone(),
+            &[],
+        ),
         (
             &manifest(&long, 2),
             &["--to", "jobset"],
@@ -287,7 +299,11 @@ fn a_refusal_is_gone_when_its_help_is_followed() {
     for (before, typed, help, after, then) in rows {
         let refused = run_with(&[&["render", "-"], typed].concat(), before);
         assert_eq!(refused.code, Some(2), "{help}");
-        assert!(refused.err.contains(&format!("help: {help}")), "{help}\n{}", refused.err);
+        assert!(
+            refused.err.contains(&format!("help: {help}")),
+            "{help}\n{}",
+            refused.err
+        );
         let rendered = run_with(&[&["render", "-"], then].concat(), &after);
         assert_eq!(rendered.code, Some(0), "{help}\n{}", rendered.err);
     }

@@ -55,7 +55,10 @@ fn roles<'a>(outline: &Outline<'a>, to: &'a Job, problems: &Problems) -> Vec<(&'
         match theirs.remove(&key(ours)) {
             Some(role) => {
                 let message = if role.name != ours.name {
-                    Some(format!("the tasks of `{}` are called `{}` there", ours.name, role.name))
+                    Some(format!(
+                        "the tasks of `{}` are called `{}` there",
+                        ours.name, role.name
+                    ))
                 } else if role.tf_type != ours.tf_type && to.cluster != ClusterForm::None {
                     Some(format!(
                         "`TF_CONFIG` calls the tasks of `{}` `{}` there",

@@ -121,7 +121,10 @@ impl<'a> Outline<'a> {
             .collect();
         let said = [
             (RESTART_SCOPE, self.restart_scope()),
-            (START_TIMEOUT, self.start_timeout.map(|seconds| seconds.to_string())),
+            (
+                START_TIMEOUT,
+                self.start_timeout.map(|seconds| seconds.to_string()),
+            ),
             (START_ORDER, (!first.is_empty()).then(|| first.join(","))),
         ];
         said.into_iter().filter_map(|(key, said)| Some((key, said?)))
@@ -183,7 +186,11 @@ impl<'a> Outline<'a> {
 
     /// Which entry of the list in the first version of TFJob is the role's.
     pub fn entry(&self, role: &Role) -> usize {
-        let list = self.read.node.get("spec").and_then(|spec| spec.get("replicaSpecs"));
+        let list = self
+            .read
+            .node
+            .get("spec")
+            .and_then(|spec| spec.get("replicaSpecs"));
         let found = list.and_then(|list| entry(list.as_list()?, "tfReplicaType", role));
         found.unwrap_or(0)
     }

@@ -29,7 +29,10 @@ pub(super) fn write(outline: &Outline<'_>) -> Value {
         spec.insert("priorityClassName".into(), (**class).into());
     }
     // The n-th request ends the job there, so n - 1 restarts are allowed. Left out it would mean 3.
-    let requests = job.limits.restarts.map_or(UNLIMITED, |limit| limit.saturating_add(1));
+    let requests = job
+        .limits
+        .restarts
+        .map_or(UNLIMITED, |limit| limit.saturating_add(1));
     spec.insert("maxRetry".into(), requests.min(UNLIMITED).into());
     if let Some(ttl) = job.limits.ttl {
         spec.insert("ttlSecondsAfterFinished".into(), ttl.into());
@@ -38,7 +41,10 @@ pub(super) fn write(outline: &Outline<'_>) -> Value {
         spec.insert("minSuccess".into(), least.into());
     }
     if job.cluster != ClusterForm::None {
-        spec.insert("plugins".into(), json!({ "tensorflow": arguments(job), "svc": [] }));
+        spec.insert(
+            "plugins".into(),
+            json!({ "tensorflow": arguments(job), "svc": [] }),
+        );
     }
     let tasks: Vec<Value> = outline.roles.iter().map(|role| task(outline, role)).collect();
     spec.insert("tasks".into(), tasks.into());

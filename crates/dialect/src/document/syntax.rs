@@ -45,9 +45,10 @@ pub(super) fn words(kind: &ErrorKind) -> (String, Option<&'static str>) {
             "this line is indented less than the text block it belongs to",
             "indent it as the lines before it",
         ),
-        E::InvalidTrailingDoubleQuotedScalar | E::InvalidTrailingSingleQuotedScalar => {
-            said("text after a closing quote", "put all of it inside the quotes, or a comma between two entries")
-        }
+        E::InvalidTrailingDoubleQuotedScalar | E::InvalidTrailingSingleQuotedScalar => said(
+            "text after a closing quote",
+            "put all of it inside the quotes, or a comma between two entries",
+        ),
         E::InvalidQuotedScalarIndent => said(
             "a line of quoted text is indented less than it must be",
             "close the quote before it, or indent this line further than the key or `-` before the quote",

@@ -26,7 +26,10 @@ fn headings() -> Vec<Row> {
         row(
             Code::UnknownField,
             V1,
-            &[("  name: job", "  name: job\n  annotations: {trainyard.dev/adresses: per-job}")],
+            &[(
+                "  name: job",
+                "  name: job\n  annotations: {trainyard.dev/adresses: per-job}",
+            )],
             "did you mean `trainyard.dev/addresses`?",
             &[("adresses", "addresses")],
         ),
@@ -89,7 +92,10 @@ fn headings() -> Vec<Row> {
         row(
             Code::NameTooLong,
             V1,
-            &[("name: job", "name: a123456789b123456789c123456789d123456789e123456789f123456")],
+            &[(
+                "name: job",
+                "name: a123456789b123456789c123456789d123456789e123456789f123456",
+            )],
             "shorten the job's name by 3",
             &[("f123456", "f123")],
         ),
@@ -97,7 +103,8 @@ fn headings() -> Vec<Row> {
 }
 
 fn types() -> Vec<Row> {
-    let wrong = |spoil: (&str, &str), help, mend: (&str, &str)| row(Code::WrongType, V1, &[spoil], help, &[mend]);
+    let wrong =
+        |spoil: (&str, &str), help, mend: (&str, &str)| row(Code::WrongType, V1, &[spoil], help, &[mend]);
     let runs = |spoil: &'static str| ("cleanPodPolicy: Running", spoil);
     vec![
         wrong(
@@ -115,7 +122,11 @@ fn types() -> Vec<Row> {
             "put it in quotes: \"2.0\"",
             ("2.0", "\"2.0\""),
         ),
-        wrong(("replicas: 2", "replicas: \"2\""), "remove the quotes: 2", ("\"2\"", "2")),
+        wrong(
+            ("replicas: 2", "replicas: \"2\""),
+            "remove the quotes: 2",
+            ("\"2\"", "2"),
+        ),
         wrong(
             runs("suspend: \"true\""),
             "remove the quotes: true",
@@ -127,7 +138,10 @@ fn types() -> Vec<Row> {
             ("\"false\"", "false"),
         ),
         wrong(
-            ("          - name: tensorflow\n            image", "            name: tensorflow\n            image"),
+            (
+                "          - name: tensorflow\n            image",
+                "            name: tensorflow\n            image",
+            ),
             "begin each item with `- `",
             ("            name: tensorflow", "          - name: tensorflow"),
         ),
@@ -155,7 +169,10 @@ fn types() -> Vec<Row> {
             V1,
             &[("  runPolicy:\n", "  suspend: true\n  runPolicy:\n")],
             "it belongs in `spec.runPolicy.suspend`",
-            &[("  suspend: true\n  runPolicy:\n", "  runPolicy:\n    suspend: true\n")],
+            &[(
+                "  suspend: true\n  runPolicy:\n",
+                "  runPolicy:\n    suspend: true\n",
+            )],
         ),
     ]
 }
@@ -167,7 +184,12 @@ fn pods() -> Vec<Row> {
         row(code, V1, &[(image, &after)], help, &[mend])
     };
     vec![
-        with(Code::BadQuantity, "resources: {limits: {memory: 4GB}}", "did you mean `4G`?", ("4GB", "4G")),
+        with(
+            Code::BadQuantity,
+            "resources: {limits: {memory: 4GB}}",
+            "did you mean `4G`?",
+            ("4GB", "4G"),
+        ),
         with(
             Code::OldGpuName,
             "resources: {limits: {alpha.kubernetes.io/nvidia-gpu: 1}}",
@@ -214,7 +236,10 @@ fn pods() -> Vec<Row> {
         row(
             Code::BadName,
             V1,
-            &[("          - name: tensorflow", "          - {name: My_Sidecar, image: x}\n          - name: tensorflow")],
+            &[(
+                "          - name: tensorflow",
+                "          - {name: My_Sidecar, image: x}\n          - name: tensorflow",
+            )],
             "for example `my-sidecar`",
             &[("My_Sidecar", "my-sidecar")],
         ),
@@ -228,7 +253,10 @@ fn pods() -> Vec<Row> {
         row(
             Code::StrippedMetadata,
             V1,
-            &[("      template:\n", "      template:\n        metadata: {finalizers: [a/b]}\n")],
+            &[(
+                "      template:\n",
+                "      template:\n        metadata: {finalizers: [a/b]}\n",
+            )],
             "remove it",
             &[("finalizers: [a/b]", "")],
         ),
@@ -242,7 +270,13 @@ fn pods() -> Vec<Row> {
         row(
             Code::ServersBesideMirrored,
             V1,
-            &[("    Worker:", PS), (image, "image: tensorflow/tensorflow\n            command: [mirrored]\n")],
+            &[
+                ("    Worker:", PS),
+                (
+                    image,
+                    "image: tensorflow/tensorflow\n            command: [mirrored]\n",
+                ),
+            ],
             "remove `PS`, or use ParameterServerStrategy",
             &[("[mirrored]", "[parameter-servers]")],
         ),
@@ -252,7 +286,9 @@ fn pods() -> Vec<Row> {
 fn volumes() -> Vec<Row> {
     let image = "image: tensorflow/tensorflow\n";
     let mount = |volumes: &str| {
-        format!("{image}            volumeMounts: [{{name: data, mountPath: /data}}]\n          volumes: [{volumes}]\n")
+        format!(
+            "{image}            volumeMounts: [{{name: data, mountPath: /data}}]\n          volumes: [{volumes}]\n"
+        )
     };
     vec![
         row(
@@ -279,7 +315,10 @@ fn volumes() -> Vec<Row> {
         row(
             Code::BadName,
             V1,
-            &[(image, &mount("{name: data, emptyDir: {}}, {name: My_Data, emptyDir: {}}"))],
+            &[(
+                image,
+                &mount("{name: data, emptyDir: {}}, {name: My_Data, emptyDir: {}}"),
+            )],
             "for example `my-data`",
             &[("My_Data", "my-data")],
         ),

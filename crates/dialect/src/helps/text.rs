@@ -20,14 +20,21 @@ fn encodings() -> Vec<Row> {
         before,
         after: V1.into(),
     };
-    let utf16 = [0xfeff].into_iter().chain(V1.encode_utf16()).flat_map(u16::to_le_bytes);
+    let utf16 = [0xfeff]
+        .into_iter()
+        .chain(V1.encode_utf16())
+        .flat_map(u16::to_le_bytes);
     let large = format!("{V1}#{}", "x".repeat(MOST_BYTES));
     vec![
         bytes(Code::Utf16, "save it as UTF-8", utf16.collect()),
         bytes(
             Code::NotUtf8,
             "save the file as UTF-8",
-            V1.replace("name: job", "name: jo\u{1}").into_bytes().into_iter().map(|byte| if byte == 1 { 0xe9 } else { byte }).collect(),
+            V1.replace("name: job", "name: jo\u{1}")
+                .into_bytes()
+                .into_iter()
+                .map(|byte| if byte == 1 { 0xe9 } else { byte })
+                .collect(),
         ),
         bytes(
             Code::TooLarge,
@@ -57,7 +64,10 @@ fn keys() -> Vec<Row> {
         row(
             Code::MergedOverOwn,
             V1,
-            &[("  name: job\n", "  name: job\n  annotations: &x {a: b}\n  labels: {a: c, <<: *x}\n")],
+            &[(
+                "  name: job\n",
+                "  name: job\n  annotations: &x {a: b}\n  labels: {a: c, <<: *x}\n",
+            )],
             "put `<<` first in the map, so that its own keys win",
             &[("{a: c, <<: *x}", "{<<: *x, a: c}")],
         ),
@@ -87,7 +97,9 @@ fn keys() -> Vec<Row> {
 
 /// What kubectl refuses.
 fn kubectl() -> Vec<Row> {
-    let refused = |spoil: (&str, &str), help, mend: (&str, &str)| row(Code::KubectlRefuses, V1, &[spoil], help, &[mend]);
+    let refused = |spoil: (&str, &str), help, mend: (&str, &str)| {
+        row(Code::KubectlRefuses, V1, &[spoil], help, &[mend])
+    };
     vec![
         refused(
             ("apiVersion", "%YAML 1.2\n---\napiVersion"),
@@ -100,9 +112,15 @@ fn kubectl() -> Vec<Row> {
             ("-\tname", "- name"),
         ),
         refused(
-            ("apiVersion: kubeflow.org/v1\n", "--- {apiVersion: kubeflow.org/v1,\n "),
+            (
+                "apiVersion: kubeflow.org/v1\n",
+                "--- {apiVersion: kubeflow.org/v1,\n ",
+            ),
             "begin the document on the next line",
-            ("--- {apiVersion: kubeflow.org/v1,\n ", "---\napiVersion: kubeflow.org/v1\n"),
+            (
+                "--- {apiVersion: kubeflow.org/v1,\n ",
+                "---\napiVersion: kubeflow.org/v1\n",
+            ),
         ),
         refused(
             ("  name: job\n", "  name: job\n  labels: {a: b?c}\n"),
@@ -133,19 +151,30 @@ fn kubectl() -> Vec<Row> {
 }
 
 fn syntax() -> Vec<Row> {
-    let wrong = |spoil: (&str, &str), help, mend: (&str, &str)| row(Code::Syntax, V1, &[spoil], help, &[mend]);
+    let wrong =
+        |spoil: (&str, &str), help, mend: (&str, &str)| row(Code::Syntax, V1, &[spoil], help, &[mend]);
     let json = r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}"#;
     vec![
-        wrong(("      replicas: 2", "\t  replicas: 2"), "use spaces", ("\t", "    ")),
+        wrong(
+            ("      replicas: 2", "\t  replicas: 2"),
+            "use spaces",
+            ("\t", "    "),
+        ),
         wrong(
             ("name: tensorflow\n", "name: \"tensorflow\n"),
             "close the quote before it, or indent this line further than the key or `-` before the quote",
             ("\"tensorflow\n", "\"tensorflow\"\n"),
         ),
         wrong(
-            ("image: tensorflow/tensorflow\n", "image: {a: \"tensorflow/tensorflow}"),
+            (
+                "image: tensorflow/tensorflow\n",
+                "image: {a: \"tensorflow/tensorflow}",
+            ),
             "close it, or write a quote inside the text as \\\" (or '' in single quotes)",
-            ("image: {a: \"tensorflow/tensorflow}", "image: \"tensorflow/tensorflow\"\n"),
+            (
+                "image: {a: \"tensorflow/tensorflow}",
+                "image: \"tensorflow/tensorflow\"\n",
+            ),
         ),
         wrong(
             ("      restartPolicy: Never", "     restartPolicy: Never"),

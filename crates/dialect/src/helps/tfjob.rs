@@ -81,7 +81,8 @@ pub(super) fn rows() -> Vec<Row> {
 
 fn roles() -> Vec<Row> {
     let empty = V1.split("    Worker:").next().unwrap_or_default();
-    let workers = format!("{PS}\n      template: {{spec: {{containers: [{{name: tensorflow, image: x}}]}}}}\n");
+    let workers =
+        format!("{PS}\n      template: {{spec: {{containers: [{{name: tensorflow, image: x}}]}}}}\n");
     vec![
         row(
             Code::MissingField,
@@ -127,7 +128,11 @@ fn roles() -> Vec<Row> {
         row(
             Code::ManyChiefs,
             V1,
-            &[("    Worker:", CHIEF), ("Worker", "Master"), ("replicas: 2", "replicas: 1")],
+            &[
+                ("    Worker:", CHIEF),
+                ("Worker", "Master"),
+                ("replicas: 2", "replicas: 1"),
+            ],
             "keep `Chief`",
             &[("Master", "Worker")],
         ),
@@ -154,7 +159,10 @@ fn clean_up() -> Vec<Row> {
         row(
             Code::ServersNeverStop,
             V1,
-            &[("    Worker:", PS), ("  runPolicy:\n    cleanPodPolicy: Running\n", "")],
+            &[
+                ("    Worker:", PS),
+                ("  runPolicy:\n    cleanPodPolicy: Running\n", ""),
+            ],
             "set `spec.runPolicy.cleanPodPolicy: Running`",
             &[("spec:\n", "spec:\n  runPolicy:\n    cleanPodPolicy: Running\n")],
         ),
@@ -183,7 +191,10 @@ fn clean_up() -> Vec<Row> {
 }
 
 fn restarts() -> Vec<Row> {
-    let in_template = ("        spec:\n", "        spec:\n          restartPolicy: OnFailure\n");
+    let in_template = (
+        "        spec:\n",
+        "        spec:\n          restartPolicy: OnFailure\n",
+    );
     vec![
         row(
             Code::RestartPolicyOverwritten,
@@ -199,7 +210,10 @@ fn restarts() -> Vec<Row> {
             "move it to `spec.tfReplicaSpecs.Worker.restartPolicy`, beside `template`",
             &[
                 ("          restartPolicy: OnFailure\n", ""),
-                ("      replicas: 2\n", "      replicas: 2\n      restartPolicy: OnFailure\n"),
+                (
+                    "      replicas: 2\n",
+                    "      replicas: 2\n      restartPolicy: OnFailure\n",
+                ),
             ],
         ),
         row(
@@ -247,9 +261,17 @@ fn restarts() -> Vec<Row> {
         row(
             Code::BadFormat,
             V1,
-            &[("name: job", "name: job\n  annotations: {trainyard.dev/retryable-exit-codes: all}")],
+            &[(
+                "name: job",
+                "name: job\n  annotations: {trainyard.dev/retryable-exit-codes: all}",
+            )],
             "write it as in `130,137,138,143` or `42,128-255`",
-            &[("codes: all", "codes: 42,128-255"), ("{", ""), ("}", ""), ("annotations: ", "annotations:\n    ")],
+            &[
+                ("codes: all", "codes: 42,128-255"),
+                ("{", ""),
+                ("}", ""),
+                ("annotations: ", "annotations:\n    "),
+            ],
         ),
     ]
 }
@@ -285,7 +307,13 @@ fn versions() -> Vec<Row> {
     let later = "remove it here; a manifest of `kubeflow.org/v1` can say it, and `trainyard convert --to tfjob` makes one";
     let stray = |good: &str, field: &str, help| {
         let (with, without) = (format!("spec:\n  {field}\n"), "spec:\n");
-        row(Code::UnknownField, good, &[(without, &with)], help, &[(&with, without)])
+        row(
+            Code::UnknownField,
+            good,
+            &[(without, &with)],
+            help,
+            &[(&with, without)],
+        )
     };
     vec![
         stray(FIRST, "runPolicy: {backoffLimit: 3}", later),
@@ -308,9 +336,15 @@ fn versions() -> Vec<Row> {
         row(
             Code::UnknownField,
             V1,
-            &[("  runPolicy:\n    cleanPodPolicy: Running\n", "  cleanupPodPolicy: Running\n")],
+            &[(
+                "  runPolicy:\n    cleanPodPolicy: Running\n",
+                "  cleanupPodPolicy: Running\n",
+            )],
             "move it to `spec.runPolicy.cleanPodPolicy`",
-            &[("  cleanupPodPolicy: Running\n", "  runPolicy:\n    cleanPodPolicy: Running\n")],
+            &[(
+                "  cleanupPodPolicy: Running\n",
+                "  runPolicy:\n    cleanPodPolicy: Running\n",
+            )],
         ),
         row(
             Code::UnknownField,
@@ -322,16 +356,26 @@ fn versions() -> Vec<Row> {
         row(
             Code::UnknownField,
             V1,
-            &[("  tfReplicaSpecs:\n    Worker:\n", "  replicaSpecs:\n    - tfReplicaType: WORKER\n")],
+            &[(
+                "  tfReplicaSpecs:\n    Worker:\n",
+                "  replicaSpecs:\n    - tfReplicaType: WORKER\n",
+            )],
             "make it a map, `tfReplicaSpecs`, with each `tfReplicaType` as a key: `Master:`, `Worker:`",
-            &[("  replicaSpecs:\n    - tfReplicaType: WORKER\n", "  tfReplicaSpecs:\n    Worker:\n")],
+            &[(
+                "  replicaSpecs:\n    - tfReplicaType: WORKER\n",
+                "  tfReplicaSpecs:\n    Worker:\n",
+            )],
         ),
     ]
 }
 
 fn gangs() -> Vec<Row> {
     let order = "    startOrder: [PS]\n    schedulingPolicy: {minAvailable: 3}\n";
-    let group = |name: &str| format!("      template: {{metadata: {{annotations: {{scheduling.k8s.io/group-name: {name}}}}}, spec: {{containers: [{{name: tensorflow, image: x}}]}}}}\n");
+    let group = |name: &str| {
+        format!(
+            "      template: {{metadata: {{annotations: {{scheduling.k8s.io/group-name: {name}}}}}, spec: {{containers: [{{name: tensorflow, image: x}}]}}}}\n"
+        )
+    };
     let groups = format!("    Chief:\n{}    PS:\n{}    Worker:", group("one"), group("two"));
     vec![
         row(
@@ -352,7 +396,10 @@ fn gangs() -> Vec<Row> {
             Code::StartOrderInGang,
             FIRST,
             &[
-                ("  name: job\n", "  name: job\n  annotations: {trainyard.dev/start-order: PS}\n"),
+                (
+                    "  name: job\n",
+                    "  name: job\n  annotations: {trainyard.dev/start-order: PS}\n",
+                ),
                 ("spec:\n", "spec:\n  schedulerName: volcano\n"),
             ],
             "remove the start order",
@@ -363,7 +410,10 @@ fn gangs() -> Vec<Row> {
             V1,
             &[
                 ("    Worker:", &groups),
-                ("      template:\n", "      template:\n        metadata: {annotations: {scheduling.k8s.io/group-name: one}}\n"),
+                (
+                    "      template:\n",
+                    "      template:\n        metadata: {annotations: {scheduling.k8s.io/group-name: one}}\n",
+                ),
             ],
             "name the same group in every template",
             &[("group-name: two", "group-name: one")],

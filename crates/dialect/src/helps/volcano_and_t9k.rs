@@ -59,7 +59,11 @@ fn volcano_tasks() -> Vec<Row> {
         row(
             Code::VolcanoNoTasks,
             VOLCANO,
-            &[(tasks, ""), ("  tasks:\n", "  tasks: []\n"), ("  minAvailable: 1\n", "")],
+            &[
+                (tasks, ""),
+                ("  tasks:\n", "  tasks: []\n"),
+                ("  minAvailable: 1\n", ""),
+            ],
             "add one with `name`, `replicas` and `template`",
             &[("  tasks: []\n", &format!("  tasks:\n{tasks}"))],
         ),
@@ -80,7 +84,10 @@ fn volcano_tasks() -> Vec<Row> {
         row(
             Code::StartOrderInGang,
             VOLCANO,
-            &[("- name: worker\n", &wait("ps")), ("minAvailable: 1", "minAvailable: 3")],
+            &[
+                ("- name: worker\n", &wait("ps")),
+                ("minAvailable: 1", "minAvailable: 3"),
+            ],
             "set `spec.minAvailable` to 1 or less, or take `dependsOn` away",
             &[("minAvailable: 3", "minAvailable: 1")],
         ),
@@ -101,21 +108,33 @@ fn volcano_tasks() -> Vec<Row> {
         row(
             Code::VolcanoTopology,
             VOLCANO,
-            &[("    replicas: 2\n", "    replicas: 2\n    partitionPolicy: {totalPartitions: 2, partitionSize: 2}\n")],
+            &[(
+                "    replicas: 2\n",
+                "    replicas: 2\n    partitionPolicy: {totalPartitions: 2, partitionSize: 2}\n",
+            )],
             "set `replicas: 4`",
             &[("replicas: 2", "replicas: 4")],
         ),
         row(
             Code::VolcanoTopology,
             VOLCANO,
-            &[("    replicas: 1\n", "    replicas: 1\n    topologyPolicy: restricted\n")],
+            &[(
+                "    replicas: 1\n",
+                "    replicas: 1\n    topologyPolicy: restricted\n",
+            )],
             "set `resources.requests.cpu` to a whole number",
-            &[("{name: a, image: x}", "{name: a, image: x, resources: {requests: {cpu: 2}}}")],
+            &[(
+                "{name: a, image: x}",
+                "{name: a, image: x, resources: {requests: {cpu: 2}}}",
+            )],
         ),
         row(
             Code::VolcanoTopology,
             VOLCANO,
-            &[("  minAvailable: 1\n", "  networkTopology: {highestTierAllowed: 1, highestTierName: a}\n")],
+            &[(
+                "  minAvailable: 1\n",
+                "  networkTopology: {highestTierAllowed: 1, highestTierName: a}\n",
+            )],
             "keep `highestTierAllowed` or `highestTierName`",
             &[(", highestTierName: a", "")],
         ),
@@ -197,11 +216,17 @@ fn volcano_policies() -> Vec<Row> {
         row(
             Code::VolcanoNeverRaised,
             VOLCANO,
-            &[(own, &format!("{own}    - {{event: Unknown, action: RestartJob}}\n"))],
+            &[(
+                own,
+                &format!("{own}    - {{event: Unknown, action: RestartJob}}\n"),
+            )],
             "move the policy to `spec.policies`",
             &[
                 ("    - {event: Unknown, action: RestartJob}\n", ""),
-                ("  tasks:\n", "  policies: [{event: Unknown, action: RestartJob}]\n  tasks:\n"),
+                (
+                    "  tasks:\n",
+                    "  policies: [{event: Unknown, action: RestartJob}]\n  tasks:\n",
+                ),
             ],
         ),
         row(
@@ -209,7 +234,9 @@ fn volcano_policies() -> Vec<Row> {
             VOLCANO,
             &[(
                 own,
-                &format!("{own}    - {{event: PodFailed, action: AbortJob}}\n    - {{exitCode: 3, action: RestartTask}}\n"),
+                &format!(
+                    "{own}    - {{event: PodFailed, action: AbortJob}}\n    - {{exitCode: 3, action: RestartTask}}\n"
+                ),
             )],
             "put it before them, or remove it; a task's own policies come before the job's",
             &[("    - {exitCode: 3, action: RestartTask}\n", "")],
@@ -222,7 +249,8 @@ fn volcano_plugins_and_volumes() -> Vec<Row> {
         let more = format!("  volumes: [{{mountPath: /data{volume}}}]\n  tasks:\n");
         row(code, VOLCANO, &[("  tasks:\n", &more)], help, &[mend])
     };
-    let plugin = |code, spoil: (&str, &str), help, mend: (&str, &str)| row(code, VOLCANO, &[spoil], help, &[mend]);
+    let plugin =
+        |code, spoil: (&str, &str), help, mend: (&str, &str)| row(code, VOLCANO, &[spoil], help, &[mend]);
     vec![
         plugin(
             Code::VolcanoUnknownPlugin,
@@ -282,7 +310,10 @@ fn t9k() -> Vec<Row> {
             "set `restartPolicy: ExitCode` for them, and `spec.runPolicy.backoffLimit`",
             &[
                 ("restartPolicy: Never", "restartPolicy: ExitCode"),
-                ("    restartScope: Job\n", "    restartScope: Job\n    backoffLimit: 3\n"),
+                (
+                    "    restartScope: Job\n",
+                    "    restartScope: Job\n    backoffLimit: 3\n",
+                ),
             ],
         ),
         row(
@@ -290,12 +321,18 @@ fn t9k() -> Vec<Row> {
             T9K,
             &[(&T9K[T9K.find(worker).unwrap_or(0)..], "")],
             "add a `worker` or a `chief`",
-            &[("  - type: ps", "  - type: chief\n    template: {spec: {containers: [{name: tensorflow, image: x}]}}\n  - type: ps")],
+            &[(
+                "  - type: ps",
+                "  - type: chief\n    template: {spec: {containers: [{name: tensorflow, image: x}]}}\n  - type: ps",
+            )],
         ),
         row(
             Code::MissingField,
             T9K,
-            &[("  replicaSpecs:\n", "  replicaSpecs: []\n"), (&T9K[T9K.find("  - type: ps").unwrap_or(0)..], "")],
+            &[
+                ("  replicaSpecs:\n", "  replicaSpecs: []\n"),
+                (&T9K[T9K.find("  - type: ps").unwrap_or(0)..], ""),
+            ],
             "add one with `type: worker`",
             &[(
                 "  replicaSpecs: []\n",
@@ -312,9 +349,23 @@ fn t9k() -> Vec<Row> {
         row(
             Code::WrongType,
             T9K,
-            &[("  - type: ps\n", "    ps:\n"), ("  - type: worker\n", "    worker:\n"), ("    replicas: 1\n    template", "      replicas: 1\n      template"), ("    replicas: 2\n    restartPolicy: Never\n    template", "      replicas: 2\n      restartPolicy: Never\n      template")],
+            &[
+                ("  - type: ps\n", "    ps:\n"),
+                ("  - type: worker\n", "    worker:\n"),
+                (
+                    "    replicas: 1\n    template",
+                    "      replicas: 1\n      template",
+                ),
+                (
+                    "    replicas: 2\n    restartPolicy: Never\n    template",
+                    "      replicas: 2\n      restartPolicy: Never\n      template",
+                ),
+            ],
             "begin each role with `- type: ps` and so on, in place of its name",
-            &[("    ps:\n", "    - type: ps\n"), ("    worker:\n", "    - type: worker\n")],
+            &[
+                ("    ps:\n", "    - type: ps\n"),
+                ("    worker:\n", "    - type: worker\n"),
+            ],
         ),
         row(
             Code::T9kSwitches,
@@ -337,14 +388,32 @@ fn t9k() -> Vec<Row> {
 fn t9k_borrowed() -> Vec<Row> {
     let stray = |field: &str, help| {
         let with = format!("spec:\n  {field}\n");
-        row(Code::UnknownField, T9K, &[("spec:\n", &with)], help, &[(&with, "spec:\n")])
+        row(
+            Code::UnknownField,
+            T9K,
+            &[("spec:\n", &with)],
+            help,
+            &[(&with, "spec:\n")],
+        )
     };
     let limit = |field: &str, help| {
-        let (with, without) = (format!("    cleanUpPolicy: Unfinished\n    {field}\n"), "    cleanUpPolicy: Unfinished\n");
-        row(Code::UnknownField, T9K, &[(without, &with)], help, &[(&with, without)])
+        let (with, without) = (
+            format!("    cleanUpPolicy: Unfinished\n    {field}\n"),
+            "    cleanUpPolicy: Unfinished\n",
+        );
+        row(
+            Code::UnknownField,
+            T9K,
+            &[(without, &with)],
+            help,
+            &[(&with, without)],
+        )
     };
     vec![
-        stray("successPolicy: x", "remove it: here the chief decides, or worker 0 where there is none"),
+        stray(
+            "successPolicy: x",
+            "remove it: here the chief decides, or worker 0 where there is none",
+        ),
         stray(
             "successRules: x",
             "remove it: only a GenericJob has it; here the chief decides, or worker 0 where there is none",
@@ -369,16 +438,25 @@ fn t9k_borrowed() -> Vec<Row> {
         row(
             Code::UnknownField,
             T9K,
-            &[("    cleanUpPolicy: Unfinished\n", "    cleanUpPolicy: Unfinished\n    suspend: true\n")],
+            &[(
+                "    cleanUpPolicy: Unfinished\n",
+                "    cleanUpPolicy: Unfinished\n    suspend: true\n",
+            )],
             "use `spec.runMode.pause.enabled`",
-            &[("    suspend: true\n", ""), ("spec:\n", "spec:\n  runMode: {pause: {enabled: true}}\n")],
+            &[
+                ("    suspend: true\n", ""),
+                ("spec:\n", "spec:\n  runMode: {pause: {enabled: true}}\n"),
+            ],
         ),
         row(
             Code::UnknownField,
             T9K,
             &[("spec:\n", "spec:\n  schedulingPolicy: {queue: q}\n")],
             "use `spec.scheduler.t9kScheduler`",
-            &[("  schedulingPolicy: {queue: q}\n", "  scheduler: {t9kScheduler: {queue: q}}\n")],
+            &[(
+                "  schedulingPolicy: {queue: q}\n",
+                "  scheduler: {t9kScheduler: {queue: q}}\n",
+            )],
         ),
         row(
             Code::UnknownField,
@@ -386,11 +464,23 @@ fn t9k_borrowed() -> Vec<Row> {
             &[
                 ("  replicaSpecs:\n  - type: ps\n", "  tfReplicaSpecs:\n    ps:\n"),
                 ("  - type: worker\n", "    worker:\n"),
-                ("    replicas: 1\n    template", "      replicas: 1\n      template"),
-                ("    replicas: 2\n    restartPolicy: Never\n    template", "      replicas: 2\n      restartPolicy: Never\n      template"),
+                (
+                    "    replicas: 1\n    template",
+                    "      replicas: 1\n      template",
+                ),
+                (
+                    "    replicas: 2\n    restartPolicy: Never\n    template",
+                    "      replicas: 2\n      restartPolicy: Never\n      template",
+                ),
             ],
             "here the roles are a list: `replicaSpecs`, each with its `type`",
-            &[("  tfReplicaSpecs:\n    ps:\n", "  replicaSpecs:\n    - type: ps\n"), ("    worker:\n", "    - type: worker\n")],
+            &[
+                (
+                    "  tfReplicaSpecs:\n    ps:\n",
+                    "  replicaSpecs:\n    - type: ps\n",
+                ),
+                ("    worker:\n", "    - type: worker\n"),
+            ],
         ),
     ]
 }

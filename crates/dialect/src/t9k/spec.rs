@@ -197,9 +197,14 @@ fn replicas<'a>(place: &Field<'a>) -> (Vec<Replica<'a>>, bool) {
 /// A map by role, as a TFJob has it: to put dashes before its keys would not do.
 fn by_role(place: &Field<'_>) -> Option<Problem> {
     let first = place.node.as_map()?.entries().first()?;
-    let role = TYPES.iter().find(|(word, _)| word.eq_ignore_ascii_case(&first.key))?;
+    let role = TYPES
+        .iter()
+        .find(|(word, _)| word.eq_ignore_ascii_case(&first.key))?;
     let problem = place.problem(Code::WrongType, "expected a list, found a map");
-    let hint = format!("begin each role with `- type: {}` and so on, in place of its name", role.0);
+    let hint = format!(
+        "begin each role with `- type: {}` and so on, in place of its name",
+        role.0
+    );
     Some(problem.found("a map").allowed("a list").hint(hint))
 }
 

@@ -66,7 +66,8 @@ fn only_in_later_versions(fields: &mut Fields<'_>) {
     for name in names {
         if let Some(found) = fields.get(name) {
             let place = found.problems.place(Some(found.at), &found.path);
-            let problem = Problem::new(Code::UnknownField, place, format!("unknown field `{name}`")).found(name);
+            let problem =
+                Problem::new(Code::UnknownField, place, format!("unknown field `{name}`")).found(name);
             let hint = "remove it here; a manifest of `kubeflow.org/v1` can say it, and `trainyard convert --to tfjob` \
                         makes one";
             found.problems.report(problem.hint(hint));

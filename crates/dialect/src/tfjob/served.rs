@@ -11,8 +11,7 @@ pub const SERVED: [&str; 3] = ["v1", "v1beta2", "v1beta1"];
 /// A warning for each job in a version that is not served: it runs on one machine, and a cluster refuses it.
 #[must_use]
 pub fn not_served(source: &Source, reading: &Reading) -> Vec<Problem> {
-    let unserved =
-        |read: &&ReadJob| read.dialect == Dialect::TfJob && !SERVED.contains(&read.version());
+    let unserved = |read: &&ReadJob| read.dialect == Dialect::TfJob && !SERVED.contains(&read.version());
     reading
         .jobs()
         .filter(unserved)
@@ -30,6 +29,10 @@ fn problem(source: &Source, read: &ReadJob) -> Problem {
     );
     Problem::new(Code::VersionNotServed, place, message)
         .found(&read.api_version)
-        .allowed(SERVED.map(|version| format!("`kubeflow.org/{version}`")).join(", "))
+        .allowed(
+            SERVED
+                .map(|version| format!("`kubeflow.org/{version}`"))
+                .join(", "),
+        )
         .hint("`trainyard convert --to tfjob` writes the manifest as `kubeflow.org/v1`")
 }

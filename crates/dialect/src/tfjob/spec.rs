@@ -89,7 +89,10 @@ pub(crate) fn read<'a>(mut fields: Fields<'a>, version: &str, wishes: &Wishes<'a
 fn only_in_the_first_version(fields: &mut Fields<'_>, version: &str) {
     let clean = super::clean_up(version).1;
     for (name, hint) in [
-        ("tfImage", "remove it: each template names its own image".to_owned()),
+        (
+            "tfImage",
+            "remove it: each template names its own image".to_owned(),
+        ),
         (
             "terminationPolicy",
             "remove it: the `Chief` or `Master` decides, or else the first `Worker`".to_owned(),
@@ -98,7 +101,8 @@ fn only_in_the_first_version(fields: &mut Fields<'_>, version: &str) {
         ("RuntimeId", "remove it: only `v1alpha1` had it".to_owned()),
         (
             "replicaSpecs",
-            "make it a map, `tfReplicaSpecs`, with each `tfReplicaType` as a key: `Master:`, `Worker:`".to_owned(),
+            "make it a map, `tfReplicaSpecs`, with each `tfReplicaType` as a key: `Master:`, `Worker:`"
+                .to_owned(),
         ),
     ] {
         // As a map it is only misspelt.
@@ -108,7 +112,7 @@ fn only_in_the_first_version(fields: &mut Fields<'_>, version: &str) {
         if let Some(found) = fields.get(name) {
             let place = found.problems.place(Some(found.at), &found.path);
             let message = format!("unknown field `{name}`");
-            let problem = Problem::new(Code::UnknownField, place, message);
+            let problem = Problem::new(Code::UnknownField, place, message).found(name);
             found.problems.report(problem.hint(hint));
         }
     }

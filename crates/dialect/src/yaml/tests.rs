@@ -46,14 +46,31 @@ fn text_that_another_reader_may_take_for_something_else_is_quoted() {
         assert!(write(&json!({ word: "a" })).starts_with(&format!("\"{word}\":")));
     }
     // And what no reader misunderstands stays as people write it.
-    for word in ["2.21.0", "10.0.0.1", "500m", "16Gi", "3d-unet", "a:b", "tensorflow/tensorflow:2.21.0", "1.9.0-rc.1", "é"] {
+    for word in [
+        "2.21.0",
+        "10.0.0.1",
+        "500m",
+        "16Gi",
+        "3d-unet",
+        "a:b",
+        "tensorflow/tensorflow:2.21.0",
+        "1.9.0-rc.1",
+        "é",
+    ] {
         assert_eq!(write(&json!({ "a": word })), format!("a: {word}\n"));
     }
 }
 
 #[test]
 fn carriage_returns_stay() {
-    for text in ["a\r\nb\r\n", "a\rb", "a\r", "\r", "a\nb\r\n", "#!/bin/sh\r\nexit 0\r\n"] {
+    for text in [
+        "a\r\nb\r\n",
+        "a\rb",
+        "a\r",
+        "\r",
+        "a\nb\r\n",
+        "#!/bin/sh\r\nexit 0\r\n",
+    ] {
         let value = json!({ "a": text });
         assert_eq!(read_back(&write(&value)), value, "{text:?}");
     }
@@ -61,7 +78,12 @@ fn carriage_returns_stay() {
 
 #[test]
 fn numbers_with_exponents_are_numbers_everywhere() {
-    for (value, expected) in [(1e300, "1.0e+300"), (1.5e-9, "1.5e-9"), (0.5, "0.5"), (-2e21, "-2.0e+21")] {
+    for (value, expected) in [
+        (1e300, "1.0e+300"),
+        (1.5e-9, "1.5e-9"),
+        (0.5, "0.5"),
+        (-2e21, "-2.0e+21"),
+    ] {
         assert_eq!(write(&json!({ "a": value })), format!("a: {expected}\n"));
         assert_eq!(read_back(&write(&json!({ "a": value }))), json!({ "a": value }));
     }
@@ -73,7 +95,10 @@ fn a_text_alone_and_a_long_key_read_back() {
         assert_eq!(read_back(&write(&json!(text))), json!(text));
     }
     let long = "k".repeat(3000);
-    for value in [json!({ &long: { &long: [{ &long: "x", "y": 1 }] } }), json!([{ &long: [] }])] {
+    for value in [
+        json!({ &long: { &long: [{ &long: "x", "y": 1 }] } }),
+        json!([{ &long: [] }]),
+    ] {
         assert_eq!(read_back(&write(&value)), value);
     }
 }

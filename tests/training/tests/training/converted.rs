@@ -52,20 +52,23 @@ fn workers_alone_train_on_volcano() {
 fn a_chief_or_a_master_with_workers_trains_on_volcano() {
     for (role, name) in [("Chief", "chief"), ("Master", "master")] {
         let replicas = "replicas: 2\n      restartPolicy: ExitCode";
-        let roles = format!(
-            "Worker: &worker\n      {}",
-            replicas.replace('2', "1")
-        );
+        let roles = format!("Worker: &worker\n      {}", replicas.replace('2', "1"));
         let both = format!("    {role}: *worker\n");
         let mut edits = MIRRORED.to_vec();
-        edits.push(("Worker:\n      replicas: 2\n      restartPolicy: ExitCode", &roles));
+        edits.push((
+            "Worker:\n      replicas: 2\n      restartPolicy: ExitCode",
+            &roles,
+        ));
         let end = "persistentVolumeClaim: {claimName: digits-checkpoints}\n";
         let more = format!("{end}{both}");
         edits.push((end, &more));
         edits.push(("successPolicy: AllWorkers", "enableDynamicWorker: false"));
         let run = trained("digits-mirrored", &["digits-checkpoints"], &edits);
         let states = run.states();
-        assert!(states.starts_with(&format!("{name}-0 succeeded, worker-0 ")), "{states}");
+        assert!(
+            states.starts_with(&format!("{name}-0 succeeded, worker-0 ")),
+            "{states}"
+        );
         run.accuracy(&format!("{name}-0"));
     }
 }
