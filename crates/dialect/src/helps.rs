@@ -3,10 +3,13 @@
 //! The problem is then gone and nothing in the manifest is wrong. A line of ours that gives a help and is reached by no row
 //! fails a test, and so does a help that a fixture or an example gets and no row tries.
 
+mod manifests;
 mod shape;
+mod t9k;
 mod text;
 mod tfjob;
-mod volcano_and_t9k;
+mod versions;
+mod volcano;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -52,7 +55,9 @@ fn rows() -> Vec<Row> {
         text::rows(),
         shape::rows(),
         tfjob::rows(),
-        volcano_and_t9k::rows(),
+        versions::rows(),
+        t9k::rows(),
+        volcano::rows(),
     ];
     rows.into_iter().flatten().collect()
 }
@@ -113,8 +118,8 @@ fn wrong(row: &Row) -> Option<String> {
 fn the_help_about_a_version_that_is_not_served_is_the_command_that_helps() {
     for version in ["v1alpha1", "v1alpha2"] {
         let text = match version {
-            "v1alpha1" => tfjob::FIRST.to_owned(),
-            _ => edited(tfjob::OLD, &[("v1beta2", version)]),
+            "v1alpha1" => manifests::FIRST.to_owned(),
+            _ => edited(manifests::OLD, &[("v1beta2", version)]),
         };
         let source = Source::from_bytes("t", text.as_bytes()).unwrap();
         let reading = read(&source);
@@ -129,7 +134,7 @@ fn the_help_about_a_version_that_is_not_served_is_the_command_that_helps() {
             assert_eq!(problems(converted.text.as_bytes()), []);
         }
     }
-    assert_eq!(problems(tfjob::OLD.as_bytes()), []);
+    assert_eq!(problems(manifests::OLD.as_bytes()), []);
 }
 
 /// Lines that a row cannot reach, and why.

@@ -1,6 +1,6 @@
 //! Helps about the shape and about pods: what every dialect shares.
 
-use super::tfjob::{PS, V1};
+use super::manifests::{PS, V1};
 use super::{Row, row};
 use crate::codes::Code;
 

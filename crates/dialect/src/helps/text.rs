@@ -1,6 +1,6 @@
 //! Helps about the text: TY001 to TY019.
 
-use super::tfjob::V1;
+use super::manifests::V1;
 use super::{Row, row};
 use crate::codes::Code;
 use crate::document::MOST_BYTES;

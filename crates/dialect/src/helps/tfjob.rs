@@ -1,67 +1,8 @@
 //! Helps about a `TFJob`, in each of its versions.
 
+use super::manifests::{CHIEF, FIRST, OLD, PS, V1};
 use super::{Row, row};
 use crate::codes::Code;
-
-/// A job of today.
-pub(super) const V1: &str = "\
-apiVersion: kubeflow.org/v1
-kind: TFJob
-metadata:
-  name: job
-spec:
-  runPolicy:
-    cleanPodPolicy: Running
-  tfReplicaSpecs:
-    Worker:
-      replicas: 2
-      restartPolicy: Never
-      template:
-        spec:
-          containers:
-          - name: tensorflow
-            image: tensorflow/tensorflow
-";
-
-/// Parameter servers before the workers.
-pub(super) const PS: &str = "    PS:
-      template: {spec: {containers: [{name: tensorflow, image: x}]}}
-    Worker:";
-
-/// A chief before the workers.
-const CHIEF: &str = "    Chief:
-      template: {spec: {containers: [{name: tensorflow, image: x}]}}
-    Worker:";
-
-/// The same before `runPolicy` was.
-pub(super) const OLD: &str = "\
-apiVersion: kubeflow.org/v1beta2
-kind: TFJob
-metadata:
-  name: job
-spec:
-  cleanPodPolicy: Running
-  tfReplicaSpecs:
-    PS:
-      template: {spec: {containers: [{name: tensorflow, image: x}]}}
-    Worker:
-      restartPolicy: ExitCode
-      template: {spec: {containers: [{name: tensorflow, image: x}]}}
-";
-
-/// The first shape.
-pub(super) const FIRST: &str = "\
-apiVersion: kubeflow.org/v1alpha1
-kind: TFJob
-metadata:
-  name: job
-spec:
-  cleanupPodPolicy: Running
-  replicaSpecs:
-  - template: {spec: {restartPolicy: OnFailure, containers: [{name: tensorflow, image: x}]}}
-  - tfReplicaType: PS
-    template: {spec: {restartPolicy: OnFailure, containers: [{name: tensorflow, image: x}]}}
-";
 
 const SCOPE: (&str, &str) = (
     "  name: job\n",
@@ -71,10 +12,8 @@ const POLICY: &str = "    cleanPodPolicy: Running\n";
 
 pub(super) fn rows() -> Vec<Row> {
     let mut rows = roles();
-    rows.extend(clean_up());
     rows.extend(restarts());
     rows.extend(policies());
-    rows.extend(versions());
     rows.extend(gangs());
     rows
 }
@@ -149,43 +88,6 @@ fn roles() -> Vec<Row> {
             &[("restartPolicy: Never", "restartPolicy: Always")],
             "see the rules with `trainyard plan`; the task that decides must be able to exit 0 and stay so",
             &[("Always", "OnFailure")],
-        ),
-    ]
-}
-
-/// Each version says where its clean-up policy is.
-fn clean_up() -> Vec<Row> {
-    vec![
-        row(
-            Code::ServersNeverStop,
-            V1,
-            &[
-                ("    Worker:", PS),
-                ("  runPolicy:\n    cleanPodPolicy: Running\n", ""),
-            ],
-            "set `spec.runPolicy.cleanPodPolicy: Running`",
-            &[("spec:\n", "spec:\n  runPolicy:\n    cleanPodPolicy: Running\n")],
-        ),
-        row(
-            Code::ServersNeverStop,
-            V1,
-            &[("    Worker:", PS), ("Running", "None")],
-            "set `spec.runPolicy.cleanPodPolicy: Running`",
-            &[("None", "Running")],
-        ),
-        row(
-            Code::ServersNeverStop,
-            OLD,
-            &[("  cleanPodPolicy: Running\n", "")],
-            "set `spec.cleanPodPolicy: Running`",
-            &[("spec:\n", "spec:\n  cleanPodPolicy: Running\n")],
-        ),
-        row(
-            Code::ServersNeverStop,
-            FIRST,
-            &[("  cleanupPodPolicy: Running\n", "")],
-            "set `spec.cleanupPodPolicy: Running`",
-            &[("spec:\n", "spec:\n  cleanupPodPolicy: Running\n")],
         ),
     ]
 }
@@ -298,73 +200,6 @@ fn policies() -> Vec<Row> {
             &[(POLICY, "    managedBy: me\n")],
             "leave it out to have the job run here",
             &[("    managedBy: me\n", POLICY)],
-        ),
-    ]
-}
-
-/// Fields of another version than the manifest's.
-fn versions() -> Vec<Row> {
-    let later = "remove it here; a manifest of `kubeflow.org/v1` can say it, and `trainyard convert --to tfjob` makes one";
-    let stray = |good: &str, field: &str, help| {
-        let (with, without) = (format!("spec:\n  {field}\n"), "spec:\n");
-        row(
-            Code::UnknownField,
-            good,
-            &[(without, &with)],
-            help,
-            &[(&with, without)],
-        )
-    };
-    vec![
-        stray(FIRST, "runPolicy: {backoffLimit: 3}", later),
-        stray(FIRST, "backoffLimit: 3", later),
-        stray(FIRST, "successPolicy: AllWorkers", later),
-        row(
-            Code::UnknownField,
-            FIRST,
-            &[("cleanupPodPolicy", "cleanPodPolicy")],
-            "it belongs in `spec.cleanupPodPolicy`",
-            &[("cleanPodPolicy", "cleanupPodPolicy")],
-        ),
-        stray(V1, "tfImage: x", "remove it: each template names its own image"),
-        stray(
-            V1,
-            "terminationPolicy: {chief: {replicaName: WORKER}}",
-            "remove it: the `Chief` or `Master` decides, or else the first `Worker`",
-        ),
-        stray(V1, "RuntimeId: x", "remove it: only `v1alpha1` had it"),
-        row(
-            Code::UnknownField,
-            V1,
-            &[(
-                "  runPolicy:\n    cleanPodPolicy: Running\n",
-                "  cleanupPodPolicy: Running\n",
-            )],
-            "move it to `spec.runPolicy.cleanPodPolicy`",
-            &[(
-                "  cleanupPodPolicy: Running\n",
-                "  runPolicy:\n    cleanPodPolicy: Running\n",
-            )],
-        ),
-        row(
-            Code::UnknownField,
-            OLD,
-            &[("cleanPodPolicy", "cleanupPodPolicy")],
-            "move it to `spec.cleanPodPolicy`",
-            &[("cleanupPodPolicy", "cleanPodPolicy")],
-        ),
-        row(
-            Code::UnknownField,
-            V1,
-            &[(
-                "  tfReplicaSpecs:\n    Worker:\n",
-                "  replicaSpecs:\n    - tfReplicaType: WORKER\n",
-            )],
-            "make it a map, `tfReplicaSpecs`, with each `tfReplicaType` as a key: `Master:`, `Worker:`",
-            &[(
-                "  replicaSpecs:\n    - tfReplicaType: WORKER\n",
-                "  tfReplicaSpecs:\n    Worker:\n",
-            )],
         ),
     ]
 }
