@@ -181,7 +181,8 @@ grows past that. The message says how many replicas would fit. Use fewer replica
 workers, which leave the other workers out of each task's TF_CONFIG."
 ServersNeverStop = 49 Warning "parameter servers that nobody stops" "\
 Parameter servers do not end by themselves, and with `cleanPodPolicy: None` nothing stops them when the job is done: \
-they go on holding their CPU and memory. Use `cleanPodPolicy: Running`."
+they go on holding their CPU and memory. Use `cleanPodPolicy: Running` (`cleanupPodPolicy` in v1alpha1, `cleanUpPolicy: \
+Unfinished` in a TensorFlowTrainingJob)."
 RestartPolicyOverwritten = 50 Warning "the template's restartPolicy is overwritten" "\
 The role's own `restartPolicy` decides; the one inside the pod template is replaced. Remove it from the template."
 StrippedMetadata = 51 Warning "metadata that is removed from the template" "\
@@ -252,7 +253,9 @@ The manifest that was written is refused by the dialect it is written in, so wha
 LostRole = 81 Warning "a role that the other dialect does not have" "\
 The other dialect knows only TensorFlow's own roles. The role and its tasks are left out of the converted manifest."
 LostName = 82 Warning "tasks get another name" "\
-The role is called otherwise in the other dialect, so its pods, addresses and logs are too. The meaning is the same."
+The role is called otherwise in the other dialect, so its pods, addresses and logs are too, or only `TF_CONFIG` calls it \
+otherwise: Volcano's plugin knows no master and says `chief`. The meaning is the same, but a script that asks for the old \
+word must ask for the new one."
 LostSuccess = 83 Warning "the job succeeds otherwise" "\
 Which tasks must succeed for the job to succeed cannot be said in the other dialect as it is here. The message says what \
 holds here and what will hold there."
@@ -294,10 +297,14 @@ failures too."
 ScopeWithoutLimit = 104 Warning "whole-job restarts without a limit" "\
 When one task dies its peers fail too, with exit code 1 as a rule, and may be seen first. With `backoffLimit` set, every \
 failure therefore restarts the job. Without it, an error in the script would restart it for ever, so exit codes 1 to 127 \
-fail the job at once: also when a peer's death was the cause. Set `backoffLimit`."
+fail the job at once: also when a peer's death was the cause. Set `runPolicy.backoffLimit`."
 GroupsDiffer = 105 Warning "templates that name different groups" "\
 Tasks of one job are usually placed together, so their templates name the same group. Here they do not: the scheduler will \
 place them apart."
+VersionNotServed = 106 Warning "a version that is not served" "\
+`kubeflow.org/v1alpha1` and `v1alpha2` are read here, and jobs written so run on one machine. The definition of TFJob that \
+`trainyard install` applies serves `v1`, `v1beta2` and `v1beta1`, and Kubeflow's own serves `v1`: the API server refuses any \
+other. `trainyard convert --to tfjob` writes the manifest as `kubeflow.org/v1`."
 
 // ---- TY120–TY139: TensorFlowTrainingJob ------------------------------------------------------------------------
 T9kSwitches = 120 Error "two switches that disagree" "\

@@ -25,6 +25,8 @@ mod compile;
 pub mod convert;
 pub mod document;
 pub mod fields;
+#[cfg(test)]
+mod helps;
 pub mod manifest;
 pub mod names;
 pub mod pod_template;
@@ -41,4 +43,4 @@ pub mod yaml;
 pub use self::compile::asked_together;
 pub use self::manifest::{Dialect, Item, OtherObject, ReadJob, Reading, TASK_INDEX_LABEL};
 pub use self::read::read;
-pub use self::tfjob::{LEAST_LOST_NODE, MANAGERS, OURSELVES, may_have_task};
+pub use self::tfjob::{LEAST_LOST_NODE, MANAGERS, OURSELVES, SERVED, may_have_task, not_served};

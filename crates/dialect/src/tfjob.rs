@@ -13,6 +13,7 @@ mod gang;
 pub(crate) mod roles;
 mod rules;
 pub(crate) mod run_policy;
+mod served;
 pub(crate) mod spec;
 
 use trainyard_core::{Addresses, After, Clean, ClusterForm, InPlace, Job, Limits, Role, RoleKind, RoleName};
@@ -28,6 +29,7 @@ use crate::manifest::{Dialect, Metadata, Object, ReadJob};
 pub use self::roles::may_have_task;
 pub(crate) use self::roles::spelt;
 pub use self::run_policy::LEAST_LOST_NODE;
+pub use self::served::{SERVED, not_served};
 
 /// The container that is the task.
 pub(crate) const MAIN_CONTAINER: &str = "tensorflow";
@@ -63,7 +65,9 @@ pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
         spec.check_tf_config();
     }
     if spec.complete {
-        check::job(&job, &places(&metadata, &spec));
+        let mut places = places(&metadata, &spec);
+        (places.clean_name, places.clean_path) = clean_up(object.version);
+        check::job(&job, &places);
     }
     let managed_by = spec.run.managed_by.clone();
     Some(ReadJob {
@@ -176,6 +180,15 @@ fn cluster(spec: &Spec<'_>, wishes: &Wishes<'_>) -> ClusterForm {
     }
 }
 
+/// What a version calls its clean-up policy, and where it belongs.
+fn clean_up(version: &str) -> (&'static str, &'static str) {
+    match version {
+        "v1alpha1" => ("cleanupPodPolicy", "spec.cleanupPodPolicy"),
+        "v1" => ("cleanPodPolicy", "spec.runPolicy.cleanPodPolicy"),
+        _ => ("cleanPodPolicy", "spec.cleanPodPolicy"),
+    }
+}
+
 /// Where problems of the compiled job are shown.
 pub(crate) fn places<'a>(metadata: &Metadata<'a>, spec: &Spec<'a>) -> Places<'a> {
     Places {
@@ -188,6 +201,7 @@ pub(crate) fn places<'a>(metadata: &Metadata<'a>, spec: &Spec<'a>) -> Places<'a>
             .collect(),
         clean: spec.run.clean_at.clone(),
         clean_name: "cleanPodPolicy",
+        clean_path: "spec.runPolicy.cleanPodPolicy",
         clean_better: "Running",
     }
 }
