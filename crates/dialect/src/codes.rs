@@ -245,6 +245,11 @@ Together they wait for each other for ever. Use one of the two."
 VolumeWithoutSource = 73 Warning "a volume without a source" "\
 Kubernetes takes a volume without a source for an empty directory that vanishes with the pod. That is often a slip of \
 indentation: the source belongs at the same depth as `name`. Write `emptyDir: {}` if an empty directory is meant."
+BadFileName = 74 Error "a file's name that is not allowed" "\
+Where a ConfigMap or a Secret is mounted, each of its keys is the name of a file. A key is made of letters, digits, `-`, \
+`_` and `.`, has at most 253 characters and does not begin with `..`. The `path` of an item, and a `subPath`, is \
+relative and has no `..` in it. The API server refuses everything else, since such a file would be written outside its \
+volume; so does `trainyard run`. Name the key plainly, and say with `items` and `mountPath` where its file is to be."
 
 // ---- TY080–TY099: what a conversion cannot carry over -----------------------------------------------------------
 LostJob = 80 Error "the job has no form in the other dialect" "\

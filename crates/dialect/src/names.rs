@@ -4,6 +4,8 @@
 pub const LABEL_LENGTH: usize = 63;
 /// The most characters of a port's name.
 pub const PORT_NAME_LENGTH: usize = 15;
+/// The most characters of a key of a ConfigMap or a Secret.
+pub const KEY_LENGTH: usize = 253;
 
 /// What is wrong with a name that must be a DNS label (`my-job-1`); `None` if nothing is.
 #[must_use]
@@ -59,9 +61,112 @@ pub fn mended_label(name: &str) -> Option<String> {
     (!cut.is_empty() && cut != name).then(|| cut.to_owned())
 }
 
+/// What is wrong with a key of a ConfigMap or a Secret, which names a file wherever the object is mounted; `None` if
+/// nothing is.
+#[must_use]
+pub fn wrong_key(key: &str) -> Option<&'static str> {
+    if key.is_empty() {
+        return Some("it is empty");
+    }
+    if !key.bytes().all(is_for_keys) {
+        return Some("only letters, digits, `-`, `_` and `.` are allowed");
+    }
+    if key.len() > KEY_LENGTH {
+        return Some("it has more than 253 characters");
+    }
+    match key {
+        "." => Some("as the name of a file it means the directory itself"),
+        _ => key.starts_with("..").then_some("it must not begin with `..`"),
+    }
+}
+
+fn is_for_keys(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
+}
+
+/// The nearest valid key, for a hint; `None` if nothing is left of the key.
+#[must_use]
+pub fn mended_key(key: &str) -> Option<String> {
+    let keep = |c: char| {
+        let fits = u8::try_from(c).is_ok_and(is_for_keys);
+        if fits { c } else { '-' }
+    };
+    let mapped: String = key.chars().map(keep).collect();
+    let cut: String = mapped
+        .trim_start_matches(['.', '-'])
+        .chars()
+        .take(KEY_LENGTH)
+        .collect();
+    (!cut.is_empty() && cut != key).then_some(cut)
+}
+
+/// What is wrong with the path of a file within a volume (`items[].path`); `None` if nothing is.
+#[must_use]
+pub fn wrong_file_path(path: &str) -> Option<&'static str> {
+    let reserved = || path.starts_with("..").then_some("it must not begin with `..`");
+    wrong_sub_path(path).or_else(reserved)
+}
+
+/// What is wrong with a path that must stay within a volume (`subPath`); `None` if nothing is.
+#[must_use]
+pub fn wrong_sub_path(path: &str) -> Option<&'static str> {
+    if path.is_empty() {
+        return Some("it is empty");
+    }
+    if path.contains('\0') {
+        return Some("no file has a NUL in its name");
+    }
+    if path.starts_with('/') {
+        return Some("it is not relative to the volume");
+    }
+    let leads_out = path.split('/').any(|part| part == "..");
+    leads_out.then_some("`..` leads out of the volume")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_are_judged_as_kubernetes_does() {
+        for good in [
+            "a",
+            ".dockerconfigjson",
+            "train.py",
+            "A_b-1",
+            "a..b",
+            &"x".repeat(KEY_LENGTH),
+        ] {
+            assert_eq!(wrong_key(good), None, "{good}");
+        }
+        let long = "x".repeat(KEY_LENGTH + 1);
+        for bad in [
+            "", ".", "..", "..a", "../a", "/a", "a/b", "a b", "ä", "a\n", "a\0", &long,
+        ] {
+            assert!(wrong_key(bad).is_some(), "{bad:?}");
+            let mended = mended_key(bad);
+            assert!(
+                mended.as_deref().is_none_or(|key| wrong_key(key).is_none()),
+                "{mended:?}"
+            );
+        }
+        assert_eq!(mended_key("../../.ssh/config").as_deref(), Some("ssh-config"));
+    }
+
+    #[test]
+    fn files_stay_within_their_volume() {
+        for good in ["a", "a/b.txt", "a/..b", ".a/./b", "a b"] {
+            assert_eq!(wrong_file_path(good), None, "{good}");
+        }
+        for bad in ["", "/", "/a", "..", "../a", "a/../b", "a/..", "..a", "a\0"] {
+            assert!(wrong_file_path(bad).is_some(), "{bad:?}");
+        }
+        assert_eq!(
+            wrong_sub_path("..a"),
+            None,
+            "only the names of files begin otherwise"
+        );
+    }
 
     #[test]
     fn labels_are_judged_as_kubernetes_does() {

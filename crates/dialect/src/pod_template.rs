@@ -5,6 +5,7 @@
 
 pub mod check;
 mod container;
+mod files;
 mod resources;
 pub mod schema;
 

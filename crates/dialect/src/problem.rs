@@ -14,7 +14,7 @@ use serde::Serialize;
 
 pub use self::path::FieldPath;
 pub use self::tidy::{MOST_PROBLEMS, tidy};
-pub use self::words::{closest, did_you_mean, escaped, shown};
+pub use self::words::{closest, did_you_mean, escaped, is_hidden, shown};
 use crate::codes::Code;
 use crate::document::Source;
 

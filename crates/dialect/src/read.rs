@@ -3,6 +3,7 @@
 //! Which dialect reads an object is decided here, by group and kind, and nowhere else.
 
 mod kinds;
+mod objects;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -88,7 +89,10 @@ fn object(document: &Document, root: Field<'_>, seen: &mut Seen) -> Option<Item>
             nearly(&root, miss);
             None
         }
-        Guess::Known => Some(Item::Other(other(node, document.index))),
+        Guess::Known => {
+            objects::check(&root, api_version, kind);
+            Some(Item::Other(other(node, document.index)))
+        }
         Guess::Unknown => {
             let other = other(node, document.index);
             unknown(&root, &other, seen);

@@ -14,6 +14,7 @@ mod manifests;
 mod mounts;
 mod orders;
 mod output;
+mod private;
 mod scenarios;
 mod starting;
 mod survival;

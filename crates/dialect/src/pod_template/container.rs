@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::resources::Amounts;
-use super::{Container, Port, Variable};
+use super::{Container, Port, Variable, files};
 use crate::codes::Code;
 use crate::document::Entry;
 use crate::fields::Field;
@@ -310,6 +310,7 @@ fn mounts(field: &Field<'_>, volumes: &Unique) {
                 }
             }
         }
+        files::sub_path(&mount);
         let Some(name) = inner(&mount, "name") else {
             missing(&mount, Code::MissingField, "name", "the mount has no `name`");
             continue;
@@ -331,6 +332,7 @@ pub(super) fn volumes(spec: &Field<'_>) -> Unique {
     let mut names = Unique::default();
     for volume in items(spec, "volumes") {
         let Some(map) = volume.node.as_map() else { continue };
+        files::of_volume(&volume);
         let Some(place) = inner(&volume, "name") else {
             missing(&volume, Code::MissingField, "name", "the volume has no `name`");
             continue;

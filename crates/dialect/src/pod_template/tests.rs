@@ -143,6 +143,25 @@ const SPEC: &[(&str, &[&str])] = &[
     ),
     ("  volumes: {name: a}\n", &["TY021 spec.volumes"]),
     (
+        "  volumes: [{name: a, configMap: {name: x, items: [{key: k, path: a/b}, {key: k, path: ../b}]}}]\n",
+        &["TY074 spec.volumes[0].configMap.items[1].path"],
+    ),
+    (
+        "  volumes: [{name: a, secret: {secretName: x, items: [{key: k, path: /etc/b}]}}]\n",
+        &["TY074 spec.volumes[0].secret.items[0].path"],
+    ),
+    (
+        "  volumes: [{name: a, downwardAPI: {items: [{path: a/../../b, fieldRef: {fieldPath: metadata.name}}]}}]\n",
+        &["TY074 spec.volumes[0].downwardAPI.items[0].path"],
+    ),
+    (
+        "  volumes: [{name: a, projected: {sources: [{serviceAccountToken: {path: /b}}, {secret: {name: x, items: [{key: k, path: ..b}]}}]}}]\n",
+        &[
+            "TY074 spec.volumes[0].projected.sources[0].serviceAccountToken.path",
+            "TY074 spec.volumes[0].projected.sources[1].secret.items[0].path",
+        ],
+    ),
+    (
         "  initContainers: [{name: tensorflow, image: b}]\n",
         &["TY057 spec.containers[0].name"],
     ),

@@ -20,7 +20,7 @@ pub fn shown(text: &str) -> String {
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
-        if character.is_control() || is_direction_mark(character) {
+        if is_hidden(character) {
             // Writing to a String cannot fail.
             let _ = write!(out, "{}", character.escape_default());
         } else {
@@ -30,9 +30,15 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
+/// Whether a character is not seen where it is displayed, but changes what is: it controls, or it directs.
+#[must_use]
+pub fn is_hidden(character: char) -> bool {
+    character.is_control() || is_direction_mark(character)
+}
+
 /// Characters that change how the rest of a line is displayed, or are line breaks to some terminals.
 fn is_direction_mark(character: char) -> bool {
-    matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    matches!(character, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 /// The one of `candidates` that `word` was probably meant to be.

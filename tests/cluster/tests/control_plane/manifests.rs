@@ -1,6 +1,8 @@
 //! Manifests against the API server's own judgement.
 
+use serde_json::json;
 use trainyard_cluster_tests::{Crds, bare, shared};
+use trainyard_dialect::names::{KEY_LENGTH, wrong_file_path, wrong_key, wrong_sub_path};
 
 const SERVICE: &str = "
 apiVersion: v1
@@ -94,4 +96,41 @@ fn the_version_is_the_one_that_was_built() {
     let version = shared().api().get("/version").unwrap();
     let expected = format!("v{}", trainyard_tools::KUBERNETES);
     assert_eq!(version["gitVersion"], expected.as_str(), "{version}");
+}
+
+#[test]
+fn names_of_files_are_taken_and_refused_as_check_says() {
+    let namespace = bare().namespace("names-of-files");
+    let (longest, too_long) = ("x".repeat(KEY_LENGTH), "x".repeat(KEY_LENGTH + 1));
+    let names = [
+        "a", ".a", "a.b", "A_b-1", "a..b", ".", "..", "..a", "./a", "../a", "/a", "/", "a/b", "a/../b",
+        "a/..", "a/..b", "a b", "\u{e4}", "a\n", "a\\b", &longest, &too_long,
+    ];
+    for (number, name) in names.into_iter().enumerate() {
+        let taken = |kind: &str, object: serde_json::Value| {
+            let path = namespace.path("api/v1", kind);
+            let mut object = object;
+            object["metadata"] = json!({ "name": format!("n{number}") });
+            bare().api().create(&path, &object).is_ok()
+        };
+        for (kind, field, value) in [("configmaps", "data", "x"), ("secrets", "data", "aGk=")] {
+            let object = json!({ field: { name: value } });
+            assert_eq!(taken(kind, object), wrong_key(name).is_none(), "{kind} {name:?}");
+        }
+        // A template is judged as its pods are, and needs no account.
+        let template = |name: &str, item: &str, part: &str| {
+            json!({ "template": { "spec": {
+                "volumes": [{ "name": "v", "configMap": { "name": name, "items": [{ "key": "k", "path": item }] } }],
+                "containers": [{ "name": "c", "image": "i", "volumeMounts": [
+                    { "name": "v", "mountPath": "/v", "subPath": part },
+                ] }],
+            } } })
+        };
+        let by_path = taken("podtemplates", template("m", name, "a"));
+        assert_eq!(by_path, wrong_file_path(name).is_none(), "{name:?}");
+        if !by_path {
+            let by_part = taken("podtemplates", template("m", "a", name));
+            assert_eq!(by_part, wrong_sub_path(name).is_none(), "{name:?}");
+        }
+    }
 }

@@ -8,6 +8,7 @@ use trainyard_manifest::pod_group::Groups;
 use crate::args::{Arguments, Command, Install, Place};
 use crate::failure::Failure;
 use crate::names::{LONGEST_LABEL, is_label};
+use crate::visible::CONTINUED;
 
 /// A name in Kubernetes is no longer.
 const LONGEST_NAME: usize = 253;
@@ -93,7 +94,7 @@ fn told(wrong: &[String]) -> Result<(), Failure> {
     if wrong.is_empty() {
         return Ok(());
     }
-    Err(Failure::usage(wrong.join("\n       "), None))
+    Err(Failure::usage(wrong.join(CONTINUED), None))
 }
 
 /// Labels with dots between them.
