@@ -29,7 +29,7 @@ impl JobSeen {
             return;
         };
         let has_ended = || {
-            let memory = self.memory(compiled.job());
+            let memory = self.memory(compiled.job()).ok().flatten();
             memory.is_some_and(|memory| memory.verdict.is_some() && memory.job == self.uid)
         };
         if !compiled.lean && has_ended() {
@@ -65,6 +65,7 @@ impl Compiled {
                 objects: Vec::new(),
                 tensorboard: None,
                 managed_by: None,
+                legacy_labels: self.subject.legacy_labels,
             },
             book,
             cluster,

@@ -279,10 +279,11 @@ fn too_large(job: &Job) -> Option<String> {
     })
 }
 
-/// A pod that goes or has ended waits for nothing but its node.
+/// A pod that goes or has ended waits for nothing but its node; and one that its node has rejected says why until the next.
 fn counts(task: &TaskSeen, waits: &Waits) -> bool {
-    match waits {
-        Waits::Silent { .. } => task.alive(),
+    match (waits, &task.state) {
+        (Waits::Silent { .. }, _) => task.alive(),
+        (_, Seen::Ended(exit)) => exit.is_rejection(),
         _ => task.stopping.is_none() && matches!(task.state, Seen::Waiting | Seen::Running { .. }),
     }
 }

@@ -10,9 +10,9 @@ mod panics;
 mod refusals;
 mod silent;
 mod slow;
-mod unreadable;
 mod strangers;
 mod unread;
+mod unreadable;
 
 use serde_json::{Value, json};
 use trainyard_core::{Action, Fixture, Time};

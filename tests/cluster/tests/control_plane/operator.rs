@@ -18,8 +18,8 @@ mod pod_security;
 mod refused;
 mod rights;
 mod scenarios;
-mod unreadable;
 mod unread;
+mod unreadable;
 mod waits;
 
 use std::sync::Once;

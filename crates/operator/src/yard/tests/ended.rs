@@ -52,7 +52,7 @@ fn ended(clean: &str) -> (Yard, Value) {
     let status = pass.status.clone().unwrap();
     assert_eq!(status["conditions"][1]["type"], "Succeeded");
     let stops = pass.actions.iter().filter_map(|action| match action {
-        Action::Stop { instance, .. } => Some(Arc::clone(instance)),
+        Action::Stop { instance, force, .. } => Some((Arc::clone(instance), *force)),
         _ => None,
     });
     let done = Report {
