@@ -130,7 +130,7 @@ fn the_command_line_changes_the_manifest() {
         "--workdir",
         elsewhere.to_str().expect("paths of tests are plain"),
         "--command",
-        "sh -c 'echo $STEPS $NEW $(basename $PWD)'",
+        "sh -c 'echo $STEPS $NEW $(basename \"$PWD\")'",
         "--set",
         "metadata.name=tried",
         "--set",

@@ -12,13 +12,23 @@ use crate::template::testing::Scratch;
 fn tools(wheels: &Path) -> Option<Tools> {
     let mut tools = Tools::look();
     tools.uv = None;
-    let wheels = wheels.as_os_str().to_owned();
     tools.environment = BTreeMap::from([
         ("PIP_NO_INDEX".into(), "1".into()),
-        ("PIP_FIND_LINKS".into(), wheels),
+        ("PIP_FIND_LINKS".into(), url(wheels).into()),
     ]);
     let python = tools.interpreter(None).ok()?;
     tools.has_pip(&python.path).then_some(tools)
+}
+
+/// A path as pip takes it from a variable, where spaces separate several.
+fn url(path: &Path) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    let bytes = path.as_os_str().as_encoded_bytes().iter();
+    let encoded = bytes.map(|byte| match byte {
+        byte if plain(*byte) => char::from(*byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    });
+    format!("file://{}", encoded.collect::<String>())
 }
 
 /// A wheel with one module that holds its version, written with Python's own means.

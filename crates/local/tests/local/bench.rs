@@ -62,6 +62,8 @@ impl Bench {
             if fs::hard_link(binary, &copy).is_err() {
                 fs::copy(binary, &copy).unwrap();
             }
+            // Built under umask 077, it is the builder's alone.
+            fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
         }
         let work = directory.path().join("work");
         fs::create_dir(&work).unwrap();
@@ -99,11 +101,15 @@ impl Bench {
         self
     }
 
-    /// A program that does what the words say.
+    /// A program that does what the words say. The directory's path is one word, whatever spaces it has.
     pub fn part(&self, name: &str, words: &str) -> Value {
+        const HERE: &str = "\u{1}";
         let trainer = self.directory.path().join("fake-trainer");
-        let argv = [trainer.to_str().unwrap(), "tag", &self.tag];
-        let argv: Vec<&str> = argv.into_iter().chain(words.split(' ')).collect();
+        let here = self.directory.path().to_str().unwrap();
+        let words = words.replace(here, HERE);
+        let words = words.split(' ').map(|word| word.replace(HERE, here));
+        let argv = [trainer.to_str().unwrap(), "tag", &self.tag].map(str::to_owned);
+        let argv: Vec<String> = argv.into_iter().chain(words).collect();
         json!({"name": name, "argv": argv})
     }
 
@@ -120,6 +126,7 @@ impl Bench {
     pub fn start(&self) -> Run {
         let plan = self.directory.path().join("plan.json");
         fs::write(&plan, self.plan.to_string()).unwrap();
+        fs::set_permissions(&plan, fs::Permissions::from_mode(0o644)).unwrap();
         let program = self.directory.path().join("fake-run");
         let mut command = match self.who {
             Who::Us => Command::new(&program),

@@ -4,6 +4,9 @@
 //! The clone is in the target directory, so that every tree has its own and `cargo clean` takes it away. It is kept, and only
 //! files that have changed are copied: cargo compiles again what they concern. Its own target directory is a link to the
 //! ordinary one: the paths that programs are started by are then long too, and nothing but our own crates is compiled twice.
+//!
+//! Cargo tells crates of two clones apart by their paths *inside* the workspace, which is not at all: one clone's would be taken
+//! for the other's. So ours are compiled there with another setting that makes no difference ([`APART`]).
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -20,6 +23,9 @@ pub const SLOW: [&str; 3] = ["trainyard-bench", "trainyard-cluster-tests", "trai
 
 /// Longer than a socket's name may be (108 bytes), whatever comes before it.
 const PLACE: &str = "elsewhere/Übungen nicht löschen/a folder with a long name as people have them in shared homes and synchronised drives";
+
+/// A setting of the clone's crates that only tells them from this tree's; the default is 256.
+const APART: &str = "codegen-units=255";
 
 /// Where everything is.
 struct Place {
@@ -40,7 +46,8 @@ pub fn check(shell: &Shell, target: &Path, kubectl: Option<&Path>) -> (Outcome, 
     let ran = place
         .prepare(shell.root(), &files)
         .map_err(|error| format!("cannot make a second clone in {}: {error}", place.clone.display()))
-        .and_then(|()| place.test(shell, kubectl));
+        .and_then(|()| packages(shell.root(), &files))
+        .and_then(|packages| place.test(shell, &packages, kubectl));
     match ran {
         Ok(ended) if ended.success => (Outcome::Passed, ended.output),
         Ok(ended) => {
@@ -67,6 +74,20 @@ fn files(shell: &Shell) -> Result<BTreeSet<PathBuf>, String> {
     }
 }
 
+/// The names of the tree's packages, by their manifests.
+fn packages(root: &Path, files: &BTreeSet<PathBuf>) -> Result<Vec<String>, String> {
+    let manifests = files.iter().filter(|file| file.ends_with("Cargo.toml"));
+    let mut names = Vec::new();
+    for manifest in manifests {
+        let text = fs::read_to_string(root.join(manifest))
+            .map_err(|error| format!("cannot read {}: {error}", manifest.display()))?;
+        // The root's own manifest names none.
+        let name = text.lines().find_map(|line| line.strip_prefix("name = "));
+        names.extend(name.map(|name| name.trim_matches('"').to_owned()));
+    }
+    Ok(names)
+}
+
 impl Place {
     fn inside(target: &Path) -> Self {
         let folder = target.join(PLACE);
@@ -87,6 +108,12 @@ impl Place {
             private(folder)?;
         }
         private(&self.clone)?;
+        // As `/tmp` is: tests that root runs start programs as another user too.
+        fs::set_permissions(&self.temporary, fs::Permissions::from_mode(0o1777))?;
+        let above = self.temporary.ancestors().skip(1);
+        for folder in above.take_while(|folder| *folder != self.target) {
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o755))?;
+        }
         let link = self.clone.join("target");
         if fs::read_link(&link).ok().as_deref() != Some(&self.target) {
             let _ = fs::remove_file(&link);
@@ -98,11 +125,16 @@ impl Place {
         remove_others(&self.clone, Path::new(""), files)
     }
 
-    fn test(&self, shell: &Shell, kubectl: Option<&Path>) -> Result<Ended, String> {
+    fn test(&self, shell: &Shell, packages: &[String], kubectl: Option<&Path>) -> Result<Ended, String> {
         let mut arguments = vec!["--wait", "sh", "-c", "umask 077 && exec \"$@\"", "sh"];
         arguments.extend(["cargo", "test", "--quiet", "--no-fail-fast", "--tests"]);
         arguments.extend(["--workspace", "--all-features"]);
         arguments.extend(SLOW.iter().flat_map(|package| ["--exclude", package]));
+        let apart = packages
+            .iter()
+            .map(|package| format!("profile.dev.package.{package}.{APART}"));
+        let apart: Vec<String> = apart.collect();
+        arguments.extend(apart.iter().flat_map(|setting| ["--config", setting]));
         // Its output is kept, so that it is no terminal either.
         let ended = self.shell(shell, kubectl).quiet("setsid", &arguments);
         // Nothing of it is wanted again; the clone is.

@@ -57,17 +57,16 @@ fn refused() -> [(Value, &'static str); 8] {
         // By a rule of the namespace.
         no_pod("insecure", |spec| spec["hostNetwork"] = json!(true)),
         // By the API server's validation, which quotes what is wrong.
-        no_pod("dangling", |spec| {
-            spec["containers"][0]["env"][1]["value"] = VARIABLE.into();
-        }),
-        no_pod("grown", |spec| {
+        no_pod("tolerant", |spec| {
             spec["tolerations"] = json!([{ "operator": "Often" }])
         }),
-        // By its decoder.
-        no_pod("mistyped", |spec| {
+        // By us.
+        invalid("doubled", |spec| {
+            spec["containers"][0]["env"][1]["value"] = VARIABLE.into()
+        }),
+        invalid("listed", |spec| {
             spec["preemptionPolicy"] = json!(["Never", ARGUMENT])
         }),
-        // By us.
         invalid("number", |spec| {
             spec["containers"][0]["env"][0]["value"] = json!(NUMBER)
         }),
