@@ -189,6 +189,18 @@ fn what_goes_to_the_operator_must_mean_something_to_it() {
 }
 
 #[test]
+fn the_operator_is_told_of_old_labels() {
+    let words = |more: &[&str]| {
+        let ran = run(&[&["install", "--dry-run", "--output", "json"], more].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        ran.out.contains("--legacy-labels")
+    };
+    assert!(!words(&[]));
+    assert!(words(&["--legacy-labels"]));
+    assert!(words(&["--legacy-labels", "--", "--per-replica-addresses"]));
+}
+
+#[test]
 fn nobody_installs_no_operator() {
     let ran = run(&["install", "--dry-run", "--replicas", "0"]);
     assert_eq!(ran.code, Some(2));
