@@ -16,6 +16,7 @@ mod report;
 mod run;
 mod simulate;
 mod svg;
+mod visible;
 mod vocabulary;
 mod wrap;
 

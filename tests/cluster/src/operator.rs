@@ -67,8 +67,12 @@ impl Operator {
     pub fn start(&mut self) {
         let log = File::options().create(true).append(true).open(&self.log);
         let log = log.unwrap_or_else(|error| panic!("cannot write {}: {error}", self.log.display()));
-        let started = Command::new(&self.program)
-            .args(["operator", "--log-format", "json", "--namespace", &self.namespace])
+        let mut command = Command::new(&self.program);
+        command.args(["operator", "--namespace", &self.namespace]);
+        if !self.more.iter().any(|option| option == "--log-format") {
+            command.args(["--log-format", "json"]);
+        }
+        let started = command
             .args(&self.more)
             .env("KUBECONFIG", self.account.kubeconfig())
             .env("NO_PROXY", "*")
@@ -134,7 +138,7 @@ impl Operator {
         }
     }
 
-    /// What it has said so far, one JSON object a line.
+    /// What it has said so far, one JSON object a line unless it was told otherwise.
     #[must_use]
     pub fn said(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()

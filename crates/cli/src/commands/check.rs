@@ -26,7 +26,7 @@ pub fn run(typed: &Check, printer: &mut Printer) -> Result<Exit, Failure> {
     match typed.output {
         Format::Text => {
             for file in &checked {
-                printer.data(&file.text)?;
+                printer.page(&file.text)?;
             }
         }
         Format::Json => printer.json(&Summary {

@@ -60,7 +60,7 @@ fn documents(
             Item::Job(read) if typed.job.as_ref().is_none_or(|name| **name == *read.job.name) => {
                 let converted = convert(source, read, to);
                 for loss in &converted.losses {
-                    printer.say(&render(loss, Some(&source.text), locale::columns()))?;
+                    printer.show(&render(loss, Some(&source.text), locale::columns()))?;
                 }
                 losses.count += converted.losses.len();
                 losses.unusable |= has_errors(&converted.losses);

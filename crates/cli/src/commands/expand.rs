@@ -36,7 +36,7 @@ pub fn run(typed: &Expand, printer: &mut Printer) -> Result<Exit, Failure> {
     let source = match inputs::read(&Input::Path(path.to_owned())) {
         Ok(source) => source,
         Err(problem) => {
-            printer.say(render(&problem, None, locale::columns()).trim_end())?;
+            printer.show(render(&problem, None, locale::columns()).trim_end())?;
             return Ok(Exit::Unable);
         }
     };
@@ -74,7 +74,7 @@ fn finish(
     let mut warning = None;
     let note = if typed.dry_run {
         let change = target.change(text, typed.force)?;
-        printer.data(&parts(cast))?;
+        printer.page(&parts(cast))?;
         Some(format!("would {change}: {}; nothing was written", roles(cast)))
     } else if matches!(target, Target::Standard) {
         printer.data(text)?;

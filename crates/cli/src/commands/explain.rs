@@ -22,7 +22,7 @@ pub fn run(typed: &Explain, printer: &mut Printer) -> Result<Exit, Failure> {
             one_code(code)
         }
     };
-    printer.data(&text)?;
+    printer.page(&text)?;
     Ok(Exit::Success)
 }
 

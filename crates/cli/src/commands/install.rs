@@ -285,8 +285,9 @@ fn is_clear(session: &Session, typed: &Install, printer: &mut Printer) -> Result
     if rivals.found.is_empty() || typed.force {
         return Ok(true);
     }
+    printer.show("")?;
     printer.say(&format!(
-        "\n{STRONG}nothing was installed{STRONG:#}; `--force` installs all the same"
+        "{STRONG}nothing was installed{STRONG:#}; `--force` installs all the same"
     ))?;
     Ok(false)
 }
@@ -344,12 +345,14 @@ fn tell_the_rest(typed: &Install, printer: &mut Printer) -> Result<(), Failure> 
     let namespace = &typed.place.namespace;
     if typed.image.is_none() {
         let image = image();
+        printer.show("")?;
         printer.say(&format!(
-            "\n{CAREFUL}note{CAREFUL:#}: `{image}` is what the Dockerfile makes, and in no registry: bring it to the nodes, or \
+            "{CAREFUL}note{CAREFUL:#}: `{image}` is what the Dockerfile makes, and in no registry: bring it to the nodes, or \
              install again with `--image`"
         ))?;
     }
+    printer.show("")?;
     printer.say(&format!(
-        "\n`kubectl --namespace {namespace} rollout status deployment {NAME}` waits until it runs"
+        "`kubectl --namespace {namespace} rollout status deployment {NAME}` waits until it runs"
     ))
 }

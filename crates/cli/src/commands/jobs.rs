@@ -25,14 +25,14 @@ pub fn read_source(path: &Path, printer: &mut Printer) -> Result<Result<(Source,
     let source = match inputs::read(&Input::Path(path.to_owned())) {
         Ok(source) => source,
         Err(problem) => {
-            printer.say(&render(&problem, None, locale::columns()))?;
+            printer.show(&render(&problem, None, locale::columns()))?;
             let unable = problem.code == Code::CannotRead;
             return Ok(Err(if unable { Exit::Unable } else { Exit::No }));
         }
     };
     let reading = trainyard_dialect::read(&source);
     for problem in &reading.problems {
-        printer.say(&render(problem, Some(&source.text), locale::columns()))?;
+        printer.show(&render(problem, Some(&source.text), locale::columns()))?;
     }
     Ok(Ok((source, reading)))
 }

@@ -1,12 +1,12 @@
 //! `trainyard operator`: jobs on a cluster, and lines about them on standard error.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use serde_json::{Value, json};
 use trainyard_core::Time;
+use trainyard_dialect::problem::escaped;
 use trainyard_dialect::status::rfc3339;
 use trainyard_manifest::pod_group::Groups;
 use trainyard_operator::job::Reading;
@@ -17,6 +17,8 @@ use trainyard_operator::{CannotOperate, Endpoints, Options, run as operate};
 use crate::args::{LogFormat, Operator};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::printer::tell;
+use crate::visible;
 
 /// Operates until it is told to stop.
 pub fn run(typed: Operator) -> Result<Exit, Failure> {
@@ -74,22 +76,24 @@ struct Log(LogFormat);
 
 impl Listener for Log {
     fn told(&self, told: &Told<'_>) {
-        let Some(mut fields) = fields(told) else {
+        let Some(fields) = fields(told) else {
             return;
         };
         let time = SystemTime::now()
             .duration_since(SystemTime::UNIX_EPOCH)
             .unwrap_or_default();
-        let time = rfc3339(Time(time.as_secs()));
-        let line = match self.0 {
-            LogFormat::Json => {
-                fields["time"] = time.into();
-                fields.to_string()
-            }
-            LogFormat::Text => text(&time, &fields),
-        };
-        // There is nobody to tell that nobody can be told.
-        let _ = writeln!(std::io::stderr(), "{line}");
+        tell(&line(self.0, rfc3339(Time(time.as_secs())), fields));
+    }
+}
+
+/// One line, whatever is in the fields: escaped whole, so that no field of a new line can be forgotten.
+fn line(format: LogFormat, time: String, mut fields: Value) -> String {
+    match format {
+        LogFormat::Json => {
+            fields["time"] = time.into();
+            visible::json(fields.to_string())
+        }
+        LogFormat::Text => escaped(&text(&time, &fields)),
     }
 }
 
@@ -158,4 +162,45 @@ fn text(time: &str, fields: &Value) -> String {
         }
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use trainyard_dialect::problem::is_hidden;
+
+    use super::*;
+
+    const HOSTILE: &str = "a\nforged\r\x1b[2J\u{9b}31m\u{2028}\u{202e}\u{85}";
+
+    #[test]
+    fn whatever_a_cluster_says_is_one_line_that_shows_it() {
+        let told = [
+            Told::WatchCut {
+                what: "pods",
+                why: HOSTILE,
+                news: true,
+            },
+            Told::LeaseRefused { why: HOSTILE },
+            Told::StandingBy {
+                leader: Some(HOSTILE),
+            },
+        ];
+        for told in told {
+            let fields = fields(&told).unwrap();
+            let plain = line(LogFormat::Text, "now".into(), fields.clone());
+            let json = line(LogFormat::Json, "now".into(), fields.clone());
+            for line in [&plain, &json] {
+                assert!(!line.contains(is_hidden), "{line:?}");
+                assert!(line.contains("forged"), "{line:?}");
+            }
+            let read: Value = serde_json::from_str(&json).unwrap();
+            assert_eq!(read["cause"], fields["cause"], "programs read what was said");
+        }
+        let fields = json!({ "level": "warn", "message": HOSTILE, "job": HOSTILE });
+        let plain = line(LogFormat::Text, "now".into(), fields);
+        assert!(
+            plain.starts_with("now warn a\\nforged\\r\\u{1b}[2J\\u{9b}31m\\u{2028}\\u{202e}\\u{85} job="),
+            "{plain}"
+        );
+    }
 }

@@ -70,8 +70,8 @@ fn show(
     let ascii = typed.ascii || !locale::is_utf8();
     for (position, plan) in plans.iter().enumerate() {
         let between = if position > 0 { "\n\n" } else { "" };
-        printer.data(between)?;
-        printer.data(&text::render(plan, locale::columns(), ascii))?;
+        printer.page(between)?;
+        printer.page(&text::render(plan, locale::columns(), ascii))?;
     }
     Ok(())
 }

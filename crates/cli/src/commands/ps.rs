@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anstyle::Style;
 use serde::Serialize;
-use trainyard_dialect::problem::shown;
+use trainyard_dialect::problem::{escaped, shown};
 use trainyard_local::run::directory::{Home, JobRuns};
 use trainyard_local::run::event::{End, FirstFailure};
 use trainyard_local::run::moment::Moment;
@@ -18,7 +18,6 @@ use crate::args::runs::Ps;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{BAD, CAREFUL, GOOD, Printer, QUIET, STRONG};
-use crate::run::terminal::clean;
 
 /// Reads what is kept, and shows it.
 pub fn run(typed: &Ps, printer: &mut Printer) -> Result<Exit, Failure> {
@@ -32,13 +31,13 @@ pub fn run(typed: &Ps, printer: &mut Printer) -> Result<Exit, Failure> {
         (Format::Json, ..) => printer.json(&Answer::of(&found))?,
         (Format::Text, Some(_), false) => {
             for run in &found.runs {
-                printer.data(&tasks(run, now))?;
+                printer.page(&tasks(run, now))?;
             }
         }
         (Format::Text, ..) if found.runs.is_empty() && found.unreadable.is_empty() => {
             printer.say("nothing has been run here yet: `trainyard run FILE` does")?;
         }
-        (Format::Text, ..) => printer.data(&runs(&found.runs, now))?,
+        (Format::Text, ..) => printer.page(&runs(&found.runs, now))?,
     }
     for unreadable in &found.unreadable {
         printer.say(&format!(
@@ -239,13 +238,13 @@ fn about(run: &KeptRun, now: Moment) -> String {
     let end = run.status.as_ref().and_then(|status| status.end.as_ref());
     let why = match (run.state, end) {
         (RunState::Interrupted, _) => ": it was killed, or the machine stopped; nothing of it runs".into(),
-        (_, Some(end)) if !end.cause.is_empty() => format!(": {}", clean(&end.cause)),
+        (_, Some(end)) if !end.cause.is_empty() => format!(": {}", escaped(&end.cause)),
         _ => String::new(),
     };
     line("state", &format!("{state}{word}{state:#}{after}{why}"));
     if let Some(failure) = end.and_then(|end| end.first_failure.as_ref()) {
         let FirstFailure { life, meaning, .. } = failure;
-        line("cause", &format!("{}: {}", life.task, clean(meaning)));
+        line("cause", &format!("{}: {}", life.task, escaped(meaning)));
     }
     let url = run
         .status
@@ -260,7 +259,7 @@ fn about(run: &KeptRun, now: Moment) -> String {
 
 /// A path that can be copied, however long it is.
 fn whole_path(path: &Path) -> String {
-    clean(&path.to_string_lossy())
+    escaped(&path.to_string_lossy())
 }
 
 /// `0`, `137`, `not started`.

@@ -38,7 +38,7 @@ pub fn run(typed: &Render, printer: &mut Printer) -> Result<Exit, Failure> {
     }
     let (sections, problems) = sections(typed, &source, &reading);
     for problem in &problems {
-        printer.say(&render(problem, Some(&source.text), locale::columns()))?;
+        printer.show(&render(problem, Some(&source.text), locale::columns()))?;
     }
     if has_errors(&problems) {
         return Ok(Exit::Unable);
@@ -60,7 +60,7 @@ pub fn run(typed: &Render, printer: &mut Printer) -> Result<Exit, Failure> {
     }
     for section in &sections {
         if let Some(told) = section.told(locale::columns()) {
-            printer.say(&told)?;
+            printer.show(&told)?;
         }
     }
     if is_plain(typed.to) {

@@ -193,7 +193,7 @@ fn show(typed: &Simulate, runs: &[Run<'_>], printer: &mut Printer) -> Result<(),
         page.push_str(&text::story(&run.story));
         page.push('\n');
         page.push_str(&ending(run));
-        printer.data(&if ascii { locale::to_ascii(&page) } else { page })?;
+        printer.page(&if ascii { locale::to_ascii(&page) } else { page })?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use anstyle::Style;
+use trainyard_dialect::problem::escaped;
 
 use crate::printer::QUIET;
 
@@ -17,7 +18,7 @@ impl Cell {
     /// Text in a style.
     pub fn styled(text: impl Into<String>, style: Style) -> Self {
         Self {
-            text: text.into(),
+            text: escaped(&text.into()),
             style,
         }
     }

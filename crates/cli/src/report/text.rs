@@ -6,6 +6,8 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 use trainyard_dialect::problem::{Problem, Severity, Span};
 
+use crate::visible;
+
 /// Lines shown around what is pointed at, at most; places further apart than this get snippets of their own.
 const FAR_LINES: u32 = 20;
 /// A line longer than this is named, not shown: no terminal can show it and no reader would read it.
@@ -18,7 +20,7 @@ pub fn render(problem: &Problem, text: Option<&str>, columns: usize) -> String {
         Severity::Warning => Level::WARNING,
     };
     let mut group: Group = level
-        .primary_title(problem.message.as_str())
+        .primary_title(visible::line(&problem.message))
         .id(problem.code.to_string())
         .elements(places(problem, text));
     if !problem.place.path.is_empty() {
@@ -28,7 +30,7 @@ pub fn render(problem: &Problem, text: Option<&str>, columns: usize) -> String {
         group = group.element(Level::NOTE.message(format!("allowed: {allowed}")));
     }
     if let Some(hint) = &problem.hint {
-        group = group.element(Level::HELP.message(hint.as_str()));
+        group = group.element(Level::HELP.message(visible::line(hint)));
     }
     let renderer = Renderer::styled()
         .decor_style(DecorStyle::Ascii)

@@ -7,12 +7,13 @@ use trainyard_local::logs::{LogBlock, LogSource};
 use trainyard_local::run::event::RunEvent;
 use trainyard_local::run::moment::Moment;
 
+use crate::visible;
+
 /// An event as a line.
 pub fn event(event: &RunEvent) -> Vec<u8> {
     // Events hold nothing that JSON has no form for, so this cannot fail.
-    let mut line = serde_json::to_vec(event).unwrap_or_default();
-    line.push(b'\n');
-    line
+    let line = serde_json::to_string(event).unwrap_or_default();
+    (visible::json(line) + "\n").into_bytes()
 }
 
 /// Appends each line of the block as an event of its own.

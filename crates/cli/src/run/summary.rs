@@ -14,6 +14,7 @@ use super::terminal;
 use crate::printer::{BAD, CAREFUL, GOOD, QUIET, STRONG};
 use crate::report::count;
 use crate::simulate::text::names;
+use crate::visible;
 use crate::wrap::wrap;
 
 /// With more tasks than this, tasks of a role that ended alike are told together.
@@ -71,7 +72,7 @@ fn verdict(job: &str, end: &RunEnd) -> String {
     format!(
         "{style}{sign} {job} {word}{style:#} after {}{}\n",
         lasted(end.seconds),
-        terminal::clean(&cause)
+        visible::line(&cause)
     )
 }
 
@@ -214,7 +215,7 @@ fn first_failure(job: &str, end: &RunEnd, failure: &FirstFailure, columns: usize
     let room = columns.saturating_sub(4);
     let meaning = failure.end.not_started.as_ref().unwrap_or(&failure.meaning);
     for line in wrap(meaning, room) {
-        let _ = writeln!(page, "    {}", terminal::clean(&line));
+        let _ = writeln!(page, "    {}", visible::line(&line));
     }
     if recovered {
         return page;

@@ -11,12 +11,12 @@ use trainyard_local::run::event::{End, Life, RunEvent, What};
 use trainyard_local::run::moment::Moment;
 use trainyard_local::run::status::{TaskState, TaskStatus};
 
-use super::terminal;
 use super::view::View;
 use crate::locale;
 use crate::printer::{BAD, CAREFUL, GOOD, QUIET, STRONG};
 use crate::report::count;
 use crate::simulate::text;
+use crate::visible;
 use crate::wrap::wrap;
 
 /// Who speaks.
@@ -73,6 +73,10 @@ impl Story {
     /// What is to be said about an event; often nothing.
     pub fn tell(&mut self, event: &RunEvent) -> Option<Said> {
         let mut said = self.sentence(event)?;
+        // Only how to start a task has several lines.
+        if !matches!(event.what, What::ByHand { .. }) {
+            said.text = visible::line(&said.text).into_owned();
+        }
         if let Some(job) = &self.job {
             said.text = format!("{STRONG}{job}{STRONG:#}: {}", said.text);
         }
@@ -126,10 +130,8 @@ impl Story {
                 ))
             }
             What::Resumed => remark("the job goes on".into()),
-            What::Note { text } => matters(format!("{CAREFUL}note{CAREFUL:#}: {text}")),
-            // Without a prefix, so that it can be pasted.
-            What::ByHand { text, script, .. } => {
-                matters(format!("{CAREFUL}note{CAREFUL:#}: {text}\n\n{script}"))
+            What::Note { text } | What::ByHand { text, .. } => {
+                matters(format!("{CAREFUL}note{CAREFUL:#}: {text}"))
             }
             // A hint about a task begins with its name.
             What::Hint { text, .. } => matters(format!("{CAREFUL}hint{CAREFUL:#}: {text}")),
@@ -294,7 +296,7 @@ pub fn block(view: &View, width: usize, at: Moment, text: &str) -> String {
             let _ = write!(page, "{QUIET}{time}{QUIET:#} ");
         }
         let name = if position == 0 { NAME } else { "" };
-        let line = terminal::clean(&line);
+        let line = visible::line(&line);
         let _ = writeln!(page, "{STRONG}{name:<width$}{STRONG:#} {QUIET}│{QUIET:#} {line}");
     }
     view.dress(&page, view.err)

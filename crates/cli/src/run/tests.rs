@@ -251,8 +251,10 @@ fn timestamps_stand_before_what_we_say_ourselves() {
     watched.job().event(&RunEvent {
         time: at,
         job: "mnist".into(),
-        what: What::Note {
+        what: What::ByHand {
+            task: TaskId::new("worker", 1),
             text: "two\nlines".into(),
+            script: String::new(),
         },
     });
     let (_, err) = watched.shown();

@@ -12,6 +12,7 @@ use trainyard_core::TaskId;
 use super::glob::Glob;
 use crate::args::{Color, Format};
 use crate::locale;
+use crate::visible;
 
 /// What is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,12 +137,13 @@ impl View {
         self.footer && self.err.terminal && text && !self.out.pipe && !self.quiet
     }
 
-    /// Our own text as this stream can show it.
+    /// Our own text as this stream can show it, whatever text from elsewhere is in it.
     pub fn dress(&self, text: &str, stream: Stream) -> String {
+        let text = visible::colored_page(text);
         let text = if stream.color {
-            text.to_owned()
+            text.into_owned()
         } else {
-            anstream::adapter::strip_str(text).to_string()
+            anstream::adapter::strip_str(&text).to_string()
         };
         if self.ascii { locale::to_ascii(&text) } else { text }
     }

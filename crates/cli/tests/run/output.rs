@@ -112,3 +112,55 @@ fn a_disk_full_under_everything_is_told_once_and_the_verdict_is_right() {
     assert!(ran.err.contains("exit code 3"), "{}", ran.err);
     bench.assert_nothing_left();
 }
+
+/// What a program cannot be called and a manifest can say.
+const HOSTILE: &str = r"/no/such\nerror: forged\r\u001B[2J\u009B31m\u2028\u202E\u0085x";
+
+#[test]
+fn text_of_a_manifest_neither_begins_lines_of_ours_nor_reaches_the_terminal_as_it_is() {
+    let bench = Bench::new();
+    bench.write(
+        "job.yaml",
+        format!(
+            "apiVersion: kubeflow.org/v1
+kind: TFJob
+metadata: {{name: job}}
+spec:
+  tfReplicaSpecs:
+    Worker:
+      replicas: 1
+      restartPolicy: Never
+      template:
+        spec:
+          containers:
+          - {{name: tensorflow, image: x, command: [\"{HOSTILE}\"]}}
+"
+        ),
+    );
+    let hidden = |c: char| c != '\n' && trainyard_dialect::problem::is_hidden(c);
+    for arguments in [
+        &["run", "job.yaml"][..],
+        &["ps", "--all"],
+        &["ps", "job"],
+        &["logs", "job"],
+    ] {
+        let ran = bench.run(arguments);
+        let said = format!("{}{}", ran.out, ran.err);
+        assert!(!said.contains(hidden), "{arguments:?}: {said:?}");
+        let begins = |line: &str| line.trim_start_matches([' ', '│']).starts_with("error: forged");
+        assert!(!said.lines().any(begins), "{arguments:?}: {said}");
+    }
+    for arguments in [
+        &["run", "job.yaml", "-o", "json"][..],
+        &["ps", "job", "-o", "json"],
+    ] {
+        let ran = bench.run(arguments);
+        assert!(!ran.out.contains(hidden), "{arguments:?}: {:?}", ran.out);
+        assert!(
+            ran.out
+                .contains(r"/no/such\nerror: forged\r\u001b[2J\u009b31m\u2028\u202e\u0085x"),
+            "{}",
+            ran.out
+        );
+    }
+}

@@ -20,7 +20,7 @@ pub fn tell(
 ) -> Result<Exit, Failure> {
     for mistake in mistakes {
         let problem = problem(source, task, mistake);
-        printer.say(&render(&problem, Some(&source.text), locale::columns()))?;
+        printer.show(&render(&problem, Some(&source.text), locale::columns()))?;
     }
     Ok(Exit::Unable)
 }

@@ -6,7 +6,8 @@ use trainyard_cluster::{ClusterError, Outcome, Trial, named};
 use crate::args::Format;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::printer::{BAD, CAREFUL, Printer, STRONG};
+use crate::printer::{BAD, CAREFUL, Printer};
+use crate::visible;
 
 /// What was done with an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +79,7 @@ impl Outcomes {
                 ""
             };
             // At once: whoever waits sees how far it has come.
-            printer.data(&format!("{name} {word}{dry}\n"))?;
+            printer.page(&format!("{} {word}{dry}\n", visible::line(&name)))?;
             printer.flush()?;
         }
         self.refused.extend(done.err());
@@ -121,7 +122,5 @@ pub fn problem(problem: &ClusterError, ignored: bool, printer: &mut Printer) -> 
     } else {
         (BAD, "error")
     };
-    printer.say(&format!(
-        "{style}{word}{style:#}{STRONG}: {message}{STRONG:#}\n\n{STRONG}hint{STRONG:#}: {hint}"
-    ))
+    printer.problem(style, word, message, Some(hint))
 }

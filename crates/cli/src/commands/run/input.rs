@@ -43,7 +43,7 @@ pub fn read(typed: &Run, printer: &mut Printer) -> Result<Result<Input, Exit>, F
         Some(path) => match inputs::read(&File::Path(path.clone())) {
             Ok(source) => source,
             Err(problem) => {
-                printer.say(&render(&problem, None, locale::columns()))?;
+                printer.show(&render(&problem, None, locale::columns()))?;
                 return Ok(Err(Exit::Unable));
             }
         },
@@ -68,7 +68,7 @@ pub fn read(typed: &Run, printer: &mut Printer) -> Result<Result<Input, Exit>, F
     };
     let reading = trainyard_dialect::read(&source);
     for problem in &reading.problems {
-        printer.say(&render(problem, Some(&source.text), locale::columns()))?;
+        printer.show(&render(problem, Some(&source.text), locale::columns()))?;
     }
     if reading.has_errors() {
         return Ok(Err(Exit::Unable));
@@ -203,7 +203,7 @@ fn request(typed: &Run, printer: &mut Printer) -> Result<Request, Failure> {
         match inputs::read(&File::Path(path.clone())) {
             Ok(source) => with.push(source),
             Err(problem) => {
-                printer.say(&render(&problem, None, locale::columns()))?;
+                printer.show(&render(&problem, None, locale::columns()))?;
                 return Err(Failure::usage(
                     format!("--with {} cannot be used", path.display()),
                     None,
@@ -293,7 +293,7 @@ fn config(path: &Path, printer: &mut Printer) -> Result<Option<Config>, Failure>
     let source = match inputs::read(&File::Path(path.to_owned())) {
         Ok(source) => source,
         Err(problem) => {
-            printer.say(&render(&problem, None, locale::columns()))?;
+            printer.show(&render(&problem, None, locale::columns()))?;
             return Ok(None);
         }
     };
@@ -303,7 +303,7 @@ fn config(path: &Path, printer: &mut Printer) -> Result<Option<Config>, Failure>
         Ok(config) => Ok(Some(config)),
         Err(problems) => {
             for problem in &problems {
-                printer.say(&render(problem, Some(&source.text), locale::columns()))?;
+                printer.show(&render(problem, Some(&source.text), locale::columns()))?;
             }
             Ok(None)
         }

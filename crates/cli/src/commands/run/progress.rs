@@ -3,7 +3,10 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Instant;
 
+use trainyard_dialect::problem::is_hidden;
 use trainyard_local::python::Progress as Step;
+
+use crate::printer::tell;
 
 /// Shows the steps on standard error: a line each, and on a terminal the installer's newest line below them.
 pub struct Progress {
@@ -38,7 +41,7 @@ impl Progress {
 
     fn line(&mut self, text: &str) {
         self.erase();
-        let _ = writeln!(io::stderr(), "trainyard: {text}");
+        tell(&format!("trainyard: {text}"));
     }
 
     /// The installer's line, over the one before; not more often than anybody can read.
@@ -49,7 +52,7 @@ impl Progress {
         }
         self.shown = Some(Instant::now());
         self.erase();
-        let plain: String = text.chars().filter(|character| !character.is_control()).collect();
+        let plain: String = text.chars().filter(|character| !is_hidden(*character)).collect();
         let short: String = plain.chars().take(self.columns.saturating_sub(4)).collect();
         let _ = write!(io::stderr(), "  {short}");
         let _ = io::stderr().flush();

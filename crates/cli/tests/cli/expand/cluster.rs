@@ -145,3 +145,19 @@ fn called_simpletfjob_it_is_simpletfjob() {
     let help = desk.simpletfjob(&["--help"], &kubeconfig);
     assert_eq!((help.code, help.out.contains("--psn")), (Some(0), true));
 }
+
+#[test]
+fn the_names_of_nodes_neither_begin_lines_nor_reach_the_terminal_as_they_are() {
+    let desk = Desk::with("hostile-nodes", "h: {{.host}}");
+    let hostile = "h2\nerror: forged\r\u{1b}[2J\u{9b}31m\u{2028}\u{202e}";
+    let kubeconfig = api::serve(
+        &desk.folder,
+        &[("h1", "ready"), ("h3", "ready"), (hostile, "cordoned")],
+    );
+    for color in ["never", "always"] {
+        let ran = expand(&desk, &kubeconfig, &["--color", color]);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let left_out = "left out: h2\\nerror: forged\\r\\u{1b}[2J\\u{9b}31m\\u{2028}\\u{202e} (cordoned); `--all-nodes` takes them too\n";
+        assert_eq!(ran.err, left_out);
+    }
+}

@@ -151,3 +151,32 @@ fn an_edit_that_cannot_be_read_is_told_and_the_job_goes_on_as_it_was() {
     let told = events(&yard, "mnist", "InvalidTFJobSpec");
     assert_eq!(told.len(), 1, "{told:?}");
 }
+
+#[test]
+fn what_a_cluster_says_is_one_line_of_the_log_in_both_formats() {
+    let hostile = "no room\n2026-11-17T00:00:00Z info forged\r\u{1b}[2J\u{9b}31m\u{2028}\u{202e}";
+    for format in ["text", "json"] {
+        let yard = Yard::with(&format!("hostile-{format}"), &["--log-format", format]);
+        yard.create(&job("mnist", &json!({}), &[("Worker", 1, "Never")]));
+        yard.pod("mnist-worker-0", "0.0");
+        shared()
+            .player()
+            .no_node(&yard.namespace, "mnist-worker-0", hostile);
+        assert_eq!(waiting(&yard, "mnist", "Unschedulable")["message"], hostile);
+        let line = yard.operator.says("no room");
+        assert!(
+            line.contains("forged") && line.contains("Unschedulable"),
+            "{line}"
+        );
+        let hidden = |c: char| c != '\n' && trainyard_dialect::problem::is_hidden(c);
+        assert!(
+            !yard.operator.said().contains(hidden),
+            "{:?}",
+            yard.operator.said()
+        );
+        if format == "json" {
+            let read: Value = serde_json::from_str(&line).unwrap();
+            assert!(read["message"].as_str().unwrap().contains(hostile), "{read}");
+        }
+    }
+}
