@@ -19,6 +19,7 @@
 //! | [`logs`] | from a program's output to its log file and to the reporter |
 //! | [`log_files`], [`log_reader`], [`log_merge`] | the way back: which logs there are, and their lines in order of time |
 //! | [`ports`] | free ports that nobody else takes |
+//! | [`private`] | files and directories that are the user's alone |
 //! | [`switch`] | a network for each task, joined by a switch, where a manifest needs it |
 //! | [`watch`] | waiting until files change, for those who follow a run |
 //! | [`stage`] | our own program started by ourselves: the command line asks here first |
@@ -38,6 +39,7 @@ pub mod namespace;
 mod netlink;
 pub mod outer;
 pub mod ports;
+pub mod private;
 pub mod probe;
 pub mod process;
 mod program;

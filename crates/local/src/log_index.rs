@@ -49,7 +49,7 @@ impl IndexFile {
     fn open(&mut self) -> io::Result<&mut File> {
         if let Self::Unopened { directory, name } = self {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::CLOEXEC;
-            let opened = openat(&*directory, name.as_os_str(), flags, Mode::from_raw_mode(0o666))?;
+            let opened = openat(&*directory, name.as_os_str(), flags, Mode::RUSR | Mode::WUSR)?;
             *self = Self::Open(opened.into());
         }
         match self {

@@ -15,6 +15,7 @@ use memchr::{memchr_iter, memrchr};
 use trainyard_core::{Stamp, TaskId};
 
 use crate::log_index::IndexWriter;
+use crate::private;
 
 /// One read takes at most so much.
 const READ: usize = 256 * 1024;
@@ -212,7 +213,7 @@ struct LogFile {
 impl LogFile {
     fn open(path: &Path) -> Self {
         let open = || {
-            let file = File::options().create(true).append(true).open(path)?;
+            let file = private::append(path)?;
             let length = file.metadata()?.len();
             Ok(((file, IndexWriter::open(path)?), length))
         };

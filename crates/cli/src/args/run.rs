@@ -21,7 +21,8 @@ that the configuration maps, a Python environment with that TensorFlow is made o
 first use. The configuration is ~/.config/trainyard/config.yaml.
 
 The first Ctrl-C asks the tasks to stop, the second kills them. Logs are kept: see
-`trainyard logs`.
+`trainyard logs`. So is the manifest, with its Secrets, for your user alone and until
+`trainyard rm`; `--no-keep-manifest` keeps none.
 
 Exit codes: 0 the job succeeded, 1 it failed, 2 wrong usage or a manifest that cannot
 be run, 124 it ran into its deadline, 130 and 143 it was ended by Ctrl-C or SIGTERM,
@@ -47,6 +48,9 @@ pub struct Run {
     /// Run in the background
     #[arg(short, long)]
     pub detach: bool,
+    /// Leave nothing of the manifest and its Secrets on disk
+    #[arg(long, conflicts_with = "debug")]
+    pub no_keep_manifest: bool,
     /// Print the manifest that would be run, with every override, and end
     #[arg(long, conflicts_with = "detach")]
     pub print: bool,

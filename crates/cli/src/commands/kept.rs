@@ -10,13 +10,12 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use trainyard_core::{Hold, Outcome, TaskId};
-use trainyard_dialect::problem::{closest, shown};
+use trainyard_dialect::problem::{closest, escaped, shown};
 use trainyard_local::run::directory::{DirectoryError, Home, JobRuns, RunDirectory};
 use trainyard_local::run::file::RunFile;
 use trainyard_local::run::status::{FORMAT, Status, TaskState, TaskStatus};
 
 use crate::failure::Failure;
-use crate::run::terminal::clean;
 
 /// A run has a status so soon after its job is claimed.
 const BEGINS_WITHIN: Duration = Duration::from_secs(1);
@@ -61,6 +60,9 @@ impl RunState {
         matches!(self, Self::Running | Self::Suspended | Self::Stopping)
     }
 }
+
+/// Why a command cannot say what only the manifest of a run knows.
+pub const NOT_KEPT: &str = "the run's manifest was not kept (`--no-keep-manifest`)";
 
 /// A run and what its files say.
 #[derive(Debug)]
@@ -196,7 +198,7 @@ impl Unreadable {
             .ok()
             .and_then(|bytes| serde_json::from_slice::<Form>(&bytes).ok());
         let newer = form.and_then(|form| Self::check_format(&error.path, form.format).err());
-        newer.unwrap_or_else(|| Self::new(&error.path, clean(&error.to_string())))
+        newer.unwrap_or_else(|| Self::new(&error.path, escaped(&error.to_string())))
     }
 
     fn check_format(path: &Path, format: u32) -> Result<(), Self> {
@@ -211,11 +213,15 @@ impl Unreadable {
     }
 }
 
-/// The state directory of whoever started us.
+/// The state directory of the user who started us, closed to all others.
 pub fn home() -> Result<Home, Failure> {
-    Home::of_user().ok_or_else(|| {
+    let home = Home::of_user().ok_or_else(|| {
         let hint = "set TRAINYARD_STATE to an absolute path; without it, HOME or XDG_STATE_HOME says where";
         Failure::usage("nothing says where runs are kept", Some(hint.into()))
+    })?;
+    home.closed().map_err(|error| {
+        let hint = "set TRAINYARD_STATE to a directory of your own".to_owned();
+        Failure::usage(error.to_string(), Some(hint))
     })
 }
 

@@ -48,7 +48,8 @@ pub fn scale(typed: &Scale, printer: &mut Printer) -> Result<Exit, Failure> {
     let run = newest(&typed.job)?;
     let (role, replicas) = typed.replicas.clone();
     let roles = roles(&run);
-    if !roles.contains(&role) {
+    // Where the manifest was not kept, only the run itself knows a role without tasks: it is asked.
+    if !roles.contains(&role) && !run.file.manifest_not_kept {
         let names: Vec<&str> = roles.iter().map(RoleName::as_str).collect();
         let hint = match closest(role.as_str(), names.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),

@@ -30,11 +30,19 @@ pub fn run(typed: &Rm, printer: &mut Printer) -> Result<Exit, Failure> {
         chosen.push(Chosen::of(job, typed)?);
     }
     let named = volumes::of_runs(chosen.iter().flat_map(|chosen| &chosen.ended), &home);
+    let nameless = volumes::nameless(chosen.iter().flat_map(|chosen| &chosen.ended));
     let mut removal = Removal::default();
     for chosen in &chosen {
         removal.job(chosen, typed.all, printer)?;
     }
     if typed.volumes {
+        for run in &nameless {
+            printer.say(&format!(
+                "kept the volumes of run {run}: {}, so nothing says which they are; they are in `{}`",
+                kept::NOT_KEPT,
+                home.volumes().display()
+            ))?;
+        }
         removal.volumes(&volumes::unused(&home, named), &home, printer)?;
     }
     removal.sum(printer)?;

@@ -26,10 +26,12 @@ use self::begin::Begun;
 pub use self::detach::go_on;
 use self::supervisor::Told;
 use crate::args::Run;
+use crate::commands::kept;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{BAD, Printer, STRONG};
 use crate::run::{Glob, View};
+use crate::visible;
 
 /// Runs what was typed, to its end or, with `--detach`, until it has begun.
 pub fn run(typed: &Run, color: crate::args::Color, printer: &mut Printer) -> Result<Exit, Failure> {
@@ -53,7 +55,7 @@ pub fn run(typed: &Run, color: crate::args::Color, printer: &mut Printer) -> Res
     } else {
         Network::Shared
     };
-    let walls_file = input::home()?.walls();
+    let walls_file = kept::home()?.walls();
     let probed = probe_once(network, &walls_file).map_err(|error| Failure::usage(error.to_string(), None))?;
     if let Some(sentence) = probed.not_covered() {
         printer.say(&sentence)?;
@@ -62,7 +64,8 @@ pub fn run(typed: &Run, color: crate::args::Color, printer: &mut Printer) -> Res
     let alone = typed.job.is_none() && input.reading.jobs().count() == 1;
     let begun = begin::begin(&input.source.text, ready, alone)?;
     if typed.detach {
-        let detached = detach::detach(begun, probed.walls, typed.view.output, printer);
+        let handed = begun.handed(&input.source.text);
+        let detached = detach::detach(begun, handed.as_ref(), probed.walls, typed.view.output, printer);
         return detached.inspect_err(|_| probe::forget(&walls_file));
     }
     let view = view(typed, color);
@@ -134,7 +137,9 @@ fn view(typed: &Run, color: crate::args::Color) -> View {
 /// Says what is in the way of a run.
 fn say(refusal: &Refusal, printer: &mut Printer) -> Result<(), Failure> {
     let Refusal { path, message, hint } = refusal;
-    printer.say(&format!("{BAD}error{BAD:#}{STRONG}: {path}: {message}{STRONG:#}"))?;
+    // It may end with what an installer has said, in several lines.
+    let message = visible::message(&format!("{path}: {}", visible::continued(message)));
+    printer.show(&format!("{BAD}error{BAD:#}{STRONG}: {message}{STRONG:#}"))?;
     match hint {
         Some(hint) => printer.say(&format!("  {STRONG}hint{STRONG:#}: {hint}")),
         None => Ok(()),

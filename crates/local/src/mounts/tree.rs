@@ -25,6 +25,7 @@ use rustix::process::getuid;
 
 use super::points::Points;
 use super::{Failed, failed};
+use crate::private;
 
 /// How our own small file systems are mounted.
 pub(super) const TMPFS_FLAGS: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
@@ -141,7 +142,7 @@ fn inside(root: &Path, path: &Path) -> PathBuf {
 
 /// A file system of our own at `root`, with every entry of `/` bound into it.
 fn build(root: &Path) -> io::Result<()> {
-    fs::create_dir_all(root)?;
+    private::directory(root)?;
     mount("tmpfs", root, "tmpfs", TMPFS_FLAGS, c"mode=0755")?;
     // Else it would be bound into itself, with the directory that it lies in.
     mount_change(root, MountPropagationFlags::UNBINDABLE)?;

@@ -9,8 +9,8 @@ use std::path::Path;
 use rustix::process::getuid;
 
 use super::Network;
-use crate::kernel_file;
 use crate::namespace::{Wall, Walls};
+use crate::{kernel_file, private};
 
 /// The walls that were found for exactly these circumstances, if any were.
 pub(super) fn recall(file: &Path, network: Network) -> Option<Walls> {
@@ -39,10 +39,10 @@ pub(super) fn keep(file: &Path, network: Network, walls: Walls) {
         .chain([format!("{own}\t{walls}\n")])
         .collect();
     if let Some(directory) = file.parent() {
-        let _ = fs::create_dir_all(directory);
+        let _ = private::directory(directory);
     }
     let scratch = file.with_added_extension(std::process::id().to_string());
-    let kept = fs::write(&scratch, lines.join("\n")).and_then(|()| fs::rename(&scratch, file));
+    let kept = private::write(&scratch, lines.join("\n")).and_then(|()| fs::rename(&scratch, file));
     if kept.is_err() {
         let _ = fs::remove_file(&scratch);
     }

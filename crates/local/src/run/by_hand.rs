@@ -1,19 +1,22 @@
-//! `--debug TASK`: the exact environment and command of a task that somebody starts by hand.
+//! `--debug TASK`: the exact environment and command of a task that the user starts by hand.
+//!
+//! They are in a file for the user alone, and nowhere else: the environment holds Secrets, and events are shown and kept.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+
+use trainyard_dialect::problem::escaped;
 
 use super::event::What;
 use super::runner::Runner;
 use crate::launch::Launch;
 use crate::namespace::Wall;
-use crate::{template, told};
+use crate::{private, template, told};
 
 impl Runner {
-    /// Says how to start the task that is left out, as a file and in full, and makes what it needs.
+    /// Says how to start the task that is left out, and makes what it needs.
     pub(super) fn say_how_to_start_by_hand(&mut self) {
         let Some(prepared) = self.world.by_hand() else {
             return;
@@ -22,16 +25,22 @@ impl Runner {
             self.tell(What::Note { text: told(&error) });
         }
         let launch = &prepared.launch;
-        let script = script(launch, &self.file.directory);
         let file = self.directory.path.join(format!("start-{}.sh", launch.task));
-        let kept = fs::write(&file, &script).is_ok();
-        let mut text = format!(
-            "{} is left out: start it yourself, in another terminal, with",
-            launch.task
-        );
-        if kept {
-            text = format!("{text} `sh {}`, or paste what is below", file.display());
+        if let Err(error) = private::write(&file, script(launch, &self.file.directory)) {
+            let text = format!(
+                "{} is left out, and how to start it cannot be written to `{}`: {error}",
+                launch.task,
+                file.display()
+            );
+            return self.tell(What::Note { text });
         }
+        let script = format!("sh {}\n", quoted(file.as_os_str()));
+        let mut text = format!(
+            "{} is left out: start it yourself, in another terminal, with `sh {}`; the file holds its variables, Secrets \
+             too, and is for your user alone",
+            launch.task,
+            file.display()
+        );
         if self.walls.has(Wall::Network) {
             // An ordinary user enters the network through the user namespace that it belongs to.
             let user = if self.walls.has(Wall::Users) {
@@ -43,7 +52,7 @@ impl Runner {
             text = format!("{text}\nthe job has a network of its own: `{inside}` starts it there");
         }
         for difference in left_out(launch) {
-            text = format!("{text}\n{difference}");
+            text = format!("{text}\n{}", escaped(&difference));
         }
         let text = format!("{text}\nthe job does not see how it ends: end the run with Ctrl-C");
         let task = launch.task.clone();

@@ -6,6 +6,7 @@
 //!                          status.json   how it stands                   events.jsonl    what happened
 //!                          logs/         one file a life of a task       control.sock    where it takes orders
 //!                          lives/        `emptyDir`s and files of tasks, gone with them
+//!                          files/        the files in memory, for runs that keep no manifest
 //! <state>/volumes/<claim>                volumes that outlive runs
 //! <state>/expanded/                      which files `trainyard expand` has written
 //! ```
@@ -13,9 +14,8 @@
 //! `<state>` is `$TRAINYARD_STATE`, else `$XDG_STATE_HOME/trainyard`, else `~/.local/state/trainyard`.
 
 use std::env;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -30,6 +30,7 @@ use super::file::RunFile;
 use super::moment::Moment;
 use super::removal;
 use super::status::Status;
+use crate::private;
 
 /// Whoever lists runs holds the lock for a moment: that is no reason to refuse a run.
 const TRIES: u32 = 20;
@@ -81,6 +82,18 @@ impl Home {
         Self { root }
     }
 
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where runs are kept.
+    #[must_use]
+    pub fn runs(&self) -> PathBuf {
+        self.root.join("runs")
+    }
+
     /// Where is kept which walls this machine allows.
     #[must_use]
     pub fn walls(&self) -> PathBuf {
@@ -116,13 +129,13 @@ impl Home {
     pub fn job(&self, name: &str) -> JobRuns {
         JobRuns {
             name: name.to_owned(),
-            path: self.root.join("runs").join(name),
+            path: self.runs().join(name),
         }
     }
 
     /// Every job that has been run, by name.
     pub fn jobs(&self) -> Result<Vec<JobRuns>, DirectoryError> {
-        let names = entries(&self.root.join("runs"))?;
+        let names = entries(&self.runs())?;
         Ok(names.iter().map(|name| self.job(name)).collect())
     }
 }
@@ -158,8 +171,9 @@ impl JobRuns {
     pub fn claim(&self) -> Result<Option<Claim>, DirectoryError> {
         let lock = self.path.join("lock");
         for _ in 0..TRIES {
-            make_private(&self.path).map_err(cannot("make", &self.path))?;
-            let file = match open_lock(&lock) {
+            private::directory(&self.path).map_err(cannot("make", &self.path))?;
+            private::close(&self.path).map_err(cannot("close", &self.path))?;
+            let file = match private::append(&lock) {
                 // The job has just been forgotten.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 opened => opened.map_err(cannot("open", &lock))?,
@@ -220,7 +234,7 @@ impl JobRuns {
         }
         let run = self.run(&id);
         let logs = run.logs();
-        make_private(&logs).map_err(cannot("make", &logs))?;
+        private::directory(&logs).map_err(cannot("make", &logs))?;
         Ok(run)
     }
 
@@ -239,11 +253,6 @@ impl JobRuns {
     }
 }
 
-/// A directory, with those above it that are missing, for its owner alone: manifests, logs and volumes hold secrets.
-fn make_private(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
-
 /// `20261116-014512-345`: sorts by time, and reads as one.
 fn new_id(now: Moment) -> String {
     let digits: String = now.to_string().chars().filter(char::is_ascii_digit).collect();
@@ -258,10 +267,6 @@ fn is_still_there(file: &File, path: &Path) -> bool {
     let which = |about: io::Result<fs::Metadata>| about.map(|about| (about.dev(), about.ino())).ok();
     let held = which(file.metadata());
     held.is_some() && held == which(fs::symlink_metadata(path))
-}
-
-fn open_lock(path: &Path) -> io::Result<File> {
-    File::options().create(true).append(true).open(path)
 }
 
 /// The names of the directories in a directory, in order; none if there is none.
@@ -307,6 +312,12 @@ impl RunDirectory {
         self.path.join("lives")
     }
 
+    /// The files that tasks find at their mounts, where these must not be on disk.
+    #[must_use]
+    pub fn files(&self) -> PathBuf {
+        self.path.join("files")
+    }
+
     /// The effective manifest.
     #[must_use]
     pub fn manifest(&self) -> PathBuf {
@@ -332,7 +343,7 @@ impl RunDirectory {
 
     /// Writes what the run is told.
     pub fn write_run(&self, run: &RunFile) -> Result<(), DirectoryError> {
-        write(&self.path.join("run.json"), run, Durable::No)
+        write(&self.path.join("run.json"), &run.to_keep(), Durable::No)
     }
 
     /// How it stands; none if it never got so far.
@@ -393,7 +404,7 @@ fn write<T: Serialize>(path: &Path, value: &T, durable: Durable) -> Result<(), D
     let attempt = || -> io::Result<()> {
         let mut bytes = serde_json::to_vec_pretty(value)?;
         bytes.push(b'\n');
-        let mut file = File::create(&scratch)?;
+        let mut file = private::create(&scratch)?;
         file.write_all(&bytes)?;
         if durable == Durable::Yes {
             file.sync_all()?;
@@ -433,7 +444,7 @@ mod tests {
         assert_eq!(run.remove().unwrap(), 2);
         // Whoever had opened the lock before has none that counts.
         let claim = runs.claim().unwrap().unwrap();
-        let opened = || open_lock(&runs.path.join("lock")).unwrap();
+        let opened = || private::append(&runs.path.join("lock")).unwrap();
         let (before, again) = (opened(), opened());
         runs.forget_if_empty(claim);
         assert!(!runs.path.exists());

@@ -132,7 +132,7 @@ pub enum What {
         task: TaskId,
         /// What people should know, a sentence a line.
         text: String,
-        /// What a shell is given.
+        /// What a shell is given. The task's variables are in a file that it names, and not here: they may be secret.
         script: String,
     },
     /// What may be wrong, in a sentence or two.

@@ -1,6 +1,7 @@
 //! `run.json`: everything the supervisor must know, made by the outer process before the walls go up.
 //!
-//! The manifest itself is beside it, overrides applied (`manifest.yaml`); the supervisor reads it again.
+//! The manifest itself is beside it, overrides applied (`manifest.yaml`); a run in the background reads it again. With
+//! `--no-keep-manifest` it is nowhere on disk, and a run in the background is handed it ([`Handed`]).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -32,6 +33,9 @@ pub struct RunFile {
     pub started: Moment,
     /// Where the run was started: programs start there that do not say where.
     pub directory: PathBuf,
+    /// `--no-keep-manifest`: neither the manifest nor what was given with it is written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub manifest_not_kept: bool,
     /// Files given with `--with`, whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub with: Vec<String>,
@@ -58,6 +62,27 @@ pub struct RunFile {
     /// A `TensorBoard` beside the job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tensorboard: Option<TensorBoard>,
+}
+
+impl RunFile {
+    /// The same without what must not be on disk.
+    #[must_use]
+    pub fn to_keep(&self) -> Self {
+        let mut kept = self.clone();
+        if kept.manifest_not_kept {
+            kept.with.clear();
+        }
+        kept
+    }
+}
+
+/// What a run in the background is handed by the process that starts it, where it must not be on disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Handed {
+    /// The manifest, overrides applied.
+    pub manifest: String,
+    /// Files given with `--with`, whole.
+    pub with: Vec<String>,
 }
 
 /// A `TensorBoard` beside a job.

@@ -12,6 +12,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | [`closed`] | that no other user reaches what is kept |
 //! | [`control`] | the socket on which it takes orders |
 //! | [`directory`] | where runs are kept, which there are, which of them goes on |
 //! | [`file`](mod@file) | `run.json`: everything the supervisor must know |
@@ -28,6 +29,7 @@ mod addresses;
 mod board;
 mod by_hand;
 mod clock;
+pub mod closed;
 pub mod control;
 pub mod directory;
 mod ending;
@@ -36,6 +38,7 @@ mod failures;
 pub mod file;
 mod finish;
 mod hints;
+mod in_memory;
 mod inbox;
 mod instance;
 pub mod moment;

@@ -20,7 +20,7 @@ use crate::gpus::{self, Gpu, Split};
 use crate::images::{Config, StandIns, choose, of_job, stand_ins};
 use crate::python::{Cache, Packages, PythonError, Tell, Tools, Wanted};
 use crate::template::{
-    Ignored, MOST_ADDRESSES, Machine, Network, Objects, Refusal, Setting, needs_addresses, survey,
+    Ignored, MOST_ADDRESSES, Machine, Network, Objects, Refusal, Setting, claim_path, needs_addresses, survey,
 };
 use crate::told;
 
@@ -41,6 +41,8 @@ pub struct Request {
     pub volumes: BTreeMap<String, PathBuf>,
     /// Where volumes are kept beyond a run.
     pub kept: PathBuf,
+    /// `--no-keep-manifest`.
+    pub manifest_not_kept: bool,
     /// `--share-gpus`.
     pub share_gpus: bool,
     /// `--isolate`.
@@ -123,6 +125,7 @@ pub fn prepare(
         source: request.source.clone(),
         started: Moment::now(),
         directory: request.directory.clone(),
+        manifest_not_kept: request.manifest_not_kept,
         with: request
             .with
             .iter()
@@ -182,6 +185,7 @@ fn possible(
         volumes: request.volumes.clone(),
         // Nothing is made while a job is looked at.
         lives: PathBuf::from("/"),
+        files: PathBuf::from("/"),
         kept: request.kept.clone(),
     };
     let surveyed = survey(&setting);
@@ -339,7 +343,7 @@ fn directories_of(read_job: &ReadJob, request: &Request) -> Vec<PathBuf> {
     let namespace = &*read_job.job.namespace;
     let claim = |name: &str, path: &str| {
         let root = request.volumes.get(name).cloned();
-        let root = root.unwrap_or_else(|| request.kept.join(namespace).join(name));
+        let root = root.unwrap_or_else(|| claim_path(&request.kept, namespace, name));
         // A path that leads out of its claim leads nowhere.
         let inside = Path::new(path).components().filter_map(|part| match part {
             std::path::Component::Normal(part) => Some(part),

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -21,8 +21,9 @@ use super::addresses::Addresses;
 use super::clock::Clock;
 use super::directory::{DirectoryError, RunDirectory};
 use super::event::{Reporter, RunEnd, RunEvent};
-use super::file::RunFile;
+use super::file::{Handed, RunFile};
 use super::hints::{Hints, Spoken};
+use super::in_memory;
 use super::inbox::{Bell, News, inbox};
 use super::prepare::Ready;
 use super::runner::Runner;
@@ -35,6 +36,7 @@ use crate::logs::{LogBlock, LogSink, LogSource, LogTrouble};
 use crate::mounts::Tree;
 use crate::namespace::Walls;
 use crate::ports::PortError;
+use crate::private;
 use crate::process::{MissingMounts, SpawnContext};
 use crate::switch::{Switch, SwitchError};
 use crate::template::{Machine, Network, Objects, Setting};
@@ -101,10 +103,15 @@ impl Given {
         }
     }
 
-    /// What the files in the directory say.
-    pub fn read(directory: RunDirectory) -> Result<Self, CannotRun> {
+    /// What the files in the directory say, and for a run that keeps no manifest what was handed to us.
+    pub fn read(directory: RunDirectory, handed: Option<&Handed>) -> Result<Self, CannotRun> {
         let file = directory.read_run()?;
-        let (mut job, objects) = job(&directory, &file)?;
+        let (mut job, objects) = if let Some(Handed { manifest, with }) = handed {
+            job(&directory, &file, manifest.as_bytes(), with)?
+        } else {
+            let manifest = fs::read(directory.manifest()).map_err(system("read the run's manifest"))?;
+            job(&directory, &file, &manifest, &file.with)?
+        };
         bind(&mut job, &directory);
         Ok(Self {
             directory,
@@ -201,6 +208,13 @@ fn ready(
         spoken: Arc::clone(&spoken),
     };
     let context = context(&directory, &file, &job, run, walls, switch, listener, &bell);
+    let files = if file.manifest_not_kept
+        && in_memory::put(&directory.files(), walls).map_err(system("keep files in memory"))?
+    {
+        directory.files()
+    } else {
+        directory.lives()
+    };
     let setting = Setting {
         book: addresses.book(&job),
         job: Arc::new(job),
@@ -211,11 +225,12 @@ fn ready(
         machine,
         volumes: file.volumes.clone(),
         lives: directory.lives(),
+        files,
         kept: file.kept.clone(),
     };
     let clock = Clock::start(speed());
     let world = World::new(setting, addresses, Arc::new(context), clock, file.debug.clone());
-    let events = File::options().create(true).append(true).open(directory.events());
+    let events = private::append(&directory.events());
     let runner = Runner {
         events: events.ok(),
         disk_refused: false,
@@ -263,19 +278,22 @@ fn speed() -> u32 {
 }
 
 /// The job of a run, and the objects beside it.
-fn job(directory: &RunDirectory, file: &RunFile) -> Result<(Job, Objects), CannotRun> {
+fn job(
+    directory: &RunDirectory,
+    file: &RunFile,
+    manifest: &[u8],
+    with: &[String],
+) -> Result<(Job, Objects), CannotRun> {
     let path = directory.manifest();
     let changed = || CannotRun::Manifest {
         path: path.clone(),
         job: file.job.clone(),
     };
-    let bytes = fs::read(&path).map_err(system("read the run's manifest"))?;
-    let source = Source::from_bytes("manifest.yaml", &bytes).map_err(|_| changed())?;
+    let source = Source::from_bytes("manifest.yaml", manifest).map_err(|_| changed())?;
     let reading = read(&source);
     let found = |read: &&ReadJob| read.document == file.document && read.job.name == file.job;
     let read_job = reading.jobs().find(found).ok_or_else(changed)?;
-    let with: Vec<Reading> = file
-        .with
+    let with: Vec<Reading> = with
         .iter()
         .filter_map(|text| Source::from_bytes("with.yaml", text.as_bytes()).ok())
         .map(|source| read(&source))

@@ -17,6 +17,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::file::TensorBoard;
 use super::inbox::{Bell, News};
 use crate::guard::RUN_MARK;
+use crate::private;
 
 /// It answers within a second where nothing else is going on.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -36,7 +37,7 @@ impl Board {
     pub fn start(told: TensorBoard, run: &str, port: u16, log: &Path, bell: Bell) -> io::Result<Self> {
         let run = run.to_owned();
         let (stop, stopped) = channel();
-        let log = File::create(log)?;
+        let log = private::create(log)?;
         let run = move || {
             let mut child = match command(&told, &run, port, log) {
                 Ok(child) => child,

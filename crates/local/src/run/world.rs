@@ -19,6 +19,7 @@ use super::board::Board;
 use super::clock::Clock;
 use super::event::{Life, What};
 use super::failures::{Failures, Root};
+use super::in_memory;
 use super::instance::{Instance, Phase};
 use super::moment::Moment;
 use super::status::TaskState;
@@ -290,6 +291,7 @@ impl World {
     fn remove(&mut self, task: &TaskId) {
         if let Some(instance) = self.instances.remove(task) {
             let _ = template::forget(&self.setting.life(task, instance.stamp));
+            let _ = template::forget(&self.setting.files(task, instance.stamp));
             self.gone.push(instance.gone());
         }
     }
@@ -330,6 +332,9 @@ impl World {
         }
         self.context.tree.remove_mount_points();
         // What is left of these is empty, or not ours to remove.
+        if self.setting.files != self.setting.lives {
+            in_memory::remove(&self.setting.files);
+        }
         let _ = std::fs::remove_dir(&self.setting.lives);
         let _ = std::fs::remove_dir(self.setting.lives.with_file_name("root"));
     }

@@ -1,15 +1,15 @@
 //! The files of volumes that are made of files: ConfigMaps, Secrets, what a pod knows of itself, and mixtures.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use trainyard_dialect::problem::did_you_mean;
+use trainyard_dialect::names::{wrong_file_path, wrong_key};
+use trainyard_dialect::problem::{did_you_mean, shown};
 
 use super::objects::Kind;
 use super::pod::{DownwardApi, DownwardItem, Item, Projected, Projection};
 use super::report::Report;
 use super::variables::Sources;
-use super::volumes::is_within;
 
 /// Permissions where the template says none.
 const MODE: u32 = 0o644;
@@ -17,10 +17,31 @@ const MODE: u32 = 0o644;
 /// One file of a volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct File {
-    /// Within the volume.
-    pub path: PathBuf,
+    /// Within the volume: only [`File::checked`] makes one, so that nothing is ever written elsewhere.
+    path: Box<str>,
     pub content: Arc<[u8]>,
     pub mode: u32,
+}
+
+/// What is wrong with a name or a path, if something is.
+type Rule = fn(&str) -> Option<&'static str>;
+
+impl File {
+    /// A file whose name the rule allows.
+    fn checked(rule: Rule, path: &str, content: Arc<[u8]>, mode: u32, report: &Report<'_>) -> Option<Self> {
+        if let Some(wrong) = rule(path) {
+            let message = format!("`{}` cannot be a file of the volume: {wrong}", shown(path));
+            report.refuse(message, Some("a relative path without `..`".to_owned()));
+            return None;
+        }
+        let path = path.into();
+        Some(Self { path, content, mode })
+    }
+
+    /// Where it is in a volume that is there.
+    pub fn within(&self, volume: &Path) -> PathBuf {
+        volume.join(&*self.path)
+    }
 }
 
 /// The keys of a ConfigMap or a Secret. `mode` is what the volume says, where it is the one to say it.
@@ -39,17 +60,18 @@ pub(super) fn of_object(
     };
     let mode = mode.or(asked.default_mode).unwrap_or(MODE);
     let Some(items) = &asked.items else {
-        let file = |(key, content): (&Arc<str>, &Arc<[u8]>)| File {
-            path: PathBuf::from(&**key),
-            content: content.clone(),
-            mode,
-        };
-        return data.keys.iter().map(file).collect();
+        let keys = data.keys.iter();
+        return keys
+            .filter_map(|(key, content)| File::checked(wrong_key, key, content.clone(), mode, report))
+            .collect();
     };
     let mut files = Vec::new();
     for Item { key, path, mode: own } in items {
         match data.keys.get(key.as_str()) {
-            Some(content) => files.extend(file(path, content.clone(), own.unwrap_or(mode), report)),
+            Some(content) => {
+                let (content, mode) = (content.clone(), own.unwrap_or(mode));
+                files.extend(File::checked(wrong_file_path, path, content, mode, report));
+            }
             None if optional => {}
             None => {
                 let hint = did_you_mean(key, data.keys.keys().map(|key| &**key));
@@ -73,7 +95,8 @@ pub(super) fn of_pod(
         match known(item, sources) {
             Ok(text) => {
                 let content = text.into_bytes().into();
-                files.extend(file(&item.path, content, item.mode.unwrap_or(mode), report));
+                let mode = item.mode.unwrap_or(mode);
+                files.extend(File::checked(wrong_file_path, &item.path, content, mode, report));
             }
             Err(message) => report.refuse(message, None),
         }
@@ -130,14 +153,4 @@ pub(super) fn of_all(asked: &Projected, sources: &Sources<'_>, report: &Report<'
         files.extend(more);
     }
     files
-}
-
-fn file(path: &str, content: Arc<[u8]>, mode: u32, report: &Report<'_>) -> Option<File> {
-    let path = PathBuf::from(path);
-    if !is_within(&path) {
-        let message = format!("`{}` leads out of the volume", path.display());
-        report.refuse(message, Some("a relative path without `..`".to_owned()));
-        return None;
-    }
-    Some(File { path, content, mode })
 }

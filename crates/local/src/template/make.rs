@@ -9,6 +9,8 @@ use std::os::unix::fs::{DirBuilderExt, FileTypeExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::private;
+
 /// One thing that must be there before a task starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Make {
@@ -18,6 +20,15 @@ pub enum Make {
         path: PathBuf,
         /// Who may do what in it.
         mode: u32,
+    },
+    /// A volume in a directory of ours: every user may write to it, as to a pod's volumes, since a program may become
+    /// another user behind its walls; and none but us reaches it, since the directories above it are closed. It is
+    /// left alone if it is there, and they are closed even then.
+    Volume {
+        /// Where.
+        path: PathBuf,
+        /// The directory of ours that it is in, or in one below it.
+        within: PathBuf,
     },
     /// A file with exactly this content.
     File {
@@ -59,11 +70,11 @@ pub enum Expected {
 }
 
 impl Make {
-    /// A directory that every user may write to, as a pod's volumes are.
-    pub(super) fn volume(path: &Path) -> Self {
-        Self::Directory {
+    /// A volume somewhere below a directory of ours.
+    pub(super) fn volume(path: &Path, within: &Path) -> Self {
+        Self::Volume {
             path: path.to_owned(),
-            mode: 0o777,
+            within: within.to_owned(),
         }
     }
 
@@ -129,6 +140,7 @@ pub fn make(list: &[Make]) -> Result<(), CannotMake> {
     for one in list {
         let (path, result) = match one {
             Make::Directory { path, mode } => (path, directory(path, *mode)),
+            Make::Volume { path, within } => (path, volume(path, within)),
             Make::File { path, content, mode } => (path, file(path, content, *mode)),
             Make::EmptyFile(path) => (path, empty_file(path)),
             Make::Expect { path, what, volume } => {
@@ -142,6 +154,19 @@ pub fn make(list: &[Make]) -> Result<(), CannotMake> {
         })?;
     }
     Ok(())
+}
+
+fn volume(path: &Path, within: &Path) -> io::Result<()> {
+    let above: Vec<&Path> = path
+        .ancestors()
+        .skip(1)
+        .take_while(|above| above.starts_with(within))
+        .collect();
+    for directory in above.into_iter().rev() {
+        private::directory(directory)?;
+        private::close(directory)?;
+    }
+    directory(path, 0o777)
 }
 
 fn directory(path: &Path, mode: u32) -> io::Result<()> {
@@ -224,7 +249,7 @@ mod tests {
         let scratch = Scratch::new();
         let volume = scratch.path().join("a/b/volume");
         let list = [
-            Make::volume(&volume),
+            Make::volume(&volume, &scratch.path().join("a")),
             file(volume.join("sub/read-only"), b"1", 0o400),
             Make::EmptyFile(volume.join("empty")),
             Make::Expect {
@@ -251,6 +276,23 @@ mod tests {
     }
 
     #[test]
+    fn a_volume_is_open_within_directories_that_are_closed() {
+        let scratch = Scratch::new();
+        let kept = scratch.path().join("volumes");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let (namespace, volume) = (kept.join("default"), kept.join("default/data"));
+        make(&[Make::volume(&volume, &kept)]).unwrap();
+        assert_eq!(mode(&volume), 0o777);
+        assert_eq!((mode(&kept), mode(&namespace)), (0o700, 0o700));
+        // As older releases have left them.
+        for directory in [&kept, &namespace] {
+            fs::set_permissions(directory, Permissions::from_mode(0o755)).unwrap();
+        }
+        make(&[Make::volume(&volume, &kept)]).unwrap();
+        assert_eq!((mode(&kept), mode(&namespace)), (0o700, 0o700));
+    }
+
+    #[test]
     fn what_must_be_there_and_is_not_is_named_with_the_way_out() {
         let scratch = Scratch::new();
         let path = scratch.path().join("data");
@@ -271,7 +313,7 @@ mod tests {
         let scratch = Scratch::new();
         fs::write(scratch.path().join("file"), "").unwrap();
         let path = scratch.path().join("file/below");
-        let error = make(&[Make::volume(&path)]).unwrap_err();
+        let error = make(&[Make::volume(&path, scratch.path())]).unwrap_err();
         assert_eq!(error.to_string(), format!("cannot make `{}`", path.display()));
     }
 }

@@ -46,6 +46,7 @@ pub use self::objects::{BadObject, Data, Kind, Objects};
 use self::pod::Pod;
 use self::report::{Found, Report};
 pub use self::report::{Ignored, Refusal};
+pub(crate) use self::volumes::claim_path;
 pub use self::volumes::kept_volumes;
 use crate::gpus::Split;
 use crate::images::StandIn;
@@ -75,6 +76,8 @@ pub struct Setting {
     pub volumes: BTreeMap<String, PathBuf>,
     /// The directory under which each life of a task has its own.
     pub lives: PathBuf,
+    /// The same for files that are written for it: ConfigMaps, Secrets. Often the same directory.
+    pub files: PathBuf,
     /// The directory under which volumes are kept beyond the run.
     pub kept: PathBuf,
 }
@@ -96,6 +99,12 @@ impl Setting {
     #[must_use]
     pub fn life(&self, task: &TaskId, stamp: Stamp) -> PathBuf {
         self.lives.join(life_name(task, stamp, 0))
+    }
+
+    /// The directory of its files.
+    #[must_use]
+    pub fn files(&self, task: &TaskId, stamp: Stamp) -> PathBuf {
+        self.files.join(life_name(task, stamp, 0))
     }
 }
 
@@ -130,7 +139,8 @@ fn launch(setting: &Setting, task: &Task, in_place: u32, report: &Report<'_>) ->
     };
     ignored::pod(&json, report);
     let life = setting.life(&task.id, task.stamp);
-    let mut builder = program::Builder::new(setting, task, in_place, &pod, &json, &life);
+    let files = setting.files(&task.id, task.stamp);
+    let mut builder = program::Builder::new(setting, task, in_place, &pod, &json, [&life, &files]);
     let mut init = Vec::new();
     let mut beside = Vec::new();
     for (position, container) in pod.init_containers().iter().enumerate() {

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use trainyard_dialect::names::wrong_key;
+use trainyard_dialect::problem::shown;
 use trainyard_dialect::scalar::base64;
 use trainyard_dialect::{Item, ReadJob, Reading};
 
@@ -160,13 +162,21 @@ fn entries<'v>(object: &'v Value, field: &str) -> Result<Option<&'v Map<String, 
 
 type Keys = BTreeMap<Arc<str>, Arc<[u8]>>;
 
+/// A key as Kubernetes takes it: it may become the name of a file.
+fn checked(field: &str, key: &str) -> Result<Arc<str>, String> {
+    match wrong_key(key) {
+        Some(wrong) => Err(format!("`{}` cannot be a key of `{field}`: {wrong}", shown(key))),
+        None => Ok(key.into()),
+    }
+}
+
 fn plain(object: &Value, field: &str) -> Result<Keys, String> {
     let mut keys = Keys::new();
     for (key, value) in entries(object, field)?.into_iter().flatten() {
         let Some(text) = value.as_str() else {
             return Err(format!("`{field}.{key}` is not text; put quotes around it"));
         };
-        keys.insert(key.as_str().into(), text.as_bytes().into());
+        keys.insert(checked(field, key)?, text.as_bytes().into());
     }
     Ok(keys)
 }
@@ -177,7 +187,7 @@ fn decoded(object: &Value, field: &str) -> Result<Keys, String> {
         let Some(bytes) = value.as_str().and_then(base64) else {
             return Err(format!("`{field}.{key}` is not base64"));
         };
-        keys.insert(key.as_str().into(), bytes.into());
+        keys.insert(checked(field, key)?, bytes.into());
     }
     Ok(keys)
 }
@@ -228,6 +238,16 @@ mod tests {
                 "ConfigMap `x`: `data.k` is not text; put quotes around it",
             ),
             ("ConfigMap", json!("text"), "ConfigMap `x`: `data` is not a map"),
+            (
+                "ConfigMap",
+                json!({"../k": "v"}),
+                "ConfigMap `x`: `../k` cannot be a key of `data`: only letters, digits, `-`, `_` and `.` are allowed",
+            ),
+            (
+                "Secret",
+                json!({"..": "aGk="}),
+                "Secret `x`: `..` cannot be a key of `data`: it must not begin with `..`",
+            ),
         ];
         for (kind, data, message) in table {
             let object = json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "x"}, "data": data});

@@ -29,6 +29,7 @@ pub(super) struct Builder<'a> {
     pod: &'a Pod,
     json: &'a Value,
     life: &'a Path,
+    files: &'a Path,
     /// The name of this life.
     name: String,
     /// How many of the task's GPUs have been given to a container.
@@ -44,7 +45,7 @@ impl<'a> Builder<'a> {
         in_place: u32,
         pod: &'a Pod,
         json: &'a Value,
-        life: &'a Path,
+        [life, files]: [&'a Path; 2],
     ) -> Self {
         let mut make = Vec::new();
         let text = setting.network.hosts(&setting.job, pod, &setting.machine);
@@ -67,6 +68,7 @@ impl<'a> Builder<'a> {
             pod,
             json,
             life,
+            files,
             name: life_name(&task.id, task.stamp, in_place),
             gpus_given: 0,
             make,
@@ -176,6 +178,7 @@ impl<'a> Builder<'a> {
     ) -> Vec<Mount> {
         let shelf = Shelf {
             life: self.life,
+            files: self.files,
             kept: &self.setting.kept,
             given: &self.setting.volumes,
         };

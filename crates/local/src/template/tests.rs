@@ -33,6 +33,7 @@ fn setting(job: Job) -> Setting {
         },
         volumes: BTreeMap::new(),
         lives: "/run/lives".into(),
+        files: "/run/lives".into(),
         kept: "/state/volumes".into(),
     }
 }
@@ -41,7 +42,7 @@ fn objects() -> Objects {
     let mut objects = Objects::default();
     let list = [
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"},
-            "data": {"RATE": "0.3", "file.txt": "hello", "bad=name": "x"}, "binaryData": {"raw": "/w=="}}),
+            "data": {"RATE": "0.3", "file.txt": "hello"}, "binaryData": {"raw": "/w=="}}),
         json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys"},
             "data": {"TOKEN": "c2VjcmV0", "NUL": "AA=="}}),
     ];
@@ -144,7 +145,6 @@ fn variables_come_from_everywhere_in_the_kubelets_order() {
             Some("0.30"),
         ),
         (json!([]), "KEY_TOKEN", Some("secret")),
-        (json!([]), "bad=name", None),
         (json!([]), "raw", None),
         (
             json!([{"name": "A", "value": "$(TRAINYARD_TASK)"}]),
@@ -491,11 +491,10 @@ fn volumes_become_mounts_and_files() {
     };
     assert!(expects("/data") && expects("/home/me/data"));
     assert!(prepared.make.contains(&Make::directory(Path::new("/data/in"))));
-    assert!(
-        prepared
-            .make
-            .contains(&Make::volume(Path::new("/state/volumes/default/dataset")))
-    );
+    assert!(prepared.make.contains(&Make::volume(
+        Path::new("/state/volumes/default/dataset"),
+        Path::new("/state/volumes")
+    )));
     let notes: Vec<&str> = prepared
         .ignored
         .iter()

@@ -28,6 +28,8 @@ use crate::launch::Mount;
 pub(super) struct Shelf<'a> {
     /// The directory of this life of the task.
     pub life: &'a Path,
+    /// The same for volumes that are made of files.
+    pub files: &'a Path,
     /// The directory with everything that is kept.
     pub kept: &'a Path,
     /// What `--volume` says.
@@ -165,11 +167,11 @@ impl<'a> Volumes<'a> {
             return self.host_path(path, volume, report);
         }
         if let Some(files) = self.files(volume, report) {
-            let path = self.life_directory(volume);
-            self.make.push(Make::volume(&path));
+            let path = life_directory(self.shelf.files, volume);
+            self.make.push(Make::volume(&path, self.shelf.files));
             for file in files {
                 self.make.push(Make::File {
-                    path: path.join(&file.path),
+                    path: file.within(&path),
                     content: file.content,
                     mode: file.mode,
                 });
@@ -180,8 +182,8 @@ impl<'a> Volumes<'a> {
                 open: false,
             });
         }
-        let path = match self.kept(volume, json) {
-            None => self.life_directory(volume),
+        let (path, within) = match self.kept(volume, json) {
+            None => (life_directory(self.shelf.life, volume), self.shelf.life),
             Some((path, words)) => {
                 let note = format!(
                     "{words} is the directory `{}`, which is kept; another one: `--volume {}=DIR`",
@@ -189,15 +191,11 @@ impl<'a> Volumes<'a> {
                     volume.name,
                 );
                 report.ignore(note);
-                path
+                (path, self.shelf.kept)
             }
         };
-        self.make.push(Make::volume(&path));
+        self.make.push(Make::volume(&path, within));
         Some(kept(path))
-    }
-
-    fn life_directory(&self, volume: &Volume) -> PathBuf {
-        self.shelf.life.join("volumes").join(plain(&volume.name))
     }
 
     /// What `--volume` says, by the volume's name or by its claim's.
@@ -279,12 +277,16 @@ impl<'a> Volumes<'a> {
     }
 }
 
+fn life_directory(life: &Path, volume: &Volume) -> PathBuf {
+    life.join("volumes").join(plain(&volume.name))
+}
+
 fn kept_path(kept: &Path, job: &Job, volume: &Volume, json: &Value) -> Option<(PathBuf, String)> {
     if volume.empty_dir.is_some() || volume.ephemeral.is_some() {
         return None;
     }
     if let Some(claim) = &volume.persistent_volume_claim {
-        let path = kept.join(plain(&job.namespace)).join(plain(&claim.claim_name));
+        let path = claim_path(kept, &job.namespace, &claim.claim_name);
         return Some((path, format!("the claim `{}`", claim.claim_name)));
     }
     if let Some(nfs) = &volume.nfs {
@@ -296,6 +298,11 @@ fn kept_path(kept: &Path, job: &Job, volume: &Volume, json: &Value) -> Option<(P
     let path = kept.join(plain(&job.namespace));
     let path = path.join(plain(&format!("{}.{}", job.name, volume.name)));
     Some((path, format!("the volume of kind `{kind}`")))
+}
+
+/// The directory that stands for a claim.
+pub(crate) fn claim_path(kept: &Path, namespace: &str, claim: &str) -> PathBuf {
+    kept.join(plain(namespace)).join(plain(claim))
 }
 
 /// The directories below `kept` that stand for a job's volumes, whether they have been made or not.
@@ -342,7 +349,7 @@ fn sub_path(asked: &VolumeMount, variables: &Variables) -> Option<PathBuf> {
 }
 
 /// Whether a path leads to something below where it starts.
-pub(super) fn is_within(path: &Path) -> bool {
+fn is_within(path: &Path) -> bool {
     path.components().next().is_some()
         && path
             .components()
@@ -350,7 +357,7 @@ pub(super) fn is_within(path: &Path) -> bool {
 }
 
 /// A name as one part of a path, whatever is in it: a slash, two dots, nothing.
-pub(super) fn plain(name: &str) -> String {
+fn plain(name: &str) -> String {
     let keep = |c: char| {
         if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') {
             c

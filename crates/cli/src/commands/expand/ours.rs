@@ -1,12 +1,12 @@
 //! Which files we have written. The bytes of a manifest are simpletfjob's and hold no mark of ours, so what we wrote is
 //! remembered in the state directory: for each path, the fingerprint of its content.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
+use trainyard_local::private;
 use trainyard_local::run::directory::Home;
 
 use crate::fingerprint::fingerprint;
@@ -24,26 +24,26 @@ pub enum Known {
 
 /// Looks at what was remembered.
 pub fn look(path: &Path, content: &[u8]) -> Known {
-    let kept = note(path).and_then(|note| fs::read_to_string(note).ok());
-    match kept {
-        None => Known::Foreign,
-        Some(kept) if kept.trim_end() == fingerprint(content) => Known::Ours,
-        Some(_) => Known::Changed,
+    match note(path).and_then(fs::read_to_string) {
+        Err(_) => Known::Foreign,
+        Ok(kept) if kept.trim_end() == fingerprint(content) => Known::Ours,
+        Ok(_) => Known::Changed,
     }
 }
 
 /// Remembers what we wrote.
 pub fn remember(path: &Path, content: &[u8]) -> io::Result<()> {
-    let note = note(path).ok_or_else(|| io::Error::other("neither TRAINYARD_STATE nor HOME is set"))?;
+    let note = note(path)?;
     if let Some(folder) = note.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        private::directory(folder)?;
     }
     let scratch = note.with_added_extension(format!("{}.new", std::process::id()));
-    fs::write(&scratch, fingerprint(content) + "\n")?;
+    private::write(&scratch, fingerprint(content) + "\n")?;
     fs::rename(&scratch, &note)
 }
 
-fn note(path: &Path) -> Option<PathBuf> {
-    let folder = Home::of_user()?.expanded();
-    Some(folder.join(fingerprint(path.as_os_str().as_bytes())))
+fn note(path: &Path) -> io::Result<PathBuf> {
+    let home = Home::of_user().ok_or_else(|| io::Error::other("neither TRAINYARD_STATE nor HOME is set"))?;
+    let folder = home.closed().map_err(io::Error::other)?.expanded();
+    Ok(folder.join(fingerprint(path.as_os_str().as_bytes())))
 }

@@ -100,6 +100,11 @@ fn container(typed: &str, run: &KeptRun, listed: &[LogSource]) -> Result<Contain
         None => format!("the containers are {}", all.join(", ")),
     };
     let message = format!("`{}` has no container `{}`", run.file.job, shown(typed));
+    if run.file.manifest_not_kept {
+        let message = format!("{message} with a log of its own");
+        let hint = format!("{hint}; {}, so what else it names cannot be told", kept::NOT_KEPT);
+        return Err(Failure::usage(message, Some(hint)));
+    }
     Err(Failure::usage(message, Some(hint)))
 }
 

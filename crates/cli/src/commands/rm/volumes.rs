@@ -23,6 +23,12 @@ pub fn of_runs<'a>(runs: impl Iterator<Item = &'a RunDirectory>, home: &Home) ->
     runs.filter_map(|run| of_run(run, home)).flatten().collect()
 }
 
+/// The ids of those among these runs whose manifest was not kept: nothing says which volumes they name.
+pub fn nameless<'a>(runs: impl Iterator<Item = &'a RunDirectory>) -> Vec<String> {
+    let not_kept = |run: &&RunDirectory| run.read_run().is_ok_and(|file| file.manifest_not_kept);
+    runs.filter(not_kept).map(RunDirectory::id).collect()
+}
+
 /// The volumes that a run names; none if that cannot be read.
 fn of_run(run: &RunDirectory, home: &Home) -> Option<BTreeSet<PathBuf>> {
     let file = run.read_run().ok()?;

@@ -1,14 +1,14 @@
 //! The directories of runs that begin: claimed, made, and written to.
 
-use std::fs;
 use std::path::Path;
 
+use trainyard_local::private;
 use trainyard_local::run::directory::{Claim, DirectoryError, Home, JobRuns, RunDirectory};
-use trainyard_local::run::file::RunFile;
+use trainyard_local::run::file::{Handed, RunFile};
 use trainyard_local::run::prepare::Ready;
 use trainyard_local::run::supervise::Given;
 
-use super::input::home;
+use crate::commands::kept::home;
 use crate::failure::Failure;
 
 /// Runs that may begin: nobody else runs these jobs as long as this lives.
@@ -46,6 +46,15 @@ impl Begun {
             .into_iter()
             .map(|run| Given::ready(run.directory, run.ready));
         given.collect()
+    }
+
+    /// What a process that takes them over must be handed, since it is not on disk; none if it is.
+    pub fn handed(&self, manifest: &str) -> Option<Handed> {
+        let file = &self.runs.first()?.ready.file;
+        file.manifest_not_kept.then(|| Handed {
+            manifest: manifest.to_owned(),
+            with: file.with.clone(),
+        })
     }
 
     /// Lets go of the right to run them: another process takes it over.
@@ -109,8 +118,10 @@ pub fn begin(manifest: &str, ready: Vec<Ready>, alone: bool) -> Result<Begun, Fa
 }
 
 fn write(manifest: &str, directory: &RunDirectory, file: &RunFile) -> Result<(), Failure> {
-    let path = directory.manifest();
-    fs::write(&path, manifest).map_err(|cause| unwritable(&path, cause))?;
+    if !file.manifest_not_kept {
+        let path = directory.manifest();
+        private::write(&path, manifest).map_err(|cause| unwritable(&path, cause))?;
+    }
     directory.write_run(file).map_err(|error| unusable(&error))
 }
 

@@ -4,8 +4,8 @@
 //! claims, it takes them and says so. Only then do we end; a run that could not begin is told here.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{self, Write as _};
+use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
@@ -17,7 +17,9 @@ use std::time::{Duration, Instant};
 use rustix::stdio::stdin;
 use trainyard_local::namespace::Walls;
 use trainyard_local::outer::{self, OuterError, Side};
+use trainyard_local::private;
 use trainyard_local::run::directory::{Claim, Home, RunDirectory};
+use trainyard_local::run::file::Handed;
 use trainyard_local::run::supervise::Given;
 use trainyard_local::stage::{DETACHED, Detached};
 use trainyard_local::told;
@@ -28,6 +30,7 @@ use crate::args::Format;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use crate::visible;
 
 /// A run begins within a second.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -41,7 +44,13 @@ const YOURS: u8 = b'y';
 const TAKEN: u8 = b't';
 
 /// Starts the run in the background and says how to look at it; to programs, where it is.
-pub fn detach(begun: Begun, walls: Walls, output: Format, printer: &mut Printer) -> Result<Exit, Failure> {
+pub fn detach(
+    begun: Begun,
+    handed: Option<&Handed>,
+    walls: Walls,
+    output: Format,
+    printer: &mut Printer,
+) -> Result<Exit, Failure> {
     let mut begun = begun;
     let arguments: Vec<OsString> = begun
         .directories()
@@ -57,19 +66,19 @@ pub fn detach(begun: Begun, walls: Walls, output: Format, printer: &mut Printer)
         }
     };
     let claims = begun.take_claims();
-    let handed = hand_over(ours, claims);
-    let up = handed.is_ok() && wait_until_up(&begun, &mut child);
+    let taken = hand_over(ours, claims, handed);
+    let up = taken.is_ok() && wait_until_up(&begun, &mut child);
     if !up {
         // A start that takes too long must not go on behind the message that it failed.
         let _ = child.kill();
         let _ = child.wait();
         let said = std::fs::read_to_string(&log_path).unwrap_or_default();
-        let message = format!("the run did not begin: {}", said.trim());
+        let message = format!("the run did not begin: {}", visible::continued(&said));
         return Err(Failure::usage(message, None));
     }
     if output == Format::Json {
         for directory in begun.directories() {
-            printer.data(&first_event(directory))?;
+            printer.data(&visible::json(first_event(directory)))?;
         }
         return Ok(Exit::Success);
     }
@@ -98,7 +107,7 @@ fn start(
         path: log.display().to_string(),
         cause,
     };
-    let out = File::create(log).map_err(unwritable)?;
+    let out = private::create(log).map_err(unwritable)?;
     let err = out.try_clone().map_err(unwritable)?;
     let spawned = Command::new("/proc/self/exe")
         .arg0("trainyard")
@@ -111,11 +120,15 @@ fn start(
     spawned.map_err(|error| Failure::usage(format!("cannot start ourselves: {error}"), None))
 }
 
-fn hand_over(mut socket: UnixStream, claims: Vec<Claim>) -> io::Result<()> {
+fn hand_over(mut socket: UnixStream, claims: Vec<Claim>, handed: Option<&Handed>) -> io::Result<()> {
     socket.set_read_timeout(Some(PATIENCE))?;
+    socket.set_write_timeout(Some(PATIENCE))?;
     expect(&mut socket, HERE)?;
     drop(claims);
     socket.write_all(&[YOURS])?;
+    // It is read to its end, which is the end of what we say.
+    socket.write_all(&serde_json::to_vec(&handed)?)?;
+    socket.shutdown(Shutdown::Write)?;
     expect(&mut socket, TAKEN)
 }
 
@@ -152,13 +165,15 @@ fn wait_until_up(begun: &Begun, child: &mut Child) -> bool {
 pub fn go_on(detached: &Detached) -> Result<Exit, Failure> {
     // Whoever started us may close its terminal. That fails only where we lead a session already.
     let _ = rustix::process::setsid();
-    let claims = take_over(&detached.arguments)
+    let (claims, handed) = take_over(&detached.arguments)
         .map_err(|error| Failure::usage(format!("the run could not be taken over: {error}"), None))?;
     let directories = detached
         .arguments
         .iter()
         .map(|path| RunDirectory { path: path.into() });
-    let runs: Result<Vec<Given>, _> = directories.map(Given::read).collect();
+    let runs: Result<Vec<Given>, _> = directories
+        .map(|directory| Given::read(directory, handed.as_ref()))
+        .collect();
     let supervision = Told {
         view: None,
         pid: std::process::id(),
@@ -176,13 +191,11 @@ pub fn go_on(detached: &Detached) -> Result<Exit, Failure> {
     }
 }
 
-fn take_over(arguments: &[OsString]) -> io::Result<Vec<Claim>> {
+fn take_over(arguments: &[OsString]) -> io::Result<(Vec<Claim>, Option<Handed>)> {
     rustix::io::write(stdin(), &[HERE])?;
-    let mut heard = [0];
-    rustix::io::read(stdin(), &mut heard)?;
-    if heard[0] != YOURS {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
+    let mut told = io::stdin().lock();
+    expect(&mut told, YOURS)?;
+    let handed = serde_json::from_reader(told)?;
     let mut claims = Vec::new();
     for path in arguments {
         let directory = RunDirectory { path: path.into() };
@@ -190,5 +203,5 @@ fn take_over(arguments: &[OsString]) -> io::Result<Vec<Claim>> {
         claims.push(claim.ok_or_else(|| io::Error::other("another run of the job has begun"))?);
     }
     rustix::io::write(stdin(), &[TAKEN])?;
-    Ok(claims)
+    Ok((claims, handed))
 }

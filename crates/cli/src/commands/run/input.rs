@@ -10,13 +10,12 @@ use trainyard_local::gpus;
 use trainyard_local::images::{self, Config};
 use trainyard_local::overrides::{Overrides, Quick, words};
 use trainyard_local::python::Cache;
-use trainyard_local::run::directory::Home;
 use trainyard_local::run::prepare::{self, Provisions, Ready, Request};
 use trainyard_local::template::Refusal;
 
 use super::progress::Progress;
 use crate::args::{Keep, Python, Run};
-use crate::commands::jobs;
+use crate::commands::{jobs, kept};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::{self, Input as File};
@@ -196,7 +195,7 @@ fn check_globs(typed: &Run, chosen: &[&ReadJob]) -> Result<(), Failure> {
 fn request(typed: &Run, printer: &mut Printer) -> Result<Request, Failure> {
     let directory = env::current_dir()
         .map_err(|error| Failure::usage(format!("the current directory cannot be found: {error}"), None))?;
-    let home = home()?;
+    let home = kept::home()?;
     let machine = &typed.machine;
     let mut with = Vec::new();
     for path in &machine.with {
@@ -228,6 +227,7 @@ fn request(typed: &Run, printer: &mut Printer) -> Result<Request, Failure> {
         with,
         volumes,
         kept: home.volumes(),
+        manifest_not_kept: typed.no_keep_manifest,
         share_gpus: machine.share_gpus,
         isolate: machine.isolate,
         allow_missing_mounts: machine.allow_missing_mounts,
@@ -240,15 +240,6 @@ fn request(typed: &Run, printer: &mut Printer) -> Result<Request, Failure> {
         },
         directory,
     })
-}
-
-/// Where runs are kept.
-pub fn home() -> Result<Home, Failure> {
-    let unknown = || {
-        let hint = "set TRAINYARD_STATE to an absolute path, or HOME".to_owned();
-        Failure::usage("nothing says where runs are to be kept", Some(hint))
-    };
-    Home::of_user().ok_or_else(unknown)
 }
 
 /// What this machine has: its configuration, its cache, its GPUs.
