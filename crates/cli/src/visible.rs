@@ -14,7 +14,7 @@ use trainyard_dialect::problem::is_hidden;
 const ESCAPE: char = '\x1b';
 
 /// A line break in a message of ours: what follows is indented, so that it cannot be taken for a line of its own.
-pub const CONTINUED: &str = "\n       ";
+pub const CONTINUED: &str = "\n  ";
 
 /// One line. Line breaks are shown escaped; styles of ours pass.
 pub fn line(text: &str) -> Cow<'_, str> {
@@ -24,6 +24,12 @@ pub fn line(text: &str) -> Cow<'_, str> {
 /// A message of one line, or of several where those after the first are indented.
 pub fn message(text: &str) -> String {
     let lines: Vec<Cow<'_, str>> = text.split(CONTINUED).map(line).collect();
+    lines.join(CONTINUED)
+}
+
+/// What a program has said in several lines, as a part of a message.
+pub fn continued(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
     lines.join(CONTINUED)
 }
 
@@ -124,7 +130,8 @@ mod tests {
             assert_eq!(line(text), shown);
             assert_eq!(message(text), shown);
         }
-        assert_eq!(message("a\n       b\nc"), "a\n       b\\nc");
+        assert_eq!(message("a\n    b\nc"), "a\n    b\\nc");
+        assert_eq!(message(&continued("a\n\nb\x07\n")), "a\n  b\\u{7}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What is the user's alone: directories that no other user may enter, files that no other user may read.
 //!
-//! Manifests, logs and volumes hold secrets, and whoever may write to a checkpoint decides what the next run computes.
+//! Manifests, logs and volumes hold secrets, and a user who may write to a checkpoint decides what the next run computes.
 //! Modes are given when something is made, so that they hold from its first moment on and under any umask. What an
 //! older release left open is closed when it is next used; below a closed directory, nothing needs a mode of its own.
 
@@ -22,7 +22,7 @@ const FILE: u32 = 0o600;
 pub struct OfAnother(pub u32);
 
 /// Makes a directory, with those above it that are missing, for its owner alone. One that is there stays as it is: it
-/// may hold other things, and whoever knows that it does not closes it.
+/// may hold other things, and a caller that knows better closes it.
 pub fn directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(DIRECTORY).create(path)
 }

@@ -31,6 +31,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{BAD, Printer, STRONG};
 use crate::run::{Glob, View};
+use crate::visible;
 
 /// Runs what was typed, to its end or, with `--detach`, until it has begun.
 pub fn run(typed: &Run, color: crate::args::Color, printer: &mut Printer) -> Result<Exit, Failure> {
@@ -136,7 +137,9 @@ fn view(typed: &Run, color: crate::args::Color) -> View {
 /// Says what is in the way of a run.
 fn say(refusal: &Refusal, printer: &mut Printer) -> Result<(), Failure> {
     let Refusal { path, message, hint } = refusal;
-    printer.say(&format!("{BAD}error{BAD:#}{STRONG}: {path}: {message}{STRONG:#}"))?;
+    // It may end with what an installer has said, in several lines.
+    let message = visible::message(&format!("{path}: {}", visible::continued(message)));
+    printer.show(&format!("{BAD}error{BAD:#}{STRONG}: {message}{STRONG:#}"))?;
     match hint {
         Some(hint) => printer.say(&format!("  {STRONG}hint{STRONG:#}: {hint}")),
         None => Ok(()),

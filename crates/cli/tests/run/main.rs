@@ -12,6 +12,7 @@ mod faults;
 mod machine;
 mod manifests;
 mod mounts;
+mod names;
 mod orders;
 mod output;
 mod private;

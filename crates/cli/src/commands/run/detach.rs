@@ -30,7 +30,7 @@ use crate::args::Format;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::visible::{self, CONTINUED};
+use crate::visible;
 
 /// A run begins within a second.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -73,8 +73,7 @@ pub fn detach(
         let _ = child.kill();
         let _ = child.wait();
         let said = std::fs::read_to_string(&log_path).unwrap_or_default();
-        let said: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
-        let message = format!("the run did not begin: {}", said.join(CONTINUED));
+        let message = format!("the run did not begin: {}", visible::continued(&said));
         return Err(Failure::usage(message, None));
     }
     if output == Format::Json {
