@@ -1,7 +1,6 @@
 //! Converting keeps the meaning, or says what is lost.
 #![expect(
     clippy::expect_used,
-    clippy::panic,
     reason = "a test that cannot read its manifests has failed"
 )]
 

@@ -1,13 +1,9 @@
-//! What we write, another reader reads: PyYAML, which follows YAML 1.1 where kubectl does not.
+//! What we write, another reader reads: `PyYAML`, which follows YAML 1.1 where kubectl does not.
 //!
 //! It is asked where Python has it; elsewhere the table beside the writer (`text_that_another_reader_may_take_for_something_else_is_quoted`)
 //! stands for it.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a test that cannot go on must say so"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on must say so")]
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -26,7 +22,7 @@ for document in yaml.safe_load_all(text):
     print(json.dumps(document))
 ";
 
-/// The documents as PyYAML reads them; none where Python has no PyYAML.
+/// The documents as `PyYAML` reads them; none where Python has no such reader.
 fn read_by_python(text: &str) -> Option<Vec<Value>> {
     let known = Command::new("python3")
         .args(["-c", "import yaml"])
@@ -77,10 +73,11 @@ fn every_text_is_the_same_text_to_another_reader() {
     let documents: Vec<Value> = (0..2000)
         .map(|_| json!({ "value": draw(), "list": [draw(), { draw(): draw() }], "text": format!("{}\n{}", draw(), draw()) }))
         .collect();
-    let written: String = documents
-        .iter()
-        .map(|document| format!("---\n{}", write(document)))
-        .collect();
+    let written: Vec<String> = documents.iter().map(write).collect();
+    let written = written.join(
+        "---
+",
+    );
     let Some(read) = read_by_python(&written) else {
         eprintln!("SKIPPED: python3 has no PyYAML");
         return;

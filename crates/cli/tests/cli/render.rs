@@ -251,6 +251,9 @@ fn a_folder_in_the_place_of_a_file_is_refused_before_anything_is_written() {
     assert_eq!(fs::read_dir(&out).expect("the folder").count(), 1);
 }
 
+/// What is typed behind the file.
+type Typed<'a> = &'a [&'a str];
+
 /// What a refusal advises, followed: in the manifest, or on the command line.
 #[test]
 fn a_refusal_is_gone_when_its_help_is_followed() {
@@ -259,7 +262,7 @@ fn a_refusal_is_gone_when_its_help_is_followed() {
     let generated = good.replace("name: job", "generateName: job-");
     let long = "j".repeat(50);
     let long_space = "n".repeat(60);
-    let rows: [(&str, &[&str], &str, String, &[&str]); 5] = [
+    let rows: [(&str, Typed<'_>, &str, String, Typed<'_>); 5] = [
         (
             &generated,
             &[],

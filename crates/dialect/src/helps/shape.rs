@@ -8,6 +8,7 @@ pub(super) fn rows() -> Vec<Row> {
     let mut rows = headings();
     rows.extend(types());
     rows.extend(pods());
+    rows.extend(templates());
     rows.extend(volumes());
     rows
 }
@@ -226,6 +227,12 @@ fn pods() -> Vec<Row> {
             "remove it from `env`",
             ("{name: TF_CONFIG, value: x}", ""),
         ),
+    ]
+}
+
+fn templates() -> Vec<Row> {
+    let image = "image: tensorflow/tensorflow\n";
+    vec![
         row(
             Code::BadFormat,
             V1,

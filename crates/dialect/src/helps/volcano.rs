@@ -3,6 +3,9 @@
 use super::{Row, row};
 use crate::codes::Code;
 
+/// One container that runs once.
+const TEMPLATE: &str = "{spec: {restartPolicy: Never, containers: [{name: a, image: x}]}}";
+
 const VOLCANO: &str = "\
 apiVersion: batch.volcano.sh/v1alpha1
 kind: Job
@@ -24,6 +27,7 @@ spec:
 
 pub(super) fn rows() -> Vec<Row> {
     let mut rows = volcano_tasks();
+    rows.extend(volcano_places());
     rows.extend(volcano_policies());
     rows.extend(volcano_plugins_and_volumes());
     rows
@@ -31,9 +35,8 @@ pub(super) fn rows() -> Vec<Row> {
 
 fn volcano_tasks() -> Vec<Row> {
     let tasks = VOLCANO.split_once("  tasks:\n").map_or("", |(_, tasks)| tasks);
-    let many: String = (0..300)
-        .map(|n| format!("  - {{name: t{n}, replicas: 1, template: {{spec: {{restartPolicy: Never, containers: [{{name: a, image: x}}]}}}}}}\n"))
-        .collect();
+    let one = |n| format!("  - {{name: t{n}, replicas: 1, template: {TEMPLATE}}}\n");
+    let many = (0..300).map(one).collect::<Vec<String>>().concat();
     let wait = |name: &str| format!("- name: worker\n    dependsOn: {{name: [{name}]}}\n");
     vec![
         row(
@@ -85,6 +88,11 @@ fn volcano_tasks() -> Vec<Row> {
             "take one of these `dependsOn` away, or none of the tasks ever starts",
             &[("    dependsOn: {name: [worker]}\n", "")],
         ),
+    ]
+}
+
+fn volcano_places() -> Vec<Row> {
+    vec![
         row(
             Code::VolcanoTopology,
             VOLCANO,
