@@ -28,7 +28,7 @@ fn played(yard: &mut Yard, now: Time) -> (Vec<Value>, Vec<Action>, Vec<Value>) {
     let (mut statuses, mut actions, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
     while let Some(pass) = yard.next(now) {
         let stop = |action: &Action| match action {
-            Action::Stop { instance, .. } => Some(Arc::clone(instance)),
+            Action::Stop { instance, force, .. } => Some((Arc::clone(instance), *force)),
             _ => None,
         };
         let done = Report {
