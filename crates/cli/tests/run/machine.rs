@@ -140,7 +140,7 @@ fn a_task_left_out_can_be_started_by_hand_with_what_is_printed() {
 }
 
 /// A machine that allows no namespaces: a root without rights, in a place where nobody can make another.
-fn without_namespaces(bench: &Bench, arguments: &[&str]) -> Command {
+pub fn without_namespaces(bench: &Bench, arguments: &[&str]) -> Command {
     let mut command = Command::new("unshare");
     let forbid = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$0\" \"$@\"";
     command.args(["--user", "--map-root-user", "sh", "-c", forbid]);

@@ -8,6 +8,7 @@ use std::process::Command;
 use rustix::process::Signal;
 
 use crate::bench::{Bench, Ran, Run, eventually, everybody, finished};
+use crate::machine::without_namespaces;
 use crate::names::over_volume;
 
 /// A worker with everything that may hold a secret: a variable, a Secret in a variable and in a file, its command.
@@ -274,6 +275,19 @@ fn a_run_that_is_killed_has_kept_no_manifest_either() {
         bench.assert_nothing_left();
         assert_eq!(holding(&bench.state(), CANARY), [] as [PathBuf; 0], "{who:?}");
     }
+}
+
+#[test]
+fn where_nothing_can_be_mounted_files_of_the_manifest_go_with_their_task() {
+    let bench = Bench::new();
+    secretive(&bench, "exit 0");
+    let flags = ["--no-keep-manifest", "--allow-missing-mounts"];
+    let ran = finished(&mut without_namespaces(
+        &bench,
+        &[&ARGUMENTS[..], &flags].concat(),
+    ));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(holding(&bench.state(), CANARY), [] as [PathBuf; 0]);
 }
 
 #[test]
