@@ -132,6 +132,14 @@ impl Bench {
         path
     }
 
+    /// Makes a folder there.
+    pub fn folder(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir(&path).expect("a directory can be made");
+        self.hand_over(&path);
+        path
+    }
+
     /// Puts a program on PATH.
     pub fn program(&self, name: &str, text: &str) -> PathBuf {
         let path = self.directory.path().join("bin").join(name);

@@ -116,7 +116,7 @@ fn the_command_line_changes_the_manifest() {
         "job.yaml",
         with_containers(spec).replace("replicas: 1", "replicas: 64"),
     );
-    std::fs::create_dir(bench.path("elsewhere")).expect("a directory can be made");
+    bench.folder("elsewhere");
     let elsewhere = bench.path("elsewhere");
     let changes = [
         "run",

@@ -69,7 +69,7 @@ const TARGETS: [&str; 6] = [
 fn every_kind_of_volume_is_found_where_the_manifest_says() {
     for who in everybody() {
         let bench = Bench::of(who);
-        fs::create_dir(bench.path("host")).expect("a directory can be made");
+        bench.folder("host");
         bench.write("host/file", "of the host\n");
         let host = bench.path("host");
         bench.write(
@@ -98,8 +98,8 @@ fn every_kind_of_volume_is_found_where_the_manifest_says() {
 #[test]
 fn a_claim_can_be_a_directory_of_the_users() {
     let bench = Bench::new();
-    fs::create_dir(bench.path("host")).expect("a directory can be made");
-    fs::create_dir(bench.path("data")).expect("a directory can be made");
+    bench.folder("host");
+    bench.folder("data");
     bench.write("host/file", "of the host\n");
     let host = bench.path("host");
     bench.write(
@@ -217,7 +217,7 @@ spec:
 fn the_end_of_one_run_takes_no_mount_from_another() {
     for who in everybody() {
         let bench = Bench::of(who);
-        fs::create_dir(bench.path("host")).expect("a directory can be made");
+        bench.folder("host");
         bench.write("host/file", "of the host\n");
         let runs = ["one", "two"].map(|name| {
             bench.write("job.yaml", over_data(&bench, name));
@@ -240,7 +240,7 @@ fn the_end_of_one_run_takes_no_mount_from_another() {
 #[test]
 fn the_end_of_one_job_of_a_file_takes_no_mount_from_another() {
     let bench = Bench::new();
-    fs::create_dir(bench.path("host")).expect("a directory can be made");
+    bench.folder("host");
     bench.write("host/file", "of the host\n");
     bench.write("jobs.yaml", over_data(&bench, "one") + &over_data(&bench, "two"));
     let mut run = bench.start(&["run", "jobs.yaml"]);

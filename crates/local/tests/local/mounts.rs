@@ -17,10 +17,15 @@ fn sources(bench: &Bench) {
     fs::write(work.join("ps.host"), "ps-0.example\n").unwrap();
     fs::write(work.join("host/file"), "from the host\n").unwrap();
     fs::write(work.join("hosts"), "127.0.0.1 elsewhere\n").unwrap();
+    for path in ["empty", "host", "host/file", "host/inside", "ps.host", "hosts"] {
+        hand_over(bench, &work.join(path));
+    }
+}
+
+/// Gives the run's user what we have made: under umask 077 it is its maker's alone.
+fn hand_over(bench: &Bench, path: &Path) {
     if bench.who == Who::Stranger {
-        for path in ["empty", "host", "host/inside", "ps.host", "hosts"] {
-            chown(work.join(path), Some(54_321), Some(54_321)).unwrap();
-        }
+        chown(path, Some(54_321), Some(54_321)).unwrap();
     }
 }
 
@@ -101,7 +106,9 @@ fn each_task_has_its_own_mounts_under_one_root() {
         let mut bench = Bench::new(who);
         for number in 0..8 {
             let name = format!("share-{number}");
-            fs::write(bench.work().join(&name), format!("{number}\n")).unwrap();
+            let source = bench.work().join(&name);
+            fs::write(&source, format!("{number}\n")).unwrap();
+            hand_over(&bench, &source);
             let target = format!("/etc/ty-shares/{}", number % 2);
             let words = format!("cat {target} list /etc/ty-shares");
             let main = with_mounts(&bench, &words, &[(&name, &target, true)]);
@@ -122,9 +129,7 @@ fn mount_points_in_the_users_own_directories_are_made_there_and_removed() {
         sources(&bench);
         let home = bench.work().join("home");
         fs::create_dir(&home).unwrap();
-        if who == Who::Stranger {
-            chown(&home, Some(54_321), Some(54_321)).unwrap();
-        }
+        hand_over(&bench, &home);
         let target = home.join("data/set");
         let words = format!(
             "cat {}/file write {}/result good",
