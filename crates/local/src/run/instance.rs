@@ -35,7 +35,7 @@ pub(super) struct Instance {
     /// Restarts in place since it was last healthy.
     waits: u32,
     last: Option<Exit>,
-    /// When somebody told it to stop.
+    /// It was told to stop: when its grace is over.
     pub stopping: Option<Time>,
     /// Its processes, as long as there are any.
     pub running: Option<Running>,

@@ -25,7 +25,7 @@ use super::moment::Moment;
 use super::status::TaskState;
 use crate::launch::Ended;
 use crate::ports::PortError;
-use crate::process::{SpawnContext, spawn};
+use crate::process::{Running, SpawnContext, spawn};
 use crate::template::{self, Network, Setting};
 use crate::told;
 
@@ -235,7 +235,9 @@ impl World {
         let Some(instance) = self.instances.get_mut(task) else {
             return;
         };
-        instance.stopping.get_or_insert(now);
+        let grace = instance.running.as_ref().map(Running::grace).unwrap_or_default();
+        let grace = u32::try_from(grace.as_secs()).unwrap_or(u32::MAX);
+        instance.stopping.get_or_insert(now + grace);
         // What has ended stays what it was, also between two lives in place.
         let ended = matches!(instance.phase, Phase::Ended { .. } | Phase::Resting { .. });
         if matches!(instance.phase, Phase::Resting { .. }) {
@@ -377,7 +379,7 @@ fn launch(
     task: &Task,
     in_place: u32,
     context: &Arc<SpawnContext>,
-) -> Result<crate::process::Running, String> {
+) -> Result<Running, String> {
     let refused = |refusals: Vec<template::Refusal>| {
         let lines: Vec<String> = refusals
             .into_iter()
