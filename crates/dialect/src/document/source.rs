@@ -59,7 +59,7 @@ impl Source {
             Ok(Ok(bytes)) => Self::from_bytes(name, &bytes),
             Ok(Err(length)) => Err(too_large(name, &length)),
             Err(error) => {
-                let message = format!("cannot read `{}`: {error}", crate::problem::shown(path));
+                let message = format!("cannot read `{}`: {error}", crate::problem::escaped(path));
                 Err(Box::new(Problem::new(Code::CannotRead, nowhere(name), message)))
             }
         }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::codes::Code;
 use crate::fields::{Field, Fields};
-use crate::problem::{Span, shown};
+use crate::problem::{Span, escaped, shown};
 
 /// One volume of the job.
 #[derive(Clone, Debug)]
@@ -100,13 +100,13 @@ fn one(field: &Field<'_>, paths: &mut Vec<(Arc<str>, Span)>) -> Option<JobVolume
 fn mount_path(field: &Field<'_>, paths: &mut Vec<(Arc<str>, Span)>) -> Option<Arc<str>> {
     let path = field.text()?;
     if path.is_empty() || path.contains(':') {
-        let message = format!("`{}` cannot be a mount path", shown(path));
+        let message = format!("`{}` cannot be a mount path", escaped(path));
         let problem = field.problem(Code::VolcanoVolume, message).found(path);
         field.problems.report(problem.allowed("a path without `:`"));
         return None;
     }
     if let Some((_, first)) = paths.iter().find(|(earlier, _)| earlier == path) {
-        let message = format!("another volume is mounted at `{}` already", shown(path));
+        let message = format!("another volume is mounted at `{}` already", escaped(path));
         let problem = field.problem(Code::VolcanoVolume, message).found(path);
         field.problems.report(problem.related(*first, "the first one"));
         return None;
