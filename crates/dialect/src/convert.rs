@@ -39,7 +39,7 @@ pub struct Converted {
 pub fn convert(source: &Source, read: &ReadJob, to: Dialect) -> Converted {
     if read.dialect == to && to.versions().len() == 1 {
         // There is only one way to write it, and it is written.
-        let manifest = read.node.to_json();
+        let manifest = without_empty_times(read.node.to_json());
         let text = yaml::write(&manifest);
         return Converted {
             manifest,
@@ -48,11 +48,11 @@ pub fn convert(source: &Source, read: &ReadJob, to: Dialect) -> Converted {
         };
     }
     let outline = Outline::of(read);
-    let manifest = match to {
+    let manifest = without_empty_times(match to {
         Dialect::TfJob => tfjob::write(&outline),
         Dialect::TensorFlowTrainingJob => t9k::write(&outline),
         Dialect::Volcano => volcano::write(&outline),
-    };
+    });
     let text = yaml::write(&manifest);
     let problems = Problems::new(source, read.document);
     match again(&text) {
@@ -65,6 +65,30 @@ pub fn convert(source: &Source, read: &ReadJob, to: Dialect) -> Converted {
         text,
         losses: problems.into_vec(),
     }
+}
+
+/// The object without `creationTimestamp: null`, which Go programs write into every `metadata` and which means nothing.
+#[must_use]
+pub fn without_empty_times(mut object: Value) -> Value {
+    fn mend(value: &mut Value) {
+        match value {
+            Value::Object(map) => {
+                if let Some(Value::Object(metadata)) = map.get_mut("metadata")
+                    && metadata.get("creationTimestamp").is_some_and(Value::is_null)
+                {
+                    metadata.shift_remove("creationTimestamp");
+                    if metadata.is_empty() {
+                        map.shift_remove("metadata");
+                    }
+                }
+                map.values_mut().for_each(mend);
+            }
+            Value::Array(list) => list.iter_mut().for_each(mend),
+            _ => {}
+        }
+    }
+    mend(&mut object);
+    object
 }
 
 /// Puts the scheduler that places the gang into a template that names none.

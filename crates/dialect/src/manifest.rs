@@ -76,6 +76,20 @@ pub struct ReadJob {
     pub objects: Vec<Value>,
 }
 
+impl ReadJob {
+    /// The version of its kind: `v1beta2`.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        self.api_version.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// Whether it is a `TFJob` in its first shape, with a list of replicas and no `runPolicy`.
+    #[must_use]
+    pub fn is_first_version(&self) -> bool {
+        self.dialect == Dialect::TfJob && self.version() == "v1alpha1"
+    }
+}
+
 /// An object that is no job of ours.
 #[derive(Clone, Debug)]
 pub struct OtherObject {

@@ -32,6 +32,9 @@ use crate::pod_template::{PodTemplate, RestartPolicy};
 /// Puts the evaluator into `cluster`, as Volcano's plugin does.
 const EVALUATOR_IN_CLUSTER: &str = "trainyard.dev/evaluator-in-cluster";
 
+/// What `maxRetry` says where restarts have no limit: the largest number that the field holds.
+pub(crate) const UNLIMITED: u32 = i32::MAX.cast_unsigned();
+
 /// The most that a ConfigMap may hold.
 const MOST_HOST_BYTES: u64 = 1 << 20;
 
@@ -84,7 +87,7 @@ fn compile(spec: &Spec<'_>, metadata: &Metadata<'_>) -> Job {
         rules: rules::compile(spec),
         limits: Limits {
             // The n-th request to restart ends the job, so one fewer can be had.
-            restarts: Some(spec.max_retry.saturating_sub(1)),
+            restarts: (spec.max_retry < UNLIMITED).then(|| spec.max_retry.saturating_sub(1)),
             ttl: spec.ttl,
             ..Limits::default()
         },

@@ -9,9 +9,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use trainyard_core::{Ending, Job, Role, RoleKind, TaskId, Test, Then, When};
+use serde_json::json;
+use trainyard_core::{ClusterForm, Ending, Job, Role, RoleKind, TaskId, Test, Then, When};
+use trainyard_dialect::codes::Code;
 use trainyard_dialect::convert::{Converted, convert};
 use trainyard_dialect::document::Source;
+use trainyard_dialect::problem::Problem;
 use trainyard_dialect::{Dialect, ReadJob, read};
 
 const DIALECTS: [Dialect; 3] = [Dialect::TfJob, Dialect::TensorFlowTrainingJob, Dialect::Volcano];
@@ -270,6 +273,180 @@ proptest! {
                 there_and_back(&text, &job, to);
             }
         }
+    }
+}
+
+/// A job with these roles, in `kubeflow.org/v1`, with more lines under `metadata` and `runPolicy`.
+fn with_roles(roles: &[&str], metadata: &str, policy: &str) -> Source {
+    let role = |name: &&str| {
+        format!(
+            "    {name}:\n      restartPolicy: ExitCode\n      template:\n        metadata: {{creationTimestamp: null}}\n        \
+             spec: {{containers: [{{name: tensorflow, image: x}}]}}\n"
+        )
+    };
+    let roles: String = roles.iter().map(role).collect();
+    source(&format!(
+        "apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata:\n  name: any\n  creationTimestamp: null\n{metadata}spec:\n  runPolicy:\n    \
+         cleanPodPolicy: Running\n{policy}  tfReplicaSpecs:\n{roles}"
+    ))
+}
+
+fn converted(text: &Source, to: Dialect) -> (Converted, ReadJob) {
+    let job = jobs(text).remove(0);
+    let converted = convert(text, &job, to);
+    let again = jobs(&source(&converted.text)).remove(0);
+    (converted, again)
+}
+
+#[test]
+fn every_layout_of_roles_is_whole_in_the_cluster_of_a_volcano_job() {
+    for (roles, expected) in [
+        (&["Master", "Worker"][..], "worker chief"),
+        (&["Master", "PS", "Worker"], "ps worker chief"),
+        (&["Chief", "Worker"], "worker chief"),
+        (&["Chief", "PS", "Worker", "Evaluator"], "ps worker chief"),
+        (&["Master", "Evaluator"], "chief"),
+        (&["PS", "Worker"], "ps worker"),
+    ] {
+        let (converted, job) = converted(&with_roles(roles, "", ""), Dialect::Volcano);
+        let ClusterForm::Full { roles: listed, .. } = &job.job.cluster else {
+            panic!("no cluster: {}", converted.text);
+        };
+        let types: Vec<&str> = listed
+            .iter()
+            .filter_map(|name| Some(&*job.job.role(name)?.1.tf_type))
+            .collect();
+        assert_eq!(types.join(" "), expected, "{}", converted.text);
+        let lost: Vec<&str> = converted
+            .losses
+            .iter()
+            .filter(|loss| matches!(loss.code, Code::LostRole | Code::LostName))
+            .map(|loss| loss.message.as_str())
+            .collect();
+        if roles.contains(&"Master") {
+            assert_eq!(lost, ["`TF_CONFIG` calls the tasks of `master` `chief` there"]);
+            assert_eq!(
+                converted.manifest["spec"]["plugins"]["tensorflow"],
+                json!(["--port=2222", "--chief=master"])
+            );
+        } else {
+            assert_eq!(lost, [""; 0]);
+        }
+    }
+}
+
+#[test]
+fn restarts_without_a_limit_stay_so() {
+    let text = with_roles(&["Worker"], "", "");
+    let (there, job) = converted(&text, Dialect::Volcano);
+    assert_eq!(there.manifest["spec"]["maxRetry"], 2_147_483_647_u32);
+    assert_eq!(job.job.limits.restarts, None);
+    let told = |converted: &Converted| {
+        let about = |loss: &&Problem| loss.message.contains("number of restarts");
+        converted
+            .losses
+            .iter()
+            .find(about)
+            .map(|loss| loss.message.clone())
+    };
+    assert_eq!(told(&there), None, "{:#?}", there.losses);
+    // Where it does change, unlimited is said and not "none".
+    let volcano = source(&there.text.replace("maxRetry: 2147483647", "maxRetry: 5"));
+    let back = convert(&volcano, &jobs(&volcano).remove(0), Dialect::TfJob);
+    assert_eq!(told(&back), None, "{:#?}", back.losses);
+    for limit in [0, 1, 6, i32::MAX.cast_unsigned() - 2] {
+        let limited = with_roles(&["Worker"], "", &format!("    backoffLimit: {limit}\n"));
+        let (there, job) = converted(&limited, Dialect::Volcano);
+        assert_eq!(told(&there), None, "{limit}");
+        assert_eq!(job.job.limits.restarts, Some(limit));
+    }
+    let most = with_roles(&["Worker"], "", &format!("    backoffLimit: {}\n", i32::MAX));
+    let (there, _) = converted(&most, Dialect::Volcano);
+    assert_eq!(
+        told(&there).as_deref(),
+        Some("the number of restarts allowed is 2147483647 here and unlimited there")
+    );
+}
+
+#[test]
+fn our_additions_are_annotations_that_no_definition_drops() {
+    let ours = "    restartScope: [PS, Worker]\n    startTimeoutSeconds: 90\n    startOrder: [PS]\n    backoffLimit: 3\n";
+    let text = with_roles(&["PS", "Worker"], "", ours);
+    for to in [Dialect::TfJob, Dialect::TensorFlowTrainingJob] {
+        let (there, job) = converted(&text, to);
+        let annotations = &there.manifest["metadata"]["annotations"];
+        assert_eq!(
+            *annotations,
+            json!({
+                "trainyard.dev/restart-scope": "PS,Worker",
+                "trainyard.dev/start-timeout-seconds": "90",
+                "trainyard.dev/start-order": "PS",
+            })
+        );
+        for field in ["restartScope", "startTimeoutSeconds", "startOrder"] {
+            assert!(
+                there.manifest["spec"]["runPolicy"].get(field).is_none(),
+                "{}",
+                there.text
+            );
+        }
+        assert_eq!(job.job.roles[1].after, jobs(&text)[0].job.roles[1].after);
+    }
+    // The field counts where both are given, so the annotation must not come back.
+    let both = with_roles(
+        &["Worker"],
+        "  annotations: {trainyard.dev/restart-scope: Job, a: b}\n",
+        "    restartScope: Replica\n",
+    );
+    let (there, _) = converted(&both, Dialect::TfJob);
+    assert_eq!(there.manifest["metadata"]["annotations"], json!({"a": "b"}));
+}
+
+#[test]
+fn empty_times_are_dropped() {
+    let text = with_roles(&["Chief", "Worker"], "", "");
+    for to in DIALECTS {
+        let (there, _) = converted(&text, to);
+        assert!(!there.text.contains("creationTimestamp"), "{}", there.text);
+        // A job that stays in its dialect is written as it is, but for these.
+        let text = source(
+            &there
+                .text
+                .replace("  name: any\n", "  name: any\n  creationTimestamp: null\n"),
+        );
+        let (again, _) = converted(&text, to);
+        assert!(!again.text.contains("creationTimestamp"), "{}", again.text);
+    }
+}
+
+#[test]
+fn a_replica_without_a_type_is_the_master_of_the_first_version() {
+    let text = source(
+        "apiVersion: kubeflow.org/v1alpha1\nkind: TFJob\nmetadata: {name: any}\nspec:\n  replicaSpecs:\n  - tfReplicaType: WORKER\n    \
+         replicas: 2\n    template: {spec: {containers: [{name: tensorflow, image: of-worker}]}}\n  - template: {spec: {containers: \
+         [{name: tensorflow, image: of-master}]}}\n  - tfReplicaType: PS\n    template: {spec: {containers: [{name: tensorflow, \
+         image: of-ps}]}}\n",
+    );
+    let job = jobs(&text).remove(0);
+    let kinds: Vec<RoleKind> = job.job.roles.iter().map(|role| role.kind).collect();
+    assert_eq!(kinds, [RoleKind::Master, RoleKind::Ps, RoleKind::Worker]);
+    let (there, again) = converted(&text, Dialect::TfJob);
+    assert!(there.losses.is_empty(), "{:#?}", there.losses);
+    for role in ["Master", "Worker", "PS"] {
+        let image =
+            &there.manifest["spec"]["tfReplicaSpecs"][role]["template"]["spec"]["containers"][0]["image"];
+        assert_eq!(*image, format!("of-{}", role.to_lowercase()));
+    }
+    assert_eq!(meaning(&again.job), meaning(&job.job));
+    // Losses cite the entries of the list, and fields that this version has.
+    let (there, _) = converted(&text, Dialect::Volcano);
+    let paths: Vec<&str> = there.losses.iter().map(|loss| loss.place.path.as_str()).collect();
+    assert!(paths.contains(&"spec.replicaSpecs[1]"), "{paths:?}");
+    for field in ["runPolicy", "tfReplicaSpecs", "successPolicy"] {
+        assert!(
+            !paths.iter().any(|path| path.contains(field)),
+            "{field} in {paths:?}"
+        );
     }
 }
 

@@ -1,6 +1,6 @@
 //! `trainyard convert FILE --to DIALECT`: the same job, written for another system.
 
-use trainyard_dialect::convert::convert;
+use trainyard_dialect::convert::{convert, without_empty_times};
 use trainyard_dialect::document::Source;
 use trainyard_dialect::problem::has_errors;
 use trainyard_dialect::{Dialect, Item, Reading, yaml};
@@ -66,7 +66,9 @@ fn documents(
                 losses.unusable |= has_errors(&converted.losses);
                 documents.push(converted.text);
             }
-            Item::Other(other) if typed.job.is_none() => documents.push(yaml::write(&other.node.to_json())),
+            Item::Other(other) if typed.job.is_none() => {
+                documents.push(yaml::write(&without_empty_times(other.node.to_json())));
+            }
             Item::Job(_) | Item::Other(_) => {}
         }
     }

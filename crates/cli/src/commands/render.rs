@@ -10,7 +10,7 @@ mod folder;
 mod section;
 
 use trainyard_core::Addresses;
-use trainyard_dialect::convert::convert;
+use trainyard_dialect::convert::{convert, without_empty_times};
 use trainyard_dialect::document::{Source, Step};
 use trainyard_dialect::problem::{FieldPath, Problem, Problems, has_errors};
 use trainyard_dialect::{Dialect, Item, ReadJob, Reading};
@@ -152,7 +152,8 @@ fn sections(typed: &Render, source: &Source, reading: &Reading) -> (Vec<Section>
             Item::Other(other) if typed.job.is_none() => {
                 let namespace = home.filter(|_| section::has_namespace(other));
                 let owner = first.clone().unwrap_or_default();
-                sections.push(Section::of_other(owner, other.node.to_json(), namespace));
+                let object = without_empty_times(other.node.to_json());
+                sections.push(Section::of_other(owner, object, namespace));
             }
             Item::Job(_) | Item::Other(_) => {}
         }

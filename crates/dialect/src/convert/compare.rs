@@ -6,7 +6,7 @@ mod success;
 
 use std::collections::BTreeMap;
 
-use trainyard_core::{Job, Outcome, Role, RoleKind, Rule, Then, When};
+use trainyard_core::{ClusterForm, Job, Outcome, Role, RoleKind, Rule, Then, When};
 
 use self::answers::answers;
 use self::limits::{gang, limits};
@@ -54,8 +54,20 @@ fn roles<'a>(outline: &Outline<'a>, to: &'a Job, problems: &Problems) -> Vec<(&'
     for ours in &outline.job.roles {
         match theirs.remove(&key(ours)) {
             Some(role) => {
-                if role.name != ours.name {
-                    let message = format!("the tasks of `{}` are called `{}` there", ours.name, role.name);
+                let message = if role.name != ours.name {
+                    Some(format!(
+                        "the tasks of `{}` are called `{}` there",
+                        ours.name, role.name
+                    ))
+                } else if role.tf_type != ours.tf_type && to.cluster != ClusterForm::None {
+                    Some(format!(
+                        "`TF_CONFIG` calls the tasks of `{}` `{}` there",
+                        ours.name, role.tf_type
+                    ))
+                } else {
+                    None
+                };
+                if let Some(message) = message {
                     outline.report(problems, Code::LostName, &role_path(outline, ours), message);
                 }
                 pairs.push((ours, role));
@@ -73,6 +85,9 @@ fn roles<'a>(outline: &Outline<'a>, to: &'a Job, problems: &Problems) -> Vec<(&'
 /// Where a role is written, as far as a reader needs it.
 fn role_path(outline: &Outline<'_>, role: &Role) -> String {
     match outline.read.dialect {
+        Dialect::TfJob if outline.read.is_first_version() => {
+            format!("spec.replicaSpecs[{}]", outline.entry(role))
+        }
         Dialect::TfJob => format!("spec.tfReplicaSpecs.{}", crate::tfjob::spelt(role.kind)),
         Dialect::TensorFlowTrainingJob => format!("spec.replicaSpecs[{}]", position(outline, role)),
         Dialect::Volcano => format!("spec.tasks[{}]", position(outline, role)),

@@ -10,6 +10,7 @@ use crate::compile::BUILT_IN;
 use crate::document::{Node, Step};
 use crate::manifest::{Dialect, OUR_PREFIX, ReadJob};
 use crate::problem::{FieldPath, Place, Problem, Problems, Span};
+use crate::tfjob::annotations::{RESTART_SCOPE, START_ORDER, START_TIMEOUT};
 
 /// One manifest, outlined.
 pub(super) struct Outline<'a> {
@@ -82,7 +83,8 @@ impl<'a> Outline<'a> {
         }
     }
 
-    /// Name, namespace, labels and annotations. Our own annotations mean something in their own dialect only.
+    /// Name, namespace, labels and annotations. Our own annotations mean something in their own dialect only, but for our
+    /// additions, which two of them read.
     pub fn metadata(&self, to: Dialect) -> Value {
         let mut metadata = Map::new();
         let written = self.read.node.get("metadata");
@@ -92,16 +94,57 @@ impl<'a> Outline<'a> {
             }
         }
         if let Some(Value::Object(annotations)) = metadata.get_mut("annotations") {
-            annotations.retain(|key, _| to == self.read.dialect || !key.starts_with(OUR_PREFIX));
+            // What is both an annotation and a field is written anew, from what the job means.
+            let written_anew = [RESTART_SCOPE, START_ORDER, START_TIMEOUT];
+            let stays = |key: &String| to == self.read.dialect && !written_anew.contains(&key.as_str());
+            annotations.retain(|key, _| !key.starts_with(OUR_PREFIX) || stays(key));
             if annotations.is_empty() {
                 metadata.shift_remove("annotations");
             }
         }
-        Value::Object(metadata)
+        let mut metadata = Value::Object(metadata);
+        if to != Dialect::Volcano {
+            for (key, said) in self.additions() {
+                metadata["annotations"][key] = said.into();
+            }
+        }
+        metadata
+    }
+
+    /// Our own additions as annotations, not as fields: where another project's definition is installed, the API server
+    /// drops fields that the definition does not know.
+    fn additions(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let first: Vec<&str> = self
+            .first_to_start()
+            .into_iter()
+            .map(crate::tfjob::spelt)
+            .collect();
+        let said = [
+            (RESTART_SCOPE, self.restart_scope()),
+            (
+                START_TIMEOUT,
+                self.start_timeout.map(|seconds| seconds.to_string()),
+            ),
+            (START_ORDER, (!first.is_empty()).then(|| first.join(","))),
+        ];
+        said.into_iter().filter_map(|(key, said)| Some((key, said?)))
+    }
+
+    /// What a restart takes with it; restarting one task is what every dialect does anyway.
+    fn restart_scope(&self) -> Option<String> {
+        match self.scope? {
+            Scope::Task => None,
+            Scope::Job => Some("Job".into()),
+            Scope::Roles(names) => {
+                let kinds = names.iter().filter_map(|name| self.job.role(name));
+                let kinds: Vec<&str> = kinds.map(|(_, role)| crate::tfjob::spelt(role.kind)).collect();
+                Some(kinds.join(","))
+            }
+        }
     }
 
     /// The roles that others wait for, where every other role waits for the same ones.
-    pub fn first_to_start(&self) -> Vec<RoleKind> {
+    fn first_to_start(&self) -> Vec<RoleKind> {
         let mut first: Vec<RoleKind> = Vec::new();
         for (name, _) in self
             .job
@@ -139,6 +182,17 @@ impl<'a> Outline<'a> {
             (node, found) = (next, Some(next.span));
         }
         found.filter(|_| path != "spec")
+    }
+
+    /// Which entry of the list in the first version of TFJob is the role's.
+    pub fn entry(&self, role: &Role) -> usize {
+        let list = self
+            .read
+            .node
+            .get("spec")
+            .and_then(|spec| spec.get("replicaSpecs"));
+        let found = list.and_then(|list| entry(list.as_list()?, "tfReplicaType", role));
+        found.unwrap_or(0)
     }
 
     pub fn coordinator(&self) -> Option<&RoleOutline<'a>> {
@@ -221,14 +275,10 @@ fn template(read: &ReadJob, position: usize, role: &Role) -> Value {
     let spec = read.node.get("spec");
     let named = |list: &str, key: &str| {
         let items = spec?.get(list)?.as_list()?;
-        let is_it = |item: &&Node| {
-            let name = item.get(key).and_then(Node::as_text);
-            name.is_some_and(|name| name.eq_ignore_ascii_case(role.name.as_str()))
-        };
-        items.iter().find(is_it).or_else(|| items.get(position))
+        items.get(entry(items, key, role).unwrap_or(position))
     };
     let place = match read.dialect {
-        Dialect::TfJob if read.api_version.ends_with("/v1alpha1") => named("replicaSpecs", "tfReplicaType"),
+        Dialect::TfJob if read.is_first_version() => named("replicaSpecs", "tfReplicaType"),
         Dialect::TfJob => spec
             .and_then(|spec| spec.get("tfReplicaSpecs"))
             .and_then(|replicas| {
@@ -248,6 +298,18 @@ fn template(read: &ReadJob, position: usize, role: &Role) -> Value {
         spec.shift_remove("restartPolicy");
     }
     template
+}
+
+/// Which entry of a list is the role's.
+fn entry(items: &[Node], key: &str, role: &Role) -> Option<usize> {
+    items.iter().position(|item| match item.get(key) {
+        Some(name) if !name.is_null() => {
+            let name = name.as_text();
+            name.is_some_and(|name| name.eq_ignore_ascii_case(role.name.as_str()))
+        }
+        // The first version of TFJob takes an entry without a type for the master's.
+        _ => key == "tfReplicaType" && role.kind == RoleKind::Master,
+    })
 }
 
 /// A value somewhere below `spec`, as it is written.

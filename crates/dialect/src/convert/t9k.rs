@@ -70,14 +70,5 @@ fn run_policy(outline: &Outline<'_>) -> Value {
     if let Some(deadline) = limits.deadline {
         policy.insert("activeDeadlineSeconds".into(), deadline.into());
     }
-    if let Some(scope) = outline
-        .scope
-        .and_then(|scope| super::tfjob::restart_scope(outline, scope))
-    {
-        policy.insert("restartScope".into(), scope);
-    }
-    if let Some(timeout) = outline.start_timeout {
-        policy.insert("startTimeoutSeconds".into(), timeout.into());
-    }
     Value::Object(policy)
 }

@@ -1,7 +1,7 @@
 //! The job as a `TFJob`.
 
 use serde_json::{Map, Value, json};
-use trainyard_core::{Clean, ClusterForm, GangScheduler, RoleKind, Scope};
+use trainyard_core::{Clean, ClusterForm, GangScheduler, RoleKind};
 
 use super::outline::{Outline, Success};
 use crate::manifest::Dialect;
@@ -74,30 +74,8 @@ fn run_policy(outline: &Outline<'_>) -> Value {
     put("activeDeadlineSeconds", limits.deadline.map(Value::from));
     put("ttlSecondsAfterFinished", limits.ttl.map(Value::from));
     put("suspend", job.suspend.then(|| true.into()));
-    put(
-        "restartScope",
-        outline.scope.and_then(|scope| restart_scope(outline, scope)),
-    );
-    put("startTimeoutSeconds", outline.start_timeout.map(Value::from));
-    let first: Vec<&str> = outline.first_to_start().into_iter().map(spelt).collect();
-    put("startOrder", (!first.is_empty()).then(|| first.into()));
     put("schedulingPolicy", scheduling(outline));
     Value::Object(policy)
-}
-
-/// The scope as TFJob says it; restarting one task is what it does anyway.
-pub(super) fn restart_scope(outline: &Outline<'_>, scope: &Scope) -> Option<Value> {
-    match scope {
-        Scope::Task => None,
-        Scope::Job => Some("Job".into()),
-        Scope::Roles(names) => {
-            let kinds = names
-                .iter()
-                .filter_map(|name| outline.job.role(name))
-                .map(|(_, role)| spelt(role.kind));
-            Some(kinds.collect::<Vec<_>>().into())
-        }
-    }
 }
 
 fn scheduling(outline: &Outline<'_>) -> Option<Value> {

@@ -1,10 +1,11 @@
 //! The job as Volcano's `Job`.
 
 use serde_json::{Map, Value, json};
-use trainyard_core::{ClusterForm, Ending, InPlace, Outcome, RoleKind, Scope, Then};
+use trainyard_core::{ClusterForm, Ending, InPlace, Job, Outcome, RoleKind, Scope, Then};
 
 use super::outline::{Outline, RoleOutline, Success};
 use crate::manifest::Dialect;
+use crate::volcano::UNLIMITED;
 
 /// Exit codes worth a policy of their own, where too many are answered otherwise; Volcano takes one code a policy.
 const CODES: [i32; 8] = [42, 130, 134, 135, 137, 138, 139, 143];
@@ -27,10 +28,12 @@ pub(super) fn write(outline: &Outline<'_>) -> Value {
     if let Some(class) = job.gang.as_ref().and_then(|gang| gang.priority.as_ref()) {
         spec.insert("priorityClassName".into(), (**class).into());
     }
-    if let Some(limit) = job.limits.restarts {
-        // The n-th request ends the job there, so n - 1 restarts are allowed.
-        spec.insert("maxRetry".into(), limit.saturating_add(1).into());
-    }
+    // The n-th request ends the job there, so n - 1 restarts are allowed. Left out it would mean 3.
+    let requests = job
+        .limits
+        .restarts
+        .map_or(UNLIMITED, |limit| limit.saturating_add(1));
+    spec.insert("maxRetry".into(), requests.min(UNLIMITED).into());
     if let Some(ttl) = job.limits.ttl {
         spec.insert("ttlSecondsAfterFinished".into(), ttl.into());
     }
@@ -38,10 +41,9 @@ pub(super) fn write(outline: &Outline<'_>) -> Value {
         spec.insert("minSuccess".into(), least.into());
     }
     if job.cluster != ClusterForm::None {
-        let port = job.roles.first().map_or(2222, |role| role.port);
         spec.insert(
             "plugins".into(),
-            json!({ "tensorflow": [format!("--port={port}")], "svc": [] }),
+            json!({ "tensorflow": arguments(job), "svc": [] }),
         );
     }
     let tasks: Vec<Value> = outline.roles.iter().map(|role| task(outline, role)).collect();
@@ -52,6 +54,15 @@ pub(super) fn write(outline: &Outline<'_>) -> Value {
         "metadata": outline.metadata(Dialect::Volcano),
         "spec": spec,
     })
+}
+
+/// What the tensorflow plugin is told. It knows tasks by their names, and no master: a task that it does not know is left
+/// out of `cluster`, so it must be told that the master is what it calls the chief.
+fn arguments(job: &Job) -> Vec<String> {
+    let port = job.roles.first().map_or(2222, |role| role.port);
+    let master = job.roles.iter().find(|role| role.kind == RoleKind::Master);
+    let master = master.map(|role| format!("--chief={}", role.name));
+    [format!("--port={port}")].into_iter().chain(master).collect()
 }
 
 fn task(outline: &Outline<'_>, role: &RoleOutline<'_>) -> Value {

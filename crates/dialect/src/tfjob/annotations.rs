@@ -14,9 +14,9 @@ use crate::problem::shown;
 const ADDRESSES: &str = "trainyard.dev/addresses";
 const EVALUATOR_IN_CLUSTER: &str = "trainyard.dev/evaluator-in-cluster";
 pub(crate) const RETRYABLE_EXIT_CODES: &str = "trainyard.dev/retryable-exit-codes";
-const RESTART_SCOPE: &str = "trainyard.dev/restart-scope";
-const START_TIMEOUT: &str = "trainyard.dev/start-timeout-seconds";
-const START_ORDER: &str = "trainyard.dev/start-order";
+pub(crate) const RESTART_SCOPE: &str = "trainyard.dev/restart-scope";
+pub(crate) const START_TIMEOUT: &str = "trainyard.dev/start-timeout-seconds";
+pub(crate) const START_ORDER: &str = "trainyard.dev/start-order";
 
 /// All of them; another one with our prefix is a slip.
 const KNOWN: &[&str] = &[

@@ -86,8 +86,11 @@ fn replicas<'a>(place: &Field<'a>) -> (Vec<Replica<'a>>, bool) {
 /// The role and the replica; the role alone where only the rest is wrong.
 fn replica<'a>(item: &Field<'a>, index: usize) -> Option<(RoleKind, Option<Replica<'a>>)> {
     let mut fields = item.fields()?;
-    let role = fields.require("tfReplicaType");
-    let kind = role.and_then(|field| roles::find_or_report(field.text()?, &field));
+    // The operator of that time took a replica without a type for the master.
+    let kind = match fields.get("tfReplicaType") {
+        None => Some(RoleKind::Master),
+        Some(field) => field.text().and_then(|word| roles::find_or_report(word, &field)),
+    };
     let port = fields.get("tfPort").map(|field| {
         let port = field.int(1..=65535);
         port.and_then(|port| u16::try_from(port).ok())

@@ -4,14 +4,14 @@ use trainyard_core::{ClusterForm, Gang, Job};
 
 use crate::codes::Code;
 use crate::convert::outline::Outline;
-use crate::manifest::Dialect;
+use crate::manifest::{Dialect, ReadJob};
 use crate::problem::Problems;
 
 /// Tells every limit and policy that changes.
 pub(super) fn limits(outline: &Outline<'_>, to: &Job, problems: &Problems) {
     let from = outline.job;
-    let paths = paths(outline.read.dialect);
-    let number = |value: Option<u32>| value.map_or_else(|| "none".into(), |value| value.to_string());
+    let paths = paths(outline.read);
+    let number = |value: Option<u32>| value.map_or_else(|| "unlimited".into(), |value| value.to_string());
     let tell = |path: &str, what: &str, ours: String, theirs: String| {
         if ours != theirs {
             let message = format!("{what} is {ours} here and {theirs} there");
@@ -78,8 +78,23 @@ struct Paths {
     suspend: &'static str,
 }
 
-fn paths(dialect: Dialect) -> Paths {
-    match dialect {
+fn paths(read: &ReadJob) -> Paths {
+    match read.dialect {
+        // A version is cited by the fields that it has.
+        Dialect::TfJob if read.is_first_version() => Paths {
+            restarts: "spec",
+            deadline: "spec",
+            ttl: "spec",
+            clean: "spec.cleanupPodPolicy",
+            suspend: "spec",
+        },
+        Dialect::TfJob if read.version() != "v1" => Paths {
+            restarts: "spec.backoffLimit",
+            deadline: "spec.activeDeadlineSeconds",
+            ttl: "spec.ttlSecondsAfterFinished",
+            clean: "spec.cleanPodPolicy",
+            suspend: "spec.runPolicy.suspend",
+        },
         Dialect::TfJob => Paths {
             restarts: "spec.runPolicy.backoffLimit",
             deadline: "spec.runPolicy.activeDeadlineSeconds",
