@@ -294,10 +294,14 @@ failures too."
 ScopeWithoutLimit = 104 Warning "whole-job restarts without a limit" "\
 When one task dies its peers fail too, with exit code 1 as a rule, and may be seen first. With `backoffLimit` set, every \
 failure therefore restarts the job. Without it, an error in the script would restart it for ever, so exit codes 1 to 127 \
-fail the job at once: also when a peer's death was the cause. Set `backoffLimit`."
+fail the job at once: also when a peer's death was the cause. Set `runPolicy.backoffLimit`."
 GroupsDiffer = 105 Warning "templates that name different groups" "\
 Tasks of one job are usually placed together, so their templates name the same group. Here they do not: the scheduler will \
 place them apart."
+VersionNotServed = 106 Warning "a version that is not served" "\
+`kubeflow.org/v1alpha1` and `v1alpha2` are read here, and jobs written so run on one machine. The definition of TFJob that \
+`trainyard install` applies serves `v1`, `v1beta2` and `v1beta1`, and Kubeflow's own serves `v1`: the API server refuses any \
+other. `trainyard convert --to tfjob` writes the manifest as `kubeflow.org/v1`."
 
 // ---- TY120–TY139: TensorFlowTrainingJob ------------------------------------------------------------------------
 T9kSwitches = 120 Error "two switches that disagree" "\

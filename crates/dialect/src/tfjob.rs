@@ -13,6 +13,7 @@ mod gang;
 pub(crate) mod roles;
 mod rules;
 pub(crate) mod run_policy;
+mod served;
 pub(crate) mod spec;
 
 use trainyard_core::{Addresses, After, Clean, ClusterForm, InPlace, Job, Limits, Role, RoleKind, RoleName};
@@ -26,6 +27,7 @@ use crate::compile;
 use crate::manifest::{Dialect, Metadata, Object, ReadJob};
 
 pub(crate) use self::roles::spelt;
+pub use self::served::{SERVED, not_served};
 
 /// The container that is the task.
 pub(crate) const MAIN_CONTAINER: &str = "tensorflow";

@@ -5,13 +5,11 @@
 //! the operator says in a condition of the job.
 
 use serde_json::{Map, Value, json};
-use trainyard_dialect::MANAGERS;
 use trainyard_dialect::names::LABEL_LENGTH;
+use trainyard_dialect::{MANAGERS, SERVED};
 
 /// The name of the definition.
 pub const NAME: &str = "tfjobs.kubeflow.org";
-/// The versions that are served; the first is stored.
-const VERSIONS: [&str; 3] = ["v1", "v1beta2", "v1beta1"];
 /// Names of replica types, as they may be spelt in any case.
 const TYPES: &str = "['ps', 'worker', 'chief', 'master', 'evaluator']";
 /// Bounds that let the server estimate what its rules cost; far beyond any job.
@@ -32,10 +30,10 @@ pub enum Served {
 #[must_use]
 pub fn definition(served: Served) -> Value {
     let count = match served {
-        Served::All => VERSIONS.len(),
+        Served::All => SERVED.len(),
         Served::Newest => 1,
     };
-    let versions: Vec<Value> = VERSIONS.iter().take(count).map(|name| version(name)).collect();
+    let versions: Vec<Value> = SERVED.iter().take(count).map(|name| version(name)).collect();
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -54,7 +52,7 @@ fn version(name: &str) -> Value {
     json!({
         "name": name,
         "served": true,
-        "storage": name == VERSIONS[0],
+        "storage": name == SERVED[0],
         "subresources": { "status": {} },
         "additionalPrinterColumns": [
             { "name": "State", "type": "string", "jsonPath": ".status.conditions[-1:].type" },

@@ -2,7 +2,7 @@
 
 use trainyard_dialect::codes::Code;
 use trainyard_dialect::document::Source;
-use trainyard_dialect::problem::Problem;
+use trainyard_dialect::problem::{Problem, tidy};
 
 use crate::args::{Check, Format};
 use crate::exit::Exit;
@@ -59,7 +59,9 @@ struct Checked {
 fn check(source: Result<Source, Box<Problem>>, format: Format, columns: usize) -> Checked {
     let (name, text, reading) = match source {
         Ok(source) => {
-            let reading = trainyard_dialect::read(&source);
+            let mut reading = trainyard_dialect::read(&source);
+            let unserved = trainyard_dialect::not_served(&source, &reading);
+            reading.problems = tidy(reading.problems.into_iter().chain(unserved).collect());
             (source.name, Some(source.text), reading)
         }
         Err(problem) => {

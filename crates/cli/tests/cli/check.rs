@@ -172,3 +172,56 @@ fn text_that_a_terminal_would_obey_is_shown_not_sent() {
         }
     }
 }
+
+#[test]
+fn a_path_is_never_cut() {
+    let deep = folder("paths")
+        .join("with a space and an ü")
+        .join("long".repeat(40))
+        .join("deep".repeat(40));
+    fs::create_dir_all(&deep).expect("a folder can be made");
+    let missing = deep.join("missing.yaml");
+    let missing = missing.to_str().expect("a path");
+    assert!(missing.chars().count() > 300, "{missing}");
+    for command in ["check", "plan", "render", "simulate"] {
+        let ran = run(&[command, missing]);
+        assert_eq!(ran.code, Some(2), "{command}");
+        let told = ran.out + &ran.err;
+        assert!(told.contains(&format!("cannot read `{missing}`: ")), "{told}");
+    }
+    symlink("nowhere", deep.join("dangling.yaml")).expect("a link can be made");
+    let ran = run(&["check", deep.to_str().expect("a path")]);
+    assert!(
+        ran.out
+            .contains(deep.join("dangling.yaml").to_str().expect("a path")),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn a_version_that_is_not_served_is_told_with_the_command_that_helps() {
+    let file = "tests/fixtures/ok/tfjob/v1alpha1-worker-zero-is-chief.yaml";
+    let ran = run(&["check", file]);
+    assert_eq!(
+        (ran.code, ran.err.as_str()),
+        (Some(0), "1 file, 1 job: 1 warning\n")
+    );
+    for words in [
+        "warning[TY106]",
+        "`kubeflow.org/v1alpha1`",
+        "`trainyard convert --to tfjob`",
+    ] {
+        assert!(ran.out.contains(words), "{words}: {}", ran.out);
+    }
+    let converted = run(&["convert", file, "--to", "tfjob"]);
+    let ran = run_with(&["check", "-"], &converted.out);
+    assert_eq!(
+        (ran.code, ran.err.as_str()),
+        (Some(0), "1 file, 1 job: no problems\n"),
+        "{}",
+        ran.out
+    );
+    // Only `check` is about clusters: what runs on one machine runs.
+    assert!(!run(&["plan", file]).err.contains("TY106"));
+}
