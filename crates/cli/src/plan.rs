@@ -58,7 +58,7 @@ impl<'a> JobPlan<'a> {
     /// Explains a job.
     pub fn of(read: &'a ReadJob) -> Self {
         let job = &read.job;
-        let vocabulary = vocabulary::of(read.dialect);
+        let vocabulary = vocabulary::of(read);
         let book = addresses(job, None);
         let mut total = BTreeMap::new();
         let mut roles = Vec::new();

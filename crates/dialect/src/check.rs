@@ -29,6 +29,8 @@ pub(crate) struct Places<'a> {
     pub clean: Option<Field<'a>>,
     /// What the dialect calls the clean-up policy.
     pub clean_name: &'static str,
+    /// Where it belongs, in the version of the manifest.
+    pub clean_path: &'static str,
     /// What it calls stopping whatever still runs.
     pub clean_better: &'static str,
 }
@@ -94,7 +96,8 @@ fn check_servers(job: &Job, places: &Places<'_>) {
         format!("nothing stops the parameter servers when the job has ended: `{name}` {how} `None`");
     let place = field.problems.place(Some(field.span()), &field.path);
     let problem = Problem::new(Code::ServersNeverStop, place, message);
+    let where_to = written.map_or_else(|| places.clean_path.to_owned(), |field| field.path.to_string());
     field
         .problems
-        .report(problem.hint(format!("set `{name}: {}`", places.clean_better)));
+        .report(problem.hint(format!("set `{where_to}: {}`", places.clean_better)));
 }

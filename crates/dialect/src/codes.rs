@@ -181,7 +181,8 @@ grows past that. The message says how many replicas would fit. Use fewer replica
 workers, which leave the other workers out of each task's TF_CONFIG."
 ServersNeverStop = 49 Warning "parameter servers that nobody stops" "\
 Parameter servers do not end by themselves, and with `cleanPodPolicy: None` nothing stops them when the job is done: \
-they go on holding their CPU and memory. Use `cleanPodPolicy: Running`."
+they go on holding their CPU and memory. Use `cleanPodPolicy: Running` (`cleanupPodPolicy` in v1alpha1, `cleanUpPolicy: \
+Unfinished` in a TensorFlowTrainingJob)."
 RestartPolicyOverwritten = 50 Warning "the template's restartPolicy is overwritten" "\
 The role's own `restartPolicy` decides; the one inside the pod template is replaced. Remove it from the template."
 StrippedMetadata = 51 Warning "metadata that is removed from the template" "\
@@ -252,7 +253,9 @@ The manifest that was written is refused by the dialect it is written in, so wha
 LostRole = 81 Warning "a role that the other dialect does not have" "\
 The other dialect knows only TensorFlow's own roles. The role and its tasks are left out of the converted manifest."
 LostName = 82 Warning "tasks get another name" "\
-The role is called otherwise in the other dialect, so its pods, addresses and logs are too. The meaning is the same."
+The role is called otherwise in the other dialect, so its pods, addresses and logs are too, or only `TF_CONFIG` calls it \
+otherwise: Volcano's plugin knows no master and says `chief`. The meaning is the same, but a script that asks for the old \
+word must ask for the new one."
 LostSuccess = 83 Warning "the job succeeds otherwise" "\
 Which tasks must succeed for the job to succeed cannot be said in the other dialect as it is here. The message says what \
 holds here and what will hold there."

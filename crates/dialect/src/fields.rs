@@ -259,6 +259,12 @@ impl<'a> Fields<'a> {
         self.map.get(name).is_some()
     }
 
+    /// The value of a field, null or not. Does not count as asking for it.
+    #[must_use]
+    pub fn peek(&self, name: &str) -> Option<&'a Node> {
+        self.map.get(name)
+    }
+
     /// A problem about the map as a whole.
     #[must_use]
     pub fn problem(&self, code: Code, message: impl Into<String>) -> Problem {

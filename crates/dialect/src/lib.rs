@@ -25,6 +25,8 @@ mod compile;
 pub mod convert;
 pub mod document;
 pub mod fields;
+#[cfg(test)]
+mod helps;
 pub mod manifest;
 pub mod names;
 pub mod pod_template;

@@ -94,6 +94,10 @@ pub struct Problem {
     pub label: Option<String>,
     /// Other places that belong to it, each with a few words.
     pub related: Vec<(Span, String)>,
+    /// Which line of ours gave the hint: every hint is tried by a test.
+    #[cfg(test)]
+    #[serde(skip)]
+    pub hinted_by: Option<&'static std::panic::Location<'static>>,
 }
 
 impl Problem {
@@ -110,6 +114,8 @@ impl Problem {
             hint: None,
             label: None,
             related: Vec::new(),
+            #[cfg(test)]
+            hinted_by: None,
         }
     }
 
@@ -127,18 +133,26 @@ impl Problem {
         self
     }
 
-    /// Says how to mend it.
+    /// Says how to mend it. Following it ends the problem: the table in `helps` tries each.
     #[must_use]
+    #[cfg_attr(test, track_caller)]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        #[cfg(test)]
+        {
+            self.hinted_by = Some(std::panic::Location::caller());
+        }
         self
     }
 
     /// The same, where there may be nothing to say.
     #[must_use]
-    pub fn maybe_hint(mut self, hint: Option<String>) -> Self {
-        self.hint = hint.or(self.hint);
-        self
+    #[cfg_attr(test, track_caller)]
+    pub fn maybe_hint(self, hint: Option<String>) -> Self {
+        match hint {
+            Some(hint) => self.hint(hint),
+            None => self,
+        }
     }
 
     /// Gives the few words under the snippet.

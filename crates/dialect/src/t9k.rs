@@ -50,6 +50,7 @@ pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
     if spec.complete {
         let mut places = places(&metadata, &spec);
         places.clean_name = spec::CLEAN_UP;
+        places.clean_path = "spec.runPolicy.cleanUpPolicy";
         places.clean_better = "Unfinished";
         check::job(&job, &places);
     }

@@ -63,7 +63,9 @@ pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
         spec.check_tf_config();
     }
     if spec.complete {
-        check::job(&job, &places(&metadata, &spec));
+        let mut places = places(&metadata, &spec);
+        (places.clean_name, places.clean_path) = clean_up(object.version);
+        check::job(&job, &places);
     }
     let managed_by = spec.run.managed_by.clone();
     Some(ReadJob {
@@ -175,6 +177,15 @@ fn cluster(spec: &Spec<'_>, wishes: &Wishes<'_>) -> ClusterForm {
     }
 }
 
+/// What a version calls its clean-up policy, and where it belongs.
+fn clean_up(version: &str) -> (&'static str, &'static str) {
+    match version {
+        "v1alpha1" => ("cleanupPodPolicy", "spec.cleanupPodPolicy"),
+        "v1" => ("cleanPodPolicy", "spec.runPolicy.cleanPodPolicy"),
+        _ => ("cleanPodPolicy", "spec.cleanPodPolicy"),
+    }
+}
+
 /// Where problems of the compiled job are shown.
 pub(crate) fn places<'a>(metadata: &Metadata<'a>, spec: &Spec<'a>) -> Places<'a> {
     Places {
@@ -187,6 +198,7 @@ pub(crate) fn places<'a>(metadata: &Metadata<'a>, spec: &Spec<'a>) -> Places<'a>
             .collect(),
         clean: spec.run.clean_at.clone(),
         clean_name: "cleanPodPolicy",
+        clean_path: "spec.runPolicy.cleanPodPolicy",
         clean_better: "Running",
     }
 }

@@ -182,6 +182,7 @@ fn places<'a>(metadata: &Metadata<'a>, spec: &Spec<'a>) -> Places<'a> {
         roles: spec.tasks.iter().map(|task| task.place.clone()).collect(),
         clean: None,
         clean_name: "",
+        clean_path: "",
         clean_better: "",
     }
 }

@@ -250,3 +250,64 @@ fn a_folder_in_the_place_of_a_file_is_refused_before_anything_is_written() {
     assert!(ran.err.contains("is not a file"), "{}", ran.err);
     assert_eq!(fs::read_dir(&out).expect("the folder").count(), 1);
 }
+
+/// What is typed behind the file.
+type Typed<'a> = &'a [&'a str];
+
+/// What a refusal advises, followed: in the manifest, or on the command line.
+#[test]
+fn a_refusal_is_gone_when_its_help_is_followed() {
+    let good = manifest("job", 2);
+    let named = good.replace("name: job", "name: job, namespace: here");
+    let generated = good.replace("name: job", "generateName: job-");
+    let long = "j".repeat(50);
+    let long_space = "n".repeat(60);
+    let rows: [(&str, Typed<'_>, &str, String, Typed<'_>); 5] = [
+        (
+            &generated,
+            &[],
+            "give the job a name: `name` in place of `generateName`",
+            good.clone(),
+            &[],
+        ),
+        (
+            &named,
+            &["-n", "there"],
+            "take one of the two away",
+            named.clone(),
+            &[],
+        ),
+        (
+            &manifest(&long, 2),
+            &["--to", "jobset"],
+            "shorten the job's name by 4",
+            manifest(&long[4..], 2),
+            &["--to", "jobset"],
+        ),
+        (
+            &good,
+            &["--addresses", "nodes"],
+            "name nodes with `--nodes a,b,c`, or in every template with `nodeName`",
+            good.clone(),
+            &["--addresses", "nodes", "--nodes", "a,b"],
+        ),
+        (
+            &manifest("job", 2500),
+            &["-n", &long_space],
+            "use fewer replicas, shorter names, or dynamic workers, who do not know each other",
+            manifest("job", 500),
+            &["-n", &long_space],
+        ),
+    ];
+    for (before, typed, help, after, then) in rows {
+        let refused = run_with(&[&["render", "-"], typed].concat(), before);
+        assert_eq!(refused.code, Some(2), "{help}");
+        assert!(
+            refused.err.contains(&format!("help: {help}")),
+            "{help}\n{}",
+            refused.err
+        );
+        let rendered = run_with(&[&["render", "-"], then].concat(), &after);
+        assert_eq!(rendered.code, Some(0), "{help}\n{}", rendered.err);
+    }
+}

@@ -45,12 +45,13 @@ pub(super) fn words(kind: &ErrorKind) -> (String, Option<&'static str>) {
             "this line is indented less than the text block it belongs to",
             "indent it as the lines before it",
         ),
-        E::InvalidTrailingDoubleQuotedScalar | E::InvalidTrailingSingleQuotedScalar => {
-            said("text after a closing quote", "put all of it inside the quotes")
-        }
+        E::InvalidTrailingDoubleQuotedScalar | E::InvalidTrailingSingleQuotedScalar => said(
+            "text after a closing quote",
+            "put all of it inside the quotes, or a comma between two entries",
+        ),
         E::InvalidQuotedScalarIndent => said(
             "a line of quoted text is indented less than it must be",
-            "indent it further than the key or `-` before it",
+            "close the quote before it, or indent this line further than the key or `-` before the quote",
         ),
         E::PlainScalarStartsWithDashFlowIndicator => {
             said("a lone `-` between brackets", "put it in quotes: \"-\"")

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use trainyard_core::{Clean, RoleKind};
 
 use super::modes::{self, Modes};
+use super::rules::PRIMARY;
 use super::scheduler::Scheduler;
 use super::tensorboard::TensorBoard;
 use crate::codes::Code;
@@ -41,21 +42,21 @@ const BORROWED: &[(&str, &str)] = &[
     ),
     (
         "successPolicy",
-        "here the chief decides, or worker 0 where there is none",
+        "remove it: here the chief decides, or worker 0 where there is none",
     ),
     (
         "successRules",
-        "only a GenericJob has it; here the chief decides, or worker 0 where there is none",
+        "remove it: only a GenericJob has it; here the chief decides, or worker 0 where there is none",
     ),
     (
         "failureRules",
-        "only a GenericJob has it; here the chief decides, or worker 0 where there is none",
+        "remove it: only a GenericJob has it; here the chief decides, or worker 0 where there is none",
     ),
     (
         "service",
-        "only a GenericJob has it; here the tasks' addresses are made for them",
+        "remove it: only a GenericJob has it; here the tasks' addresses are made for them",
     ),
-    ("elastic", "only other kinds of T9k's have it"),
+    ("elastic", "remove it: only other kinds of T9k's have it"),
     ("schedulingPolicy", "use `spec.scheduler.t9kScheduler`"),
 ];
 
@@ -66,11 +67,11 @@ const BORROWED_LIMITS: &[(&str, &str)] = &[
     ),
     (
         "ttlSecondsAfterFinished",
-        "this kind has none; delete the job by hand or by its owner",
+        "remove it: this kind has none; delete the job by hand or by its owner",
     ),
     ("suspend", "use `spec.runMode.pause.enabled`"),
     ("schedulingPolicy", "use `spec.scheduler.t9kScheduler`"),
-    ("managedBy", "this kind has no such field"),
+    ("managedBy", "remove it: this kind has no such field"),
 ];
 
 /// What `spec` says.
@@ -112,6 +113,8 @@ pub(super) fn read<'a>(mut fields: Fields<'a>, wishes: &Wishes<'a>) -> Option<Bo
             dynamic_workers: false,
             place: place?,
             spelt: lower,
+            limit_path: Some("spec.runPolicy.backoffLimit"),
+            success_path: PRIMARY,
         },
         modes,
         scheduler,
@@ -161,6 +164,10 @@ fn run_policy<'a>(spec: &mut Fields<'a>, wishes: &Wishes<'a>) -> RunPolicy<'a> {
 
 /// The roles in the order of the list, and whether all of them could be read.
 fn replicas<'a>(place: &Field<'a>) -> (Vec<Replica<'a>>, bool) {
+    if let Some(problem) = by_role(place) {
+        place.problems.report(problem);
+        return (Vec::new(), false);
+    }
     let items = place.items();
     let mut complete = place.node.as_list().is_some() && !items.is_empty();
     if items.is_empty() && place.node.as_list().is_some() {
@@ -185,6 +192,20 @@ fn replicas<'a>(place: &Field<'a>) -> (Vec<Replica<'a>>, bool) {
         }
     }
     (found, complete)
+}
+
+/// A map by role, as a TFJob has it: to put dashes before its keys would not do.
+fn by_role(place: &Field<'_>) -> Option<Problem> {
+    let first = place.node.as_map()?.entries().first()?;
+    let role = TYPES
+        .iter()
+        .find(|(word, _)| word.eq_ignore_ascii_case(&first.key))?;
+    let problem = place.problem(Code::WrongType, "expected a list, found a map");
+    let hint = format!(
+        "begin each role with `- type: {}` and so on, in place of its name",
+        role.0
+    );
+    Some(problem.found("a map").allowed("a list").hint(hint))
 }
 
 fn replica<'a>(field: &Field<'a>, position: usize) -> Option<Replica<'a>> {
@@ -236,9 +257,7 @@ fn check_template_policy(replica: &Replica<'_>) {
         "pods of a TensorFlowTrainingJob always get `Never`; the role's `restartPolicy` makes them anew";
     let place = problems.place(Some(span), &path);
     let problem = Problem::new(Code::RestartPolicyOverwritten, place, message);
-    let hint = format!(
-        "write `restartPolicy` in `{}`, beside `template`",
-        replica.field.path
-    );
+    let beside = replica.field.path.field("restartPolicy");
+    let hint = format!("remove it here; what the role does after a failure is said by `{beside}`");
     problems.report(problem.hint(hint));
 }

@@ -10,8 +10,10 @@ use super::roles::{self, ROLES, Replica, Restart, spelt};
 use super::run_policy::RunPolicy;
 use super::spec::{Spec, Success, same_role_twice};
 use crate::codes::Code;
+use crate::compile::BUILT_IN;
 use crate::fields::{Field, Fields};
 use crate::pod_template::RestartPolicy;
+use crate::problem::Problem;
 
 /// Reads `spec` of the first version.
 pub(super) fn read<'a>(mut fields: Fields<'a>, wishes: &Wishes<'a>) -> Option<Spec<'a>> {
@@ -23,8 +25,8 @@ pub(super) fn read<'a>(mut fields: Fields<'a>, wishes: &Wishes<'a>) -> Option<Sp
     let chief = fields.get("terminationPolicy");
     fields.ignored("tfImage", "each template names its own image");
     fields.skip(&["RuntimeId"]);
-    fields.elsewhere("cleanPodPolicy", "cleanupPodPolicy");
-    fields.elsewhere("runPolicy", "a manifest of `kubeflow.org/v1`");
+    fields.elsewhere("cleanPodPolicy", "spec.cleanupPodPolicy");
+    only_in_later_versions(&mut fields);
     fields.finish();
     let place = place?;
     let (mut replicas, complete) = replicas(&place);
@@ -42,11 +44,35 @@ pub(super) fn read<'a>(mut fields: Fields<'a>, wishes: &Wishes<'a>) -> Option<Sp
         dynamic_workers: false,
         place,
         spelt,
+        limit_path: None,
+        success_path: BUILT_IN,
     };
     if let Some(field) = chief {
         spec.success = named_chief(&field, &spec).unwrap_or(Success::Default);
     }
     Some(spec)
+}
+
+/// Later fields under the first heading.
+fn only_in_later_versions(fields: &mut Fields<'_>) {
+    let names = [
+        "runPolicy",
+        "backoffLimit",
+        "activeDeadlineSeconds",
+        "ttlSecondsAfterFinished",
+        "successPolicy",
+        "enableDynamicWorker",
+    ];
+    for name in names {
+        if let Some(found) = fields.get(name) {
+            let place = found.problems.place(Some(found.at), &found.path);
+            let problem =
+                Problem::new(Code::UnknownField, place, format!("unknown field `{name}`")).found(name);
+            let hint = "remove it here; a manifest of `kubeflow.org/v1` can say it, and `trainyard convert --to tfjob` \
+                        makes one";
+            found.problems.report(problem.hint(hint));
+        }
+    }
 }
 
 /// The roles, and whether all of them could be read.

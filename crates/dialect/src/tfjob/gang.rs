@@ -120,8 +120,12 @@ fn check_start_order(spec: &Spec<'_>, members: u32) {
             "only {first} tasks are created at first and the gang needs {members}: they would wait for each other for ever"
         );
         let problem = field.problem(Code::StartOrderInGang, message);
-        field
-            .problems
-            .report(problem.hint("remove the start order, or lower `schedulingPolicy.minAvailable`"));
+        let hint = match spec.limit_path {
+            Some(_) => format!(
+                "remove the start order, or set `spec.runPolicy.schedulingPolicy.minAvailable` to {first} at most"
+            ),
+            None => "remove the start order".to_owned(),
+        };
+        field.problems.report(problem.hint(hint));
     }
 }

@@ -172,14 +172,20 @@ impl<'a> Replica<'a> {
             .field("spec")
             .field("restartPolicy");
         let role = &self.field.path;
-        let message = match said {
-            Some(said) => format!("`{}` of the role replaces this one", said.word()),
-            None => "the role has no `restartPolicy`, so its default `Never` replaces this one".to_owned(),
+        let (message, hint) = match said {
+            Some(said) => (
+                format!("`{}` of the role replaces this one", said.word()),
+                "remove it from the template".to_owned(),
+            ),
+            None => (
+                "the role has no `restartPolicy`, so its default `Never` replaces this one".to_owned(),
+                format!("move it to `{role}.restartPolicy`, beside `template`"),
+            ),
         };
         let problems = self.field.problems;
         let place = problems.place(Some(span), &path);
         let problem = Problem::new(Code::RestartPolicyOverwritten, place, message);
-        problems.report(problem.hint(format!("write `restartPolicy` in `{role}`, beside `template`")));
+        problems.report(problem.hint(hint));
     }
 }
 

@@ -57,7 +57,8 @@ fn success(spec: &Spec<'_>) -> Rule {
         None => Test::All,
     };
     let from = match spec.success {
-        Success::Default | Success::AllWorkers => "spec.successPolicy",
+        Success::Default => spec.success_path,
+        Success::AllWorkers => "spec.successPolicy",
         Success::Task(..) => "spec.terminationPolicy.chief",
     };
     completes(who, test, from)

@@ -8,6 +8,7 @@ use super::annotations::Wishes;
 use super::roles::{self, ROLES, Replica, Restart, spelt};
 use super::run_policy::RunPolicy;
 use crate::codes::Code;
+use crate::compile::BUILT_IN;
 use crate::fields::{Field, Fields};
 use crate::problem::{Problem, shown};
 
@@ -26,6 +27,10 @@ pub(crate) struct Spec<'a> {
     pub place: Field<'a>,
     /// How the dialect spells a role: another one has the same roles in other letters.
     pub spelt: fn(RoleKind) -> &'static str,
+    /// Where the number of restarts is limited; the first version has no such field.
+    pub limit_path: Option<&'static str>,
+    /// Where it is said who decides, if the manifest does not: the versions before v1 have no such field.
+    pub success_path: &'static str,
 }
 
 /// Whose success is the job's.
@@ -50,10 +55,14 @@ pub(crate) fn read<'a>(mut fields: Fields<'a>, version: &str, wishes: &Wishes<'a
         .as_ref()
         .and_then(|field| field.choice(&[("AllWorkers", Success::AllWorkers)]));
     let dynamic_workers = fields.bool("enableDynamicWorker").unwrap_or(false);
-    only_in_the_first_version(&mut fields);
+    only_in_the_first_version(&mut fields, version);
     fields.finish();
     let place = place?;
     let (replicas, complete) = replicas(&place)?;
+    let (limit_path, success_path) = match version {
+        "v1" => ("spec.runPolicy.backoffLimit", "spec.successPolicy"),
+        _ => ("spec.backoffLimit", BUILT_IN),
+    };
     let spec = Spec {
         replicas,
         complete,
@@ -63,6 +72,8 @@ pub(crate) fn read<'a>(mut fields: Fields<'a>, version: &str, wishes: &Wishes<'a
         dynamic_workers,
         place,
         spelt,
+        limit_path: Some(limit_path),
+        success_path,
     };
     if let (Some(field), Success::AllWorkers) = (success_at, spec.success)
         && let Some(decider) = spec.coordinator()
@@ -75,15 +86,34 @@ pub(crate) fn read<'a>(mut fields: Fields<'a>, version: &str, wishes: &Wishes<'a
 }
 
 /// A v1alpha1 body under a later heading is a common slip.
-fn only_in_the_first_version(fields: &mut Fields<'_>) {
-    for name in ["tfImage", "terminationPolicy", "cleanupPodPolicy", "RuntimeId"] {
+fn only_in_the_first_version(fields: &mut Fields<'_>, version: &str) {
+    let clean = super::clean_up(version).1;
+    for (name, hint) in [
+        (
+            "tfImage",
+            "remove it: each template names its own image".to_owned(),
+        ),
+        (
+            "terminationPolicy",
+            "remove it: the `Chief` or `Master` decides, or else the first `Worker`".to_owned(),
+        ),
+        ("cleanupPodPolicy", format!("move it to `{clean}`")),
+        ("RuntimeId", "remove it: only `v1alpha1` had it".to_owned()),
+        (
+            "replicaSpecs",
+            "make it a map, `tfReplicaSpecs`, with each `tfReplicaType` as a key: `Master:`, `Worker:`"
+                .to_owned(),
+        ),
+    ] {
+        // As a map it is only misspelt.
+        if name == "replicaSpecs" && fields.peek(name).is_none_or(|node| node.as_list().is_none()) {
+            continue;
+        }
         if let Some(found) = fields.get(name) {
             let place = found.problems.place(Some(found.at), &found.path);
             let message = format!("unknown field `{name}`");
-            let problem = Problem::new(Code::UnknownField, place, message);
-            found
-                .problems
-                .report(problem.hint("only `apiVersion: kubeflow.org/v1alpha1` has it"));
+            let problem = Problem::new(Code::UnknownField, place, message).found(name);
+            found.problems.report(problem.hint(hint));
         }
     }
 }
@@ -324,15 +354,18 @@ impl<'a> Spec<'a> {
         if restarted.clone().all(|replica| replica.restart == Restart::Never) {
             let message = "no role it names is restarted after a failure: their `restartPolicy` is `Never`";
             let problem = field.problem(Code::ScopeWithoutRestarts, message);
-            field
-                .problems
-                .report(problem.hint("set `restartPolicy: ExitCode`, and `backoffLimit`"));
+            let hint = match self.limit_path {
+                Some(limit) => format!("set `restartPolicy: ExitCode` for them, and `{limit}`"),
+                None => "set `template.spec.restartPolicy: OnFailure` for them".to_owned(),
+            };
+            field.problems.report(problem.hint(hint));
         } else if self.run.backoff_limit.is_none()
             && restarted.any(|replica| replica.restart == Restart::ExitCode)
+            && let Some(limit) = self.limit_path
         {
             let message = "without `backoffLimit`, exit codes 1 to 127 fail the job although a peer's death may be their cause";
             let problem = field.problem(Code::ScopeWithoutLimit, message);
-            field.problems.report(problem.hint("set `backoffLimit`"));
+            field.problems.report(problem.hint(format!("set `{limit}`")));
         }
     }
 }

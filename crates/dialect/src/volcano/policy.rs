@@ -162,7 +162,7 @@ fn one<'a>(field: &Field<'a>, of_task: bool, seen: &mut Seen) -> Option<Policy<'
     let action = action?;
     if action == Action::Resume {
         let problem = field.problem(Code::VolcanoNoEffect, "`ResumeJob` does nothing in a running job");
-        let hint = "a job that was aborted is resumed by an order, not by an event";
+        let hint = "remove the policy: a job that was aborted is resumed by an order, not by an event";
         field.problems.report(problem.hint(hint));
     }
     let policy = Policy {
