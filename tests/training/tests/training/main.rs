@@ -9,6 +9,7 @@
     reason = "a test that cannot go on says why and stops"
 )]
 
+mod converted;
 mod program;
 mod run;
 

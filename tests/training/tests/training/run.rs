@@ -27,6 +27,8 @@ static TURN: Mutex<()> = Mutex::new(());
 /// A run of an example.
 pub struct Run {
     job: &'static str,
+    /// The manifest.
+    file: PathBuf,
     options: Vec<String>,
     /// Volumes and the state directory; removed at the end.
     directory: TempDir,
@@ -52,6 +54,7 @@ impl Run {
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let mut run = Self {
             job,
+            file: root().join(format!("examples/{job}.yaml")),
             options: Vec::new(),
             directory: TempDir::new().expect("a directory can be made"),
             running: None,
@@ -64,6 +67,29 @@ impl Run {
             run.options.push(option);
         }
         run
+    }
+
+    /// The same run with the manifest changed, each of the edits wherever it fits, and then converted to another dialect by
+    /// `trainyard convert`.
+    pub fn converted(mut self, edits: &[(&str, &str)], to: &str) -> Self {
+        let text = fs::read_to_string(&self.file).expect("the example is there");
+        let text = edits.iter().fold(text, |text, (from, to)| {
+            assert!(text.contains(from), "`{from}` is not in {}", self.file.display());
+            text.replace(from, to)
+        });
+        let before = self.directory.path().join("before.yaml");
+        fs::write(&before, text).expect("a file can be written");
+        let converted = Command::new(trainyard())
+            .arg("convert")
+            .arg(&before)
+            .args(["--to", to])
+            .output()
+            .expect("the program starts");
+        let told = String::from_utf8_lossy(&converted.stderr);
+        assert!(converted.status.success(), "{told}");
+        self.file = self.directory.path().join("converted.yaml");
+        fs::write(&self.file, &converted.stdout).expect("a file can be written");
+        self
     }
 
     /// The directory that is a volume.
@@ -90,7 +116,7 @@ impl Run {
     fn start(&mut self) {
         let mut child = Command::new(trainyard())
             .arg("run")
-            .arg(format!("examples/{}.yaml", self.job))
+            .arg(&self.file)
             .args(&self.options)
             .current_dir(root())
             .env("TRAINYARD_STATE", self.directory.path().join("state"))
