@@ -287,3 +287,30 @@ fn every_manifest_of_the_project_names_only_places_that_exist() {
         read_all(text.as_bytes());
     }
 }
+
+/// The end of a path is what tells it from others.
+#[test]
+fn paths_in_messages_are_whole() {
+    let path = format!("/{}", "somewhere/".repeat(20));
+    let missing = Source::read(&path).unwrap_err();
+    assert!(missing.message.contains(&path), "{}", missing.message);
+    let mounts = format!("[{{name: a, mountPath: {path}}}, {{name: a, mountPath: {path}}}]");
+    let tfjob = format!(
+        "apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {{name: a}}\nspec:\n  tfReplicaSpecs:\n    Worker:\n      \
+         template: {{spec: {{volumes: [{{name: a, emptyDir: {{}}}}], containers: [{{name: tensorflow, image: x, volumeMounts: {mounts}}}]}}}}\n"
+    );
+    let volcano = |path: &str| {
+        format!(
+            "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {{name: a}}\nspec:\n  volumes:\n  - mountPath: {path}\n    \
+             volumeClaimName: a\n  - mountPath: {path}\n    volumeClaimName: b\n  tasks: []\n"
+        )
+    };
+    for text in [tfjob, volcano(&path), volcano(&format!("{path}:x"))] {
+        let source = Source::from_bytes("a", text.as_bytes()).unwrap();
+        let problems = trainyard_dialect::read(&source).problems;
+        assert!(
+            problems.iter().any(|problem| problem.message.contains(&path)),
+            "{problems:#?}"
+        );
+    }
+}

@@ -11,7 +11,7 @@ use crate::codes::Code;
 use crate::document::Entry;
 use crate::fields::Field;
 use crate::names::{mended_label, wrong_label, wrong_port_name};
-use crate::problem::{Problem, Span, did_you_mean, shown};
+use crate::problem::{Problem, Span, did_you_mean, escaped, shown};
 
 /// The sources an environment variable can have, besides its own value.
 const SOURCES: &[&str] = &[
@@ -65,7 +65,8 @@ impl Unique {
             Some(first) => {
                 let message = format!(
                     "the {what} `{}` is used twice, on lines {} and {}",
-                    shown(name),
+                    // Whole, since it may be a path.
+                    escaped(name),
                     first.line,
                     field.span().line
                 );
