@@ -70,29 +70,38 @@ pub fn measure(bars: &mut Bars) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// What an operator keeps of finished jobs with large specs. They end while it runs; what it has read for a list of jobs and given back would
-/// count otherwise, since an allocator keeps it.
+/// What an operator keeps of finished jobs with large specs. They end while it runs. What it takes to read one of them stays with its allocator, so
+/// the first is no part of the figure; it is printed.
 fn large_specs(rig: &Rig, status: &(String, String), bars: &mut Bars) -> Result<(), Trouble> {
     let running = ready(rig)?;
     rig.calm()?;
-    let before = memory(running.pid(), "VmRSS")?;
-    for number in 0..LARGE {
+    let resident = || memory(running.pid(), "VmRSS");
+    let without = resident()?;
+    let mut first = without;
+    for number in 0..=LARGE {
         let mut job = objects::job(&format!("large-{number}"), 0, 1);
         let template = &mut job["spec"]["tfReplicaSpecs"]["Worker"]["template"];
         template["spec"]["containers"][0]["env"] = json!([{ "name": "MUCH", "value": "x".repeat(BYTES) }]);
         // It is held until it is said to have ended.
         job["spec"]["runPolicy"]["suspend"] = true.into();
         finish(rig, &[job], status)?;
+        if number == 0 {
+            rig.calm()?;
+            first = resident()?;
+        }
     }
     rig.calm()?;
-    let kept = memory(running.pid(), "VmRSS")? - before;
-    println!("{LARGE} finished jobs with large specs: {kept:.1} MB beside {before:.1} MB");
+    let kept = resident()? - first;
+    println!(
+        "the first finished job with a large spec: {:.1} MB beside {without:.1} MB; {LARGE} more: {kept:.1} MB",
+        first - without
+    );
     bars.add(
         &format!(
-            "the operator's memory for {LARGE} finished jobs with specs of {} MB",
+            "the operator's memory for {LARGE} more finished jobs with specs of {} MB",
             BYTES / 1_000_000
         ),
-        (format!("{kept:.1} MB"), format!("without them {before:.1} MB")),
+        (format!("{kept:.1} MB"), format!("with the first {first:.1} MB")),
         "-".to_owned(),
         ("at most 10 MB", Some(kept <= MOST_KEPT)),
     );
