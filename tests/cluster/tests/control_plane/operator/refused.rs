@@ -124,6 +124,11 @@ fn mistakes_elsewhere_are_answered_with_the_field_and_the_reason() {
             &["activeDeadlineSeconds", "greater than or equal to 1"],
         ),
         (
+            "a silent node that is given up before its kubelet could answer",
+            |object| object["spec"]["runPolicy"]["lostNodeSeconds"] = json!(9),
+            &["lostNodeSeconds", "greater than or equal to 10"],
+        ),
+        (
             "a field that there is not",
             |object| object["spec"]["bogus"] = json!(1),
             &["unknown field \"spec.bogus\""],
