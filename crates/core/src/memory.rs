@@ -17,6 +17,17 @@ use crate::time::Time;
 pub const FORMAT: u32 = 1;
 
 /// One job's memory.
+///
+/// Versions before and after this one read what is written here, so it changes by these rules only:
+///
+/// - a new fact is a new field that may be missing (`serde(default)`), and missing means what was true before there was one;
+/// - no variant is added to, removed from or renamed in an enum that is stored here ([`Hold`], [`Outcome`], [`Cause`],
+///   [`Why`](crate::Why)), and no field is renamed: a version that does not know the word could not read the memory at all, and
+///   would do nothing about the job;
+/// - fields that are not known are read over, and lost with the next write. A fact that must not be lost raises [`FORMAT`]:
+///   then older versions leave the job alone.
+///
+/// `frozen.rs` fails when one of them is broken.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Memory {
@@ -251,3 +262,6 @@ impl Memory {
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
+
+#[cfg(test)]
+mod frozen;

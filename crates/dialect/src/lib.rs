@@ -41,4 +41,4 @@ pub mod yaml;
 pub use self::compile::asked_together;
 pub use self::manifest::{Dialect, Item, OtherObject, ReadJob, Reading, TASK_INDEX_LABEL};
 pub use self::read::read;
-pub use self::tfjob::{MANAGERS, OURSELVES};
+pub use self::tfjob::{MANAGERS, OURSELVES, may_have_task};

@@ -25,6 +25,7 @@ use crate::check::{self, Places};
 use crate::compile;
 use crate::manifest::{Dialect, Metadata, Object, ReadJob};
 
+pub use self::roles::may_have_task;
 pub(crate) use self::roles::spelt;
 
 /// The container that is the task.

@@ -15,8 +15,10 @@ mod play;
 use notation::{codes, file, job, rules};
 use play::{Play, manifest};
 use serde_json::{Value, json};
-use trainyard_core::{Addresses, Clean, Cluster, ClusterForm, GangScheduler, InPlace, TaskId, addresses};
-use trainyard_dialect::status::{tfjob_memory, tfjob_status};
+use trainyard_core::{
+    Addresses, Clean, Cluster, ClusterForm, GangScheduler, InPlace, Outcome, TaskId, addresses,
+};
+use trainyard_dialect::status::{Flaw, tfjob_memory, tfjob_status};
 
 /// Roles for [`manifest`].
 type Roles = &'static [(&'static str, u32, &'static str)];
@@ -900,7 +902,7 @@ fn memory_reads_back_and_a_finished_job_of_another_operator_stays_finished() {
     let mut play = Play::running(&[("Chief", 1, "Never"), ("Worker", 2, "ExitCode")], "");
     play.exits("worker-1", 137);
     play.wait(30);
-    assert_eq!(tfjob_memory(play.status.as_ref(), &play.job), play.memory);
+    assert_eq!(tfjob_memory(play.status.as_ref(), &play.job), Ok(play.memory));
     let theirs = json!({
         "conditions": [
             {"type": "Created", "status": "True", "reason": "TFJobCreated"},
@@ -912,7 +914,7 @@ fn memory_reads_back_and_a_finished_job_of_another_operator_stays_finished() {
         "replicaStatuses": {"Worker": {"succeeded": 2}},
     });
     let mut fresh = Play::of(&manifest(&[("Worker", 2, "Never")], ""));
-    fresh.memory = tfjob_memory(Some(&theirs), &fresh.job);
+    fresh.memory = tfjob_memory(Some(&theirs), &fresh.job).unwrap();
     fresh.status = Some(theirs.clone());
     fresh.now = 1_772_400_000;
     fresh.settle();
@@ -922,8 +924,90 @@ fn memory_reads_back_and_a_finished_job_of_another_operator_stays_finished() {
         assert_eq!(status[field], theirs[field], "{field}");
     }
     assert_eq!(fresh.conditions().join(" "), "Created !Running Succeeded");
-    assert_eq!(tfjob_memory(Some(&json!({"conditions": []})), &fresh.job), None);
-    assert_eq!(tfjob_memory(None, &fresh.job), None);
+    assert_eq!(
+        tfjob_memory(Some(&json!({"conditions": []})), &fresh.job),
+        Ok(None)
+    );
+    assert_eq!(tfjob_memory(None, &fresh.job), Ok(None));
+}
+
+/// A status with this memory, of a job that has ended so.
+fn remembering(memory: &Value, end: Option<&str>) -> Value {
+    let mut conditions =
+        vec![json!({"type": "Running", "status": if end.is_none() { "True" } else { "False" }})];
+    conditions.extend(end.map(|end| json!({"type": end, "status": "True"})));
+    json!({
+        "conditions": conditions, "startTime": "2026-03-01T08:00:00Z", "completionTime": "2026-03-01T09:00:00Z",
+        "trainyard": memory,
+    })
+}
+
+/// W6: an unknown variant, a newer format and plain damage are not "no memory".
+#[test]
+fn a_memory_that_cannot_be_read_is_told_from_none_and_an_end_in_the_conditions_stands() {
+    let job = Play::of(&manifest(&[("Worker", 1, "Never")], "")).job;
+    let uid = &*job.uid;
+    let newer = Some(99);
+    let rows = [
+        (json!({"format": 99, "job": uid, "unknown": [1]}), newer),
+        (json!({"format": 99, "job": "another"}), newer),
+        (json!({"format": 4_294_967_296_u64}), Some(4_294_967_296)),
+        (json!({"format": 1, "job": uid, "held": "Frozen"}), None),
+        (json!({"format": 1, "job": uid, "paid": -1}), None),
+        (
+            json!({"format": 1, "job": uid, "roles": {"worker": {"done": "3-1"}}}),
+            None,
+        ),
+        (json!({"format": "1", "job": uid}), None),
+        (json!({"job": uid}), None),
+        (json!({}), None),
+        (json!("gone"), None),
+    ];
+    for (memory, newer) in rows {
+        let unread = tfjob_memory(Some(&remembering(&memory, None)), &job).unwrap_err();
+        match (&unread.flaw, newer) {
+            (Flaw::Newer(format), Some(newer)) => assert_eq!(*format, newer, "{memory}"),
+            (Flaw::Broken(why), None) => assert!(!why.is_empty(), "{memory}"),
+            (flaw, _) => panic!("{memory}: {flaw}"),
+        }
+        assert_eq!(unread.ended, None, "{memory}");
+        for (end, outcome) in [("Succeeded", Outcome::Succeeded), ("Failed", Outcome::Failed)] {
+            let unread = tfjob_memory(Some(&remembering(&memory, Some(end))), &job).unwrap_err();
+            let verdict = unread.ended.unwrap().verdict.unwrap();
+            assert_eq!(
+                (verdict.outcome, verdict.at.0),
+                (outcome, 1_772_355_600),
+                "{memory}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_memory_of_another_job_is_handed_on_as_such_also_where_it_cannot_be_read() {
+    let job = Play::of(&manifest(&[("Worker", 1, "Never")], "")).job;
+    for rest in [json!({}), json!({"held": "Frozen"})] {
+        let mut memory = json!({"format": 1, "job": "another"});
+        memory
+            .as_object_mut()
+            .unwrap()
+            .extend(rest.as_object().unwrap().clone());
+        let read = tfjob_memory(Some(&remembering(&memory, None)), &job)
+            .unwrap()
+            .unwrap();
+        assert_eq!(&*read.job, "another", "`step` does not believe it");
+    }
+}
+
+#[test]
+fn fields_that_are_not_known_do_not_keep_a_memory_of_our_format_from_being_read() {
+    let job = Play::of(&manifest(&[("Worker", 1, "Never")], "")).job;
+    let memory =
+        json!({"format": 1, "job": job.uid, "paid": 2, "later": {"a": 1}, "roles": {"worker": {"later": 1}}});
+    let read = tfjob_memory(Some(&remembering(&memory, None)), &job)
+        .unwrap()
+        .unwrap();
+    assert_eq!(read.paid, 2);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! What a pod says about its task: the cluster's half of what `step` observes.
 //!
 //! A pod is read straight into the few fields that matter; everything else is dropped on the way in, so that a cache
-//! of pods holds little. Ends are normalised here (W7): whether somebody asked, whether the program ran at all, times
+//! of pods holds little. A pod is a task's if its name is: labels, owner and stamp can be copied to any number of pods by a user who
+//! may create some, but of one name there is one pod. Ends are normalised here (W7): whether somebody asked, whether the program ran at all, times
 //! that are not later than now.
 
 mod exit;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use trainyard_core::{Seen, Stamp, TaskId, TaskSeen, Time};
-use trainyard_dialect::TASK_INDEX_LABEL;
+use trainyard_dialect::{TASK_INDEX_LABEL, may_have_task};
 
 use self::wire::{PodWire, time};
 use crate::names::{
@@ -32,9 +33,9 @@ pub struct PodSeen {
     pub version: Arc<str>,
     /// The name of the job it says it belongs to.
     pub job: Arc<str>,
-    /// The UID of the job that owns it.
+    /// The UID of the job that owns it; none where its controller is none, or no job.
     pub owner: Option<Arc<str>>,
-    /// The task it is a life of, and how that is; none where its labels do not say.
+    /// The task it is a life of, and how that is; none where its labels do not say, or its name is not that task's.
     pub task: Option<TaskSeen>,
     /// What it waits for, in the cluster's words.
     pub waits: Option<Waits>,
@@ -80,7 +81,7 @@ impl From<PodWire> for PodSeen {
     fn from(wire: PodWire) -> Self {
         let text = |text: &Option<String>| Arc::from(text.as_deref().unwrap_or_default());
         let meta = &wire.metadata;
-        let owner = meta.owner_references.iter().find(|owner| owner.controller);
+        let owner = meta.owner_references.iter().find(|owner| owner.is_job());
         Self {
             name: text(&meta.name),
             namespace: text(&meta.namespace),
@@ -105,11 +106,22 @@ fn label<'a>(wire: &'a PodWire, name: &str) -> Option<&'a String> {
     labels.get(name).or_else(|| labels.get(theirs))
 }
 
+/// The task whose labels and whose name a pod has.
+fn task_id(wire: &PodWire) -> Option<TaskId> {
+    let (job, role) = (label(wire, JOB_LABEL)?, label(wire, ROLE_LABEL)?);
+    let number = label(wire, TASK_INDEX_LABEL)?;
+    let index: u32 = number.parse().ok()?;
+    let id = TaskId::new(role, index);
+    // As `task_name` makes it, so `01` and `+1` are no numbers here.
+    let named = wire.metadata.name.as_deref() == Some(&format!("{job}-{id}"));
+    let written = index.to_string() == *number;
+    (named && written && may_have_task(role, index)).then_some(id)
+}
+
 /// The task that a pod is a life of.
 fn task(wire: &PodWire) -> Option<TaskSeen> {
     let meta = &wire.metadata;
-    let role = label(wire, ROLE_LABEL)?;
-    let index = label(wire, TASK_INDEX_LABEL)?.parse().ok()?;
+    let id = task_id(wire)?;
     // A pod without a stamp was made by Kubeflow's operator. Whoever asks for a job's pods looks at the owner too, so it is
     // the job's own, and its task's first life: what runs is taken over, not killed.
     let stamp = match meta.annotations.get(STAMP) {
@@ -120,7 +132,7 @@ fn task(wire: &PodWire) -> Option<TaskSeen> {
     let stopping = stopping(wire);
     let (state, lingers) = exit::state(wire, stopping);
     Some(TaskSeen {
-        id: TaskId::new(role, index),
+        id,
         stamp,
         instance: meta.uid.as_deref().unwrap_or_default().into(),
         state,

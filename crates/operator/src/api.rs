@@ -86,9 +86,11 @@ impl Refused {
 
     /// The same of an object that has the name and is another's.
     #[must_use]
-    pub fn in_the_way(mut self) -> Self {
-        self.message
-            .push_str(" and was not made for this job: delete it, or give the job another name");
+    pub fn in_the_way(mut self, kind: &str, namespace: &str, name: &str) -> Self {
+        let help = format!(
+            " and was not made for this job: `kubectl delete {kind} {name} -n {namespace}`, or give the job another name"
+        );
+        self.message.push_str(&help);
         self
     }
 

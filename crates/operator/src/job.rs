@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use trainyard_core::{AddressBook, Cluster, Job, Memory, Time, addresses};
 use trainyard_dialect::document::Source;
 use trainyard_dialect::problem::{Problem, Severity};
-use trainyard_dialect::status::tfjob_memory;
+use trainyard_dialect::status::{Unread, tfjob_memory};
 use trainyard_dialect::{Dialect, OURSELVES, read};
 use trainyard_manifest::cluster_map::ClusterMap;
 use trainyard_manifest::pod_group::{Groups, deadlock};
@@ -276,8 +276,7 @@ impl Reading {
 
 impl JobSeen {
     /// The memory that its status holds.
-    #[must_use]
-    pub fn memory(&self, job: &Job) -> Option<Memory> {
+    pub fn memory(&self, job: &Job) -> Result<Option<Memory>, Unread> {
         tfjob_memory(self.status.as_ref(), job)
     }
 }

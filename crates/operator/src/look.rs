@@ -2,14 +2,16 @@
 
 pub mod events;
 mod gang;
+pub mod notes;
 mod quiet;
+mod unread;
 pub mod waiting;
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use trainyard_core::{Action, Fixture, Job, Memory, Observed, Stamp, Step, TaskSeen, Time, step};
-use trainyard_dialect::status::{tfjob_begun, tfjob_invalid, tfjob_status};
+use trainyard_dialect::status::{Unread, newer_memory, tfjob_begun, tfjob_invalid, tfjob_status};
 use trainyard_manifest::pod_group::other_scheduler;
 
 use self::gang::Grouping;
@@ -39,10 +41,15 @@ pub fn look(key: &JobKey, plot: &mut Plot, kept: bool, now: Time) -> Next {
     if plot.not_before > now && !plot.waits_for_pods() {
         return Next::Wait(plot.not_before);
     }
-    match &*job.meaning {
-        Meaning::NotOurs => Next::Nothing,
+    let next = match &*job.meaning {
+        Meaning::NotOurs => return Next::Nothing,
+        Meaning::Broken(_) if newer_memory(job.status.as_ref()).is_some() => Next::Nothing,
         Meaning::Broken(words) => refuse(key, &job, words, now),
         Meaning::Job(compiled) => weigh(key, plot, (&job, compiled), kept, now),
+    };
+    match next {
+        Next::Do(pass) => Next::Do(pass),
+        idle => notes::pass(key, plot, &job, now).map_or(idle, Next::Do),
     }
 }
 
@@ -54,7 +61,11 @@ fn weigh(
     kept: bool,
     now: Time,
 ) -> Next {
-    let memory = job.memory(compiled.job());
+    let (memory, may_write) = match job.memory(compiled.job()) {
+        Ok(memory) => (memory, true),
+        Err(Unread { ended: Some(end), .. }) => (Some(*end), false),
+        Err(unread) => return unread::leave(key, job, &unread.flaw, now),
+    };
     if let Some(memory) = &memory {
         plot.let_rest(compiled, memory);
     }
@@ -79,7 +90,11 @@ fn weigh(
         step.wake = earlier(step.wake, Some(plot.not_before));
     }
     plot.put_off = refused;
-    let status = say(plot, (job, compiled), (&mut step, wants), &observed, now);
+    let status = if may_write {
+        say(plot, (job, compiled), (&mut step, wants), &observed, now)
+    } else {
+        job.status.clone().unwrap_or_default()
+    };
     let first = is_first(job, plot, &observed);
     let mut next = decide(key, job, plot, (step, missing), status, now);
     if let Next::Do(pass) = &mut next {
@@ -208,19 +223,17 @@ fn refuse(key: &JobKey, job: &JobSeen, words: &str, now: Time) -> Next {
 /// The status of a job that has run, whose spec cannot be read, and of which nobody knows any more what it was: whoever knew
 /// has ended. None if it says so already, or has ended.
 fn lost(status: &Value, words: &str) -> Option<Value> {
-    let over = |kind: &str| {
-        let mut conditions = status["conditions"].as_array().into_iter().flatten();
-        conditions.any(|condition| condition["type"] == kind && condition["status"] == "True")
-    };
     let message =
         format!("the spec cannot be read, and nothing is done about the job until it can be: {words}");
-    let said = json!([{ "reason": INVALID_EDIT, "message": message }]);
-    if over("Succeeded") || over("Failed") || status[WAITING_FIELD] == said {
-        return None;
-    }
-    let mut status = status.clone();
-    status[WAITING_FIELD] = said;
-    Some(status)
+    (!events::has_ended(status)).then(|| waits_for(status, INVALID_EDIT, &message))?
+}
+
+/// The same status, but for the one thing that is waited for; none if it says so already.
+fn waits_for(status: &Value, reason: &str, message: &str) -> Option<Value> {
+    let said = json!([{ "reason": reason, "message": message }]);
+    let mut fields = status.as_object()?.clone();
+    let before = fields.insert(WAITING_FIELD.into(), said.clone());
+    (before != Some(said)).then(|| fields.into())
 }
 
 /// A pass that writes a status, tells what has changed in it, and does nothing else.

@@ -292,6 +292,7 @@ impl Listener for Metrics {
             Told::LeaseRefused { .. }
             | Told::Refused { .. }
             | Told::Waits { .. }
+            | Told::Warned { .. }
             | Told::Starting { .. }
             | Told::Stopping { .. }
             | Told::Listening { .. } => {}

@@ -167,9 +167,11 @@ fn tell(listener: &dyn Listener, pass: &Pass, report: &Report) {
     if pass.first {
         listener.told(&started(Phase::Accepted));
     }
-    for change in pass.changes.iter().filter(|_| report.written.is_some()) {
+    let is_told = |change: &&Change| report.written.is_some() || change.what == What::Warning;
+    for change in pass.changes.iter().filter(is_told) {
         let Change { reason, message, .. } = change;
         match &change.what {
+            What::Warning => listener.told(&Told::Warned { job, reason, message }),
             What::Wait => listener.told(&Told::Waits { job, reason, message }),
             // For the job's author, not for the log.
             What::Note => {}

@@ -97,6 +97,15 @@ pub enum Told<'a> {
         /// In words.
         message: &'a str,
     },
+    /// Something is wrong about a job that its status does not say.
+    Warned {
+        /// Which.
+        job: &'a JobKey,
+        /// What, in one word.
+        reason: &'a str,
+        /// In words.
+        message: &'a str,
+    },
     /// A job was deleted since its time was over.
     Expired {
         /// Which.

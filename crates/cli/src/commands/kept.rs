@@ -8,8 +8,9 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-use trainyard_core::{Hold, Outcome, TaskId};
+use serde::Serialize;
+use serde_json::Value;
+use trainyard_core::{FORMAT as MEMORY_FORMAT, Hold, Outcome, TaskId};
 use trainyard_dialect::problem::{closest, shown};
 use trainyard_local::run::directory::{DirectoryError, Home, JobRuns, RunDirectory};
 use trainyard_local::run::file::RunFile;
@@ -81,7 +82,10 @@ impl KeptRun {
         Unreadable::check_format(&directory.path.join("run.json"), file.format)?;
         let mut status = read_status(&directory, goes_on).map_err(|error| Unreadable::explain(&error))?;
         if let Some(status) = &status {
-            Unreadable::check_format(&directory.path.join("status.json"), status.format)?;
+            let path = directory.path.join("status.json");
+            Unreadable::check_format(&path, status.format)?;
+            let memory = status.memory.as_ref();
+            Unreadable::check_memory(&path, memory.map(|memory| u64::from(memory.format)))?;
         }
         if !goes_on && status.as_ref().is_none_or(|status| status.end.is_none()) {
             status = told_end(&directory, &file, status.as_ref()).or(status);
@@ -188,15 +192,29 @@ impl Unreadable {
 
     /// An error of reading. Where a newer version wrote the file, that is the reason, whatever was stumbled over.
     pub fn explain(error: &DirectoryError) -> Self {
-        #[derive(Deserialize)]
-        struct Form {
-            format: u32,
-        }
-        let form = fs::read(&error.path)
+        let written = fs::read(&error.path)
             .ok()
-            .and_then(|bytes| serde_json::from_slice::<Form>(&bytes).ok());
-        let newer = form.and_then(|form| Self::check_format(&error.path, form.format).err());
+            .and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+        let written = written.unwrap_or_default();
+        let form = written["format"]
+            .as_u64()
+            .and_then(|form| u32::try_from(form).ok());
+        let newer = form.and_then(|form| Self::check_format(&error.path, form).err());
+        let newer =
+            newer.or_else(|| Self::check_memory(&error.path, written["memory"]["format"].as_u64()).err());
         newer.unwrap_or_else(|| Self::new(&error.path, clean(&error.to_string())))
+    }
+
+    /// What is remembered of the job has a form of its own, as in the status of a job on a cluster.
+    fn check_memory(path: &Path, format: Option<u64>) -> Result<(), Self> {
+        let Some(format) = format.filter(|format| *format > u64::from(MEMORY_FORMAT)) else {
+            return Ok(());
+        };
+        let message = format!(
+            "`memory` in `{}` was written by a newer version of trainyard: its format is {format}, this one reads up to {MEMORY_FORMAT}",
+            path.display()
+        );
+        Err(Self::new(path, message))
     }
 
     fn check_format(path: &Path, format: u32) -> Result<(), Self> {

@@ -125,6 +125,10 @@ fn fields(told: &Told<'_>) -> Option<Value> {
             let job = format!("{}/{}", job.namespace, job.name);
             json!({ "level": "warn", "message": message, "job": job, "waits": reason })
         }
+        Told::Warned { job, reason, message } => {
+            let job = format!("{}/{}", job.namespace, job.name);
+            json!({ "level": "warn", "message": message, "job": job, "reason": reason })
+        }
         Told::Condition { job, kind, message } => {
             let job = format!("{}/{}", job.namespace, job.name);
             let level = match *kind {

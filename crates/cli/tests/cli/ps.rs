@@ -190,6 +190,47 @@ fn what_cannot_be_read_is_said_and_the_rest_is_shown() {
     assert_eq!(state.run(&["ps", "mnist"]).code, Some(0));
 }
 
+/// W6: what is remembered and cannot be read is said, and not taken for nothing remembered: the run would be shown as one that goes on.
+#[test]
+fn a_memory_that_cannot_be_read_is_said() {
+    let state = State::new("ps-memory");
+    let rows = [
+        (
+            "damaged",
+            r#"{ "format": 1, "job": "u", "held": "Frozen" }"#,
+            "unknown variant `Frozen`",
+        ),
+        (
+            "later",
+            r#"{ "format": 99, "job": "u" }"#,
+            "newer version of trainyard: its format is 99",
+        ),
+        (
+            "much-later",
+            r#"{ "format": 99, "held": { "a": 1 } }"#,
+            "newer version of trainyard: its format is 99",
+        ),
+    ];
+    for (job, memory, words) in rows {
+        let made = state
+            .begin(job, "20261116-080000-000", HOUR)
+            .task("worker-0", Running)
+            .suspended();
+        let path = made.directory.path.join("status.json");
+        let mut status: serde_json::Value =
+            serde_json::from_slice(&fs::read(&path).expect("a file")).expect("JSON");
+        status["memory"] = serde_json::from_str(memory).expect("JSON");
+        fs::write(&path, status.to_string()).expect("a file");
+        let _claim = state.job(job).claim().expect("a lock");
+        let listed = state.run(&["ps", job, "-o", "json"]);
+        assert_eq!(listed.code, Some(1), "{job}");
+        let listed = listed.json();
+        assert_eq!(listed["runs"].as_array().map(Vec::len), Some(0), "{job}");
+        let said = listed["unreadable"][0]["message"].as_str().unwrap_or_default();
+        assert!(said.contains(words), "{job}: {said}");
+    }
+}
+
 #[test]
 fn nothing_is_nothing_wrong() {
     let state = State::new("ps-nothing");

@@ -9,6 +9,7 @@
 
 mod conditions;
 mod instances;
+mod recall;
 mod t9k;
 mod tfjob;
 mod time;
@@ -18,6 +19,7 @@ use serde_json::{Map, Value, json};
 use trainyard_core::{Cause, Failure, Job, Memory, Outcome, Time, Verdict, Why};
 
 use self::instances::Instances;
+pub use self::recall::{Flaw, Unread, newer_memory};
 pub use self::t9k::{t9k_memory, t9k_status};
 pub use self::tfjob::{tfjob_begun, tfjob_invalid, tfjob_memory, tfjob_status};
 pub use self::time::{read_rfc3339, rfc3339};
@@ -30,12 +32,6 @@ pub const MEMORY_FIELD: &str = "trainyard";
 fn written_memory(memory: &Memory) -> Value {
     // Memory is plain data with text keys, so this cannot fail; if it did, null is read as no memory.
     serde_json::to_value(memory).unwrap_or(Value::Null)
-}
-
-/// The memory that a status holds, if it holds one.
-fn read_memory(status: &Value) -> Option<Memory> {
-    let written = status.get(MEMORY_FIELD).filter(|written| !written.is_null())?;
-    serde_json::from_value(written.clone()).ok()
 }
 
 /// The memory of a job that somebody else has seen end: a finished job is not run again because we look at it now.

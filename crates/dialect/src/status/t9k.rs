@@ -6,8 +6,9 @@ use trainyard_core::{
     task_name,
 };
 
+use super::recall::recall;
 use super::time::{read_rfc3339, rfc3339};
-use super::{Instances, MEMORY_FIELD, ended_before, first_failure, read_memory, written_memory};
+use super::{Instances, MEMORY_FIELD, Unread, ended_before, first_failure, written_memory};
 use crate::tfjob::MAIN_CONTAINER;
 
 /// A reason where there is none.
@@ -43,12 +44,12 @@ pub fn t9k_status(previous: Option<&Value>, job: &Job, step: &Step, observed: &O
 /// The memory that a status holds.
 ///
 /// A status that another controller wrote has none. If it says that the job has ended, that stands.
-#[must_use]
-pub fn t9k_memory(status: Option<&Value>, job: &Job) -> Option<Memory> {
-    let status = status?;
-    if let Some(memory) = read_memory(status) {
-        return Some(memory);
-    }
+pub fn t9k_memory(status: Option<&Value>, job: &Job) -> Result<Option<Memory>, Unread> {
+    recall(status, job, |status| memory_of_end(status, job))
+}
+
+/// The memory of a job whose phase says that it has ended.
+fn memory_of_end(status: &Value, job: &Job) -> Option<Memory> {
     let outcome = match status.get("phase")?.as_str()? {
         "Succeeded" => Outcome::Succeeded,
         "Failed" => Outcome::Failed,

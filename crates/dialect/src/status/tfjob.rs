@@ -11,8 +11,9 @@ use trainyard_core::{
 };
 
 use super::conditions::{Conditions, Kind};
+use super::recall::recall;
 use super::time::{read_rfc3339, rfc3339};
-use super::{MEMORY_FIELD, first_failure, written_memory};
+use super::{MEMORY_FIELD, Unread, first_failure, written_memory};
 use crate::tfjob::spelt;
 
 /// The status after a step, memory included. `previous` is the one before it, as it was last persisted.
@@ -51,13 +52,13 @@ pub fn tfjob_status(
 /// The memory that a status holds.
 ///
 /// A status that another operator wrote has none. If it says that the job has ended, that stands: a finished job is
-/// not run again because somebody else looks at it now.
-#[must_use]
-pub fn tfjob_memory(status: Option<&Value>, job: &Job) -> Option<Memory> {
-    let status = status?;
-    if let Some(written) = status.get(MEMORY_FIELD).filter(|written| !written.is_null()) {
-        return serde_json::from_value(written.clone()).ok();
-    }
+/// not run again because another operator looks at it now. It stands as well where the memory cannot be read.
+pub fn tfjob_memory(status: Option<&Value>, job: &Job) -> Result<Option<Memory>, Unread> {
+    recall(status, job, |status| memory_of_end(status, job))
+}
+
+/// The memory of a job whose conditions say that it has ended.
+fn memory_of_end(status: &Value, job: &Job) -> Option<Memory> {
     let conditions = Conditions::read(Some(status));
     let outcome = if conditions.is(Kind::Failed) {
         Outcome::Failed

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use trainyard_core::{Cause, Hold, Job, Memory, Observed, Ordered, Outcome, Step, Time, Verdict};
 
 use self::counts::Counts;
+use super::recall::recall;
 use super::time::{go_duration, read_rfc3339, rfc3339};
-use super::{MEMORY_FIELD, ended_before, first_failure, read_memory, written_memory};
+use super::{MEMORY_FIELD, Unread, ended_before, first_failure, written_memory};
 use crate::volcano::from;
 
 /// `status.state.phase`.
@@ -141,12 +142,12 @@ pub fn volcano_status(
 /// The memory that a status holds.
 ///
 /// A status that Volcano's own controller wrote has none. If it says that the job has ended, that stands.
-#[must_use]
-pub fn volcano_memory(status: Option<&Value>, job: &Job) -> Option<Memory> {
-    let status = status?;
-    if let Some(memory) = read_memory(status) {
-        return Some(memory);
-    }
+pub fn volcano_memory(status: Option<&Value>, job: &Job) -> Result<Option<Memory>, Unread> {
+    recall(status, job, |status| memory_of_end(status, job))
+}
+
+/// The memory of a job whose phase says that it has ended.
+fn memory_of_end(status: &Value, job: &Job) -> Option<Memory> {
     let outcome = match Phase::of(Some(status))? {
         Phase::Completing | Phase::Completed => Outcome::Succeeded,
         Phase::Terminating | Phase::Terminated => Outcome::Terminated,

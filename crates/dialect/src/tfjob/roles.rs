@@ -5,6 +5,7 @@ use std::sync::Arc;
 use trainyard_core::RoleKind;
 
 use super::MAIN_CONTAINER;
+use crate::check::MOST_TASKS;
 use crate::codes::Code;
 use crate::fields::{Field, Fields};
 use crate::pod_template::{self, PodTemplate, RestartPolicy};
@@ -41,6 +42,13 @@ pub(crate) fn lower(kind: RoleKind) -> &'static str {
         RoleKind::Evaluator => "evaluator",
         RoleKind::Other => "other",
     }
+}
+
+/// Whether a job may have, or may have had, a task of this role, as names spell it, with this number.
+#[must_use]
+pub fn may_have_task(role: &str, index: u32) -> bool {
+    let known = ROLES.iter().any(|(_, kind)| lower(*kind) == role);
+    known && u64::from(index) < MOST_TASKS
 }
 
 /// The role that a word means, in any letter case.

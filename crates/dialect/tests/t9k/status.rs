@@ -167,15 +167,27 @@ fn memory_is_read_back_and_an_end_that_others_saw_stands() {
     let mut world = running("", &["worker 1 Never"]);
     world.exit("worker-0", 0);
     world.look();
-    assert_eq!(t9k_memory(world.status.as_ref(), &world.job), world.memory);
+    assert_eq!(
+        t9k_memory(world.status.as_ref(), &world.job),
+        Ok(world.memory.clone())
+    );
     let foreign = json!({
         "phase": "Failed",
         "conditions": [{"type": "Failed", "status": "True", "lastTransitionTime": "2024-02-29T12:34:56Z"}],
     });
-    let verdict = t9k_memory(Some(&foreign), &world.job).unwrap().verdict.unwrap();
+    let memory = t9k_memory(Some(&foreign), &world.job).unwrap();
+    let verdict = memory.unwrap().verdict.unwrap();
     assert_eq!(
         (verdict.outcome, verdict.at.0),
         (trainyard_core::Outcome::Failed, 1_709_210_096)
     );
-    assert_eq!(t9k_memory(Some(&json!({"phase": "Running"})), &world.job), None);
+    assert_eq!(
+        t9k_memory(Some(&json!({"phase": "Running"})), &world.job),
+        Ok(None)
+    );
+    for (phase, ended) in [("Running", false), ("Succeeded", true)] {
+        let unread = json!({"phase": phase, "trainyard": {"format": 1, "held": "Frozen"}});
+        let unread = t9k_memory(Some(&unread), &world.job).unwrap_err();
+        assert_eq!(unread.ended.is_some(), ended, "{phase}");
+    }
 }

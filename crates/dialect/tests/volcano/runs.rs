@@ -194,7 +194,10 @@ fn the_end_is_counted_as_volcano_counts_it() {
 #[test]
 fn memory_is_read_back_and_an_end_that_volcano_saw_stands() {
     let mut world = running("", "");
-    assert_eq!(volcano_memory(world.status.as_ref(), &world.job), world.memory);
+    assert_eq!(
+        volcano_memory(world.status.as_ref(), &world.job),
+        Ok(world.memory.clone())
+    );
     for (phase, outcome) in [
         ("Running", None),
         ("Aborted", None),
@@ -205,7 +208,13 @@ fn memory_is_read_back_and_an_end_that_volcano_saw_stands() {
         let foreign = serde_json::json!({
             "state": {"phase": phase, "lastTransitionTime": "2024-02-29T12:34:56Z"},
         });
-        let verdict = volcano_memory(Some(&foreign), &world.job).and_then(|memory| memory.verdict);
+        let memory = volcano_memory(Some(&foreign), &world.job).unwrap();
+        let verdict = memory.and_then(|memory| memory.verdict);
+        assert_eq!(verdict.map(|verdict| verdict.outcome), outcome, "{phase}");
+        let mut unread = foreign;
+        unread["trainyard"] = serde_json::json!({"format": 99});
+        let unread = volcano_memory(Some(&unread), &world.job).unwrap_err();
+        let verdict = unread.ended.and_then(|memory| memory.verdict);
         assert_eq!(verdict.map(|verdict| verdict.outcome), outcome, "{phase}");
     }
     world.look();

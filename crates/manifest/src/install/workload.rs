@@ -31,6 +31,9 @@ impl Install {
             "metadata": self.metadata(NAME),
             "spec": {
                 "replicas": self.replicas,
+                // What is remembered of jobs is written by one version at a time: an update pod by pod would let the old and
+                // the new one lead in turns, and the old one would leave alone what the new one has begun.
+                "strategy": { "type": "Recreate" },
                 "selector": { "matchLabels": labels() },
                 "template": { "metadata": { "labels": labels() }, "spec": self.pod() },
             },

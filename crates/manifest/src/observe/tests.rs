@@ -15,7 +15,10 @@ fn pod(phase: &str, rest: Value) -> Value {
                 "trainyard.dev/job-name": "mnist", "trainyard.dev/role": "worker", "trainyard.dev/task-index": "1",
             },
             "annotations": { "trainyard.dev/stamp": "2.3" },
-            "ownerReferences": [{ "uid": "other" }, { "uid": "job", "controller": true }],
+            "ownerReferences": [
+                { "apiVersion": "kubeflow.org/v1", "kind": "TFJob", "uid": "other" },
+                { "apiVersion": "kubeflow.org/v1", "kind": "TFJob", "uid": "job", "controller": true },
+            ],
         },
         "spec": { "restartPolicy": "Never", "containers": [{ "name": "sidecar" }, { "name": "tensorflow" }] },
         "status": { "phase": phase },
@@ -94,6 +97,76 @@ fn who_it_is() {
     assert_eq!(task.stamp, Stamp { epoch: 2, attempt: 3 });
     assert_eq!(write_stamp(task.stamp), "2.3");
     assert_eq!(task.state, Seen::Waiting);
+}
+
+/// F5: what a forged pod may say of itself, each with the rest as it should be.
+#[test]
+fn a_pod_is_a_tasks_only_by_its_name_and_numbers_and_roles_are_written_in_one_way() {
+    let task = |name: &str, role: &str, index: &str| {
+        let mut forged = pod("Running", json!({}));
+        forged["metadata"]["name"] = name.into();
+        forged["metadata"]["labels"]["trainyard.dev/role"] = role.into();
+        forged["metadata"]["labels"]["trainyard.dev/task-index"] = index.into();
+        let seen: PodSeen = serde_json::from_value(forged).unwrap();
+        seen.task.map(|task| task.id.to_string())
+    };
+    assert_eq!(task("mnist-worker-1", "worker", "1").as_deref(), Some("worker-1"));
+    // Scaled away, or of a role that was removed: it is to be stopped.
+    for (name, role, index) in [
+        ("mnist-worker-99999", "worker", "99999"),
+        ("mnist-evaluator-0", "evaluator", "0"),
+    ] {
+        assert!(task(name, role, index).is_some(), "{name}");
+    }
+    for (name, role, index) in [
+        ("forged", "worker", "1"),
+        ("mnist-worker-0", "worker", "1"),
+        ("other-worker-1", "worker", "1"),
+        ("mnist-worker-01", "worker", "01"),
+        ("mnist-worker-1", "worker", "01"),
+        ("mnist-worker-1", "worker", "+1"),
+        ("mnist-worker-+1", "worker", "+1"),
+        ("mnist-worker-1", "worker", " 1"),
+        ("mnist-worker-1", "worker", ""),
+        ("mnist-worker--1", "worker", "-1"),
+        ("mnist-worker-4294967295", "worker", "4294967295"),
+        ("mnist-worker-4294967296", "worker", "4294967296"),
+        ("mnist-worker-100000", "worker", "100000"),
+        ("mnist-nonsense-1", "nonsense", "1"),
+        ("mnist-Worker-1", "Worker", "1"),
+        ("mnist-other-1", "other", "1"),
+        ("mnist--1", "", "1"),
+    ] {
+        assert_eq!(task(name, role, index), None, "{name} {role:?} {index:?}");
+    }
+}
+
+#[test]
+fn a_pod_is_owned_by_the_job_that_controls_it_and_by_nothing_else() {
+    let owner = |reference: Value| {
+        let mut owned = pod("Running", json!({}));
+        owned["metadata"]["ownerReferences"] = json!([reference]);
+        let seen: PodSeen = serde_json::from_value(owned).unwrap();
+        seen.owner
+    };
+    let reference = |version: &str, kind: &str, controller: bool| json!({ "apiVersion": version, "kind": kind, "uid": "job", "controller": controller });
+    for version in ["kubeflow.org/v1", "kubeflow.org/v1beta2"] {
+        assert_eq!(owner(reference(version, "TFJob", true)).as_deref(), Some("job"));
+    }
+    for (version, kind, controller) in [
+        ("kubeflow.org/v1", "TFJob", false),
+        ("kubeflow.org/v1", "PyTorchJob", true),
+        ("batch/v1", "TFJob", true),
+        ("kubeflow.org", "TFJob", true),
+        ("v1", "ReplicationController", true),
+    ] {
+        assert_eq!(
+            owner(reference(version, kind, controller)),
+            None,
+            "{version} {kind}"
+        );
+    }
+    assert_eq!(owner(json!({ "uid": "job", "controller": true })), None);
 }
 
 #[test]

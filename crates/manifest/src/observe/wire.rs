@@ -33,10 +33,21 @@ pub struct MetaWire {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct OwnerWire {
+    pub api_version: String,
+    pub kind: String,
     pub uid: String,
     pub controller: bool,
+}
+
+impl OwnerWire {
+    /// Whether it is a `TFJob`, of whatever version, and the one that controls the pod. UIDs alone do not say: the API server
+    /// takes a reference to an object of another kind with a job's UID.
+    pub fn is_job(&self) -> bool {
+        let group = self.api_version.split_once('/').map(|(group, _)| group);
+        self.controller && self.kind == "TFJob" && group == Some("kubeflow.org")
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -46,6 +46,16 @@ pub fn is_stalled(status: Option<&Value>) -> bool {
     conditions.iter().any(|condition| condition["type"] == STALLED)
 }
 
+/// Whether a job says that it has ended.
+#[must_use]
+pub fn has_ended(status: &Value) -> bool {
+    let ended = |condition: &&Value| {
+        let kind = condition["type"].as_str();
+        matches!(kind, Some("Succeeded" | "Failed")) && condition["status"] == "True"
+    };
+    list(status, "conditions").iter().any(ended)
+}
+
 /// Something that has changed about a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
@@ -68,6 +78,19 @@ pub enum What {
     Wait,
     /// Something that its author should know.
     Note,
+    /// Something that its author and the operator's should know, though nothing is written about it.
+    Warning,
+}
+
+/// Something that is wrong about a job and stands in no status.
+#[must_use]
+pub fn warning(reason: &str, message: String, now: Time) -> Change {
+    Change {
+        what: What::Warning,
+        reason: reason.to_owned(),
+        message,
+        time: rfc3339(now),
+    }
 }
 
 /// What Kubeflow tells of a job whose templates name another scheduler than the one that places groups.
@@ -172,17 +195,12 @@ pub fn event(job: &JobSeen, change: &Change) -> Option<Value> {
         What::Condition(kind) if SILENT.contains(&&**kind) => return None,
         What::Condition(kind) => matches!(&**kind, "Failed" | "Restarting" | STALLED),
         What::Wait => !is_ordinary(&change.reason),
-        What::Note => true,
+        What::Note | What::Warning => true,
     };
     let Change { reason, time, .. } = change;
     let digits: String = time.chars().filter(char::is_ascii_digit).collect();
     let note: String = change.message.chars().take(LONGEST_NOTE).collect();
-    let name = format!(
-        "{}.{}.{}.{digits}",
-        job.key.name,
-        short(&job.uid),
-        reason.to_lowercase()
-    );
+    let name = format!("{}.{digits}", name(job, reason));
     Some(json!({
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
@@ -199,6 +217,12 @@ pub fn event(job: &JobSeen, change: &Change) -> Option<Value> {
             "name": job.key.name, "namespace": job.key.namespace, "uid": job.uid,
         },
     }))
+}
+
+/// The name of an event, but for its time.
+#[must_use]
+pub fn name(job: &JobSeen, reason: &str) -> String {
+    format!("{}.{}.{}", job.key.name, short(&job.uid), reason.to_lowercase())
 }
 
 /// Events have finer times than we keep.

@@ -59,7 +59,8 @@ async fn make(api: &Api, pass: &Pass, plural: &'static str, object: &Value) -> R
             if owner.as_deref() == Some(&*pass.uid) {
                 Ok(uid)
             } else {
-                Err(refused.in_the_way())
+                let kind = plural.trim_end_matches('s');
+                Err(refused.in_the_way(kind, &pass.key.namespace, name_of(object)))
             }
         }
         Err(refused) => Err(refused),

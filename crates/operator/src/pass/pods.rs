@@ -65,12 +65,14 @@ async fn one(
     match api.create("pods", &object).await {
         Ok(made) => Ok(born(pass, &name, made.uid, made.version, task, stamp)),
         Err(refused) if refused.exists() => {
-            // Ours from before a crash or a repeated request; or somebody else's, and then it is in the way.
+            // Ours from before a crash or a repeated request; another life of the same task, which goes; or none of the job's
+            // tasks, and then it is in the way.
             let there = api.pod(&pass.key.namespace, &name).await?;
-            match (&there.owner, &there.task) {
-                (Some(owner), Some(seen)) if *owner == pass.uid && seen.stamp == stamp => Ok(there),
-                (Some(owner), _) if *owner == pass.uid => Err(refused),
-                _ => Err(refused.in_the_way()),
+            let owned = there.owner.as_ref() == Some(&pass.uid);
+            match there.task.as_ref().filter(|seen| owned && seen.id == *task) {
+                Some(seen) if seen.stamp == stamp => Ok(there),
+                Some(_) => Err(refused),
+                None => Err(refused.in_the_way("pod", &pass.key.namespace, &name)),
             }
         }
         Err(refused) => Err(refused),

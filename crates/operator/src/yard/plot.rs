@@ -10,6 +10,7 @@ use trainyard_manifest::observe::PodSeen;
 use super::addresses::Addresses;
 use super::group::Group;
 use crate::job::{Compiled, JobSeen, Meaning, version};
+use crate::look::notes::Noted;
 use crate::pass::{Report, Sort, Trouble};
 
 /// A pass that was refused is tried again after this many seconds, then twice as many, and so on.
@@ -57,6 +58,8 @@ pub struct Plot {
     pub put_off: bool,
     /// What was in the way went while a pass was under way, which may have found it there.
     way_cleared: bool,
+    /// What has been told about it beside its status.
+    pub noted: Noted,
 }
 
 /// What was refused last.
@@ -89,6 +92,7 @@ impl Plot {
             }
             if !same {
                 self.addresses.forget_maps();
+                self.noted = Noted::default();
                 self.settle();
             }
         }
@@ -102,6 +106,7 @@ impl Plot {
         self.addresses.forget_maps();
         self.gone.clear();
         self.counts_since = None;
+        self.noted = Noted::default();
         self.settle();
     }
 
@@ -151,10 +156,16 @@ impl Plot {
         }
     }
 
-    /// Whether a pod that names the job is another one's, as those of a deleted job of that name are.
+    /// Whether a pod that names the job is none of its tasks', as those of a deleted job of that name are.
     fn is_foreign(&self, pod: &PodSeen) -> bool {
         let job = self.job.as_ref().map(|job| &job.uid);
-        job.is_some_and(|uid| pod.owner.as_ref() != Some(uid))
+        job.is_some_and(|uid| pod.owner.as_ref() != Some(uid) || pod.task.is_none())
+    }
+
+    /// Pods that the job owns, as they say, and that are none of its tasks'.
+    pub fn strangers(&self, uid: &Arc<str>) -> impl Iterator<Item = &PodSeen> {
+        let owned = move |pod: &&PodSeen| pod.owner.as_ref() == Some(uid) && pod.task.is_none();
+        self.pods.values().map(|held| &held.pod).filter(owned)
     }
 
     fn bury(&mut self, pod: &PodSeen) {
@@ -305,7 +316,7 @@ impl Plot {
         };
         let meaning = Arc::clone(&job.meaning);
         if let Meaning::Job(compiled) = &*meaning
-            && let Some(memory) = job.memory(compiled.job())
+            && let Ok(Some(memory)) = job.memory(compiled.job())
         {
             self.let_rest(compiled, &memory);
         }
@@ -363,7 +374,8 @@ impl Plot {
         let Some(job) = self.job.as_ref().filter(|job| job.status.is_none()) else {
             return false;
         };
-        let mut owners = self.pods.values().map(|held| held.pod.owner.as_ref());
+        let tasks = self.pods.values().filter(|held| held.pod.task.is_some());
+        let mut owners = tasks.map(|held| held.pod.owner.as_ref());
         owners.any(|owner| owner == Some(&job.uid))
     }
 

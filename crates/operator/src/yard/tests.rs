@@ -5,6 +5,8 @@ mod gone;
 mod no_replicas;
 mod refusals;
 mod slow;
+mod strangers;
+mod unread;
 
 use serde_json::{Value, json};
 use trainyard_core::{Action, Fixture, Time};
@@ -39,7 +41,9 @@ fn pod(index: u32, version: u64, uid: &str, status: &Value) -> PodSeen {
                 "trainyard.dev/task-index": index.to_string(),
             },
             "annotations": { "trainyard.dev/stamp": "0.0" },
-            "ownerReferences": [{ "uid": "job", "controller": true }],
+            "ownerReferences": [{
+                "apiVersion": "kubeflow.org/v1", "kind": "TFJob", "uid": "job", "controller": true,
+            }],
         },
         "spec": { "restartPolicy": "Never", "containers": [{ "name": "tensorflow" }] },
         "status": status,

@@ -96,6 +96,28 @@ fn installing_again_changes_nothing_and_uninstalling_keeps_what_holds_jobs() {
     );
 }
 
+/// W6: two versions never act in turns. Earlier installations had no strategy of their own, and the API server gave them one with
+/// a field that the other one may not have.
+#[test]
+fn an_installation_that_was_updated_pod_by_pod_is_updated_as_a_whole_from_now_on() {
+    let (cluster, _guard) = alone();
+    let api = cluster.api();
+    let deployment = "/apis/apps/v1/namespaces/trainyard-system/deployments/trainyard-operator";
+    trainyard(cluster, &["install", "--image", "operator:1"]).good();
+    assert_eq!(
+        api.get(deployment).unwrap()["spec"]["strategy"],
+        json!({ "type": "Recreate" })
+    );
+    let old = json!({ "spec": { "strategy": { "type": "RollingUpdate", "rollingUpdate": { "maxSurge": "25%" } } } });
+    api.patch(deployment, &old).unwrap();
+    trainyard(cluster, &["install", "--image", "operator:2"]).good();
+    assert_eq!(
+        api.get(deployment).unwrap()["spec"]["strategy"],
+        json!({ "type": "Recreate" })
+    );
+    trainyard(cluster, &["uninstall"]).good();
+}
+
 #[test]
 fn the_operator_stops_before_its_rights_go_and_its_lease_goes_along() {
     let (cluster, _guard) = alone();

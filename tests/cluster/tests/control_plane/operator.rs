@@ -5,6 +5,7 @@ mod decisions;
 mod definition;
 mod endpoints;
 mod faults;
+mod forged;
 mod gang;
 mod jobs;
 mod known_bugs;
@@ -12,6 +13,7 @@ mod leader;
 mod refused;
 mod rights;
 mod scenarios;
+mod unread;
 mod waits;
 
 use std::sync::Once;

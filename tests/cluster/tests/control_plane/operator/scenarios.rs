@@ -160,7 +160,7 @@ impl<'a> Play<'a> {
         let seen = ledger.job(&self.job.name)?;
         let mut job = self.job.clone();
         job.uid = seen.last()["metadata"]["uid"].as_str()?.into();
-        let memory = tfjob_memory(seen.last().get("status"), &job)?;
+        let memory = tfjob_memory(seen.last().get("status"), &job).ok()??;
         let begin: Timestamp = seen.last()["metadata"]["creationTimestamp"]
             .as_str()?
             .parse()

@@ -9,7 +9,7 @@ const NO_ROOM: &str = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.";
 
 /// What a job waits for, as soon as it is this.
 #[track_caller]
-fn waiting(yard: &Yard, name: &str, reason: &str) -> Value {
+pub fn waiting(yard: &Yard, name: &str, reason: &str) -> Value {
     shared().api().wait(&yard.path(name), reason, |job| {
         let waiting = job["status"]["waiting"].as_array()?;
         waiting.iter().find(|wait| wait["reason"] == reason).cloned()
@@ -17,7 +17,7 @@ fn waiting(yard: &Yard, name: &str, reason: &str) -> Value {
 }
 
 /// Events of that reason about a job.
-fn events(yard: &Yard, name: &str, reason: &str) -> Vec<String> {
+pub fn events(yard: &Yard, name: &str, reason: &str) -> Vec<String> {
     let path = yard.namespace.path("apis/events.k8s.io/v1", "events");
     let all = shared().api().list(&path).unwrap();
     let about = all
