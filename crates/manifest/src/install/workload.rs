@@ -33,7 +33,8 @@ impl Install {
                 "replicas": self.replicas,
                 // What is remembered of jobs is written by one version at a time: an update pod by pod would let the old and
                 // the new one lead in turns, and the old one would leave alone what the new one has begun.
-                "strategy": { "type": "Recreate" },
+                // Said to be null, since the API server has given it to earlier installations, which had no strategy of their own.
+                "strategy": { "type": "Recreate", "rollingUpdate": null },
                 "selector": { "matchLabels": labels() },
                 "template": { "metadata": { "labels": labels() }, "spec": self.pod() },
             },

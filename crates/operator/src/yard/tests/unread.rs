@@ -81,7 +81,7 @@ fn a_memory_that_makes_no_sense_stays_as_it_is_and_the_job_says_what_it_waits_fo
     );
     assert_eq!(pass.events.len(), 1);
     yard.reported(report(&pass, 30, Vec::new()), NOW);
-    yard.pod_seen(pod(0, 31, "p0", &exited(0)));
+    yard.pod_gone(&pod(1, 31, "p1", &exited(137)));
     assert!(yard.next(NOW + 100).is_none(), "it says so already");
     // Repaired, it goes on from what it remembers.
     let mut repaired =

@@ -65,7 +65,7 @@ fn a_forged_pod_of_another_name_neither_ends_a_job_nor_stands_for_its_task() {
     yard.operator.says("UnknownPod");
     let told = events(&yard, "mnist", "UnknownPod");
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("kubectl delete pod badly"), "{told:?}");
+    assert!(told[0].contains("kubectl delete pod "), "{told:?}");
     yard.exit("mnist-worker-0", 3);
     let status = yard.conditions("mnist", &["Created", "!Running", "Failed"]);
     assert_eq!(status["firstFailure"]["exitCode"], 3, "the real one decides");
