@@ -1,6 +1,8 @@
 //! What is told about a job beside its status, since it must not or need not stand there: one log line and one event each, for as
 //! long as an operator runs.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use trainyard_core::Time;
 use trainyard_dialect::status::{Flaw, newer_memory};
@@ -18,8 +20,10 @@ const NEWER: &str = "NewerMemory";
 const UNKNOWN_POD: &str = "UnknownPod";
 
 /// What has been told about one job.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Noted {
+    /// Which: another one of its name is told anew.
+    job: Arc<str>,
     newer: bool,
     unknown_pod: bool,
 }
@@ -42,6 +46,12 @@ pub fn pass(key: &JobKey, plot: &mut Plot, job: &JobSeen, now: Time) -> Option<B
 
 /// What has not been told yet.
 fn change(plot: &mut Plot, job: &JobSeen, now: Time) -> Option<Change> {
+    if plot.noted.job != job.uid {
+        plot.noted = Noted {
+            job: Arc::clone(&job.uid),
+            ..Noted::default()
+        };
+    }
     let ended = job.status.as_ref().is_some_and(events::has_ended);
     let newer = newer_memory(job.status.as_ref()).filter(|_| !ended && !plot.noted.newer);
     if let Some(format) = newer {
@@ -51,7 +61,9 @@ fn change(plot: &mut Plot, job: &JobSeen, now: Time) -> Option<Change> {
     if plot.noted.unknown_pod {
         return None;
     }
-    let message = unknown(plot.strangers(&job.uid).next()?);
+    let mut pods = plot.pods.values().map(|held| &held.pod);
+    let owned = |pod: &&PodSeen| pod.owner.as_ref() == Some(&job.uid);
+    let message = unknown(pods.find(|pod| owned(pod) && pod.task.is_none())?);
     plot.noted.unknown_pod = true;
     Some(events::warning(UNKNOWN_POD, message, now))
 }

@@ -92,7 +92,6 @@ impl Plot {
             }
             if !same {
                 self.addresses.forget_maps();
-                self.noted = Noted::default();
                 self.settle();
             }
         }
@@ -106,7 +105,6 @@ impl Plot {
         self.addresses.forget_maps();
         self.gone.clear();
         self.counts_since = None;
-        self.noted = Noted::default();
         self.settle();
     }
 
@@ -160,12 +158,6 @@ impl Plot {
     fn is_foreign(&self, pod: &PodSeen) -> bool {
         let job = self.job.as_ref().map(|job| &job.uid);
         job.is_some_and(|uid| pod.owner.as_ref() != Some(uid) || pod.task.is_none())
-    }
-
-    /// Pods that the job owns, as they say, and that are none of its tasks'.
-    pub fn strangers(&self, uid: &Arc<str>) -> impl Iterator<Item = &PodSeen> {
-        let owned = move |pod: &&PodSeen| pod.owner.as_ref() == Some(uid) && pod.task.is_none();
-        self.pods.values().map(|held| &held.pod).filter(owned)
     }
 
     fn bury(&mut self, pod: &PodSeen) {
@@ -374,9 +366,8 @@ impl Plot {
         let Some(job) = self.job.as_ref().filter(|job| job.status.is_none()) else {
             return false;
         };
-        let tasks = self.pods.values().filter(|held| held.pod.task.is_some());
-        let mut owners = tasks.map(|held| held.pod.owner.as_ref());
-        owners.any(|owner| owner == Some(&job.uid))
+        let mut pods = self.pods.values().map(|held| &held.pod);
+        pods.any(|pod| pod.owner.as_ref() == Some(&job.uid) && pod.task.is_some())
     }
 
     /// Whether nothing is known here any more.

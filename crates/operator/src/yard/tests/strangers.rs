@@ -56,7 +56,7 @@ fn a_forged_pod_decides_nothing_is_not_touched_and_is_told_once() {
             wire["metadata"]["name"] = "mnist-worker-4294967295".into();
             wire["metadata"]["labels"]["trainyard.dev/task-index"] = "4294967295".into();
         }),
-        ("a stamp of the last second", |wire| {
+        ("the largest stamp", |wire| {
             wire["metadata"]["annotations"]["trainyard.dev/stamp"] = "4294967295.4294967295".into();
         }),
     ];
@@ -136,7 +136,7 @@ fn pods_that_were_scaled_away_are_still_stopped() {
 fn a_forged_pod_that_was_in_the_way_and_is_gone_is_not_waited_for_any_longer() {
     let (mut yard, _) = started();
     let in_the_way = forged(&running(), |wire| {
-        wire["metadata"]["name"] = "mnist-worker-1".into()
+        wire["metadata"]["name"] = "mnist-worker-1".into();
     });
     yard.pod_seen(in_the_way.clone());
     let mut now = NOW;
