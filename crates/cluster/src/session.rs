@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{sleep, timeout};
 
@@ -103,6 +103,18 @@ impl Session {
         }
         let mut params = PatchParams::apply(MANAGER).force();
         params.dry_run = trial == Trial::Dry;
+        let recreates = before.as_ref().and_then(|before| recreate(before, object, trial));
+        if let Some(first) = &recreates {
+            let mut params = params.clone();
+            params.force = false;
+            let first = Patch::Merge(first);
+            let changed = self.wait(async { Ok(api.patch(which.name, &params, &first).await) })?;
+            match changed {
+                Err(error) => return Err(self.refused("apply", &which, &error)),
+                Ok(_) if params.dry_run => return Ok(Outcome::Configured),
+                Ok(_) => {}
+            }
+        }
         let patch = Patch::Apply(object);
         let applied = self.wait(async { Ok(api.patch(which.name, &params, &patch).await) })?;
         match (before, applied) {
@@ -291,6 +303,23 @@ fn forbidden(server: &str, said: &str) -> ClusterError {
 fn instead(mut error: ClusterError) -> ClusterError {
     error.hint = error.hint.replace(OFFLINE, PRINT).replace("nodes", "namespaces");
     error
+}
+
+/// What is to be changed before an object can be applied: the API server gives a Deployment without a strategy the fields of
+/// `RollingUpdate`, keeps them when `Recreate` is applied, and refuses the two together. In a trial, where nothing is kept for the
+/// second request, it is all of the object.
+fn recreate(before: &DynamicObject, object: &Value, trial: Trial) -> Option<Value> {
+    let wanted = object.pointer("/spec/strategy/type").and_then(Value::as_str);
+    let rolls = before.data.pointer("/spec/strategy/rollingUpdate");
+    if wanted != Some("Recreate") || rolls.is_none_or(Value::is_null) {
+        return None;
+    }
+    let mut change = match trial {
+        Trial::Dry => object.clone(),
+        Trial::Real => json!({ "spec": { "strategy": { "type": wanted } } }),
+    };
+    change["spec"]["strategy"]["rollingUpdate"] = Value::Null;
+    Some(change)
 }
 
 /// Whether an object is as it was. A trial leaves its version alone, so then the rest is compared.

@@ -33,8 +33,7 @@ impl Install {
                 "replicas": self.replicas,
                 // What is remembered of jobs is written by one version at a time: an update pod by pod would let the old and
                 // the new one lead in turns, and the old one would leave alone what the new one has begun.
-                // Said to be null, since the API server has given it to earlier installations, which had no strategy of their own.
-                "strategy": { "type": "Recreate", "rollingUpdate": null },
+                "strategy": { "type": "Recreate" },
                 "selector": { "matchLabels": labels() },
                 "template": { "metadata": { "labels": labels() }, "spec": self.pod() },
             },

@@ -110,6 +110,11 @@ fn an_installation_that_was_updated_pod_by_pod_is_updated_as_a_whole_from_now_on
     );
     let old = json!({ "spec": { "strategy": { "type": "RollingUpdate", "rollingUpdate": { "maxSurge": "25%" } } } });
     api.patch(deployment, &old).unwrap();
+    let tried = trainyard(cluster, &["install", "--image", "operator:2", "--dry-run=server"]).good();
+    assert!(
+        tried.contains("deployment.apps/trainyard-operator configured (server dry run)"),
+        "{tried}"
+    );
     trainyard(cluster, &["install", "--image", "operator:2"]).good();
     assert_eq!(
         api.get(deployment).unwrap()["spec"]["strategy"],
