@@ -1,9 +1,9 @@
 //! What a pod says about its task: the cluster's half of what `step` observes.
 //!
 //! A pod is read straight into the few fields that matter; everything else is dropped on the way in, so that a cache
-//! of pods holds little. A pod is a task's if its name is: labels, owner and stamp can be copied to any number of pods by a user who
-//! may create some, but of one name there is one pod. Ends are normalised here (W7): whether somebody asked, whether the program ran at all, times
-//! that are not later than now.
+//! of pods holds little. A pod is a task's if its name is: a user who may create pods can copy labels, owner and stamp to
+//! any number of them, but of one name there is one pod. Ends are normalised here (W7): whether a stop was asked for,
+//! whether the program ran at all, times that are not later than now.
 
 mod exit;
 mod wire;
