@@ -10,7 +10,7 @@ mod depends;
 mod duration;
 pub(crate) mod from;
 mod gang;
-mod plugins;
+pub(crate) mod plugins;
 mod pods;
 mod policy;
 mod rules;

@@ -323,15 +323,23 @@ fn every_layout_of_roles_is_whole_in_the_cluster_of_a_volcano_job() {
             .filter(|loss| matches!(loss.code, Code::LostRole | Code::LostName))
             .map(|loss| loss.message.as_str())
             .collect();
+        // What Volcano's own plugin makes of it: the task that it calls the chief, and no evaluator in `cluster`.
+        let mut arguments = vec!["--port=2222"];
         if roles.contains(&"Master") {
             assert_eq!(lost, ["`TF_CONFIG` calls the tasks of `master` `chief` there"]);
-            assert_eq!(
-                converted.manifest["spec"]["plugins"]["tensorflow"],
-                json!(["--port=2222", "--chief=master"])
-            );
+            arguments.push("--chief=master");
         } else {
             assert_eq!(lost, [""; 0]);
         }
+        if roles.contains(&"Evaluator") {
+            arguments.push("--evaluator=none");
+            let evaluator = job.job.roles.iter().find(|role| role.kind == RoleKind::Evaluator);
+            assert_eq!(evaluator.map(|role| &*role.tf_type), Some("evaluator"));
+        }
+        assert_eq!(
+            converted.manifest["spec"]["plugins"]["tensorflow"],
+            json!(arguments)
+        );
     }
 }
 

@@ -1,11 +1,12 @@
 //! The job as Volcano's `Job`.
 
 use serde_json::{Map, Value, json};
-use trainyard_core::{ClusterForm, Ending, InPlace, Job, Outcome, RoleKind, Scope, Then};
+use trainyard_core::{ClusterForm, Ending, InPlace, Job, Outcome, Role, RoleKind, Scope, Then};
 
 use super::outline::{Outline, RoleOutline, Success};
 use crate::manifest::Dialect;
 use crate::volcano::UNLIMITED;
+use crate::volcano::plugins::NO_TASK;
 
 /// Exit codes worth a policy of their own, where too many are answered otherwise; Volcano takes one code a policy.
 const CODES: [i32; 8] = [42, 130, 134, 135, 137, 138, 139, 143];
@@ -57,12 +58,18 @@ pub(super) fn write(outline: &Outline<'_>) -> Value {
 }
 
 /// What the tensorflow plugin is told. It knows tasks by their names, and no master: a task that it does not know is left
-/// out of `cluster`, so it must be told that the master is what it calls the chief.
+/// out of `cluster`, so it must be told that the master is what it calls the chief. An evaluator that it does know is put
+/// into `cluster`, where TensorFlow waits for it, so it must be told that there is none.
 fn arguments(job: &Job) -> Vec<String> {
     let port = job.roles.first().map_or(2222, |role| role.port);
-    let master = job.roles.iter().find(|role| role.kind == RoleKind::Master);
-    let master = master.map(|role| format!("--chief={}", role.name));
-    [format!("--port={port}")].into_iter().chain(master).collect()
+    let of_kind = |kind| job.roles.iter().find(|role| role.kind == kind);
+    let master = of_kind(RoleKind::Master).map(|role| format!("--chief={}", role.name));
+    let inside =
+        |role: &&Role| matches!(&job.cluster, ClusterForm::Full { roles, .. } if roles.contains(&role.name));
+    let evaluator = of_kind(RoleKind::Evaluator).filter(|role| !inside(role));
+    let evaluator = evaluator.map(|_| format!("--evaluator={NO_TASK}"));
+    let told = [Some(format!("--port={port}")), master, evaluator];
+    told.into_iter().flatten().collect()
 }
 
 fn task(outline: &Outline<'_>, role: &RoleOutline<'_>) -> Value {

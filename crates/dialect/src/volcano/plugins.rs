@@ -11,6 +11,10 @@ use crate::problem::{Problem, closest, did_you_mean, shown};
 /// The port of the tensorflow plugin, unless it is told another.
 pub(super) const PORT: u16 = 2222;
 
+/// What `--evaluator` says to keep the evaluator out of `cluster`: no task is called so, and the type of a task that the plugin
+/// does not know is the task's own name.
+pub(crate) const NO_TASK: &str = "none";
+
 /// The plugins a job uses, after the webhook's additions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plugins {
@@ -142,6 +146,9 @@ fn tensorflow(field: &Field<'_>, tasks: &[Arc<str>]) -> TensorFlow {
         let Some((name, place)) = arguments.text(role) else {
             return role.into();
         };
+        if &*name == NO_TASK && role == "evaluator" {
+            return role.into();
+        }
         if !tasks.contains(&name) {
             let message = format!(
                 "`--{role}` names the task `{}`, which the job does not have",
