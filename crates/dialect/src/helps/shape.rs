@@ -329,5 +329,14 @@ fn volumes() -> Vec<Row> {
             "for example `my-data`",
             &[("My_Data", "my-data")],
         ),
+        row(
+            Code::BadFileName,
+            &format!(
+                "{V1}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: code}}\ndata: {{train.py: x}}\n"
+            ),
+            &[("train.py", "../train.py")],
+            "for example `train.py`",
+            &[("../train.py", "train.py")],
+        ),
     ]
 }
