@@ -58,20 +58,20 @@ fn refused() -> [(Value, &'static str); 8] {
         no_pod("insecure", |spec| spec["hostNetwork"] = json!(true)),
         // By the API server's validation, which quotes what is wrong.
         no_pod("tolerant", |spec| {
-            spec["tolerations"] = json!([{ "operator": "Often" }])
+            spec["tolerations"] = json!([{ "operator": "Often" }]);
         }),
         // By us.
         invalid("doubled", |spec| {
-            spec["containers"][0]["env"][1]["value"] = VARIABLE.into()
+            spec["containers"][0]["env"][1]["value"] = VARIABLE.into();
         }),
         invalid("listed", |spec| {
-            spec["preemptionPolicy"] = json!(["Never", ARGUMENT])
+            spec["preemptionPolicy"] = json!(["Never", ARGUMENT]);
         }),
         invalid("number", |spec| {
-            spec["containers"][0]["env"][0]["value"] = json!(NUMBER)
+            spec["containers"][0]["env"][0]["value"] = json!(NUMBER);
         }),
         invalid("counted", |spec| {
-            spec["containers"][0]["args"][1] = json!(NUMBERED_ARGUMENT)
+            spec["containers"][0]["args"][1] = json!(NUMBERED_ARGUMENT);
         }),
         invalid("unmounted", |spec| spec["volumes"] = json!([])),
         (edited, "InvalidTFJobSpec"),
