@@ -248,6 +248,7 @@ impl Memory {
             .is_some_and(|(_, role)| seen.id.index < role.replicas);
         let answered =
             self.is_done(&seen.id) || self.is_failed(&seen.id) || seen.stamp < self.stamp(&seen.id);
+        let answered = answered || !seen.stamp.is_possible();
         self.verdict.is_some() || !known || answered
     }
 

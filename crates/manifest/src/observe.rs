@@ -11,7 +11,7 @@ mod wire;
 
 use std::sync::Arc;
 
-use trainyard_core::{Seen, Stamp, TaskId, TaskSeen, Time};
+use trainyard_core::{Exit, Seen, Stamp, TaskId, TaskSeen, Time, Why};
 use trainyard_dialect::{TASK_INDEX_LABEL, may_have_task};
 
 pub use self::unreadable::UNREADABLE;
@@ -81,7 +81,17 @@ impl PodSeen {
     #[must_use]
     pub fn gone(&self) -> Option<TaskSeen> {
         let mut task = self.task.clone()?;
-        let exit = task.exit().cloned();
+        let exit = match &task.state {
+            // It was taken away before it ran, when that is seen for the first time.
+            Seen::Waiting => Some(Exit {
+                why: Why::Disrupted,
+                asked: true,
+                at: Time(u64::MAX),
+                never_ran: true,
+                ..Exit::default()
+            }),
+            _ => task.exit().cloned(),
+        };
         task.state = Seen::Gone(exit);
         task.lingers = false;
         Some(task)

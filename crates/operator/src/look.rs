@@ -11,8 +11,11 @@ pub mod waiting;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use trainyard_core::{Action, Fixture, Job, Memory, Observed, Stamp, Step, TaskSeen, Time, step};
+use trainyard_core::{
+    Action, Event, Fixture, Job, Memory, Observed, Oddity, Stamp, Step, TaskSeen, Time, step,
+};
 use trainyard_dialect::status::{Unread, newer_memory, tfjob_begun, tfjob_invalid, tfjob_status};
+use trainyard_manifest::names::STAMP;
 use trainyard_manifest::pod_group::other_scheduler;
 
 use self::gang::Grouping;
@@ -128,19 +131,40 @@ fn say(
     now: Time,
 ) -> Value {
     let mut status = tfjob_status(job.status.as_ref(), compiled.job(), step, observed, now);
-    if step.memory.verdict.is_none() && step.memory.held.is_none() {
-        let waiting = waiting(plot, job, wants, now);
-        if !waiting.entries.is_empty() {
-            status[WAITING_FIELD] = Value::Array(waiting.entries);
-        }
-        step.wake = earlier(step.wake, waiting.settles);
+    let mut waiting = waiting(plot, job, wants, now);
+    if step.memory.verdict.is_some() || step.memory.held.is_some() {
+        // Nothing is waited for but that what is to stop does.
+        waiting
+            .entries
+            .retain(|entry| entry["reason"] == silent::NODE_LOST);
+    } else {
+        waiting.entries.extend(unknown_lives(&step.events));
     }
+    if !waiting.entries.is_empty() {
+        status[WAITING_FIELD] = Value::Array(waiting.entries);
+    }
+    step.wake = earlier(step.wake, waiting.settles);
     if let Some(trouble) = plot.trouble.as_ref().filter(|it| it.sort == Sort::Pruned) {
         events::stall(&mut status, job.status.as_ref(), &trouble.message, now);
     }
     compiled.form.note(&mut status);
     gang_form::note(&mut status, compiled.groups.as_ref());
     status
+}
+
+/// Tasks whose pods carry a later life than any that was decided: they are left alone, and a user must say what is right.
+fn unknown_lives(events: &[Event]) -> Option<Value> {
+    let newer = events.iter().filter_map(|event| match event {
+        Event::Odd(Oddity::NewerThanMemory(task)) => Some(task.to_string()),
+        _ => None,
+    });
+    let tasks: Vec<String> = newer.collect();
+    let first = tasks.first()?;
+    let message = format!(
+        "the annotation {STAMP} of {first} names a life that the operator has not begun, so its pod is neither judged nor \
+         replaced: delete the pod"
+    );
+    Some(json!({ "reason": "UnknownLife", "message": message, "pods": tasks.len() }))
 }
 
 fn makes(action: &Action) -> bool {

@@ -28,7 +28,7 @@ pub use self::plot::{LastTrouble, Plot};
 pub use self::reread::{Panicked, words as panic_words};
 use self::slots::Slots;
 use self::tracked::{Named, Tracked};
-use crate::job::{JobKey, JobSeen, JobWire, Reading};
+use crate::job::{JobKey, JobWire, Reading};
 use crate::look::Next;
 use crate::pass::{Pass, Report, Sort};
 use crate::turns::Turns;
@@ -112,12 +112,10 @@ impl Yard {
         }
         let plot = self.plots.entry(key.clone()).or_default();
         let seen = self.reading.read(wire, plot.job.as_ref());
-        let of = |job: &JobSeen| job.status.as_ref().is_some_and(remembers);
-        let known = plot.job.as_ref().filter(|known| known.uid == seen.uid);
-        let (had, has) = (known.is_some_and(of), of(&seen));
+        let remembered = seen.status.as_ref().is_some_and(remembers);
         if plot.see(seen) {
-            // A memory that was there and is not any more has been dropped.
-            self.kept = has || (self.kept && !had);
+            // That one is missing says nothing: a user may have taken it out of a status. What we write and is not there is dropped.
+            self.kept |= remembered;
             self.look_at(key);
         }
     }
@@ -251,7 +249,11 @@ impl Yard {
     /// Which job to look at. Whoever waits for a scout comes first, once it is back; or is the next one to go.
     fn take(&mut self, now: Time) -> Option<JobKey> {
         let waits = !self.kept && self.scout.is_some();
-        let share = self.slots.share(self.line.namespaces());
+        // Which namespaces wait matters only when all slots are taken.
+        let share = match self.slots.are_taken() {
+            true => self.slots.share(self.line.namespaces()),
+            false => usize::MAX,
+        };
         let may = |namespace: &Arc<str>| self.slots.may_begin(namespace, share);
         let behind = self.behind.take_if(may, |_| !waits).map(|(_, key)| key);
         behind.or_else(|| self.line.take(self.listed_jobs.is_none(), now, may))

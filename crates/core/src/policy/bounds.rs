@@ -16,10 +16,10 @@ pub const NO_LIFE_LEFT: &str = "built in: a task has at most 1000000 lives";
 pub const NO_REST: &str = "built in: the rules fire without end";
 
 /// What must be remembered is too much to be stored.
-pub const NO_ROOM: &str = "built in: what is remembered about a job fits into 32768 ranges";
+pub const NO_ROOM: &str = "built in: what is remembered about a job fits into 8192 ranges";
 
-/// Ranges of indexes over all roles; each takes some sixteen bytes, and an API server stores about a megabyte.
-const MOST_RANGES: usize = 32_768;
+/// Ranges of indexes over all roles. Each takes 33 bytes at most, so all take 270 kB of the 1.5 MB that an object may have.
+const MOST_RANGES: usize = 8_192;
 
 /// What all of them begin with.
 const BUILT_IN: &str = "built in: ";
@@ -71,6 +71,12 @@ pub fn check_room(turn: &mut Turn) {
     if all > MOST_RANGES && turn.memory.verdict.is_none() {
         new_epoch(turn, Keep::Nothing);
         starts::forget(turn);
+        for memory in turn.memory.roles.values_mut() {
+            // Also where no epoch is left to begin.
+            memory.attempts.clear();
+            memory.done.clear();
+            memory.failed.clear();
+        }
         exceeded(turn, NO_ROOM);
     }
 }
@@ -98,7 +104,7 @@ mod tests {
         let verdict = step.memory.verdict.clone().unwrap();
         assert_eq!(
             verdict.cause.exceeded(),
-            Some("what is remembered about a job fits into 32768 ranges")
+            Some("what is remembered about a job fits into 8192 ranges")
         );
         assert!(serde_json::to_string(&step.memory).unwrap().len() < 400);
         assert!(

@@ -10,7 +10,7 @@ use crate::time::Time;
 pub fn stops(turn: &mut Turn) {
     let seen: Vec<&TaskSeen> = turn.view.inside().collect();
     for seen in seen {
-        if matches!(seen.state, Seen::Gone(_)) || turn.is_newer(seen) {
+        if matches!(seen.state, Seen::Gone(_)) || is_left_alone(turn, seen) {
             continue;
         }
         if let Some(due) = goes(turn, seen) {
@@ -20,12 +20,18 @@ pub fn stops(turn: &mut Turn) {
     let outside: Vec<&TaskSeen> = turn.view.outside().collect();
     for seen in outside {
         if !matches!(seen.state, Seen::Gone(_))
-            && !turn.is_newer(seen)
+            && !is_left_alone(turn, seen)
             && (turn.memory.verdict.is_none() || goes_at_the_end(turn, seen))
         {
             stop_when_due(turn, seen, turn.now);
         }
     }
+}
+
+/// Newer than memory: then memory may be stale, and the instance the right one. Not so once the job has ended or is held, which
+/// no later memory takes back without a new epoch.
+fn is_left_alone(turn: &Turn, seen: &TaskSeen) -> bool {
+    turn.is_active() && turn.is_newer(seen)
 }
 
 /// Stops it once; by force, if it should have stopped long ago and its node does not answer.
@@ -95,13 +101,17 @@ fn goes_at_the_end(turn: &Turn, seen: &TaskSeen) -> bool {
     match clean_for(turn.job.clean, verdict) {
         Clean::All => true,
         Clean::Unfinished => seen.alive(),
-        Clean::None => seen.alive() && (turn.is_stale(seen) || seen.created > verdict.at),
+        Clean::None => {
+            let foreign = turn.is_stale(seen) || turn.is_newer(seen);
+            seen.alive() && (foreign || seen.created > verdict.at)
+        }
     }
 }
 
 fn clean_for(clean: Clean, verdict: &Verdict) -> Clean {
     match verdict.cause {
         Cause::Deadline | Cause::Restarts { .. } | Cause::Order => clean.max(Clean::Unfinished),
+        Cause::Rule { .. } if verdict.cause.exceeded().is_some() => clean.max(Clean::Unfinished),
         Cause::Rule { .. } => clean,
     }
 }

@@ -361,6 +361,9 @@ mod tests {
                 let forged = running(worker(0), Stamp { epoch, attempt });
                 let seen = [forged, ended(worker(1), FIRST, 137, 5)];
                 let step = bench.step(&seen, 100);
+                let stops =
+                    |action: &Action| matches!(action, Action::Stop { task, .. } if *task == worker(0));
+                assert!(step.actions.iter().any(stops), "what was forged is not wanted");
                 assert_eq!(step.memory.verdict, None, "{scope:?}");
                 assert!(step.memory.epoch <= 1 && step.memory.stamp(&worker(1)).attempt <= 1);
                 assert!(step.events.len() < 5, "{:?}", step.events);

@@ -52,7 +52,7 @@ pub fn wanted(turn: &mut Turn) -> Vec<Wanted> {
 fn old_epoch_lives(turn: &Turn) -> bool {
     turn.view
         .all()
-        .any(|seen| seen.alive() && seen.stamp.epoch < turn.memory.epoch)
+        .any(|seen| seen.alive() && (seen.stamp.epoch < turn.memory.epoch || !seen.stamp.is_possible()))
 }
 
 /// The same barrier inside a set of roles that some rule restarts together.

@@ -117,14 +117,15 @@ impl<'a> Turn<'a> {
             .find(|seen| seen.stamp == stamp)
     }
 
-    /// Whether an instance belongs to an earlier life than the current one of its task.
+    /// Whether an instance belongs to an earlier life than the current one of its task, or to one that cannot have been: such a
+    /// stamp was written by another hand, and the instance goes like any that is not wanted.
     pub fn is_stale(&self, seen: &TaskSeen) -> bool {
-        seen.stamp < self.memory.stamp(&seen.id)
+        !seen.stamp.is_possible() || seen.stamp < self.memory.stamp(&seen.id)
     }
 
-    /// Whether an instance belongs to a life that memory knows nothing of: hands off.
+    /// Whether an instance belongs to a life that memory knows nothing of: hands off, while the job goes on.
     pub fn is_newer(&self, seen: &TaskSeen) -> bool {
-        seen.stamp > self.memory.stamp(&seen.id)
+        seen.stamp.is_possible() && seen.stamp > self.memory.stamp(&seen.id)
     }
 
     pub fn settled(&self, role: &RoleName, index: u32) -> bool {

@@ -1,4 +1,4 @@
-//! What must always hold, as code: L1 to L9 for one call of `step` on any input, T1 to T14 and I1 over whole runs.
+//! What must always hold, as code: L1 to L9 for one call of `step` on any input, T1 to T15 and I1 over whole runs.
 //!
 //! The names are those of docs/architecture.md. [`PROPERTIES`] says each in one sentence; the functions that check
 //! them are in `each_step` (one call), `over_runs` (as a run goes on), `verdicts` (T6, judged a second time and
@@ -92,7 +92,7 @@ pub const PROPERTIES: [(&str, &str); 24] = [
     ),
     ("T12", "Memory stays below 8 KiB."),
     (
-        "T14",
+        "T15",
         "A task has at most 4 lives in any 60 s and 16 in any hour, unless one of them ran for ten minutes or a user had a hand in it.",
     ),
     (

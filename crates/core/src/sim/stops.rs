@@ -16,11 +16,12 @@ pub(super) fn why_stopped(job: &Job, memory: &Memory, seen: &TaskSeen, force: bo
         return (seen.stopping.is_some() && job.limits.lost_node.is_some() && seen.alive())
             .then_some(StopReason::LostNode);
     }
-    if seen.stamp > current {
+    let possible = seen.stamp.is_possible();
+    if possible && seen.stamp > current && memory.verdict.is_none() && memory.held.is_none() {
         return None;
     }
     if let Some(verdict) = &memory.verdict {
-        return cleans(job, verdict, seen, seen.stamp < current).then_some(StopReason::CleanUp);
+        return cleans(job, verdict, seen, seen.stamp != current).then_some(StopReason::CleanUp);
     }
     match memory.held {
         Some(Hold::Suspended) => return Some(StopReason::Held(Hold::Suspended)),
@@ -29,7 +30,7 @@ pub(super) fn why_stopped(job: &Job, memory: &Memory, seen: &TaskSeen, force: bo
     }
     if !known {
         Some(StopReason::ScaledAway)
-    } else if memory.held.is_none() && seen.stamp < current {
+    } else if memory.held.is_none() && (!possible || seen.stamp < current) {
         Some(StopReason::Restarted)
     } else if settled && seen.alive() {
         Some(StopReason::Settled)
@@ -41,8 +42,10 @@ pub(super) fn why_stopped(job: &Job, memory: &Memory, seen: &TaskSeen, force: bo
 /// What goes at the end: as the policy says, but at least what lives if a limit or an order ended the job.
 fn cleans(job: &Job, verdict: &Verdict, seen: &TaskSeen, stale: bool) -> bool {
     let clean = match verdict.cause {
-        Cause::Rule { .. } => job.clean,
-        Cause::Restarts { .. } | Cause::Deadline | Cause::Order => job.clean.max(Clean::Unfinished),
+        Cause::Rule { .. } if verdict.cause.exceeded().is_none() => job.clean,
+        Cause::Rule { .. } | Cause::Restarts { .. } | Cause::Deadline | Cause::Order => {
+            job.clean.max(Clean::Unfinished)
+        }
     };
     match clean {
         Clean::All => true,

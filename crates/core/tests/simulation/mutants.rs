@@ -15,7 +15,7 @@ pub const MUTANTS: [(&str, Mutant, &str); 6] = [
     ("blind delete of what is newer than memory", blind_delete, "L7"),
     ("no new epoch at suspend", no_epoch_at_suspend, "T3"),
     ("a broken gang without its epoch", gang_without_epoch, "T4"),
-    ("restarts without a wait", no_wait, "T14"),
+    ("restarts without a wait", no_wait, "T15"),
 ];
 
 /// Everything is created again at once, however often.

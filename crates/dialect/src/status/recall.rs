@@ -37,7 +37,11 @@ impl fmt::Display for Flaw {
                 "`status.{MEMORY_FIELD}` was written by a newer version of trainyard: its format is {format}, this one reads up to \
                  {FORMAT}"
             ),
-            Self::Broken(why) => write!(out, "`status.{MEMORY_FIELD}` cannot be read: {why}"),
+            // It may quote what a status holds, which may be a megabyte.
+            Self::Broken(why) => {
+                let why = &why[..why.floor_char_boundary(300)];
+                write!(out, "`status.{MEMORY_FIELD}` cannot be read: {why}")
+            }
         }
     }
 }

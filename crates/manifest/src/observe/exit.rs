@@ -24,6 +24,9 @@ const ORDINARY: &[&str] = &["ContainerCreating", "PodInitializing"];
 /// A kubelet may take this many seconds to remove a pod whose grace is over: volumes are unmounted, containers removed.
 const REMOVAL: u32 = 10;
 
+/// A reason or a name is no longer than this in what is told about a job.
+const MOST_WORD: usize = 120;
+
 /// The state of the task, and whether something of the pod still runs beside it.
 pub fn state(wire: &PodWire, stopping: Option<Time>) -> (Seen, bool) {
     let phase = wire.status.phase.as_deref().unwrap_or("Pending");
@@ -68,9 +71,9 @@ pub fn waits(wire: &PodWire) -> Option<Waits> {
         return Some(silent);
     }
     let said = |reason: &str, message: Option<&str>, container: Option<&str>| Waits::Said {
-        reason: reason.into(),
+        reason: short(reason).into(),
         message: message.unwrap_or_default().into(),
-        container: container.map(Into::into),
+        container: container.map(|name| short(name).into()),
     };
     let status = &wire.status;
     let placed = status.condition("PodScheduled");
@@ -98,6 +101,11 @@ pub fn waits(wire: &PodWire) -> Option<Waits> {
         told.then(|| said(reason, status.message.as_deref(), None))
     };
     container.or_else(rejected).or_else(|| silent(wire))
+}
+
+/// One word, as an event takes it, whatever a status holds.
+fn short(word: &str) -> &str {
+    &word[..word.floor_char_boundary(MOST_WORD)]
 }
 
 /// A pod that is being deleted and is still there when its grace is over, and [`REMOVAL`] after that.

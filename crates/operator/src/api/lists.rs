@@ -5,6 +5,7 @@ use kube::core::DynamicObject;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use trainyard_manifest::names::KUBEFLOW_JOB_LABEL;
 use trainyard_manifest::observe::PodSeen;
 use trainyard_manifest::pod_group::{Groups, PLURAL};
 
@@ -29,14 +30,14 @@ impl Api {
             .map(|jobs| jobs.into_iter().next())
     }
 
-    /// All our pods of a namespace.
-    pub async fn pods(&self, namespace: &str) -> Result<Vec<PodSeen>, Refused> {
-        self.list("pods", &ours(namespace, "pods")).await
+    /// The pods that name a job.
+    pub async fn pods(&self, job: &JobKey) -> Result<Vec<PodSeen>, Refused> {
+        self.list("pods", &ours(job, "pods")).await
     }
 
-    /// All our Services of a namespace.
-    pub async fn services(&self, namespace: &str) -> Result<Vec<ServiceSeen>, Refused> {
-        let path = ours(namespace, "services");
+    /// The Services that name a job.
+    pub async fn services(&self, job: &JobKey) -> Result<Vec<ServiceSeen>, Refused> {
+        let path = ours(job, "services");
         let all: Vec<Guarded<WatchedService>> = self.list("services", &path).await?;
         Ok(all
             .into_iter()
@@ -63,8 +64,13 @@ impl Api {
     }
 }
 
-/// Where our objects of a kind are.
-fn ours(namespace: &str, plural: &str) -> String {
-    let selector = OURS.replace('/', "%2F").replace('=', "%3D");
+/// Where our objects of a kind are that name a job, by the label that Kubeflow's objects have too.
+fn ours(job: &JobKey, plural: &str) -> String {
+    let JobKey { namespace, name } = job;
+    let selector = format!("{OURS},{KUBEFLOW_JOB_LABEL}={name}");
+    let selector = selector
+        .replace('/', "%2F")
+        .replace('=', "%3D")
+        .replace(',', "%2C");
     format!("{}?labelSelector={selector}", core(namespace, plural, None))
 }

@@ -72,7 +72,7 @@ fn change(plot: &mut Plot, job: &JobSeen, now: Time) -> Option<Change> {
 fn unknown(pod: &PodSeen) -> String {
     let PodSeen { name, namespace, .. } = pod;
     format!(
-        "pod {name} has this job for its controller and is not the pod of any of its tasks, by its name or its labels: it is neither \
+        "pod {name} has this job for its controller and is not the pod of any of its tasks, by its name, its labels or its stamp: it is neither \
          counted nor stopped. If it is not wanted: `kubectl delete pod {name} -n {namespace}`"
     )
 }

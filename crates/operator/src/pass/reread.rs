@@ -37,8 +37,8 @@ async fn read_all(api: &Api, pass: &Pass, again: &Again) -> Result<Reread, Refus
     let key = &pass.key;
     let mut read = Reread {
         job: api.job(key).await?,
-        pods: api.pods(&key.namespace).await?,
-        services: api.services(&key.namespace).await?,
+        pods: api.pods(key).await?,
+        services: api.services(key).await?,
         group: None,
     };
     read.pods.retain(|pod| pod.job == key.name);

@@ -23,6 +23,8 @@ pub struct Line {
     untold: Turns<(Time, JobKey)>,
     /// Those whose first pods are being made.
     starting: BTreeSet<JobKey>,
+    /// The second in which jobs that were put off were looked through: their time is over in whole seconds.
+    looked_through: Option<Time>,
 }
 
 impl Line {
@@ -60,6 +62,9 @@ impl Line {
 
     /// A job that has been put off long enough comes before the others of its namespace.
     fn end_of_put_off(&mut self, now: Time) {
+        if self.looked_through.replace(now) == Some(now) {
+            return;
+        }
         let mut over = Vec::new();
         while let Some((namespace, (_, key))) = self.untold.take_if(|_| true, |(until, _)| *until <= now) {
             over.push((namespace, key));

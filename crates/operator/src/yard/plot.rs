@@ -60,7 +60,7 @@ pub struct Plot {
     pub not_before: Time,
     /// The last look put off what was refused.
     pub put_off: bool,
-    /// What was in the way went while a pass was under way, which may have found it there.
+    /// A conflicting object was deleted while requests were in flight: retry at once.
     way_cleared: bool,
     /// What has been told about it beside its status.
     pub noted: Noted,
@@ -247,9 +247,10 @@ impl Plot {
         for pod in made.into_iter().filter(|pod| !departed.contains(&pod.uid)) {
             self.see_made(pod);
         }
-        for (uid, force) in &report.stopped {
-            let mut all = self.pods.values_mut().filter_map(|held| held.pod.task.as_mut());
-            if let Some(task) = all.find(|task| task.instance == *uid) {
+        let stopped: BTreeMap<&Arc<str>, bool> =
+            report.stopped.iter().map(|(uid, force)| (uid, *force)).collect();
+        for task in self.pods.values_mut().filter_map(|held| held.pod.task.as_mut()) {
+            if let Some(force) = stopped.get(&task.instance) {
                 // The watch may have been faster than the answer, but for a pod that was told before.
                 task.stopping = task.stopping.filter(|_| !force).or(Some(NOT_SAID));
             }
@@ -266,6 +267,7 @@ impl Plot {
         job.status = Some(status);
         self.written = now;
         self.let_stored_rest();
+        self.whole = false;
         self.let_go();
     }
 

@@ -49,6 +49,11 @@ impl Slots {
         }
     }
 
+    /// Whether a pass can begin only beyond the number of slots.
+    pub const fn are_taken(&self) -> bool {
+        self.taken >= self.most
+    }
+
     /// How many passes a namespace may have though all slots are taken, when these wait.
     pub fn share<'a>(&self, waiting: impl Iterator<Item = &'a Arc<str>>) -> usize {
         let others = waiting.filter(|namespace| !self.passes.contains_key(*namespace));

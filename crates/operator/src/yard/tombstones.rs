@@ -3,6 +3,7 @@
 //! Only a life of a task of the job is kept, and few of one task: a user who may make pods in a namespace may also make and delete any number
 //! of them that look like ours.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trainyard_core::{Job, Memory, Seen, TaskId, TaskSeen, Time, task_name};
@@ -16,9 +17,12 @@ const OF_A_TASK: usize = 4;
 /// Lives that are kept while it is not known which tasks there are: the job has not been listed yet, or cannot be read.
 const UNKNOWN: usize = 256;
 
-/// Lives whose pods are gone.
+/// Lives whose pods are gone, by task: a job may have ten thousand, and all of them may go at once.
 #[derive(Debug, Default)]
-pub struct Tombstones(Vec<Tombstone>);
+pub struct Tombstones {
+    by_task: BTreeMap<TaskId, Vec<Tombstone>>,
+    count: usize,
+}
 
 #[derive(Debug)]
 struct Tombstone {
@@ -40,8 +44,13 @@ impl Tombstones {
             name: Arc::clone(&pod.name),
             task,
         };
+        self.keep(stone, job);
+    }
+
+    fn keep(&mut self, stone: Tombstone, job: Option<&JobSeen>) {
         if self.has_room_for(&stone, job) {
-            self.0.push(stone);
+            self.count += 1;
+            self.by_task.entry(stone.task.id.clone()).or_default().push(stone);
         }
     }
 
@@ -57,49 +66,52 @@ impl Tombstones {
                 stone.is_of(compiled.job()) && self.lives_of(task) < OF_A_TASK
             }
             Some(Meaning::NotOurs) => false,
-            Some(Meaning::Broken(_)) | None => self.0.len() < UNKNOWN,
+            Some(Meaning::Broken(_)) | None => self.count < UNKNOWN,
         }
     }
 
     fn lives_of(&self, task: &TaskId) -> usize {
-        self.0.iter().filter(|stone| stone.task.id == *task).count()
+        self.by_task.get(task).map_or(0, Vec::len)
     }
 
     /// The job is known now, or has changed: drops what is no life of its tasks.
     pub fn sort_out(&mut self, job: &JobSeen) {
-        for stone in std::mem::take(&mut self.0) {
-            if self.has_room_for(&stone, Some(job)) {
-                self.0.push(stone);
-            }
+        let all = std::mem::take(self);
+        for stone in all.by_task.into_values().flatten() {
+            self.keep(stone, Some(job));
         }
     }
 
     /// The lives of a job's tasks.
     pub fn of<'a>(&'a self, job: &'a Arc<str>) -> impl Iterator<Item = &'a TaskSeen> {
-        let ours = self.0.iter().filter(move |stone| stone.owner == *job);
+        let all = self.by_task.values().flatten();
+        let ours = all.filter(move |stone| stone.owner == *job);
         ours.map(|stone| &stone.task)
     }
 
     /// All of them.
     pub fn all_mut(&mut self) -> impl Iterator<Item = &mut TaskSeen> {
-        self.0.iter_mut().map(|stone| &mut stone.task)
+        self.by_task.values_mut().flatten().map(|stone| &mut stone.task)
     }
 
     /// A memory has been stored: what it has absorbed is needed no longer.
     pub fn let_rest(&mut self, job: &Job, memory: &Memory) {
-        self.0
-            .retain(|stone| stone.owner == job.uid && !memory.has_absorbed(job, &stone.task));
+        for stones in self.by_task.values_mut() {
+            stones.retain(|stone| stone.owner == job.uid && !memory.has_absorbed(job, &stone.task));
+        }
+        self.by_task.retain(|_, stones| !stones.is_empty());
+        self.count = self.by_task.values().map(Vec::len).sum();
     }
 
     /// None is needed any more.
     pub fn clear(&mut self) {
-        self.0.clear();
+        *self = Self::default();
     }
 
     /// Whether there are none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.count == 0
     }
 }
 

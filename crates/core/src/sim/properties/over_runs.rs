@@ -329,7 +329,7 @@ impl Ledger {
         self.no_hot_loop(world, instance);
     }
 
-    /// T14: at most 4 lives of a task in any 60 s and 16 in any hour, unless one of them ran for ten minutes.
+    /// T15: at most 4 lives of a task in any 60 s and 16 in any hour, unless one of them ran for ten minutes.
     fn no_hot_loop(&mut self, world: &World, newest: &Instance) {
         let wait = world.job.limits.wait;
         if !self.waits_kept {
@@ -342,7 +342,7 @@ impl Ledger {
             let lives: Vec<&Instance> = world.ours().filter(of_task).filter(within).collect();
             let healthy = |life: &&Instance| life.history.iter().any(|seen| ran(seen) >= wait.healthy);
             let many = lives.len() > most && !lives.iter().any(healthy);
-            self.check("T14", world.elapsed(), !many, || {
+            self.check("T15", world.elapsed(), !many, || {
                 format!("{} has {} lives in {window} s", newest.task, lives.len())
             });
         }

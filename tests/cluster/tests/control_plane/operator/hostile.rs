@@ -27,14 +27,18 @@ fn a_forged_stamp_on_a_pod_stops_neither_its_job_nor_another() {
         .patch(&yard.namespace.pod("mirrored-worker-0"), &forged)
         .unwrap();
     yard.exit("mirrored-worker-1", 137);
-    yard.api()
-        .wait(&yard.path("mirrored"), "the next epoch", |object| {
-            (object["status"]["trainyard"]["epoch"] == 1).then_some(())
-        });
+    // It is a life that cannot have been: its pod goes with the others, and the job runs again as a whole.
+    yard.vanish("mirrored-worker-0", 143);
     another_job_starts(&yard, "beside");
     yard.kill();
     yard.start();
     another_job_starts(&yard, "after");
+    for pod in ["mirrored-worker-0", "mirrored-worker-1"] {
+        yard.pod(pod, "1.0");
+        yard.run_on_a_node(pod);
+    }
+    yard.exit("mirrored-worker-0", 0);
+    yard.conditions("mirrored", &["Created", "!Running", "Succeeded"]);
 }
 
 /// The ranges of a status were collected into a list: four billion indexes ended the operator on every start.
@@ -63,4 +67,28 @@ fn a_forged_memory_stops_no_other_job_and_fails_its_own_where_it_cannot_be() {
     assert!(message.contains("exceeded a bound"), "{status:#}");
     yard.exit("ranges-worker-0", 0);
     yard.conditions("ranges", &["Created", "!Running", "Succeeded"]);
+}
+
+/// A stamp that could be ours, on a pod that the operator has not made so: the pod is left alone, and the job says so. When the job is
+/// suspended, it goes all the same.
+#[test]
+fn a_pod_of_a_life_that_has_not_begun_is_named_and_stops_with_its_job() {
+    let yard = Yard::new("early-stamp");
+    yard.create(&job("early", &json!({}), &[("Worker", 1, "ExitCode")]));
+    yard.run(&["early-worker-0"]);
+    yard.conditions("early", &["Created", "Running"]);
+    let forged = json!({ "metadata": { "annotations": { "trainyard.dev/stamp": "7.0" } } });
+    shared()
+        .api()
+        .patch(&yard.namespace.pod("early-worker-0"), &forged)
+        .unwrap();
+    yard.api().wait(&yard.path("early"), "a word about it", |object| {
+        let waiting = object["status"]["waiting"].as_array()?;
+        waiting
+            .iter()
+            .any(|entry| entry["reason"] == "UnknownLife")
+            .then_some(())
+    });
+    yard.patch("early", &json!({ "spec": { "runPolicy": { "suspend": true } } }));
+    yard.vanish("early-worker-0", 143);
 }

@@ -17,7 +17,7 @@ fn write_status(yard: &Yard, pod: &str, container: &Value) {
     shared().api().patch(&path, &change).unwrap();
 }
 
-/// A pod with the labels of a job's, which anybody may make who may make pods.
+/// A pod with the labels of a job's, which every user may make who may make pods.
 fn forged(yard: &Yard, name: &str, labels: &Value, annotations: &Value) {
     let pod = json!({
         "apiVersion": "v1", "kind": "Pod",
