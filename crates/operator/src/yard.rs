@@ -250,9 +250,10 @@ impl Yard {
     fn take(&mut self, now: Time) -> Option<JobKey> {
         let waits = !self.kept && self.scout.is_some();
         // Which namespaces wait matters only when all slots are taken.
-        let share = match self.slots.are_taken() {
-            true => self.slots.share(self.line.namespaces()),
-            false => usize::MAX,
+        let share = if self.slots.are_taken() {
+            self.slots.share(self.line.namespaces())
+        } else {
+            usize::MAX
         };
         let may = |namespace: &Arc<str>| self.slots.may_begin(namespace, share);
         let behind = self.behind.take_if(may, |_| !waits).map(|(_, key)| key);

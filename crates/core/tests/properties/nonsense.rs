@@ -364,9 +364,9 @@ fn indexes() -> impl Strategy<Value = Ranges> {
     let few = vec(number(MOST_REPLICAS + 2), 0..4).prop_map(|indexes| indexes.into_iter().collect());
     let range = (any::<u32>(), any::<u32>()).prop_map(|(one, other)| {
         let text = format!("{}-{}", one.min(other), one.max(other));
-        text.parse().unwrap()
+        text.parse().unwrap_or_default()
     });
-    let all = Just("0-4294967295".parse().unwrap());
+    let all = Just("0-4294967295".parse().unwrap_or_default());
     prop_oneof![20 => few, 1 => range, 1 => all]
 }
 
@@ -381,7 +381,7 @@ fn runs() -> impl Strategy<Value = Runs> {
     });
     let range = (any::<u32>(), any::<u32>(), number(7)).prop_map(|(one, other, number)| {
         let text = format!("{}-{}:{}", one.min(other), one.max(other), number.max(1));
-        text.parse().unwrap()
+        text.parse().unwrap_or_default()
     });
     prop_oneof![20 => few, 1 => range]
 }

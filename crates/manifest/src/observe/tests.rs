@@ -437,6 +437,7 @@ fn times_with_fractions() {
     assert_eq!(time("1970-01-01T00:00:00Z"), Some(Time(0)));
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "a table of literals reads better")]
 fn init(state: Value) -> Value {
     json!({
         "spec": { "initContainers": [{ "name": "proxy", "restartPolicy": "Always" }, { "name": "fetch" }] },
@@ -482,7 +483,7 @@ fn a_failed_init_container_is_the_tasks_failure_with_its_code_and_name() {
     assert_eq!(Ending::of(Some(&exit(pod("Failed", drained)))), Ending::Disrupted);
 }
 
-/// Under OnFailure and Always the kubelet starts it again, and the pod never ends by it.
+/// Under `OnFailure` and `Always` the kubelet starts it again, and the pod never ends by it.
 #[test]
 fn an_init_container_that_is_restarted_in_place_is_counted_and_leaves_its_last_end() {
     let waiting = json!({ "waiting": { "reason": "CrashLoopBackOff" } });

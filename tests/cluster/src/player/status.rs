@@ -73,13 +73,13 @@ pub(crate) fn init_failed(pod: &Value, status: &mut Value, code: Option<i32>, ag
         "message": "fetching the data\nno such bucket\n",
     }});
     let before = status["initContainerStatuses"][0]["restartCount"].as_i64();
-    let (state, last, count) = match again {
-        true => (
-            json!({"waiting": {"reason": "CrashLoopBackOff", "message": "back-off restarting failed container"}}),
-            ended,
-            before.unwrap_or_default() + 1,
-        ),
-        false => (ended, json!({}), before.unwrap_or_default()),
+    let waits =
+        json!({"waiting": {"reason": "CrashLoopBackOff", "message": "back-off restarting failed container"}});
+    let before = before.unwrap_or_default();
+    let (state, last, count) = if again {
+        (waits, ended, before + 1)
+    } else {
+        (ended, json!({}), before)
     };
     status["initContainerStatuses"] = json!([{
         "name": name, "image": "", "imageID": "", "ready": false, "restartCount": count, "state": state,
