@@ -47,7 +47,7 @@ pub struct Memory {
     /// It has been paused after it had started: the resume template is used.
     #[serde(default, skip_serializing_if = "is_default")]
     pub resumed: bool,
-    /// Nothing is created before.
+    /// Nothing of the job is created before: the wait of a restart of the whole job.
     #[serde(default, skip_serializing_if = "is_default")]
     pub not_before: Time,
     /// Restarts paid for.
@@ -101,6 +101,10 @@ pub struct RoleMemory {
     /// For each task how often in a row its node has refused it, since it last ran.
     #[serde(skip_serializing_if = "Runs::is_empty")]
     pub rejections: Runs,
+    /// For each task that waits before its next life, until when: seconds since 1970. The dead instance stays for as long, unless it was
+    /// told to stop or a user takes it away.
+    #[serde(skip_serializing_if = "Runs::is_empty")]
+    pub not_before: Runs,
     /// For each task whose lives so far have not run, since when it has been trying to start: seconds since 1970.
     #[serde(skip_serializing_if = "Runs::is_empty")]
     pub starting_since: Runs,

@@ -21,6 +21,18 @@ impl Time {
     }
 }
 
+impl Time {
+    /// As a number of [`Runs`](crate::Runs), where 0 means that there is none; good until 2106.
+    pub(crate) fn in_runs(self) -> u32 {
+        u32::try_from(self.0).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// What [`Self::in_runs`] gave.
+    pub(crate) fn of_runs(seconds: u32) -> Option<Self> {
+        (seconds > 0).then(|| Self(seconds.into()))
+    }
+}
+
 impl Add<u32> for Time {
     type Output = Self;
 

@@ -60,10 +60,11 @@ pub fn check_room(turn: &mut Turn) {
             failed,
             rejections,
             starting_since,
+            not_before,
             born: _,
             restarts: _,
         } = role;
-        let numbers = [attempts, rejections, starting_since].map(Runs::ranges);
+        let numbers = [attempts, rejections, starting_since, not_before].map(Runs::ranges);
         let sets = [done, failed].map(Ranges::ranges);
         numbers.into_iter().chain(sets).sum::<usize>()
     };

@@ -68,6 +68,10 @@ pub fn prune(turn: &mut Turn) {
             memory.failed.truncate(role.replicas);
             memory.rejections.truncate(role.replicas);
             memory.starting_since.truncate(role.replicas);
+            memory.not_before.truncate(role.replicas);
+            memory
+                .not_before
+                .limit((turn.now + turn.job.limits.wait.most).in_runs());
             memory.born = memory.born.min(role.replicas);
             // No task is both, unless a user has written this memory by hand: then it would be counted twice.
             memory.failed = memory.failed.without(&memory.done);

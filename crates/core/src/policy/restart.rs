@@ -131,18 +131,11 @@ fn restart_task(turn: &mut Turn, reason: &Reason) -> Time {
     let Some((role, index)) = reason.task else {
         return turn.now;
     };
-    // One that was told to stop goes as soon as it has ended, and one beside which a sidecar still runs is stopped at once:
-    // both take their wait along.
-    let corpse_stays = turn.current(role, index).is_some_and(|seen| {
-        matches!(seen.state, crate::Seen::Ended(_)) && seen.stopping.is_none() && !seen.lingers
-    });
     let attempt = move_on(turn, role, index);
     let wait = backoff::wait_after(turn, reason.exit, attempt);
-    if corpse_stays {
-        // The dead instance stays until its wait is over: its logs can be read, and no memory is needed.
-        return turn.clamp(reason.exit.map_or(turn.now, |exit| exit.at)) + wait;
-    }
-    hold_until(turn, reason.exit, wait)
+    let until = until(turn, reason.exit, wait);
+    hold_task_until(turn, (role, index), until);
+    until
 }
 
 fn restart_roles(turn: &mut Turn, roles: &[RoleName], reason: &Reason) -> Time {
@@ -165,7 +158,22 @@ fn restart_roles(turn: &mut Turn, roles: &[RoleName], reason: &Reason) -> Time {
         most = most.max(move_on(turn, role, index));
     }
     let wait = backoff::wait_after(turn, reason.exit, most);
-    hold_until(turn, reason.exit, wait)
+    let until = until(turn, reason.exit, wait);
+    let inside = |name: &RoleName| roles.contains(name);
+    for (position, role) in job
+        .roles
+        .iter()
+        .enumerate()
+        .filter(|(_, role)| inside(&role.name))
+    {
+        for index in 0..role.replicas {
+            hold_task_until(turn, (position, index), until);
+        }
+    }
+    if let Some(task) = reason.task {
+        hold_task_until(turn, task, until);
+    }
+    until
 }
 
 /// Moves the stamp of one task; its attempt from now on.
@@ -182,13 +190,25 @@ fn move_on(turn: &mut Turn, role: usize, index: u32) -> u32 {
     attempt
 }
 
-/// Nothing is created before the wait is over, counted from the end that asked for it.
+/// When the wait is over, counted from the end that asked for it.
+fn until(turn: &Turn, exit: Option<&Exit>, wait: u32) -> Time {
+    turn.clamp(exit.map_or(turn.now, |exit| exit.at)) + wait
+}
+
+/// Nothing of the job is created before the wait is over.
 fn hold_until(turn: &mut Turn, exit: Option<&Exit>, wait: u32) -> Time {
-    let until = turn.clamp(exit.map_or(turn.now, |exit| exit.at)) + wait;
+    let until = until(turn, exit, wait);
     if until > turn.now {
         turn.memory.not_before = turn.memory.not_before.max(until);
     }
     until
+}
+
+/// This task is not created before; the others do not wait for it.
+fn hold_task_until(turn: &mut Turn, (role, index): (usize, u32), until: Time) {
+    let seconds = if until > turn.now { until.in_runs() } else { 0 };
+    let memory = turn.memory.role(&turn.job.roles[role].name);
+    memory.not_before.set(index, seconds);
 }
 
 /// Saves the in-place count of an instance that is about to become stale; each is folded once, when its stamp moves.
@@ -303,25 +323,37 @@ mod tests {
     }
 
     #[test]
-    fn a_corpse_that_is_about_to_go_leaves_its_wait_behind() {
+    fn a_task_waits_whatever_becomes_of_its_corpse_and_its_peers_do_not() {
         let bench = bench(Scope::Task);
         let mut memory = bench.memory();
         memory.role(&worker(1).role).attempts.set(1, 1);
-        let mut seen = ended(worker(1), Stamp { epoch: 0, attempt: 1 }, 1, 95);
-        let stays = bench.step_with(Some(&memory), std::slice::from_ref(&seen), 100);
-        assert_eq!(stays.memory.not_before, Time(0));
-        let mut beside = seen.clone();
-        beside.lingers = true;
-        let lingers = bench.step_with(Some(&memory), &[beside], 100);
-        assert_eq!(lingers.memory.not_before, Time(105), "its sidecar keeps no wait");
-        seen.stopping = Some(Time(90));
-        let goes = bench.step_with(Some(&memory), &[seen], 100);
-        assert_eq!(goes.memory.not_before, Time(105));
-        let created = |action: &Action| matches!(action, Action::Create { .. });
-        let later = bench.step_with(Some(&goes.memory), &[], 101);
-        assert!(!later.actions.iter().any(created));
-        let in_time = bench.step_with(Some(&later.memory), &[], 105);
-        assert!(in_time.actions.iter().any(created));
+        let dead = ended(worker(1), Stamp { epoch: 0, attempt: 1 }, 1, 95);
+        let (mut told, mut lingers) = (dead.clone(), dead.clone());
+        told.stopping = Some(Time(90));
+        lingers.lingers = true;
+        for seen in [dead, told, lingers] {
+            let answered = bench.step_with(Some(&memory), &[seen], 100).memory;
+            assert_eq!(answered.not_before, Time(0), "the others do not wait");
+            let created = |at| {
+                let step = bench.step_with(Some(&answered), &[], at);
+                let create = |action: &Action| match action {
+                    Action::Create { task, .. } => Some(task.index),
+                    _ => None,
+                };
+                (
+                    step.actions.iter().filter_map(create).collect::<Vec<_>>(),
+                    step.wake,
+                )
+            };
+            assert_eq!(created(104), (vec![0, 2], Some(Time(105))));
+            assert_eq!(created(105).0, [0, 1, 2]);
+            let up = running(worker(1), Stamp { epoch: 0, attempt: 2 });
+            let up = bench.step_with(Some(&answered), &[up], 106).memory;
+            assert!(
+                up.roles[&worker(1).role].not_before.is_empty(),
+                "kept no longer than needed"
+            );
+        }
     }
 
     #[test]

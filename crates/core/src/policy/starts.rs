@@ -25,17 +25,15 @@ pub fn ending(turn: &Turn, role: &RoleName, index: u32, exit: Option<&Exit>) -> 
 
 /// Since when a task has been trying to start, if no life of it has run since.
 pub fn since(turn: &Turn, role: &RoleName, index: u32) -> Option<Time> {
-    let seconds = turn.memory.roles.get(role)?.starting_since.get(index);
-    (seconds > 0).then(|| Time(seconds.into()))
+    Time::of_runs(turn.memory.roles.get(role)?.starting_since.get(index))
 }
 
-/// Forgets both of every task whose current life is seen to run.
+/// Forgets both of every task whose current life is seen to run, and until when it had to wait for that life.
 pub fn note_running(turn: &mut Turn) {
     let roles = turn.memory.roles.values();
-    if !roles
-        .into_iter()
-        .any(|role| !role.rejections.is_empty() || !role.starting_since.is_empty())
-    {
+    if !roles.into_iter().any(|role| {
+        !role.rejections.is_empty() || !role.starting_since.is_empty() || !role.not_before.is_empty()
+    }) {
         return;
     }
     let running = |seen: &&crate::TaskSeen| matches!(seen.state, Seen::Running { .. });
@@ -43,6 +41,7 @@ pub fn note_running(turn: &mut Turn) {
     for seen in seen {
         if seen.stamp == turn.memory.stamp(&seen.id) {
             clear(turn, &seen.id.role, seen.id.index);
+            turn.memory.role(&seen.id.role).not_before.set(seen.id.index, 0);
         }
     }
 }
@@ -63,9 +62,7 @@ pub fn note_end(turn: &mut Turn, role: usize, index: u32) {
     if !idle {
         return clear(turn, &name, index);
     }
-    let since = u32::try_from(turn.clamp(seen.created).0)
-        .unwrap_or(u32::MAX)
-        .max(1);
+    let since = turn.clamp(seen.created).in_runs();
     let memory = turn.memory.role(&name);
     if memory.starting_since.get(index) == 0 {
         memory.starting_since.set(index, since);
@@ -81,6 +78,7 @@ pub fn forget(turn: &mut Turn) {
     for memory in turn.memory.roles.values_mut() {
         memory.rejections.clear();
         memory.starting_since.clear();
+        memory.not_before.clear();
     }
 }
 

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use super::Turn;
 use crate::job::After;
-use crate::observed::{Seen, Stamp};
+use crate::observed::{Seen, Stamp, TaskSeen};
 use crate::rule::{Scope, Then};
 use crate::step::Event;
+use crate::time::Time;
 
 /// A task that should exist, by role position and index, with the stamp it should carry.
 pub struct Wanted {
@@ -45,7 +46,28 @@ pub fn wanted(turn: &mut Turn) -> Vec<Wanted> {
             stamp: turn.memory.stamp_of(&spec.name, index),
         }));
     }
+    wanted.retain(|task| !waits(turn, task));
     wanted
+}
+
+/// Whether a task waits before its next life; asks to be called when that is over, unless something of the task is still there.
+fn waits(turn: &mut Turn, task: &Wanted) -> bool {
+    let name = &turn.job.roles[task.role].name;
+    let known = turn.memory.roles.get(name);
+    let until = known.and_then(|memory| Time::of_runs(memory.not_before.get(task.index)));
+    let until = until.filter(|until| *until > turn.now);
+    let there = |seen: &&&TaskSeen| !matches!(seen.state, Seen::Gone(_));
+    if let Some(until) = until
+        && turn
+            .view
+            .instances(task.role, task.index)
+            .iter()
+            .find(there)
+            .is_none()
+    {
+        turn.wake_at(until);
+    }
+    until.is_some()
 }
 
 /// Nothing of a new epoch starts while anything of an older one lives: same names, same addresses.

@@ -6,7 +6,7 @@ use super::script::{End, Fault};
 use super::trace::{Happened, StopReason};
 use super::world::{Pending, World};
 use crate::job::{InPlace, TaskId};
-use crate::observed::Exit;
+use crate::observed::{Exit, Why};
 
 impl World {
     pub fn start_program(&mut self, at: usize) {
@@ -104,8 +104,11 @@ impl World {
     /// The world starts the program again in place, later and later.
     fn rest(&mut self, at: usize, exit: Exit) {
         let now = self.now;
-        let times = self.instances[at].in_place.min(31);
-        let wait = self.options.in_place_first.saturating_mul(1 << times);
+        // As a kubelet does: at once, then later and later.
+        let doublings = self.instances[at].in_place.checked_sub(1);
+        let wait = doublings.map_or(0, |times| {
+            self.options.in_place_first.saturating_mul(1 << times.min(31))
+        });
         // At least a second, or a program that ends at once would be started for ever in one.
         let wait = wait.clamp(1, self.options.in_place_most.max(1));
         let instance = &mut self.instances[at];
@@ -167,7 +170,18 @@ impl World {
                 }
             }
             State::Lingering { until, .. } => *until = Some(now + wait),
-            State::Waiting { .. } | State::Resting { .. } => self.remove(at, None),
+            State::Waiting { .. } => {
+                // Nothing of it has run, and that is known.
+                let exit = Exit {
+                    why: Why::Disrupted,
+                    asked: true,
+                    at: now,
+                    never_ran: true,
+                    ..Exit::default()
+                };
+                self.remove(at, Some(exit));
+            }
+            State::Resting { .. } => self.remove(at, None),
             State::Ended(exit) => {
                 let exit = exit.clone();
                 self.remove(at, Some(exit));

@@ -346,8 +346,8 @@ fn order() -> impl Strategy<Value = Order> {
 
 fn role_memory() -> impl Strategy<Value = RoleMemory> {
     let parts = (runs(), indexes(), indexes(), number(MOST_REPLICAS + 2), number(5));
-    (parts, runs(), runs()).prop_map(
-        |((attempts, done, failed, born, restarts), rejections, starting_since)| RoleMemory {
+    (parts, runs(), runs(), runs()).prop_map(
+        |((attempts, done, failed, born, restarts), rejections, starting_since, not_before)| RoleMemory {
             attempts,
             done,
             failed,
@@ -355,6 +355,7 @@ fn role_memory() -> impl Strategy<Value = RoleMemory> {
             restarts,
             rejections,
             starting_since,
+            not_before,
         },
     )
 }

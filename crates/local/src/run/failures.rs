@@ -45,7 +45,11 @@ impl Failures {
         self.root = Some(Root {
             life: life.clone(),
             end: end.clone(),
-            meaning: end.not_started.clone().unwrap_or_else(|| exit.meaning()),
+            meaning: match (&end.not_started, &end.container) {
+                (Some(why), Some(init)) => format!("The program of its init container `{init}`: {why}"),
+                (Some(why), None) => why.clone(),
+                (None, _) => exit.meaning(),
+            },
         });
     }
 

@@ -416,7 +416,7 @@ fn ran(seen: &TaskSeen) -> u32 {
     seen.exit().map_or(0, |exit| exit.ran)
 }
 
-/// Whether a fault may bring a new life early: a user's wish, a dead instance taken away before its wait is over, a clock.
+/// Whether a fault may bring a new life early: a user's wish, or a clock.
 fn cuts_waits_short(fault: &Fault) -> bool {
     matches!(
         fault,
@@ -424,7 +424,6 @@ fn cuts_waits_short(fault: &Fault) -> bool {
             | Fault::Resume { .. }
             | Fault::Replicas { .. }
             | Fault::Ordered { .. }
-            | Fault::Collected { .. }
             | Fault::Operator(Trouble::ClockSteps { .. })
     )
 }
