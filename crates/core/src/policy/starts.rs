@@ -41,7 +41,9 @@ pub fn note_running(turn: &mut Turn) {
     for seen in seen {
         if seen.stamp == turn.memory.stamp(&seen.id) {
             clear(turn, &seen.id.role, seen.id.index);
-            turn.memory.role(&seen.id.role).not_before.set(seen.id.index, 0);
+            if let Some(memory) = turn.memory.roles.get_mut(&seen.id.role) {
+                memory.not_before.set(seen.id.index, 0);
+            }
         }
     }
 }
