@@ -51,6 +51,8 @@ pub struct Fields<'a> {
     at: Span,
     problems: &'a Problems,
     asked: Vec<Cow<'static, str>>,
+    /// Fields that were asked for to be refused: they are never offered.
+    refused: Vec<&'static str>,
     elsewhere: Vec<(&'static str, String)>,
 }
 
@@ -100,6 +102,7 @@ impl<'a> Field<'a> {
             at: self.at,
             problems: self.problems,
             asked: Vec::new(),
+            refused: Vec::new(),
             elsewhere: Vec::new(),
         })
     }
@@ -288,6 +291,14 @@ impl<'a> Fields<'a> {
         found
     }
 
+    /// A field that has no place here, for the caller to say why. It is not among those that are allowed.
+    pub fn refused(&mut self, name: &'static str) -> Option<Field<'a>> {
+        let found = self.get(name);
+        self.asked.pop();
+        self.refused.push(name);
+        found
+    }
+
     /// The field, which must be there.
     pub fn require(&mut self, name: &'static str) -> Option<Field<'a>> {
         let found = self.get(name);
@@ -409,7 +420,7 @@ impl<'a> Fields<'a> {
     /// Reports every key that nobody asked for.
     pub fn finish(self) {
         for entry in self.map.entries() {
-            if self.asked.iter().any(|name| *name == *entry.key) {
+            if self.asked.iter().any(|name| *name == *entry.key) || self.refused.contains(&&*entry.key) {
                 continue;
             }
             let name = shown(&entry.key);

@@ -69,7 +69,7 @@ fn problems(bytes: &[u8]) -> Vec<Problem> {
         Err(problem) => return vec![*problem],
     };
     let reading = read(&source);
-    let unserved = not_served(&source, &reading);
+    let unserved = not_served(&source);
     reading.problems.into_iter().chain(unserved).collect()
 }
 
@@ -123,7 +123,7 @@ fn the_help_about_a_version_that_is_not_served_is_the_command_that_helps() {
         };
         let source = Source::from_bytes("t", text.as_bytes()).unwrap();
         let reading = read(&source);
-        let [problem] = &not_served(&source, &reading)[..] else {
+        let [problem] = &not_served(&source)[..] else {
             panic!("{version} is not served");
         };
         let help = problem.hint.as_deref().unwrap();

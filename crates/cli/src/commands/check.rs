@@ -60,7 +60,7 @@ fn check(source: Result<Source, Box<Problem>>, format: Format, columns: usize) -
     let (name, text, reading) = match source {
         Ok(source) => {
             let mut reading = trainyard_dialect::read(&source);
-            let unserved = trainyard_dialect::not_served(&source, &reading);
+            let unserved = trainyard_dialect::not_served(&source);
             reading.problems = tidy(reading.problems.into_iter().chain(unserved).collect());
             (source.name, Some(source.text), reading)
         }

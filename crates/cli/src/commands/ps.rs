@@ -214,7 +214,7 @@ fn about(run: &KeptRun, now: Moment) -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{QUIET}{name:<12}{QUIET:#}{what}");
     };
-    let source = run.file.source.as_deref().map(shown);
+    let source = run.file.source.as_deref().map(escaped);
     let from = source.map_or_else(String::new, |source| format!(", from {source}"));
     line(
         "job",

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
-use trainyard_dialect::problem::{Problem, Severity, Span};
+use trainyard_dialect::problem::{Problem, Severity, Span, escaped};
 
 use crate::visible;
 
@@ -51,7 +51,7 @@ struct Mark<'a> {
 fn places<'a>(problem: &'a Problem, text: Option<&'a str>) -> Vec<Element<'a>> {
     let path = &*problem.place.source;
     let (Some(span), Some(text)) = (problem.place.span, text) else {
-        return vec![Origin::path(path).into()];
+        return vec![Origin::path(escaped(path)).into()];
     };
     let mut marks = vec![Mark {
         span,
@@ -98,7 +98,7 @@ fn snippet<'a>(path: &'a str, text: &'a str, marks: &[Mark<'a>]) -> Element<'a> 
     let shown = text.get(window.clone()).unwrap_or_default();
     if shown.lines().any(|line| line.len() > LONG_LINE) {
         let column = marks.first().map_or(1, |mark| mark.span.column as usize);
-        return Origin::path(path).line(line).char_column(column).into();
+        return Origin::path(escaped(path)).line(line).char_column(column).into();
     }
     let annotation = |mark: &Mark<'a>| -> Annotation<'a> {
         let Range { start, end } = one_line(text, mark.span);
@@ -108,7 +108,7 @@ fn snippet<'a>(path: &'a str, text: &'a str, marks: &[Mark<'a>]) -> Element<'a> 
     };
     Snippet::source(shown)
         .line_start(line)
-        .path(path)
+        .path(escaped(path))
         .annotations(marks.iter().map(annotation))
         .into()
 }

@@ -222,6 +222,18 @@ fn a_version_that_is_not_served_is_told_with_the_command_that_helps() {
         "{}",
         ran.out
     );
+    // Old manifests often have other problems: all are told at once.
+    let text = fs::read_to_string(crate::run::root().join(file)).unwrap_or_default();
+    let ran = run_with(
+        &["check", "-"],
+        &text.replace("spec:\n", "spec:\n  nonsense: 1\n"),
+    );
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.out.contains("TY020") && ran.out.contains("TY106"),
+        "{}",
+        ran.out
+    );
     // Only `check` is about clusters: what runs on one machine runs.
     assert!(!run(&["plan", file]).err.contains("TY106"));
 }

@@ -64,7 +64,7 @@ fn only_in_later_versions(fields: &mut Fields<'_>) {
         "enableDynamicWorker",
     ];
     for name in names {
-        if let Some(found) = fields.get(name) {
+        if let Some(found) = fields.refused(name) {
             let place = found.problems.place(Some(found.at), &found.path);
             let problem =
                 Problem::new(Code::UnknownField, place, format!("unknown field `{name}`")).found(name);

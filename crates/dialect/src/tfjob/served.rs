@@ -1,34 +1,38 @@
 //! Versions of `TFJob` that are read here and that no API server takes from our definition.
 
 use crate::codes::Code;
-use crate::document::Source;
-use crate::manifest::{Dialect, ReadJob, Reading};
+use crate::document::{Document, Node, Source, parse};
+use crate::manifest::Dialect;
 use crate::problem::{FieldPath, Problem, Problems};
 
 /// The versions that our definition serves, the stored one first.
 pub const SERVED: [&str; 3] = ["v1", "v1beta2", "v1beta1"];
 
-/// A warning for each job in a version that is not served: it runs on one machine, and a cluster refuses it.
+/// A warning for each job in a version that is not served, also where other things are wrong with it: it runs on one machine, and a
+/// cluster refuses it.
 #[must_use]
-pub fn not_served(source: &Source, reading: &Reading) -> Vec<Problem> {
-    let unserved = |read: &&ReadJob| read.dialect == Dialect::TfJob && !SERVED.contains(&read.version());
-    reading
-        .jobs()
-        .filter(unserved)
-        .map(|read| problem(source, read))
-        .collect()
+pub fn not_served(source: &Source) -> Vec<Problem> {
+    let (documents, _) = parse(source);
+    let of_document = |document: &Document| -> Vec<Problem> {
+        let unserved = |(path, object): (FieldPath, &Node)| {
+            let text = |field: &str| object.get(field).and_then(Node::as_text);
+            let version = text("apiVersion")?.strip_prefix("kubeflow.org/")?;
+            let known = Dialect::TfJob.versions().contains(&version) && !SERVED.contains(&version);
+            (text("kind") == Some("TFJob") && known).then(|| problem(source, document.index, &path, object))
+        };
+        document.objects().into_iter().filter_map(unserved).collect()
+    };
+    documents.iter().flat_map(of_document).collect()
 }
 
-fn problem(source: &Source, read: &ReadJob) -> Problem {
-    let problems = Problems::new(source, read.document);
-    let node = read.node.get("apiVersion").unwrap_or(&read.node);
-    let place = problems.place(Some(node.span), &FieldPath::root().field("apiVersion"));
-    let message = format!(
-        "an API server would refuse `{}`: the definition of TFJob does not serve it",
-        read.api_version
-    );
+fn problem(source: &Source, document: usize, path: &FieldPath, object: &Node) -> Problem {
+    let problems = Problems::new(source, document);
+    let node = object.get("apiVersion").unwrap_or(object);
+    let place = problems.place(Some(node.span), &path.field("apiVersion"));
+    let found = node.as_text().unwrap_or_default();
+    let message = format!("an API server would refuse `{found}`: the definition of TFJob does not serve it");
     Problem::new(Code::VersionNotServed, place, message)
-        .found(&read.api_version)
+        .found(found)
         .allowed(
             SERVED
                 .map(|version| format!("`kubeflow.org/{version}`"))

@@ -109,7 +109,7 @@ fn only_in_the_first_version(fields: &mut Fields<'_>, version: &str) {
         if name == "replicaSpecs" && fields.peek(name).is_none_or(|node| node.as_list().is_none()) {
             continue;
         }
-        if let Some(found) = fields.get(name) {
+        if let Some(found) = fields.refused(name) {
             let place = found.problems.place(Some(found.at), &found.path);
             let message = format!("unknown field `{name}`");
             let problem = Problem::new(Code::UnknownField, place, message).found(name);
