@@ -226,7 +226,7 @@ fn a_version_that_is_not_served_is_told_with_the_command_that_helps() {
     let text = fs::read_to_string(crate::run::root().join(file)).unwrap_or_default();
     let ran = run_with(
         &["check", "-"],
-        &text.replace("spec:\n", "spec:\n  nonsense: 1\n"),
+        &text.replacen("spec:\n", "spec:\n  nonsense: 1\n", 1),
     );
     assert_eq!(ran.code, Some(1));
     assert!(
