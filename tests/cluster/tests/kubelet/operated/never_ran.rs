@@ -33,7 +33,7 @@ fn an_init_container_that_fails_or_is_not_there_fails_the_job_and_is_named() {
     let Some(yard) = Yard::new("init-fails") else {
         return;
     };
-    let fetch = shell("fetch", "echo fetching; echo no such bucket >&2; exit 3");
+    let fetch = shell("fetch", "echo fetching; echo no such bucket; exit 3");
     let mut missing = shell("fetch", "true");
     missing["command"] = json!(["/nope"]);
     for (name, restart, init) in [
@@ -101,7 +101,7 @@ fn the_last_words_of_the_first_life_stay_on_the_job() {
         return;
     };
     // The first life leaves a file on the node's disk, which the second finds.
-    let script = "if [ -e /seen/again ]; then exit 0; fi; touch /seen/again; echo loading; echo out of luck >&2; exit 137";
+    let script = "if [ -e /seen/again ]; then exit 0; fi; touch /seen/again; echo loading; echo out of luck; exit 137";
     let mut main = shell("tensorflow", script);
     main["volumeMounts"] = json!([{ "name": "seen", "mountPath": "/seen" }]);
     let volume =
