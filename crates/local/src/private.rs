@@ -52,7 +52,9 @@ pub(crate) fn own(path: &Path) -> io::Result<Option<(File, Metadata)>> {
         there => there?,
     };
     // A link is as good as its owner: the user may keep volumes on a larger disk, and root may move homes.
-    if there.is_symlink() && ![us, 0].contains(&there.uid()) {
+    let ours = there.uid() == us || (there.is_symlink() && there.uid() == 0);
+    if !ours {
+        // Before it is opened: another user's may be closed to us, and that it is another's is the better reason.
         return Err(io::Error::other(OfAnother(there.uid())));
     }
     let directory = OpenOptions::new()

@@ -101,7 +101,8 @@ fn the_last_words_of_the_first_life_stay_on_the_job() {
         return;
     };
     // The first life leaves a file on the node's disk, which the second finds.
-    let script = "if [ -e /seen/again ]; then exit 0; fi; touch /seen/again; echo loading; echo out of luck; exit 137";
+    let script =
+        "if [ -e /seen/again ]; then exit 0; fi; touch /seen/again; echo loading; echo out of luck; exit 137";
     let mut main = shell("tensorflow", script);
     main["volumeMounts"] = json!([{ "name": "seen", "mountPath": "/seen" }]);
     let volume =
