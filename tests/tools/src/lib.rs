@@ -13,6 +13,7 @@ mod module;
 mod ours;
 pub mod packages;
 pub mod python;
+mod release;
 
 use std::fmt;
 use std::fs;
@@ -22,6 +23,7 @@ use std::process::{Command, Stdio};
 pub use cache::Cache;
 pub use module::{JOBSET, KUBEFLOW, Module, PLUGINS, VOLCANO};
 pub use ours::{root, trainyard, without_package};
+pub use release::{LAST_RELEASE, PEERS, Release};
 
 /// The version of Kubernetes that `go.mod` names.
 pub const KUBERNETES: &str = "1.37.1";
