@@ -10,7 +10,11 @@ mod expand;
 mod install;
 mod life;
 mod manifests;
-mod operator;
 mod pods;
 mod rendered;
 mod rendered_jobs;
+
+// The operator's end-to-end tests are kept with the operator. They are compiled into this binary because each test binary
+// starts a control plane of its own.
+#[path = "../../../../crates/operator/tests/end_to_end/mod.rs"]
+mod operator;
