@@ -92,13 +92,17 @@ Exit codes: 0 every job succeeds, 1 one does not, or the file has errors, 2 wron
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   trainyard explain TY020
-  trainyard explain                              every code there is";
+  trainyard explain                              every code there is
+
+Exit codes: 0 done, 2 no such code.";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
   trainyard completions bash > ~/.local/share/bash-completion/completions/trainyard
   trainyard completions zsh > ~/.zfunc/_trainyard
-  trainyard completions fish > ~/.config/fish/completions/trainyard.fish";
+  trainyard completions fish > ~/.config/fish/completions/trainyard.fish
+
+Exit codes: 0 done, 2 no such shell.";
 
 /// Runs distributed TensorFlow training from one manifest, with or without a cluster.
 ///

@@ -18,6 +18,13 @@ It writes nothing to standard output; what it does is told on standard error.
 Exit codes: 0 it was told to stop, 1 it lost the Lease to another one, 2 wrong usage, or nothing says
 where the cluster is; one that does not answer is waited for.";
 
+const CRD_EXAMPLES: &str = "\
+Examples:
+  trainyard crd | kubectl apply --server-side --force-conflicts -f -
+  trainyard crd --newest-only > tfjob-crd.yaml
+
+Exit codes: 0 done, 2 wrong usage.";
+
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Operator {
@@ -149,6 +156,7 @@ pub enum LogFormat {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = CRD_EXAMPLES)]
 pub struct Crd {
     /// Serve v1 alone: each further version costs the API server memory
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! What all commands share: help, colour, pipes, disks, exit codes.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -9,33 +10,98 @@ use crate::run::{Ran, folder, full_disk, manifest, program, root, run, run_with}
 const GOOD: &str = "examples/tfjob/parameter-server.yaml";
 const BAD: &str = "tests/fixtures/bad/tfjob/misspelt-fields.yaml";
 
+/// Holds for the help of every command; only the list of commands is stored, as what is on a page follows from its
+/// options.
 #[test]
-fn help_teaches_by_example() {
-    let pages: [&[&str]; 19] = [
-        &["--help"],
-        &["ps", "--help"],
-        &["logs", "--help"],
-        &["stop", "--help"],
-        &["rm", "--help"],
-        &["drain", "--help"],
-        &["kill", "--help"],
-        &["suspend", "--help"],
-        &["resume", "--help"],
-        &["scale", "--help"],
-        &["check", "--help"],
-        &["plan", "--help"],
-        &["simulate", "--help"],
-        &["convert", "--help"],
-        &["render", "--help"],
-        &["expand", "--help"],
-        &["explain", "--help"],
-        &["completions", "--help"],
-        &["-h"],
-    ];
-    for page in pages {
-        let ran = run(page);
-        insta::assert_snapshot!(format!("help {}", page.join(" ")), ran.shown());
+fn the_help_of_every_command_is_complete_and_its_examples_use_flags_that_exist() {
+    let top = run(&["--help"]);
+    insta::assert_snapshot!("help", top.shown());
+    let pages: BTreeMap<&str, Ran> = commands(&top.out)
+        .map(|name| (name, run(&[name, "--help"])))
+        .collect();
+    assert!(pages.len() > 20, "{}", top.out);
+    for (name, page) in &pages {
+        assert_eq!((page.code, page.err.as_str()), (Some(0), ""), "{name}");
+        let first = page.out.lines().next().expect("a first line");
+        assert!(!first.is_empty() && !first.ends_with('.'), "{name}: {first}");
+        for part in [
+            &format!("\nUsage: trainyard {name} "),
+            "\nExamples:\n",
+            "\nExit codes: 0 ",
+        ] {
+            assert!(page.out.contains(part), "{name}: no {part:?}");
+        }
+        let lines: Vec<&str> = page.out.lines().collect();
+        for pair in lines.windows(2).filter(|pair| is_entry(pair[0])) {
+            assert!(
+                pair[1].starts_with("          "),
+                "{name}: nothing is said of {}",
+                pair[0]
+            );
+        }
+        let short = run(&[name, "-h"]);
+        assert_eq!(flags(&short.out), flags(&page.out), "{name}");
     }
+    for text in pages.values().chain([&top]).map(|page| &page.out) {
+        for (name, used) in examples(text) {
+            let known = flags(&pages[name].out);
+            let unknown: Vec<_> = used.iter().filter(|flag| !known.contains(**flag)).collect();
+            assert!(unknown.is_empty(), "{name} has no {unknown:?}");
+        }
+    }
+}
+
+/// The commands that a page lists.
+fn commands(page: &str) -> impl Iterator<Item = &str> {
+    let section = page.split_once("Commands:\n").map_or("", |(_, rest)| rest);
+    section
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
+        .filter(|name| !matches!(*name, "" | "help"))
+}
+
+/// Whether a line of a page begins the description of an option or an argument.
+fn is_entry(line: &str) -> bool {
+    line.starts_with("  -")
+        || line.starts_with("      --")
+        || line.starts_with("  <")
+        || line.starts_with("  [")
+}
+
+/// The flags that a page describes.
+fn flags(page: &str) -> BTreeSet<&str> {
+    page.lines()
+        .filter(|line| is_entry(line))
+        .flat_map(|line| {
+            line.trim_start()
+                .split("  ")
+                .next()
+                .unwrap_or_default()
+                .split([' ', ',', '=', '['])
+        })
+        .filter(|word| word.starts_with('-'))
+        .collect()
+}
+
+/// The commands of a page's examples, each with the flags that it uses.
+fn examples(page: &str) -> Vec<(&str, Vec<&str>)> {
+    let section = page.split_once("\nExamples:\n").map_or("", |(_, rest)| rest);
+    let lines = section.lines().take_while(|line| !line.is_empty());
+    let typed =
+        lines.filter_map(|line| Some(line.split_once("trainyard ")?.1.split(['|', '>', ')']).next()?));
+    typed
+        .filter_map(|typed| {
+            let mut words = typed.split_whitespace();
+            let name = words.next()?;
+            let flags = words.take_while(|word| *word != "--");
+            let flags = flags.filter(|word| word.len() > 1 && word.starts_with('-'));
+            Some((
+                name,
+                flags.map(|flag| flag.split('=').next().unwrap_or(flag)).collect(),
+            ))
+        })
+        .collect()
 }
 
 #[test]

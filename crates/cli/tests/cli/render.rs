@@ -5,7 +5,7 @@ mod files;
 use std::fmt::Write as _;
 use std::fs;
 
-use crate::run::{Ran, folder, manifest, root, run, run_with};
+use crate::run::{Ran, folder, manifest, manifests, run, run_with};
 
 const DIGITS: &str = "examples/digits.yaml";
 
@@ -135,27 +135,6 @@ fn every_manifest_is_rendered_in_every_form_the_same_each_time() {
         }
     }
     assert!(seen > 300, "{seen}");
-}
-
-/// Every example and every good fixture.
-fn manifests() -> Vec<String> {
-    let mut found = Vec::new();
-    let mut folders = vec![root().join("examples"), root().join("tests/fixtures/ok")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path
-                .extension()
-                .is_some_and(|extension| extension == "yaml" || extension == "json")
-            {
-                found.push(path.to_str().expect("a path").to_owned());
-            }
-        }
-    }
-    found.sort();
-    found
 }
 
 #[test]

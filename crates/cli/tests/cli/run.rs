@@ -100,3 +100,25 @@ pub fn manifest(name: &str, workers: u32) -> String {
          replicas: {workers}\n      template:\n        spec:\n          containers: [{{name: tensorflow, image: x}}]\n"
     )
 }
+
+/// Every example and every good fixture, by its path from the root.
+pub fn manifests() -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![root().join("examples"), root().join("tests/fixtures/ok")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path
+                .extension()
+                .is_some_and(|extension| extension == "yaml" || extension == "json")
+            {
+                let path = path.strip_prefix(root()).expect("a path below the root");
+                found.push(path.to_str().expect("a path").to_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}

@@ -1,5 +1,7 @@
 //! `trainyard simulate`.
 
+use std::fmt::Write as _;
+
 use crate::run::run;
 
 const PARAMETER_SERVER: &str = "examples/tfjob/parameter-server.yaml";
@@ -68,13 +70,17 @@ fn the_same_seed_tells_the_same_story() {
 
 #[test]
 fn what_is_typed_wrong_is_refused_with_what_is_right() {
+    let mut shown = String::new();
     for typed in [
         &["simulate", PARAMETER_SERVER, "--fail", "worker-9=1@1s"][..],
         &["simulate", PARAMETER_SERVER, "--fail", "worker-1"],
         &["simulate", PARAMETER_SERVER, "--suspend", "9s..3s"],
         &["simulate", PARAMETER_SERVER, "--scale", "worker=99999999@1s"],
-        &["simulate", PARAMETER_SERVER, "--runs", "nobody=1m"],
+        &["simulate", PARAMETER_SERVER, "--runs", "trainer=1m"],
     ] {
-        insta::assert_snapshot!(format!("wrong {}", typed[2..].join(" ")), run(typed).shown());
+        let ran = run(typed);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{typed:?}");
+        writeln!(shown, "$ trainyard {}\n{}", typed.join(" "), ran.err).expect("a string takes it");
     }
+    insta::assert_snapshot!(shown);
 }
