@@ -7,7 +7,7 @@ pub mod text;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trainyard_core::words::{self, RuleWords};
+use trainyard_core::explain::{self, RuleWords};
 use trainyard_core::{Addresses, Cluster, InPlace, Job, RoleKind, RoleName, TaskId, addresses};
 use trainyard_dialect::{Dialect, ReadJob};
 
@@ -75,26 +75,26 @@ impl<'a> JobPlan<'a> {
                     .tasks()
                     .map(|id| TaskPlan {
                         address: book.0.get(&id).cloned(),
-                        decides: words::decides(job, &id),
+                        decides: explain::decides(job, &id),
                         id,
                     })
                     .collect(),
                 ask: &role.ask,
                 total: together,
-                after: words::start_order(job, role),
+                after: explain::start_order(job, role),
             });
         }
         Self {
             read,
             roles,
             total,
-            success: words::success(job),
-            story: words::story(job, &vocabulary),
-            rules: words::rules(job),
-            limits: words::limits(job),
-            clean: words::clean(job),
-            gang: words::gang(job),
-            notes: notes(read, words::notes(job, &vocabulary)),
+            success: explain::success(job),
+            story: explain::story(job, &vocabulary),
+            rules: explain::rules(job),
+            limits: explain::limits(job),
+            clean: explain::clean(job),
+            gang: explain::gang(job),
+            notes: notes(read, explain::notes(job, &vocabulary)),
             cluster: Cluster::of(job, &book),
         }
     }

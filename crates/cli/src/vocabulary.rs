@@ -1,6 +1,6 @@
 //! How each kind of manifest spells what the hints of `plan` name.
 
-use trainyard_core::words::Vocabulary;
+use trainyard_core::explain::Vocabulary;
 use trainyard_dialect::{Dialect, ReadJob};
 
 /// The field names for hints about a job of this kind, in the version that it is written in.

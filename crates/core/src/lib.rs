@@ -18,6 +18,7 @@
 //! nothing is queued and nothing can be lost.
 
 mod exit;
+pub mod explain;
 mod job;
 mod memory;
 mod observed;
@@ -30,7 +31,6 @@ pub mod sim;
 mod step;
 mod tf_config;
 mod time;
-pub mod words;
 
 pub use exit::Ending;
 pub use job::{

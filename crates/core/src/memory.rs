@@ -180,7 +180,7 @@ impl Cause {
     #[must_use]
     pub fn exceeded(&self) -> Option<&str> {
         match self {
-            Self::Rule { from, .. } => crate::policy::bounds::words(from),
+            Self::Rule { from, .. } => crate::policy::bounds::exceeded_bound(from),
             Self::Restarts { .. } | Self::Deadline | Self::Order => None,
         }
     }

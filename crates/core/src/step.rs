@@ -11,8 +11,8 @@ use crate::job::{Job, TaskId};
 use crate::memory::{Hold, Memory, Verdict};
 use crate::observed::{Fixture, Observed, Stamp};
 use crate::policy::{
-    Turn, backoff, bounds, cleanup, deadline, elastic, gang, judge, orders, remember, starts, startup,
-    suspend, ttl,
+    StepContext, backoff, bounds, cleanup, deadline, failed_starts, gang, judge, orders, remember, scaling,
+    startup, suspend, ttl,
 };
 use crate::rule::{How, Scope};
 use crate::time::Time;
@@ -127,38 +127,38 @@ pub fn step(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) 
         return hands_off(newer);
     }
     // 1. What is known.
-    let mut turn = Turn::begin(job, memory, observed, now);
-    elastic::let_go(&mut turn);
-    remember::count_in_place(&mut turn);
-    starts::note_running(&mut turn);
+    let mut ctx = StepContext::begin(job, memory, observed, now);
+    scaling::let_go(&mut ctx);
+    remember::count_in_place(&mut ctx);
+    failed_starts::note_running(&mut ctx);
     // 2. Decide: only memory changes, and killing means moving a stamp.
     if !observed.deleting {
-        bounds::check(&mut turn);
+        bounds::check(&mut ctx);
         // After a verdict too: an order that changes nothing any more must still be answered.
-        orders::obey(&mut turn);
+        orders::obey(&mut ctx);
     }
-    if turn.memory.verdict.is_none() && !observed.deleting {
-        suspend::hold_or_resume(&mut turn);
-        if turn.is_active() {
-            startup::start(&mut turn);
-            judge::judge(&mut turn);
-            backoff::over_budget(&mut turn);
-            deadline::check(&mut turn);
+    if ctx.memory.verdict.is_none() && !observed.deleting {
+        suspend::hold_or_resume(&mut ctx);
+        if ctx.is_active() {
+            startup::start(&mut ctx);
+            judge::judge(&mut ctx);
+            backoff::over_budget(&mut ctx);
+            deadline::check(&mut ctx);
         }
-        bounds::check_room(&mut turn);
+        bounds::check_room(&mut ctx);
     }
-    remember::mark_born(&mut turn);
+    remember::mark_born(&mut ctx);
     // 3. Act: nothing is decided any more.
     if !observed.deleting {
-        let wanted = startup::wanted(&mut turn);
-        gang::ensure(&mut turn, &wanted);
-        cleanup::stops(&mut turn);
-        elastic::creates(&mut turn, wanted);
-        gang::removes(&mut turn);
-        orders::answered(&mut turn);
-        ttl::expire(&mut turn);
+        let wanted = startup::wanted(&mut ctx);
+        gang::ensure(&mut ctx, &wanted);
+        cleanup::stops(&mut ctx);
+        scaling::creates(&mut ctx, wanted);
+        gang::removes(&mut ctx);
+        orders::answered(&mut ctx);
+        ttl::expire(&mut ctx);
     }
-    turn.end()
+    ctx.end()
 }
 
 /// A newer version of this program has been here: touch nothing, so that going back and forth is safe.

@@ -6,7 +6,7 @@ mod ends;
 mod limits;
 mod pods;
 
-use trainyard_core::words::{then_words, when_words};
+use trainyard_core::explain::{then_words, when_words};
 use trainyard_core::{Down, Job, Role, RoleName, Rule, When};
 
 use crate::cluster_map::ClusterMap;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trainyard_core::sim::{self, End, Happened, Options, Script};
+use trainyard_core::sim::{self, Happened, Options, ProgramEnd, Script};
 use trainyard_core::{Job, Ordered, Outcome, RoleKind, Stamp, TaskId, Time};
 use trainyard_dialect::document::Source;
 use trainyard_scenarios::{Ending, Fault, Order, Scenario, World, all};
@@ -103,7 +103,7 @@ fn options(row: &Scenario) -> Options {
 /// A fault in the simulator's words.
 #[cfg(test)]
 fn simulated(fault: &Fault) -> sim::Fault {
-    let ends = |task: &TaskId, life: u32, after: u32, end: End| sim::Fault::Ends {
+    let ends = |task: &TaskId, life: u32, after: u32, end: ProgramEnd| sim::Fault::Ends {
         task: task.clone(),
         life,
         after,
@@ -115,15 +115,15 @@ fn simulated(fault: &Fault) -> sim::Fault {
             life,
             after,
             code,
-        } => ends(&task, life, after, End::Code(code)),
-        Fault::OutOfMemory { task, life, after } => ends(&task, life, after, End::OutOfMemory),
-        Fault::MissingProgram { task, life } => ends(&task, life, 0, End::NotStarted),
-        Fault::InitExit { task, life, code } => ends(&task, life, 0, End::Init(code)),
-        Fault::Reject { task, life } => ends(&task, life, 0, End::Rejected),
+        } => ends(&task, life, after, ProgramEnd::Code(code)),
+        Fault::OutOfMemory { task, life, after } => ends(&task, life, after, ProgramEnd::OutOfMemory),
+        Fault::MissingProgram { task, life } => ends(&task, life, 0, ProgramEnd::NotStarted),
+        Fault::InitExit { task, life, code } => ends(&task, life, 0, ProgramEnd::Init(code)),
+        Fault::Reject { task, life } => ends(&task, life, 0, ProgramEnd::Rejected),
         Fault::Evict { task, at } => sim::Fault::EndsAt {
             task,
             at,
-            end: End::Evicted,
+            end: ProgramEnd::Evicted,
         },
         Fault::Drain { task, at, code } => sim::Fault::Drained { task, at, code },
         Fault::Vanish { task, at } => sim::Fault::Vanishes { task, at },

@@ -53,7 +53,7 @@ pub fn run(typed: &Simulate, printer: &mut Printer) -> Result<Exit, Failure> {
 /// One job, played.
 struct Run<'a> {
     job: &'a Job,
-    played: sim::Outcome,
+    played: sim::Played,
     lanes: Vec<Lane>,
     length: u32,
     story: Vec<story::Line>,

@@ -5,7 +5,7 @@
 mod card;
 mod lines;
 
-use trainyard_core::{ClusterForm, GangScheduler, RoleKind, words};
+use trainyard_core::{ClusterForm, GangScheduler, RoleKind, explain};
 
 use self::card::Card;
 use super::JobPlan;
@@ -83,7 +83,7 @@ fn head(svg: &mut Svg, plan: &JobPlan<'_>, top: i32) -> i32 {
     let total = if plan.total.is_empty() {
         tasks
     } else {
-        format!("{tasks} · {}", words::ask(&plan.total).replace(", ", " · "))
+        format!("{tasks} · {}", explain::ask(&plan.total).replace(", ", " · "))
     };
     let total = shorten(&total, 14, true, room / 2);
     let beside = text_width(&total, 14, true) + GAP;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anstyle::Style;
-use trainyard_core::words;
+use trainyard_core::explain;
 use trainyard_dialect::problem::shown;
 
 use super::{JobPlan, RolePlan, TaskPlan};
@@ -90,7 +90,7 @@ impl Page {
         let asked = if plan.total.is_empty() {
             "asking for nothing".to_owned()
         } else {
-            words::ask(&plan.total)
+            explain::ask(&plan.total)
         };
         let facts = format!("namespace {} · {tasks} · {asked}", job.namespace);
         self.paragraph(&facts, "", 0, Style::new());
@@ -231,12 +231,12 @@ fn fit(name: &str, address: &str, inner: usize) -> Vec<String> {
 }
 
 fn asks(role: &RolePlan<'_>) -> String {
-    let each = words::ask(role.ask);
+    let each = explain::ask(role.ask);
     match (role.ask.is_empty(), role.replicas) {
         (_, 0) => "no tasks".into(),
         (true, _) => "asks for nothing".into(),
         (false, 1) => format!("asks for {each}"),
-        (false, _) => format!("each asks for {each}; together {}", words::ask(&role.total)),
+        (false, _) => format!("each asks for {each}; together {}", explain::ask(&role.total)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Faults as they are typed: `worker-1=137@30s`, `chief-0@2m`, `30s..90s`.
 
-use trainyard_core::sim::{End, Fault};
+use trainyard_core::sim::{Fault, ProgramEnd};
 use trainyard_core::{Job, RoleName, TaskId};
 
 use crate::failure::Failure;
@@ -42,7 +42,7 @@ pub fn duration(text: &str) -> Result<u32, String> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fail {
     pub task: TaskId,
-    pub end: End,
+    pub end: ProgramEnd,
     pub at: u32,
 }
 
@@ -52,16 +52,16 @@ pub fn fail(text: &str) -> Result<Fail, String> {
     let (task, rest) = text.split_once('=').ok_or_else(shape)?;
     let (end, at) = rest.split_once('@').ok_or_else(shape)?;
     let end = match end {
-        "oom" => End::OutOfMemory,
-        "missing" => End::NotStarted,
-        "evicted" => End::Evicted,
+        "oom" => ProgramEnd::OutOfMemory,
+        "missing" => ProgramEnd::NotStarted,
+        "evicted" => ProgramEnd::Evicted,
         code => {
             let code: i32 = code.parse().map_err(|_| shape())?;
             let named = "an exit code from 0 to 255, `oom`, `missing` or `evicted`";
             if !(0..=255).contains(&code) {
                 return Err(format!("`{code}` is no exit code: expected {named}"));
             }
-            End::Code(code)
+            ProgramEnd::Code(code)
         }
     };
     Ok(Fail {
@@ -186,7 +186,7 @@ pub fn lives(task: &TaskId, seconds: u32) -> impl Iterator<Item = Fault> + use<>
         task: task.clone(),
         life,
         after: seconds,
-        end: End::Code(0),
+        end: ProgramEnd::Code(0),
     })
 }
 
@@ -219,11 +219,14 @@ mod tests {
             fail("worker-1=137@30s"),
             Ok(Fail {
                 task: worker.clone(),
-                end: End::Code(137),
+                end: ProgramEnd::Code(137),
                 at: 30
             })
         );
-        assert_eq!(fail("worker-1=oom@1m").map(|fail| fail.end), Ok(End::OutOfMemory));
+        assert_eq!(
+            fail("worker-1=oom@1m").map(|fail| fail.end),
+            Ok(ProgramEnd::OutOfMemory)
+        );
         assert_eq!(
             evict("worker-1@9s"),
             Ok(Evict {

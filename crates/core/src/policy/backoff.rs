@@ -1,6 +1,6 @@
 //! Back-off: how long to wait before something is created again, and when the shared budget is used up.
 
-use super::Turn;
+use super::StepContext;
 use crate::job::Wait;
 use crate::memory::{Cause, Memory, Outcome};
 use crate::observed::Exit;
@@ -20,33 +20,33 @@ pub fn wait_before(wait: &Wait, exit: Option<&Exit>, attempt: u32) -> u32 {
 }
 
 /// Seconds to wait before that attempt within the present epoch: restarts of the whole job, and what went before them, count.
-pub fn wait_after(turn: &Turn, exit: Option<&Exit>, attempt: u32) -> u32 {
+pub fn wait_after(ctx: &StepContext, exit: Option<&Exit>, attempt: u32) -> u32 {
     let Memory {
         rounds,
         attempts_before,
         ..
-    } = &turn.memory;
+    } = &ctx.memory;
     let attempt = attempt.saturating_add(*rounds).saturating_add(*attempts_before);
-    wait_before(&turn.job.limits.wait, exit, attempt)
+    wait_before(&ctx.job.limits.wait, exit, attempt)
 }
 
 /// Fails the job when restarts in place, which nobody can refuse, have gone past the budget.
-pub fn over_budget(turn: &mut Turn) {
-    let Some(limit) = turn.job.limits.restarts else {
+pub fn over_budget(ctx: &mut StepContext) {
+    let Some(limit) = ctx.job.limits.restarts else {
         return;
     };
-    if turn.is_active() && turn.job.limits.count_in_place && turn.memory.spent(turn.job) > limit {
-        let task = most_restarted(turn);
-        turn.finish(Outcome::Failed, Cause::Restarts { task });
+    if ctx.is_active() && ctx.job.limits.count_in_place && ctx.memory.spent(ctx.job) > limit {
+        let task = most_restarted(ctx);
+        ctx.finish(Outcome::Failed, Cause::Restarts { task });
     }
 }
 
 /// The task that used most of the budget in place.
-fn most_restarted(turn: &Turn) -> Option<crate::TaskId> {
-    let current = turn
+fn most_restarted(ctx: &StepContext) -> Option<crate::TaskId> {
+    let current = ctx
         .view
         .inside()
-        .filter(|seen| seen.in_place > 0 && !turn.is_stale(seen));
+        .filter(|seen| seen.in_place > 0 && !ctx.is_stale(seen));
     current
         .max_by(|left, right| left.in_place.cmp(&right.in_place).then(right.id.cmp(&left.id)))
         .map(|seen| seen.id.clone())

@@ -4,7 +4,7 @@
 //! what a job needs. A job that exceeds one fails, with a verdict that says so; the operator goes on with the other jobs.
 
 use super::restart::{Keep, new_epoch};
-use super::{Turn, starts};
+use super::{StepContext, failed_starts};
 use crate::job::Job;
 use crate::memory::{Cause, Outcome, RoleMemory};
 use crate::observed::Stamp;
@@ -25,7 +25,7 @@ const MOST_RANGES: usize = 8_192;
 const BUILT_IN: &str = "built in: ";
 
 /// The bound that a verdict comes from, in words; none where it comes from a field or another rule.
-pub fn words(from: &str) -> Option<&str> {
+pub fn exceeded_bound(from: &str) -> Option<&str> {
     let bound = [NO_LIFE_LEFT, NO_REST, NO_ROOM]
         .into_iter()
         .find(|bound| *bound == from)?;
@@ -40,19 +40,19 @@ pub fn rounds(job: &Job) -> usize {
 
 /// Fails a job whose memory names lives that cannot have been: it was written by another hand, and nothing that is created
 /// from it could be told from what is forged.
-pub fn check(turn: &mut Turn) {
-    let memory = &turn.memory;
+pub fn check(ctx: &mut StepContext) {
+    let memory = &ctx.memory;
     let possible = |attempts: &Runs| attempts.most() <= Stamp::MOST;
     let all_possible =
         memory.epoch <= Stamp::MOST && memory.roles.values().all(|role| possible(&role.attempts));
     if !all_possible {
-        exceeded(turn, NO_LIFE_LEFT);
+        exceeded(ctx, NO_LIFE_LEFT);
     }
 }
 
 /// Fails a job of which more would have to be remembered than can be stored; a write that is refused for its size would be
 /// tried for ever. All of its tasks are told to stop by a new epoch, which takes no ranges.
-pub fn check_room(turn: &mut Turn) {
+pub fn check_room(ctx: &mut StepContext) {
     let ranges = |role: &RoleMemory| {
         let RoleMemory {
             attempts,
@@ -68,24 +68,24 @@ pub fn check_room(turn: &mut Turn) {
         let sets = [done, failed].map(Ranges::ranges);
         numbers.into_iter().chain(sets).sum::<usize>()
     };
-    let all: usize = turn.memory.roles.values().map(ranges).sum();
-    if all > MOST_RANGES && turn.memory.verdict.is_none() {
-        new_epoch(turn, Keep::Nothing);
-        starts::forget(turn);
-        for memory in turn.memory.roles.values_mut() {
+    let all: usize = ctx.memory.roles.values().map(ranges).sum();
+    if all > MOST_RANGES && ctx.memory.verdict.is_none() {
+        new_epoch(ctx, Keep::Nothing);
+        failed_starts::forget(ctx);
+        for memory in ctx.memory.roles.values_mut() {
             // Also where no epoch is left to begin.
             memory.attempts.clear();
             memory.done.clear();
             memory.failed.clear();
         }
-        exceeded(turn, NO_ROOM);
+        exceeded(ctx, NO_ROOM);
     }
 }
 
 /// Fails a job that has exceeded a bound.
-pub fn exceeded(turn: &mut Turn, bound: &str) {
+pub fn exceeded(ctx: &mut StepContext, bound: &str) {
     let from = bound.into();
-    turn.finish(Outcome::Failed, Cause::Rule { from, task: None });
+    ctx.finish(Outcome::Failed, Cause::Rule { from, task: None });
 }
 
 #[cfg(test)]

@@ -1,108 +1,108 @@
 //! What must go: lives that are over, tasks scaled away, everything on hold, and what clean-up takes at the end.
 
-use super::{Turn, backoff};
+use super::{StepContext, backoff};
 use crate::job::Clean;
 use crate::memory::{Cause, Hold, Verdict};
 use crate::observed::{Seen, TaskSeen};
 use crate::time::Time;
 
 /// Stops every instance that has no reason to be, or asks to be called when one will have none.
-pub fn stops(turn: &mut Turn) {
-    let seen: Vec<&TaskSeen> = turn.view.inside().collect();
+pub fn stops(ctx: &mut StepContext) {
+    let seen: Vec<&TaskSeen> = ctx.view.inside().collect();
     for seen in seen {
-        if matches!(seen.state, Seen::Gone(_)) || is_left_alone(turn, seen) {
+        if matches!(seen.state, Seen::Gone(_)) || is_left_alone(ctx, seen) {
             continue;
         }
-        if let Some(due) = goes(turn, seen) {
-            stop_when_due(turn, seen, due);
+        if let Some(due) = goes(ctx, seen) {
+            stop_when_due(ctx, seen, due);
         }
     }
-    let outside: Vec<&TaskSeen> = turn.view.outside().collect();
+    let outside: Vec<&TaskSeen> = ctx.view.outside().collect();
     for seen in outside {
         if !matches!(seen.state, Seen::Gone(_))
-            && !is_left_alone(turn, seen)
-            && (turn.memory.verdict.is_none() || goes_at_the_end(turn, seen))
+            && !is_left_alone(ctx, seen)
+            && (ctx.memory.verdict.is_none() || goes_at_the_end(ctx, seen))
         {
-            stop_when_due(turn, seen, turn.now);
+            stop_when_due(ctx, seen, ctx.now);
         }
     }
 }
 
 /// Newer than memory: then memory may be stale, and the instance the right one. Not so once the job has ended or is held, which
 /// no later memory takes back without a new epoch.
-fn is_left_alone(turn: &Turn, seen: &TaskSeen) -> bool {
-    turn.is_active() && turn.is_newer(seen)
+fn is_left_alone(ctx: &StepContext, seen: &TaskSeen) -> bool {
+    ctx.is_active() && ctx.is_newer(seen)
 }
 
 /// Stops it once; by force, if it should have stopped long ago and its node does not answer.
-fn stop_when_due(turn: &mut Turn, seen: &TaskSeen, due: Time) {
-    match (seen.stopping, turn.job.limits.lost_node) {
-        (None, _) if due <= turn.now => turn.stop(seen, false),
-        (None, _) => turn.wake_at(due),
-        (Some(since), Some(patience)) if seen.alive() => force_when_due(turn, seen, since, patience),
+fn stop_when_due(ctx: &mut StepContext, seen: &TaskSeen, due: Time) {
+    match (seen.stopping, ctx.job.limits.lost_node) {
+        (None, _) if due <= ctx.now => ctx.stop(seen, false),
+        (None, _) => ctx.wake_at(due),
+        (Some(since), Some(patience)) if seen.alive() => force_when_due(ctx, seen, since, patience),
         (Some(_), _) => {}
     }
 }
 
 /// While its grace lasts, `since` is in the future: it is looked at again until that has passed.
-fn force_when_due(turn: &mut Turn, seen: &TaskSeen, since: Time, patience: u32) {
-    let due = turn.clamp(since) + patience;
-    if due <= turn.now {
-        turn.stop(seen, true);
+fn force_when_due(ctx: &mut StepContext, seen: &TaskSeen, since: Time, patience: u32) {
+    let due = ctx.clamp(since) + patience;
+    if due <= ctx.now {
+        ctx.stop(seen, true);
     } else {
-        turn.wake_at(due);
+        ctx.wake_at(due);
     }
 }
 
 /// From when on an instance of a task that the job has must go; none while it may stay.
-fn goes(turn: &Turn, seen: &TaskSeen) -> Option<Time> {
-    let at_once = Some(turn.now);
-    if turn.memory.verdict.is_some() {
-        return goes_at_the_end(turn, seen).then_some(turn.now);
+fn goes(ctx: &StepContext, seen: &TaskSeen) -> Option<Time> {
+    let at_once = Some(ctx.now);
+    if ctx.memory.verdict.is_some() {
+        return goes_at_the_end(ctx, seen).then_some(ctx.now);
     }
-    match turn.memory.held {
+    match ctx.memory.held {
         Some(Hold::Suspended) => return at_once,
-        Some(Hold::Aborted) => return seen.alive().then_some(turn.now),
+        Some(Hold::Aborted) => return seen.alive().then_some(ctx.now),
         None => {}
     }
-    let settled = turn.settled(&seen.id.role, seen.id.index);
-    match (seen.alive(), turn.is_stale(seen)) {
+    let settled = ctx.settled(&seen.id.role, seen.id.index);
+    match (seen.alive(), ctx.is_stale(seen)) {
         (true, true) => at_once,
         // Its main program has ended and has been answered; what is left of it goes, unless everything is to stay.
-        (true, false) if settled => (!seen.lingers || turn.job.clean != Clean::None).then_some(turn.now),
-        (true, false) => lost(turn, seen),
-        (false, true) if !settled => Some(over(turn, seen)),
+        (true, false) if settled => (!seen.lingers || ctx.job.clean != Clean::None).then_some(ctx.now),
+        (true, false) => lost(ctx, seen),
+        (false, true) if !settled => Some(over(ctx, seen)),
         (false, _) => None,
     }
 }
 
 /// A current instance that somebody told to stop, on a node that may be dead.
-fn lost(turn: &Turn, seen: &TaskSeen) -> Option<Time> {
-    (seen.stopping.is_some() && turn.job.limits.lost_node.is_some()).then_some(turn.now)
+fn lost(ctx: &StepContext, seen: &TaskSeen) -> Option<Time> {
+    (seen.stopping.is_some() && ctx.job.limits.lost_node.is_some()).then_some(ctx.now)
 }
 
 /// When the wait of a dead instance is over: until then it stays, and its logs with it.
-fn over(turn: &Turn, seen: &TaskSeen) -> Time {
+fn over(ctx: &StepContext, seen: &TaskSeen) -> Time {
     match seen.exit() {
-        Some(exit) if seen.stamp.epoch == turn.memory.epoch => {
+        Some(exit) if seen.stamp.epoch == ctx.memory.epoch => {
             let next = seen.stamp.attempt.saturating_add(1);
-            turn.clamp(exit.at) + backoff::wait_after(turn, Some(exit), next)
+            ctx.clamp(exit.at) + backoff::wait_after(ctx, Some(exit), next)
         }
-        _ => turn.now,
+        _ => ctx.now,
     }
 }
 
 /// What goes once there is a verdict. A deadline or a used-up budget stops everything that lives, whatever the
 /// policy says, and keeps the ended ones with their logs.
-fn goes_at_the_end(turn: &Turn, seen: &TaskSeen) -> bool {
-    let Some(verdict) = &turn.memory.verdict else {
+fn goes_at_the_end(ctx: &StepContext, seen: &TaskSeen) -> bool {
+    let Some(verdict) = &ctx.memory.verdict else {
         return false;
     };
-    match clean_for(turn.job.clean, verdict) {
+    match clean_for(ctx.job.clean, verdict) {
         Clean::All => true,
         Clean::Unfinished => seen.alive(),
         Clean::None => {
-            let foreign = turn.is_stale(seen) || turn.is_newer(seen);
+            let foreign = ctx.is_stale(seen) || ctx.is_newer(seen);
             seen.alive() && (foreign || seen.created > verdict.at)
         }
     }

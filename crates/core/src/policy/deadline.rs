@@ -1,21 +1,21 @@
 //! `activeDeadlineSeconds`: the job fails so long after its start, to the second.
 
-use super::Turn;
+use super::StepContext;
 use crate::memory::{Cause, Outcome};
 
 /// Fails a job that has run too long, or asks to be called when it will have.
-pub fn check(turn: &mut Turn) {
-    let (Some(deadline), Some(started)) = (turn.job.limits.deadline, turn.memory.started) else {
+pub fn check(ctx: &mut StepContext) {
+    let (Some(deadline), Some(started)) = (ctx.job.limits.deadline, ctx.memory.started) else {
         return;
     };
-    if !turn.is_active() {
+    if !ctx.is_active() {
         return;
     }
     let due = started + deadline;
-    if turn.now >= due {
-        turn.finish(Outcome::Failed, Cause::Deadline);
+    if ctx.now >= due {
+        ctx.finish(Outcome::Failed, Cause::Deadline);
     } else {
-        turn.wake_at(due);
+        ctx.wake_at(due);
     }
 }
 

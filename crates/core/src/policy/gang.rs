@@ -1,50 +1,50 @@
 //! Objects all tasks share: their addresses, and the group that a gang scheduler places together.
 
-use super::Turn;
+use super::StepContext;
 use super::startup::Wanted;
 use crate::job::Clean;
 use crate::observed::{Fixture, GangSeen};
 use crate::step::Action;
 
 /// Makes what the tasks need before the first of them is created.
-pub fn ensure(turn: &mut Turn, wanted: &[Wanted]) {
+pub fn ensure(ctx: &mut StepContext, wanted: &[Wanted]) {
     if wanted.is_empty() {
         return;
     }
     for fixture in [Fixture::Addresses, Fixture::Gang] {
-        if needs(turn, fixture) && !turn.is_ready(fixture) {
-            turn.actions.push(Action::Ensure(fixture));
+        if needs(ctx, fixture) && !ctx.is_ready(fixture) {
+            ctx.actions.push(Action::Ensure(fixture));
         }
     }
 }
 
 /// Whether tasks may be created: their gang need not be let in first, or has been.
-pub fn is_open(turn: &Turn) -> bool {
-    let holds = turn.job.gang.as_ref().is_some_and(|gang| gang.hold);
-    !holds || matches!(turn.observed.gang, GangSeen::Open | GangSeen::Broken { .. })
+pub fn is_open(ctx: &StepContext) -> bool {
+    let holds = ctx.job.gang.as_ref().is_some_and(|gang| gang.hold);
+    !holds || matches!(ctx.observed.gang, GangSeen::Open | GangSeen::Broken { .. })
 }
 
 /// Takes away what nothing needs any more.
-pub fn removes(turn: &mut Turn) {
-    if turn.is_active() {
+pub fn removes(ctx: &mut StepContext) {
+    if ctx.is_active() {
         return;
     }
-    let something_lives = turn.view.all().any(crate::TaskSeen::alive);
+    let something_lives = ctx.view.all().any(crate::TaskSeen::alive);
     for fixture in [Fixture::Addresses, Fixture::Gang] {
         let kept_for_the_living = something_lives && fixture == Fixture::Addresses;
         let kept_as_it_is =
-            turn.memory.verdict.is_some() && turn.job.clean == Clean::None && fixture == Fixture::Addresses;
-        if turn.is_ready(fixture) && !kept_for_the_living && !kept_as_it_is && needs(turn, fixture) {
-            turn.actions.push(Action::Remove(fixture));
+            ctx.memory.verdict.is_some() && ctx.job.clean == Clean::None && fixture == Fixture::Addresses;
+        if ctx.is_ready(fixture) && !kept_for_the_living && !kept_as_it_is && needs(ctx, fixture) {
+            ctx.actions.push(Action::Remove(fixture));
         }
     }
 }
 
 /// A group that somebody else made is joined, never made and never taken away.
-fn needs(turn: &Turn, fixture: Fixture) -> bool {
+fn needs(ctx: &StepContext, fixture: Fixture) -> bool {
     match fixture {
         Fixture::Addresses => true,
-        Fixture::Gang => turn.job.gang.as_ref().is_some_and(|gang| gang.existing.is_none()),
+        Fixture::Gang => ctx.job.gang.as_ref().is_some_and(|gang| gang.existing.is_none()),
     }
 }
 

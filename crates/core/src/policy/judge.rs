@@ -8,7 +8,7 @@
 
 use super::restart::{Reason, restart};
 use super::suspend::hold;
-use super::{Turn, bounds, remember, starts};
+use super::{StepContext, bounds, failed_starts, remember};
 use crate::exit::Ending;
 use crate::memory::{Cause, Failure, Hold, Outcome};
 use crate::observed::{Exit, GangSeen, Seen, Stamp, Why};
@@ -17,19 +17,19 @@ use crate::step::Event;
 use crate::time::Time;
 
 /// Applies the rules until nothing fires any more.
-pub fn judge(turn: &mut Turn) {
-    for _ in 0..bounds::rounds(turn.job) {
-        if !turn.is_active() || !round(turn) {
+pub fn judge(ctx: &mut StepContext) {
+    for _ in 0..bounds::rounds(ctx.job) {
+        if !ctx.is_active() || !round(ctx) {
             return;
         }
     }
-    if turn.is_active() {
-        bounds::exceeded(turn, bounds::NO_REST);
+    if ctx.is_active() {
+        bounds::exceeded(ctx, bounds::NO_REST);
     }
 }
 
 /// One unanswered end of a current life.
-struct End<'a> {
+struct EndedLife<'a> {
     role: usize,
     index: u32,
     stamp: Stamp,
@@ -43,20 +43,20 @@ struct Candidate<'a> {
     role: usize,
     index: u32,
     /// The end that asks for it; none for a level.
-    end: Option<End<'a>>,
+    end: Option<EndedLife<'a>>,
     /// A rule before this one would have restarted something, had a restart been left.
     unpaid: Option<usize>,
 }
 
 /// Applies every rule that fires now; whether something did.
-fn round(turn: &mut Turn) -> bool {
+fn round(ctx: &mut StepContext) -> bool {
     let mut fired = false;
     let mut candidates = Vec::new();
-    for end in unanswered(turn) {
-        let (rule, unpaid) = first_match(turn, &end);
+    for end in unanswered(ctx) {
+        let (rule, unpaid) = first_match(ctx, &end);
         match rule {
-            Some(rule) if !is_due(turn, &turn.job.rules[rule], &end) => {}
-            Some(rule) if turn.job.rules[rule].then != Then::Keep => {
+            Some(rule) if !is_due(ctx, &ctx.job.rules[rule], &end) => {}
+            Some(rule) if ctx.job.rules[rule].then != Then::Keep => {
                 candidates.push(Candidate {
                     rule,
                     role: end.role,
@@ -67,11 +67,11 @@ fn round(turn: &mut Turn) -> bool {
             }
             kept => {
                 fired = true;
-                keep(turn, &end, kept, unpaid);
+                keep(ctx, &end, kept, unpaid);
             }
         }
     }
-    levels(turn, &mut candidates);
+    levels(ctx, &mut candidates);
     // What ended first is told as the cause: its peers often die of it.
     let ended = |candidate: &Candidate<'_>| {
         candidate
@@ -81,36 +81,36 @@ fn round(turn: &mut Turn) -> bool {
             .map(|exit| exit.at)
     };
     candidates.sort_by_key(|candidate| (candidate.rule, ended(candidate), candidate.role, candidate.index));
-    note_first_failure(turn, &candidates);
+    note_first_failure(ctx, &candidates);
     for candidate in candidates {
-        if !turn.is_active() {
+        if !ctx.is_active() {
             return true;
         }
-        fired |= fire(turn, &candidate);
+        fired |= fire(ctx, &candidate);
     }
     fired
 }
 
 /// Ends of current lives that nothing has been said about yet.
-fn unanswered<'a>(turn: &Turn<'a>) -> Vec<End<'a>> {
+fn unanswered<'a>(ctx: &StepContext<'a>) -> Vec<EndedLife<'a>> {
     let mut ends = Vec::new();
-    for (role, spec) in turn.job.roles.iter().enumerate() {
+    for (role, spec) in ctx.job.roles.iter().enumerate() {
         for index in 0..spec.replicas {
-            if turn.settled(&spec.name, index) {
+            if ctx.settled(&spec.name, index) {
                 continue;
             }
-            let stamp = turn.memory.stamp_of(&spec.name, index);
-            let exit = match turn.current(role, index).map(|seen| &seen.state) {
+            let stamp = ctx.memory.stamp_of(&spec.name, index);
+            let exit = match ctx.current(role, index).map(|seen| &seen.state) {
                 Some(Seen::Ended(exit) | Seen::Gone(Some(exit))) => Some(exit),
                 Some(Seen::Gone(None)) => None,
-                None if remember::has_vanished(turn, role, index) => None,
+                None if remember::has_vanished(ctx, role, index) => None,
                 Some(Seen::Waiting | Seen::Running { .. }) | None => continue,
             };
-            ends.push(End {
+            ends.push(EndedLife {
                 role,
                 index,
                 stamp,
-                ending: starts::ending(turn, &spec.name, index, exit),
+                ending: failed_starts::ending(ctx, &spec.name, index, exit),
                 exit,
             });
         }
@@ -119,17 +119,17 @@ fn unanswered<'a>(turn: &Turn<'a>) -> Vec<End<'a>> {
 }
 
 /// The first rule that means this end and can be paid for; and the first that could not be.
-fn first_match(turn: &Turn, end: &End) -> (Option<usize>, Option<usize>) {
-    let name = &turn.job.roles[end.role].name;
+fn first_match(ctx: &StepContext, end: &EndedLife) -> (Option<usize>, Option<usize>) {
+    let name = &ctx.job.roles[end.role].name;
     let mut unpaid = None;
-    for (position, rule) in turn.job.rules.iter().enumerate() {
+    for (position, rule) in ctx.job.rules.iter().enumerate() {
         let When::Ended { who, how } = &rule.when else {
             continue;
         };
         if !who.includes(name, end.index) || !how.iter().any(|how| end.ending.matches(*how)) {
             continue;
         }
-        if matches!(rule.then, Then::Restart { paid: true, .. }) && !turn.memory.can_pay(turn.job) {
+        if matches!(rule.then, Then::Restart { paid: true, .. }) && !ctx.memory.can_pay(ctx.job) {
             unpaid = unpaid.or(Some(position));
             continue;
         }
@@ -139,16 +139,16 @@ fn first_match(turn: &Turn, end: &End) -> (Option<usize>, Option<usize>) {
 }
 
 /// Whether the end has been left alone long enough; asks to be called when it will have been.
-fn is_due(turn: &mut Turn, rule: &Rule, end: &End) -> bool {
+fn is_due(ctx: &mut StepContext, rule: &Rule, end: &EndedLife) -> bool {
     let settle = if costs(&rule.then) {
-        turn.job.limits.settle
+        ctx.job.limits.settle
     } else {
         0
     };
     let Some(exit) = end.exit else { return true };
-    let due = turn.clamp(exit.at) + settle.max(rule.held);
-    turn.wake_at(due);
-    due <= turn.now
+    let due = ctx.clamp(exit.at) + settle.max(rule.held);
+    ctx.wake_at(due);
+    due <= ctx.now
 }
 
 /// Whether a rule costs a restart or the job: then the cause of an end is given time to arrive.
@@ -161,29 +161,29 @@ fn costs(then: &Then) -> bool {
 }
 
 /// The task stays ended. Where no rule says anything, that is what happens too.
-fn keep(turn: &mut Turn, end: &End, rule: Option<usize>, unpaid: Option<usize>) {
-    let name = turn.job.roles[end.role].name.clone();
-    tell_end(turn, end, rule, unpaid);
-    let memory = turn.memory.role(&name);
+fn keep(ctx: &mut StepContext, end: &EndedLife, rule: Option<usize>, unpaid: Option<usize>) {
+    let name = ctx.job.roles[end.role].name.clone();
+    tell_end(ctx, end, rule, unpaid);
+    let memory = ctx.memory.role(&name);
     if end.ending == Ending::Succeeded {
         memory.done.insert(end.index);
     } else {
         memory.failed.insert(end.index);
-        note_failure(turn, end);
+        note_failure(ctx, end);
     }
 }
 
 /// Adds the level rules that are true now.
-fn levels(turn: &mut Turn, candidates: &mut Vec<Candidate>) {
-    let job = turn.job;
+fn levels(ctx: &mut StepContext, candidates: &mut Vec<Candidate>) {
+    let job = ctx.job;
     for (position, rule) in job.rules.iter().enumerate() {
-        let unpaid = matches!(rule.then, Then::Restart { paid: true, .. }) && !turn.memory.can_pay(job);
+        let unpaid = matches!(rule.then, Then::Restart { paid: true, .. }) && !ctx.memory.can_pay(job);
         if unpaid || rule.then == Then::Keep {
             continue;
         }
         let true_for = match &rule.when {
-            When::Down { who, why } => down(turn, who, why, rule),
-            _ if is_true(turn, rule) => vec![(0, 0)],
+            When::Down { who, why } => down(ctx, who, why, rule),
+            _ if is_true(ctx, rule) => vec![(0, 0)],
             _ => Vec::new(),
         };
         let candidate = |(role, index)| Candidate {
@@ -198,15 +198,15 @@ fn levels(turn: &mut Turn, candidates: &mut Vec<Candidate>) {
 }
 
 /// Whether a level that looks at no single task is true.
-fn is_true(turn: &Turn, rule: &Rule) -> bool {
+fn is_true(ctx: &StepContext, rule: &Rule) -> bool {
     match &rule.when {
         When::Ended { .. } | When::Down { .. } => false,
-        When::Count(counts) => countable(rule, counts) && counts.iter().all(|count| holds(turn, count)),
-        When::InPlace { who, at_least } => *at_least > 0 && in_place(turn, who) >= *at_least,
+        When::Count(counts) => countable(rule, counts) && counts.iter().all(|count| holds(ctx, count)),
+        When::InPlace { who, at_least } => *at_least > 0 && in_place(ctx, who) >= *at_least,
         When::GangBroken => {
-            turn.observed.gang
+            ctx.observed.gang
                 == GangSeen::Broken {
-                    epoch: turn.memory.epoch,
+                    epoch: ctx.memory.epoch,
                 }
         }
     }
@@ -218,13 +218,13 @@ fn countable(rule: &Rule, counts: &[Count]) -> bool {
     !matches!(rule.then, Then::Restart { .. }) || counts.iter().any(looks_at_ends)
 }
 
-fn holds(turn: &Turn, count: &Count) -> bool {
+fn holds(ctx: &StepContext, count: &Count) -> bool {
     let (mut all, mut counted) = (0u64, 0u64);
-    for role in &turn.job.roles {
+    for role in &ctx.job.roles {
         if count.who.role.as_ref().is_some_and(|name| *name != role.name) {
             continue;
         }
-        let memory = turn.memory.roles.get(&role.name);
+        let memory = ctx.memory.roles.get(&role.name);
         let is = |index: u32| {
             memory.is_some_and(|memory| {
                 memory.done.contains(index) || count.what == Settled::Ended && memory.failed.contains(index)
@@ -255,17 +255,17 @@ fn holds(turn: &Turn, count: &Count) -> bool {
 }
 
 /// The tasks that have been down for `held` seconds; asks to be called when one will have been.
-fn down(turn: &mut Turn, who: &Who, why: &[Down], rule: &Rule) -> Vec<(usize, u32)> {
+fn down(ctx: &mut StepContext, who: &Who, why: &[Down], rule: &Rule) -> Vec<(usize, u32)> {
     let mut found = Vec::new();
-    for (role, spec) in turn.job.roles.iter().enumerate() {
+    for (role, spec) in ctx.job.roles.iter().enumerate() {
         for index in (0..spec.replicas).filter(|&index| who.includes(&spec.name, index)) {
-            let Some(since) = down_since(turn, (role, index), why, &rule.then) else {
+            let Some(since) = down_since(ctx, (role, index), why, &rule.then) else {
                 continue;
             };
-            if since + rule.held <= turn.now {
+            if since + rule.held <= ctx.now {
                 found.push((role, index));
             } else {
-                turn.wake_at(since + rule.held);
+                ctx.wake_at(since + rule.held);
             }
         }
     }
@@ -276,24 +276,24 @@ fn down(turn: &mut Turn, who: &Who, why: &[Down], rule: &Rule) -> Vec<(usize, u3
 ///
 /// A rule that restarts it looks at the visible current instance alone: an absent one would burn every restart at once. A
 /// rule that ends the job counts over lives: a task that is created again and again and never runs is still not up.
-fn down_since(turn: &Turn, (role, index): (usize, u32), why: &[Down], then: &Then) -> Option<Time> {
-    let name = &turn.job.roles[role].name;
+fn down_since(ctx: &StepContext, (role, index): (usize, u32), why: &[Down], then: &Then) -> Option<Time> {
+    let name = &ctx.job.roles[role].name;
     let trying = match then {
         Then::Restart { .. } => None,
-        Then::Keep | Then::Abort | Then::Finish(_) => starts::since(turn, name, index),
+        Then::Keep | Then::Abort | Then::Finish(_) => failed_starts::since(ctx, name, index),
     };
-    let seen = turn.current(role, index);
+    let seen = ctx.current(role, index);
     if let Some(since) = trying
-        && !turn.settled(name, index)
+        && !ctx.settled(name, index)
         && seen.is_none_or(|seen| !matches!(seen.state, Seen::Running { .. }))
     {
-        let again = turn.memory.stamp_of(name, index).attempt > 0;
+        let again = ctx.memory.stamp_of(name, index).attempt > 0;
         let state = if again { Down::Again } else { Down::FirstStart };
-        return why.contains(&state).then(|| turn.clamp(since));
+        return why.contains(&state).then(|| ctx.clamp(since));
     }
     let seen = seen?;
     let failed = || {
-        turn.memory
+        ctx.memory
             .roles
             .get(name)
             .is_some_and(|memory| memory.failed.contains(index))
@@ -304,85 +304,83 @@ fn down_since(turn: &Turn, (role, index): (usize, u32), why: &[Down], then: &The
         Seen::Ended(exit) if failed() => (Down::Failed, exit.at),
         _ => return None,
     };
-    why.contains(&state).then(|| turn.clamp(since))
+    why.contains(&state).then(|| ctx.clamp(since))
 }
 
-fn in_place(turn: &Turn, who: &Who) -> u32 {
-    let meant = turn.view.inside().filter(|seen| {
-        seen.alive()
-            && who.includes(&seen.id.role, seen.id.index)
-            && seen.stamp == turn.memory.stamp(&seen.id)
+fn in_place(ctx: &StepContext, who: &Who) -> u32 {
+    let meant = ctx.view.inside().filter(|seen| {
+        seen.alive() && who.includes(&seen.id.role, seen.id.index) && seen.stamp == ctx.memory.stamp(&seen.id)
     });
     meant.fold(0, |sum, seen| sum.saturating_add(seen.in_place))
 }
 
 /// Applies one candidate, unless what it looked at has changed since; whether it did.
-fn fire(turn: &mut Turn, candidate: &Candidate) -> bool {
-    let rule = &turn.job.rules[candidate.rule];
+fn fire(ctx: &mut StepContext, candidate: &Candidate) -> bool {
+    let rule = &ctx.job.rules[candidate.rule];
     if let Some(end) = &candidate.end {
-        let name = &turn.job.roles[end.role].name;
-        if turn.memory.stamp_of(name, end.index) != end.stamp || turn.settled(name, end.index) {
+        let name = &ctx.job.roles[end.role].name;
+        if ctx.memory.stamp_of(name, end.index) != end.stamp || ctx.settled(name, end.index) {
             return false;
         }
-    } else if is_stale(turn, rule, candidate) {
+    } else if is_stale(ctx, rule, candidate) {
         return false;
     }
-    if matches!(rule.then, Then::Restart { paid: true, .. }) && !turn.memory.can_pay(turn.job) {
+    if matches!(rule.then, Then::Restart { paid: true, .. }) && !ctx.memory.can_pay(ctx.job) {
         // Somebody before it took the last one: the next round tries the rules after it.
         return true;
     }
     if let Some(end) = &candidate.end {
-        tell_end(turn, end, Some(candidate.rule), candidate.unpaid);
+        tell_end(ctx, end, Some(candidate.rule), candidate.unpaid);
     }
-    let task = candidate.end.as_ref().map(|end| turn.task(end.role, end.index));
+    let task = candidate.end.as_ref().map(|end| ctx.task(end.role, end.index));
     match &rule.then {
         Then::Keep => {}
-        Then::Abort => hold(turn, Hold::Aborted),
+        Then::Abort => hold(ctx, Hold::Aborted),
         Then::Finish(outcome) if candidate.unpaid.is_some() && *outcome == Outcome::Failed => {
-            turn.finish(*outcome, Cause::Restarts { task });
+            ctx.finish(*outcome, Cause::Restarts { task });
         }
-        Then::Finish(outcome) => turn.finish(
+        Then::Finish(outcome) => ctx.finish(
             *outcome,
             Cause::Rule {
                 from: rule.from.clone(),
                 task,
             },
         ),
-        Then::Restart { scope, paid } => restart_by(turn, rule, scope, *paid, candidate),
+        Then::Restart { scope, paid } => restart_by(ctx, rule, scope, *paid, candidate),
     }
     true
 }
 
 /// Whether a level that was true when the round began no longer is.
-fn is_stale(turn: &Turn, rule: &Rule, candidate: &Candidate) -> bool {
+fn is_stale(ctx: &StepContext, rule: &Rule, candidate: &Candidate) -> bool {
     match &rule.when {
         When::Down { why, .. } => {
-            down_since(turn, (candidate.role, candidate.index), why, &rule.then).is_none()
+            down_since(ctx, (candidate.role, candidate.index), why, &rule.then).is_none()
         }
-        _ => !is_true(turn, rule),
+        _ => !is_true(ctx, rule),
     }
 }
 
-fn restart_by(turn: &mut Turn, rule: &Rule, scope: &Scope, paid: bool, candidate: &Candidate) {
+fn restart_by(ctx: &mut StepContext, rule: &Rule, scope: &Scope, paid: bool, candidate: &Candidate) {
     let at_task = candidate.end.is_some() || matches!(rule.when, When::Down { .. });
     let task = at_task.then_some((candidate.role, candidate.index));
     let reason = Reason {
         task,
         exit: task
-            .and_then(|(role, index)| turn.current(role, index))
+            .and_then(|(role, index)| ctx.current(role, index))
             .and_then(|seen| seen.exit()),
         rule: u16::try_from(candidate.rule).ok(),
         paid,
     };
-    let scope = covering(turn, rule, scope);
-    restart(turn, &scope, &reason);
+    let scope = covering(ctx, rule, scope);
+    restart(ctx, &scope, &reason);
 }
 
 /// A level's restart takes at least what the level looked at, so that it cannot stay true.
-fn covering(turn: &Turn, rule: &Rule, scope: &Scope) -> Scope {
+fn covering(ctx: &StepContext, rule: &Rule, scope: &Scope) -> Scope {
     let looked_at = |who: &Who| match &who.role {
         Some(name) => vec![name.clone()],
-        None => turn.job.roles.iter().map(|role| role.name.clone()).collect(),
+        None => ctx.job.roles.iter().map(|role| role.name.clone()).collect(),
     };
     let must = match &rule.when {
         When::Ended { .. } | When::Down { .. } => return scope.clone(),
@@ -402,10 +400,10 @@ fn covering(turn: &Turn, rule: &Rule, scope: &Scope) -> Scope {
     }
 }
 
-fn tell_end(turn: &mut Turn, end: &End, rule: Option<usize>, unpaid: Option<usize>) {
-    let task = turn.task(end.role, end.index);
+fn tell_end(ctx: &mut StepContext, end: &EndedLife, rule: Option<usize>, unpaid: Option<usize>) {
+    let task = ctx.task(end.role, end.index);
     if let Some(rule) = unpaid.and_then(|rule| u16::try_from(rule).ok()) {
-        turn.events.push(Event::Unpaid {
+        ctx.events.push(Event::Unpaid {
             task: task.clone(),
             rule,
         });
@@ -419,7 +417,7 @@ fn tell_end(turn: &mut Turn, end: &End, rule: Option<usize>, unpaid: Option<usiz
     };
     let rule = rule.and_then(|rule| u16::try_from(rule).ok());
     let code = end.exit.and_then(|exit| exit.code);
-    turn.events.push(Event::TaskEnded {
+    ctx.events.push(Event::TaskEnded {
         task,
         stamp: end.stamp,
         how,
@@ -429,13 +427,13 @@ fn tell_end(turn: &mut Turn, end: &End, rule: Option<usize>, unpaid: Option<usiz
 }
 
 /// Of several failures answered in one round, the earliest is the first, whichever rule answers it.
-fn note_first_failure(turn: &mut Turn, candidates: &[Candidate]) {
+fn note_first_failure(ctx: &mut StepContext, candidates: &[Candidate]) {
     let ends = candidates.iter().filter_map(|candidate| candidate.end.as_ref());
-    let mut failures: Vec<&End> = ends.filter(|end| end.ending.is_failure()).collect();
+    let mut failures: Vec<&EndedLife> = ends.filter(|end| end.ending.is_failure()).collect();
     failures.sort_by_key(|end| (end.exit.map(|exit| exit.at), end.role, end.index));
     // A free rule that fires in the same round excuses the others; then the failure was not the task's own.
     let excused = candidates.first().is_some_and(|first| {
-        let rule = &turn.job.rules[first.rule];
+        let rule = &ctx.job.rules[first.rule];
         matches!(
             &rule.then,
             Then::Restart {
@@ -445,20 +443,20 @@ fn note_first_failure(turn: &mut Turn, candidates: &[Candidate]) {
         )
     });
     if let Some(first) = failures.first().filter(|_| !excused) {
-        note_failure(turn, first);
+        note_failure(ctx, first);
     }
 }
 
-fn note_failure(turn: &mut Turn, end: &End) {
-    if let (None, Some(exit), true) = (&turn.memory.first_failure, end.exit, end.ending.is_failure()) {
+fn note_failure(ctx: &mut StepContext, end: &EndedLife) {
+    if let (None, Some(exit), true) = (&ctx.memory.first_failure, end.exit, end.ending.is_failure()) {
         let mut exit = exit.clone();
-        exit.at = turn.clamp(exit.at);
+        exit.at = ctx.clamp(exit.at);
         if exit.rejected {
             // Once too often: from here on it is the task's own.
             exit.why = Why::Itself;
         }
-        let task = turn.task(end.role, end.index);
-        turn.memory.first_failure = Some(Failure {
+        let task = ctx.task(end.role, end.index);
+        ctx.memory.first_failure = Some(Failure {
             task,
             stamp: end.stamp,
             exit,

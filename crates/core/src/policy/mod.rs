@@ -1,25 +1,25 @@
 //! The policies that `step` is made of, one a file, each with its table of cases.
 //!
-//! They share one [`Turn`]: what is known during a single call of `step`.
+//! They share one [`StepContext`]: what is known during a single call of `step`.
 
 pub mod backoff;
 pub mod bounds;
 pub mod cleanup;
+mod context;
 pub mod deadline;
-pub mod elastic;
+pub mod failed_starts;
 pub mod gang;
 pub mod judge;
 pub mod orders;
 pub mod remember;
 pub mod restart;
-pub mod starts;
+pub mod scaling;
 pub mod startup;
 pub mod suspend;
 #[cfg(test)]
 pub mod testing;
 pub mod ttl;
-mod turn;
 mod view;
 
-pub(crate) use turn::Turn;
+pub(crate) use context::StepContext;
 pub(crate) use view::View;

@@ -1,6 +1,6 @@
 //! Orders from outside, each obeyed once: a Volcano Command, `trainyard stop`, a roll-back of an admitter.
 
-use super::Turn;
+use super::StepContext;
 use super::restart::{Reason, restart};
 use super::suspend::{hold, resume};
 use crate::memory::{Cause, Hold, Outcome};
@@ -9,51 +9,51 @@ use crate::rule::Scope;
 use crate::step::Action;
 
 /// Obeys every order not obeyed before; forgets those that are no longer visible.
-pub fn obey(turn: &mut Turn) {
-    let mut orders: Vec<_> = turn.observed.orders.iter().collect();
+pub fn obey(ctx: &mut StepContext) {
+    let mut orders: Vec<_> = ctx.observed.orders.iter().collect();
     orders.sort();
     orders.dedup_by(|left, right| left.id == right.id);
     let visible: Vec<_> = orders.iter().map(|order| order.id.clone()).collect();
     for order in orders {
-        if !turn.memory.orders.contains(&order.id) {
-            carry_out(turn, order.what);
+        if !ctx.memory.orders.contains(&order.id) {
+            carry_out(ctx, order.what);
         }
     }
-    turn.memory.orders = visible;
+    ctx.memory.orders = visible;
 }
 
 /// Takes obeyed orders away.
-pub fn answered(turn: &mut Turn) {
-    let obeyed = turn
+pub fn answered(ctx: &mut StepContext) {
+    let obeyed = ctx
         .memory
         .orders
         .iter()
-        .filter(|id| turn.observed.orders.iter().any(|order| order.id == **id));
-    turn.actions.extend(obeyed.map(|id| Action::Answered(id.clone())));
+        .filter(|id| ctx.observed.orders.iter().any(|order| order.id == **id));
+    ctx.actions.extend(obeyed.map(|id| Action::Answered(id.clone())));
 }
 
 /// While aborted only an order to resume changes anything; a verdict is not changed by any.
-fn carry_out(turn: &mut Turn, what: Ordered) {
-    if turn.memory.verdict.is_some() {
+fn carry_out(ctx: &mut StepContext, what: Ordered) {
+    if ctx.memory.verdict.is_some() {
         return;
     }
-    let aborted = turn.memory.held == Some(Hold::Aborted);
+    let aborted = ctx.memory.held == Some(Hold::Aborted);
     match what {
         Ordered::Resume { paid } if aborted => {
-            if pay(turn, paid) {
-                turn.memory.paid = turn.memory.paid.saturating_add(u32::from(paid));
-                resume(turn);
+            if pay(ctx, paid) {
+                ctx.memory.paid = ctx.memory.paid.saturating_add(u32::from(paid));
+                resume(ctx);
             }
         }
         _ if aborted => {}
         Ordered::Resume { .. } => {}
-        Ordered::Finish(outcome) => turn.finish(outcome, Cause::Order),
-        Ordered::Abort => hold(turn, Hold::Aborted),
-        Ordered::RestartJob { .. } if turn.memory.held.is_some() => {}
+        Ordered::Finish(outcome) => ctx.finish(outcome, Cause::Order),
+        Ordered::Abort => hold(ctx, Hold::Aborted),
+        Ordered::RestartJob { .. } if ctx.memory.held.is_some() => {}
         Ordered::RestartJob { paid } => {
-            if pay(turn, paid) {
+            if pay(ctx, paid) {
                 restart(
-                    turn,
+                    ctx,
                     &Scope::Job,
                     &Reason {
                         task: None,
@@ -68,10 +68,10 @@ fn carry_out(turn: &mut Turn, what: Ordered) {
 }
 
 /// Whether the order can be paid for; if not, the job fails.
-fn pay(turn: &mut Turn, paid: bool) -> bool {
-    let possible = !paid || turn.memory.can_pay(turn.job);
+fn pay(ctx: &mut StepContext, paid: bool) -> bool {
+    let possible = !paid || ctx.memory.can_pay(ctx.job);
     if !possible {
-        turn.finish(Outcome::Failed, Cause::Restarts { task: None });
+        ctx.finish(Outcome::Failed, Cause::Restarts { task: None });
     }
     possible
 }

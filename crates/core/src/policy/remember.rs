@@ -1,6 +1,6 @@
-//! What is known at the start of a turn: memory recalled or rebuilt, pruned, and fed with what only counts.
+//! What is known at the start of a step: memory recalled or rebuilt, pruned, and fed with what only counts.
 
-use super::Turn;
+use super::StepContext;
 use crate::job::Job;
 use crate::memory::{Failure, Memory};
 use crate::observed::{Observed, Seen, Stamp, TaskSeen};
@@ -55,9 +55,9 @@ fn rebuild(job: &Job, observed: &Observed, now: Time) -> Memory {
 }
 
 /// Drops what a changed spec has made meaningless, and waits that a clock has carried too far.
-pub fn prune(turn: &mut Turn) {
-    for role in &turn.job.roles {
-        if let Some(memory) = turn.memory.roles.get_mut(&role.name) {
+pub fn prune(ctx: &mut StepContext) {
+    for role in &ctx.job.roles {
+        if let Some(memory) = ctx.memory.roles.get_mut(&role.name) {
             // If such a task is ever wanted again, that is another life.
             let over = memory
                 .done
@@ -71,46 +71,46 @@ pub fn prune(turn: &mut Turn) {
             memory.not_before.truncate(role.replicas);
             memory
                 .not_before
-                .limit((turn.now + turn.job.limits.wait.most).in_runs());
+                .limit((ctx.now + ctx.job.limits.wait.most).in_runs());
             memory.born = memory.born.min(role.replicas);
             // No task is both, unless a user has written this memory by hand: then it would be counted twice.
             memory.failed = memory.failed.without(&memory.done);
         }
     }
-    let latest = turn.now + turn.job.limits.wait.most;
-    turn.memory.not_before = turn.memory.not_before.min(latest);
+    let latest = ctx.now + ctx.job.limits.wait.most;
+    ctx.memory.not_before = ctx.memory.not_before.min(latest);
 }
 
 /// Adds up the restarts in place. The sum never falls: an instance may vanish with its count.
-pub fn count_in_place(turn: &mut Turn) {
-    let live: u32 = turn
+pub fn count_in_place(ctx: &mut StepContext) {
+    let live: u32 = ctx
         .view
         .inside()
-        .filter(|seen| seen.stamp == turn.memory.stamp(&seen.id))
+        .filter(|seen| seen.stamp == ctx.memory.stamp(&seen.id))
         .fold(0, |sum, seen| sum.saturating_add(seen.in_place));
-    let sum = turn.memory.in_place_gone.saturating_add(live);
-    turn.memory.in_place_most = turn.memory.in_place_most.max(sum);
-    if turn.memory.first_failure.is_none() {
-        turn.memory.first_failure = first_failure_in_place(turn);
+    let sum = ctx.memory.in_place_gone.saturating_add(live);
+    ctx.memory.in_place_most = ctx.memory.in_place_most.max(sum);
+    if ctx.memory.first_failure.is_none() {
+        ctx.memory.first_failure = first_failure_in_place(ctx);
     }
 }
 
 /// A program that failed and was restarted in place leaves no end behind, only this trace.
-fn first_failure_in_place(turn: &Turn) -> Option<Failure> {
+fn first_failure_in_place(ctx: &StepContext) -> Option<Failure> {
     let failed = |seen: &&TaskSeen| {
         let own_failure = |exit| crate::Ending::of(Some(exit)).is_failure();
-        seen.stamp == turn.memory.stamp(&seen.id) && seen.last.as_ref().is_some_and(own_failure)
+        seen.stamp == ctx.memory.stamp(&seen.id) && seen.last.as_ref().is_some_and(own_failure)
     };
     let failure = |seen: &TaskSeen| {
         let mut exit = seen.last.clone()?;
-        exit.at = turn.clamp(exit.at);
+        exit.at = ctx.clamp(exit.at);
         Some(Failure {
             task: seen.id.clone(),
             stamp: seen.stamp,
             exit,
         })
     };
-    turn.view
+    ctx.view
         .inside()
         .filter(failed)
         .filter_map(failure)
@@ -119,30 +119,30 @@ fn first_failure_in_place(turn: &Turn) -> Option<Failure> {
 
 /// Notes for each role that all of its tasks have been seen in this epoch. Looked at after everything has been decided:
 /// a task that was only ever seen to have gone counts from the moment its end is answered, and not a step later.
-pub fn mark_born(turn: &mut Turn) {
-    for (position, role) in turn.job.roles.iter().enumerate() {
-        let known = turn.memory.roles.get(&role.name);
+pub fn mark_born(ctx: &mut StepContext) {
+    for (position, role) in ctx.job.roles.iter().enumerate() {
+        let known = ctx.memory.roles.get(&role.name);
         if role.replicas == 0 || known.is_some_and(|known| known.born == role.replicas) {
             continue;
         }
         let seen = |index: u32| {
-            let here = turn.current(position, index);
-            turn.settled(&role.name, index)
+            let here = ctx.current(position, index);
+            ctx.settled(&role.name, index)
                 || here.is_some_and(|seen| !matches!(seen.state, Seen::Gone(_)))
-                || turn.memory.stamp_of(&role.name, index).attempt > 0
+                || ctx.memory.stamp_of(&role.name, index).attempt > 0
         };
         if (0..role.replicas).all(seen) {
-            turn.memory.role(&role.name).born = role.replicas;
+            ctx.memory.role(&role.name).born = role.replicas;
         }
     }
 }
 
 /// Whether a task that is not visible has vanished, rather than not been created yet.
-pub fn has_vanished(turn: &Turn, role: usize, index: u32) -> bool {
-    let name = &turn.job.roles[role].name;
-    let Stamp { attempt, .. } = turn.memory.stamp_of(name, index);
-    let born = turn.memory.roles.get(name).map_or(0, |memory| memory.born);
-    attempt == 0 && index < born && turn.view.instances(role, index).is_empty()
+pub fn has_vanished(ctx: &StepContext, role: usize, index: u32) -> bool {
+    let name = &ctx.job.roles[role].name;
+    let Stamp { attempt, .. } = ctx.memory.stamp_of(name, index);
+    let born = ctx.memory.roles.get(name).map_or(0, |memory| memory.born);
+    attempt == 0 && index < born && ctx.view.instances(role, index).is_empty()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Nothing is killed or created here. What carries an older stamp is stopped by the difference that follows, and
 //! an end that is seen again later carries a stamp that is no longer current.
 
-use super::{Turn, backoff, bounds, starts};
+use super::{StepContext, backoff, bounds, failed_starts};
 use crate::job::RoleName;
 use crate::observed::{Exit, Stamp};
 use crate::rule::Scope;
@@ -22,27 +22,27 @@ pub struct Reason<'a> {
 }
 
 /// Moves the stamps of `scope` and pays for it. Where a stamp cannot move any more, the job fails.
-pub fn restart(turn: &mut Turn, scope: &Scope, reason: &Reason) {
-    if !can_move(turn, scope, reason) {
-        return bounds::exceeded(turn, bounds::NO_LIFE_LEFT);
+pub fn restart(ctx: &mut StepContext, scope: &Scope, reason: &Reason) {
+    if !can_move(ctx, scope, reason) {
+        return bounds::exceeded(ctx, bounds::NO_LIFE_LEFT);
     }
     if reason.paid {
-        turn.memory.paid = turn.memory.paid.saturating_add(1);
+        ctx.memory.paid = ctx.memory.paid.saturating_add(1);
     }
     let not_before = match scope {
-        Scope::Task => restart_task(turn, reason),
-        Scope::Roles(roles) => restart_roles(turn, roles, reason),
+        Scope::Task => restart_task(ctx, reason),
+        Scope::Roles(roles) => restart_roles(ctx, roles, reason),
         Scope::Job => {
-            turn.memory.rounds = turn.memory.rounds.saturating_add(1);
-            carry_attempts(turn);
-            let wait = backoff::wait_after(turn, reason.exit, 0);
-            new_epoch(turn, Keep::Nothing);
-            hold_until(turn, reason.exit, wait)
+            ctx.memory.rounds = ctx.memory.rounds.saturating_add(1);
+            carry_attempts(ctx);
+            let wait = backoff::wait_after(ctx, reason.exit, 0);
+            new_epoch(ctx, Keep::Nothing);
+            hold_until(ctx, reason.exit, wait)
         }
     };
-    turn.events.push(Event::Restarting {
+    ctx.events.push(Event::Restarting {
         scope: scope.clone(),
-        task: reason.task.map(|(role, index)| turn.task(role, index)),
+        task: reason.task.map(|(role, index)| ctx.task(role, index)),
         rule: reason.rule,
         paid: reason.paid,
         not_before,
@@ -51,10 +51,10 @@ pub fn restart(turn: &mut Turn, scope: &Scope, reason: &Reason) {
 
 /// Attempts begin at 0 in the new epoch; the waits must not, or a job that restarts as a whole every now and then would make
 /// lives in a hot loop between.
-fn carry_attempts(turn: &mut Turn) {
-    let roles = turn.memory.roles.values();
+fn carry_attempts(ctx: &mut StepContext) {
+    let roles = ctx.memory.roles.values();
     let most = roles.map(|role| role.attempts.most()).max().unwrap_or(0);
-    turn.memory.attempts_before = turn.memory.attempts_before.saturating_add(most);
+    ctx.memory.attempts_before = ctx.memory.attempts_before.saturating_add(most);
 }
 
 /// What a new epoch keeps of the old one.
@@ -69,16 +69,16 @@ pub enum Keep {
 }
 
 /// Opens a new epoch: every instance there is belongs to an older life from now on.
-pub fn new_epoch(turn: &mut Turn, keep: Keep) {
-    for role in 0..turn.job.roles.len() {
-        for index in 0..turn.job.roles[role].replicas {
-            fold_in_place(turn, role, index);
-            starts::note_end(turn, role, index);
+pub fn new_epoch(ctx: &mut StepContext, keep: Keep) {
+    for role in 0..ctx.job.roles.len() {
+        for index in 0..ctx.job.roles[role].replicas {
+            fold_in_place(ctx, role, index);
+            failed_starts::note_end(ctx, role, index);
         }
     }
-    let Some(epoch) = next_epoch(turn) else { return };
-    turn.memory.epoch = epoch;
-    for memory in turn.memory.roles.values_mut() {
+    let Some(epoch) = next_epoch(ctx) else { return };
+    ctx.memory.epoch = epoch;
+    for memory in ctx.memory.roles.values_mut() {
         memory.attempts.clear();
         memory.born = 0;
         if keep != Keep::Ended {
@@ -92,54 +92,54 @@ pub fn new_epoch(turn: &mut Turn, keep: Keep) {
 
 /// The epoch after this one: past everything visible, also what memory knows nothing of, so that no instance can find itself
 /// current again. None where no stamp is left.
-pub fn next_epoch(turn: &Turn) -> Option<u32> {
-    let possible = turn.view.all().map(|seen| seen.stamp);
+pub fn next_epoch(ctx: &StepContext) -> Option<u32> {
+    let possible = ctx.view.all().map(|seen| seen.stamp);
     let seen = possible
         .filter(|stamp| stamp.is_possible())
         .map(|stamp| stamp.epoch);
-    let newest = seen.fold(turn.memory.epoch, u32::max);
+    let newest = seen.fold(ctx.memory.epoch, u32::max);
     newest.checked_add(1).filter(|epoch| *epoch <= Stamp::MOST)
 }
 
 /// The attempt after the current one of a task, past everything visible; none where no stamp is left.
-fn next_attempt(turn: &Turn, role: usize, index: u32) -> Option<u32> {
-    let Stamp { epoch, attempt } = turn.memory.stamp_of(&turn.job.roles[role].name, index);
-    let seen = turn.view.instances(role, index).iter().map(|seen| seen.stamp);
+fn next_attempt(ctx: &StepContext, role: usize, index: u32) -> Option<u32> {
+    let Stamp { epoch, attempt } = ctx.memory.stamp_of(&ctx.job.roles[role].name, index);
+    let seen = ctx.view.instances(role, index).iter().map(|seen| seen.stamp);
     let seen = seen.filter(|stamp| stamp.epoch == epoch && stamp.is_possible());
     let newest = seen.map(|stamp| stamp.attempt).fold(attempt, u32::max);
     newest.checked_add(1).filter(|attempt| *attempt <= Stamp::MOST)
 }
 
 /// Whether every stamp of `scope` can be moved.
-fn can_move(turn: &Turn, scope: &Scope, reason: &Reason) -> bool {
-    let can = |role: usize, index: u32| next_attempt(turn, role, index).is_some();
+fn can_move(ctx: &StepContext, scope: &Scope, reason: &Reason) -> bool {
+    let can = |role: usize, index: u32| next_attempt(ctx, role, index).is_some();
     let asked = reason.task.is_none_or(|(role, index)| can(role, index));
     match scope {
         Scope::Task => asked,
         Scope::Roles(roles) => {
-            let mut inside = turn.job.roles.iter().enumerate();
+            let mut inside = ctx.job.roles.iter().enumerate();
             asked
                 && inside.all(|(position, role)| {
                     !roles.contains(&role.name) || (0..role.replicas).all(|index| can(position, index))
                 })
         }
-        Scope::Job => next_epoch(turn).is_some(),
+        Scope::Job => next_epoch(ctx).is_some(),
     }
 }
 
-fn restart_task(turn: &mut Turn, reason: &Reason) -> Time {
+fn restart_task(ctx: &mut StepContext, reason: &Reason) -> Time {
     let Some((role, index)) = reason.task else {
-        return turn.now;
+        return ctx.now;
     };
-    let attempt = move_on(turn, role, index);
-    let wait = backoff::wait_after(turn, reason.exit, attempt);
-    let until = until(turn, reason.exit, wait);
-    hold_task_until(turn, (role, index), until);
+    let attempt = move_on(ctx, role, index);
+    let wait = backoff::wait_after(ctx, reason.exit, attempt);
+    let until = until(ctx, reason.exit, wait);
+    hold_task_until(ctx, (role, index), until);
     until
 }
 
-fn restart_roles(turn: &mut Turn, roles: &[RoleName], reason: &Reason) -> Time {
-    let job = turn.job;
+fn restart_roles(ctx: &mut StepContext, roles: &[RoleName], reason: &Reason) -> Time {
+    let job = ctx.job;
     let mut most = 0;
     for (position, role) in job
         .roles
@@ -148,17 +148,17 @@ fn restart_roles(turn: &mut Turn, roles: &[RoleName], reason: &Reason) -> Time {
         .filter(|(_, role)| roles.contains(&role.name))
     {
         for index in 0..role.replicas {
-            most = most.max(move_on(turn, position, index));
+            most = most.max(move_on(ctx, position, index));
         }
     }
     if let Some((role, index)) = reason.task
         && !roles.contains(&job.roles[role].name)
     {
         // The task that asked for it comes along, or its end would be answered for ever.
-        most = most.max(move_on(turn, role, index));
+        most = most.max(move_on(ctx, role, index));
     }
-    let wait = backoff::wait_after(turn, reason.exit, most);
-    let until = until(turn, reason.exit, wait);
+    let wait = backoff::wait_after(ctx, reason.exit, most);
+    let until = until(ctx, reason.exit, wait);
     let inside = |name: &RoleName| roles.contains(name);
     for (position, role) in job
         .roles
@@ -167,21 +167,21 @@ fn restart_roles(turn: &mut Turn, roles: &[RoleName], reason: &Reason) -> Time {
         .filter(|(_, role)| inside(&role.name))
     {
         for index in 0..role.replicas {
-            hold_task_until(turn, (position, index), until);
+            hold_task_until(ctx, (position, index), until);
         }
     }
     if let Some(task) = reason.task {
-        hold_task_until(turn, task, until);
+        hold_task_until(ctx, task, until);
     }
     until
 }
 
 /// Moves the stamp of one task; its attempt from now on.
-fn move_on(turn: &mut Turn, role: usize, index: u32) -> u32 {
-    fold_in_place(turn, role, index);
-    starts::note_end(turn, role, index);
-    let next = next_attempt(turn, role, index);
-    let memory = turn.memory.role(&turn.job.roles[role].name);
+fn move_on(ctx: &mut StepContext, role: usize, index: u32) -> u32 {
+    fold_in_place(ctx, role, index);
+    failed_starts::note_end(ctx, role, index);
+    let next = next_attempt(ctx, role, index);
+    let memory = ctx.memory.role(&ctx.job.roles[role].name);
     let attempt = next.unwrap_or_else(|| memory.attempts.get(index));
     memory.attempts.set(index, attempt);
     memory.restarts = memory.restarts.saturating_add(1);
@@ -191,31 +191,31 @@ fn move_on(turn: &mut Turn, role: usize, index: u32) -> u32 {
 }
 
 /// When the wait is over, counted from the end that asked for it.
-fn until(turn: &Turn, exit: Option<&Exit>, wait: u32) -> Time {
-    turn.clamp(exit.map_or(turn.now, |exit| exit.at)) + wait
+fn until(ctx: &StepContext, exit: Option<&Exit>, wait: u32) -> Time {
+    ctx.clamp(exit.map_or(ctx.now, |exit| exit.at)) + wait
 }
 
 /// Nothing of the job is created before the wait is over.
-fn hold_until(turn: &mut Turn, exit: Option<&Exit>, wait: u32) -> Time {
-    let until = until(turn, exit, wait);
-    if until > turn.now {
-        turn.memory.not_before = turn.memory.not_before.max(until);
+fn hold_until(ctx: &mut StepContext, exit: Option<&Exit>, wait: u32) -> Time {
+    let until = until(ctx, exit, wait);
+    if until > ctx.now {
+        ctx.memory.not_before = ctx.memory.not_before.max(until);
     }
     until
 }
 
 /// This task is not created before; the others do not wait for it.
-fn hold_task_until(turn: &mut Turn, (role, index): (usize, u32), until: Time) {
-    let seconds = if until > turn.now { until.in_runs() } else { 0 };
-    let memory = turn.memory.role(&turn.job.roles[role].name);
+fn hold_task_until(ctx: &mut StepContext, (role, index): (usize, u32), until: Time) {
+    let seconds = if until > ctx.now { until.in_runs() } else { 0 };
+    let memory = ctx.memory.role(&ctx.job.roles[role].name);
     memory.not_before.set(index, seconds);
 }
 
 /// Saves the in-place count of an instance that is about to become stale; each is folded once, when its stamp moves.
-fn fold_in_place(turn: &mut Turn, role: usize, index: u32) {
-    let count = turn.current(role, index).map_or(0, |seen| seen.in_place);
-    turn.memory.in_place_gone = turn.memory.in_place_gone.saturating_add(count);
-    turn.memory.in_place_most = turn.memory.in_place_most.max(turn.memory.in_place_gone);
+fn fold_in_place(ctx: &mut StepContext, role: usize, index: u32) {
+    let count = ctx.current(role, index).map_or(0, |seen| seen.in_place);
+    ctx.memory.in_place_gone = ctx.memory.in_place_gone.saturating_add(count);
+    ctx.memory.in_place_most = ctx.memory.in_place_most.max(ctx.memory.in_place_gone);
 }
 
 #[cfg(test)]

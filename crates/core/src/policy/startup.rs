@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Turn;
+use super::StepContext;
 use crate::job::After;
 use crate::observed::{Seen, Stamp, TaskSeen};
 use crate::rule::{Scope, Then};
@@ -17,79 +17,79 @@ pub struct Wanted {
 }
 
 /// Notes the start of the job.
-pub fn start(turn: &mut Turn) {
-    if turn.memory.started.is_none() {
-        turn.memory.started = Some(turn.now);
-        turn.events.push(Event::Started);
+pub fn start(ctx: &mut StepContext) {
+    if ctx.memory.started.is_none() {
+        ctx.memory.started = Some(ctx.now);
+        ctx.events.push(Event::Started);
     }
 }
 
 /// Every task that should exist now and may be created if it does not.
-pub fn wanted(turn: &mut Turn) -> Vec<Wanted> {
-    if !turn.is_active() || old_epoch_lives(turn) {
+pub fn wanted(ctx: &mut StepContext) -> Vec<Wanted> {
+    if !ctx.is_active() || old_epoch_lives(ctx) {
         return Vec::new();
     }
-    if turn.memory.not_before > turn.now {
-        turn.wake_at(turn.memory.not_before);
+    if ctx.memory.not_before > ctx.now {
+        ctx.wake_at(ctx.memory.not_before);
         return Vec::new();
     }
-    let blocked = blocked_roles(turn);
+    let blocked = blocked_roles(ctx);
     let mut wanted = Vec::new();
-    for (role, spec) in turn.job.roles.iter().enumerate() {
-        if blocked[role] || !spec.after.as_ref().is_none_or(|after| is_up(turn, after)) {
+    for (role, spec) in ctx.job.roles.iter().enumerate() {
+        if blocked[role] || !spec.after.as_ref().is_none_or(|after| is_up(ctx, after)) {
             continue;
         }
-        let open = (0..spec.replicas).filter(|&index| !turn.settled(&spec.name, index));
+        let open = (0..spec.replicas).filter(|&index| !ctx.settled(&spec.name, index));
         wanted.extend(open.map(|index| Wanted {
             role,
             index,
-            stamp: turn.memory.stamp_of(&spec.name, index),
+            stamp: ctx.memory.stamp_of(&spec.name, index),
         }));
     }
-    wanted.retain(|task| !waits(turn, task));
+    wanted.retain(|task| !waits(ctx, task));
     wanted
 }
 
 /// Whether a task waits before its next life; asks to be called when that is over, unless something of the task is still there.
-fn waits(turn: &mut Turn, task: &Wanted) -> bool {
-    let name = &turn.job.roles[task.role].name;
-    let known = turn.memory.roles.get(name);
+fn waits(ctx: &mut StepContext, task: &Wanted) -> bool {
+    let name = &ctx.job.roles[task.role].name;
+    let known = ctx.memory.roles.get(name);
     let until = known.and_then(|memory| Time::of_runs(memory.not_before.get(task.index)));
-    let until = until.filter(|until| *until > turn.now);
+    let until = until.filter(|until| *until > ctx.now);
     let there = |seen: &&&TaskSeen| !matches!(seen.state, Seen::Gone(_));
     if let Some(until) = until
-        && turn
+        && ctx
             .view
             .instances(task.role, task.index)
             .iter()
             .find(there)
             .is_none()
     {
-        turn.wake_at(until);
+        ctx.wake_at(until);
     }
     until.is_some()
 }
 
 /// Nothing of a new epoch starts while anything of an older one lives: same names, same addresses.
-fn old_epoch_lives(turn: &Turn) -> bool {
-    turn.view
+fn old_epoch_lives(ctx: &StepContext) -> bool {
+    ctx.view
         .all()
-        .any(|seen| seen.alive() && (seen.stamp.epoch < turn.memory.epoch || !seen.stamp.is_possible()))
+        .any(|seen| seen.alive() && (seen.stamp.epoch < ctx.memory.epoch || !seen.stamp.is_possible()))
 }
 
 /// The same barrier inside a set of roles that some rule restarts together.
-fn blocked_roles(turn: &Turn) -> Vec<bool> {
-    let roles = &turn.job.roles;
+fn blocked_roles(ctx: &StepContext) -> Vec<bool> {
+    let roles = &ctx.job.roles;
     let mut stale_lives = BTreeSet::new();
-    for seen in turn
+    for seen in ctx
         .view
         .inside()
-        .filter(|seen| seen.alive() && turn.is_stale(seen))
+        .filter(|seen| seen.alive() && ctx.is_stale(seen))
     {
         stale_lives.insert(&seen.id.role);
     }
     let mut blocked = vec![false; roles.len()];
-    for rule in &turn.job.rules {
+    for rule in &ctx.job.rules {
         let Then::Restart {
             scope: Scope::Roles(set),
             ..
@@ -107,19 +107,19 @@ fn blocked_roles(turn: &Turn) -> Vec<bool> {
 }
 
 /// Whether the tasks that must be up first are.
-fn is_up(turn: &Turn, after: &After) -> bool {
+fn is_up(ctx: &StepContext, after: &After) -> bool {
     let enough = |(name, least): &(crate::RoleName, u32)| {
-        let Some((position, role)) = turn.job.role(name) else {
+        let Some((position, role)) = ctx.job.role(name) else {
             return true;
         };
         let up = |&index: &u32| {
-            let done = turn
+            let done = ctx
                 .memory
                 .roles
                 .get(name)
                 .is_some_and(|memory| memory.done.contains(index));
             done || matches!(
-                turn.current(position, index).map(|seen| &seen.state),
+                ctx.current(position, index).map(|seen| &seen.state),
                 Some(Seen::Running { ready: true })
             )
         };

@@ -4,46 +4,46 @@
 //! job that has never started has nothing to kill and stays in its first epoch.
 
 use super::restart::{Keep, new_epoch, next_epoch};
-use super::{Turn, bounds, starts};
+use super::{StepContext, bounds, failed_starts};
 use crate::memory::Hold;
 use crate::step::Event;
 
 /// Follows the manifest's wish.
-pub fn hold_or_resume(turn: &mut Turn) {
-    match (turn.job.suspend, turn.memory.held) {
-        (true, None) if turn.memory.verdict.is_none() => hold(turn, Hold::Suspended),
-        (false, Some(Hold::Suspended)) => resume(turn),
+pub fn hold_or_resume(ctx: &mut StepContext) {
+    match (ctx.job.suspend, ctx.memory.held) {
+        (true, None) if ctx.memory.verdict.is_none() => hold(ctx, Hold::Suspended),
+        (false, Some(Hold::Suspended)) => resume(ctx),
         _ => {}
     }
 }
 
 /// Stops everything until further notice.
-pub fn hold(turn: &mut Turn, hold: Hold) {
-    if turn.memory.started.is_some() && next_epoch(turn).is_none() {
-        return bounds::exceeded(turn, bounds::NO_LIFE_LEFT);
+pub fn hold(ctx: &mut StepContext, hold: Hold) {
+    if ctx.memory.started.is_some() && next_epoch(ctx).is_none() {
+        return bounds::exceeded(ctx, bounds::NO_LIFE_LEFT);
     }
-    turn.memory.held = Some(hold);
-    turn.drop_wake();
-    if turn.memory.started.is_some() {
-        new_epoch(turn, kept(turn, hold));
+    ctx.memory.held = Some(hold);
+    ctx.drop_wake();
+    if ctx.memory.started.is_some() {
+        new_epoch(ctx, kept(ctx, hold));
     }
-    starts::forget(turn);
-    turn.events.push(Event::Held(hold));
+    failed_starts::forget(ctx);
+    ctx.events.push(Event::Held(hold));
 }
 
 /// Goes on. The deadline counts anew from here.
-pub fn resume(turn: &mut Turn) {
-    turn.memory.resumed |= turn.memory.started.is_some();
-    turn.memory.held = None;
-    turn.memory.started = Some(turn.now);
-    turn.events.push(Event::Resumed);
+pub fn resume(ctx: &mut StepContext) {
+    ctx.memory.resumed |= ctx.memory.started.is_some();
+    ctx.memory.held = None;
+    ctx.memory.started = Some(ctx.now);
+    ctx.events.push(Event::Resumed);
 }
 
 /// A mirrored job's tasks run together or not at all, so none of them stays done. An abort keeps every end.
-fn kept(turn: &Turn, hold: Hold) -> Keep {
+fn kept(ctx: &StepContext, hold: Hold) -> Keep {
     match hold {
         Hold::Aborted => Keep::Ended,
-        Hold::Suspended if turn.job.restarts_whole() => Keep::Nothing,
+        Hold::Suspended if ctx.job.restarts_whole() => Keep::Nothing,
         Hold::Suspended => Keep::Done,
     }
 }

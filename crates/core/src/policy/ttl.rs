@@ -1,18 +1,18 @@
 //! `ttlSecondsAfterFinished`: the job is deleted so long after its verdict. A hold is no verdict.
 
-use super::Turn;
+use super::StepContext;
 use crate::step::Action;
 
 /// Deletes a job that ended long enough ago, or asks to be called when it will have.
-pub fn expire(turn: &mut Turn) {
-    let (Some(ttl), Some(verdict)) = (turn.job.limits.ttl, &turn.memory.verdict) else {
+pub fn expire(ctx: &mut StepContext) {
+    let (Some(ttl), Some(verdict)) = (ctx.job.limits.ttl, &ctx.memory.verdict) else {
         return;
     };
     let due = verdict.at + ttl;
-    if turn.now >= due {
-        turn.actions.push(Action::DeleteJob);
+    if ctx.now >= due {
+        ctx.actions.push(Action::DeleteJob);
     } else {
-        turn.wake_at(due);
+        ctx.wake_at(due);
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::job::Job;
 use crate::observed::{Observed, Seen, TaskSeen};
 
-/// Instances by role position and index, built once a turn.
+/// Instances by role position and index, built once per step.
 pub(crate) struct View<'a> {
     /// All instances of tasks that the job has, sorted by task.
     sorted: Vec<&'a TaskSeen>,

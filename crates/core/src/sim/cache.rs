@@ -1,7 +1,7 @@
 //! What the operator sees of the world: for each instance one of the states it has been in, never an older one
 //! than before, and always what its own writes have made.
 
-use super::script::News;
+use super::script::Delayed;
 use super::world::World;
 use crate::memory::Memory;
 use crate::observed::{Fixture, GangSeen, Observed, Order, Seen, TaskSeen};
@@ -39,20 +39,20 @@ impl Cache {
         cache
     }
 
-    /// News arrive, all but those that are held up.
+    /// Delayed arrive, all but those that are held up.
     pub fn deliver(&mut self, world: &World, held_up: bool) {
         self.grow(world);
         for (shown, instance) in self.shown.iter_mut().zip(&world.instances) {
             let open = matches!(shown, Shown::Unseen | Shown::State(_));
-            let lags = || held_up && world.lags(|news| *news == News::Task(instance.task.clone()));
+            let lags = || held_up && world.lags(|news| *news == Delayed::Task(instance.task.clone()));
             if open && !lags() {
                 *shown = Shown::State(instance.history.len().saturating_sub(1));
             }
         }
-        if !held_up || !world.lags(|news| *news == News::Gang) {
+        if !held_up || !world.lags(|news| *news == Delayed::Gang) {
             self.gang = world.gang_seen();
         }
-        if !held_up || !world.lags(|news| *news == News::Orders) {
+        if !held_up || !world.lags(|news| *news == Delayed::Orders) {
             self.orders.clone_from(&world.orders);
         }
     }

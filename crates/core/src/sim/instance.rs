@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::script::End;
+use super::script::ProgramEnd;
 use super::trace::StopReason;
 use crate::job::{InPlace, TaskId};
 use crate::observed::{Exit, Seen, Stamp, TaskSeen, Why};
@@ -54,7 +54,7 @@ pub(super) enum State {
     Running {
         since: Time,
         ready: Time,
-        ends: Option<(Time, End)>,
+        ends: Option<(Time, ProgramEnd)>,
     },
     /// Between two lives in place.
     Resting { until: Time },
@@ -94,7 +94,7 @@ impl Instance {
         instance.state = State::Running {
             since: now,
             ready: now,
-            ends: Some((until, End::Code(0))),
+            ends: Some((until, ProgramEnd::Code(0))),
         };
         instance
     }
@@ -133,17 +133,17 @@ impl Instance {
     }
 
     /// The end of its program in the present moment.
-    pub fn exit(&self, end: End, now: Time) -> Exit {
+    pub fn exit(&self, end: ProgramEnd, now: Time) -> Exit {
         let since = match self.state {
             State::Running { since, .. } => since,
             _ => now,
         };
         let (code, why) = match end {
-            End::Code(code) | End::Init(Some(code)) => (Some(code), Why::Itself),
-            End::OutOfMemory => (Some(137), Why::OutOfMemory),
-            End::NotStarted | End::Init(None) => (Some(128), Why::NotStarted),
-            End::Evicted => (Some(137), Why::Disrupted),
-            End::Rejected => (None, Why::Disrupted),
+            ProgramEnd::Code(code) | ProgramEnd::Init(Some(code)) => (Some(code), Why::Itself),
+            ProgramEnd::OutOfMemory => (Some(137), Why::OutOfMemory),
+            ProgramEnd::NotStarted | ProgramEnd::Init(None) => (Some(128), Why::NotStarted),
+            ProgramEnd::Evicted => (Some(137), Why::Disrupted),
+            ProgramEnd::Rejected => (None, Why::Disrupted),
         };
         Exit {
             code,
@@ -152,8 +152,8 @@ impl Instance {
             at: now,
             ran: u32::try_from(now.since(since)).unwrap_or(u32::MAX),
             never_ran: !matches!(self.state, State::Running { .. }),
-            rejected: end == End::Rejected,
-            container: matches!(end, End::Init(_)).then(|| "init".into()),
+            rejected: end == ProgramEnd::Rejected,
+            container: matches!(end, ProgramEnd::Init(_)).then(|| "init".into()),
             message: None,
         }
     }

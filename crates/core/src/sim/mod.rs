@@ -1,7 +1,7 @@
 //! A simulated world around the shipped [`step`](crate::step): deterministic, without a clock and without chance.
 //!
 //! ```text
-//! Job, Script, Options ─▶ play ─▶ Outcome { trace, memory, creates, left … }
+//! Job, Script, Options ─▶ play ─▶ Played { trace, memory, creates, left … }
 //!                          │
 //!       World (the truth) ─┼─▶ Cache (what is seen) ─▶ step ─▶ memory written ─▶ actions ─┐
 //!            ▲             │                                                              │
@@ -14,7 +14,7 @@
 //! What becomes of a job whose second worker is killed twice?
 //!
 //! ```
-//! use trainyard_core::sim::{self, End, Fault, Options, Script};
+//! use trainyard_core::sim::{self, ProgramEnd, Fault, Options, Script};
 //! use trainyard_core::{Outcome, TaskId};
 //! # use trainyard_core::{Addresses, Clean, ClusterForm, Count, How, InPlace, Job, Limits, Role, RoleKind, RoleName};
 //! # use trainyard_core::{Rule, Scope, Settled, Template, Test, Then, When, Who};
@@ -38,7 +38,7 @@
 //! #     clean: Clean::Unfinished, suspend: false, gang: None, addresses: Addresses::PerJob, cluster: ClusterForm::None,
 //! # };
 //! let second = TaskId::new("worker", 1);
-//! let killed = |life| Fault::Ends { task: second.clone(), life, after: 30, end: End::Code(137) };
+//! let killed = |life| Fault::Ends { task: second.clone(), life, after: 30, end: ProgramEnd::Code(137) };
 //! let played = sim::play(&job, &Script::of([killed(0), killed(1)]), &Options::default());
 //!
 //! let memory = played.memory.unwrap();
@@ -67,8 +67,8 @@ mod writes;
 
 pub use driver::Decide;
 pub use options::Options;
-pub use play::{Left, Outcome, Rest, play, play_checked};
+pub use play::{Left, Played, Rest, play, play_checked};
 pub use random::{Random, faults_for};
-pub use script::{End, Fault, News, Script, Trouble};
+pub use script::{Delayed, Fault, ProgramEnd, Script, Trouble};
 pub use shrink::shrink;
 pub use trace::{Entry, Happened, StopReason, Trace};

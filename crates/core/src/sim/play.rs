@@ -17,7 +17,7 @@ const MOST_LOOKS_A_SECOND: u32 = 1000;
 
 /// What became of a job.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct Played {
     /// Everything that happened.
     pub trace: Trace,
     /// The memory last written down.
@@ -40,7 +40,7 @@ pub struct Outcome {
     pub unused: Vec<Fault>,
 }
 
-impl Outcome {
+impl Played {
     /// The tasks of which something still lives.
     #[must_use]
     pub fn alive(&self) -> Vec<TaskId> {
@@ -75,7 +75,7 @@ pub enum Rest {
 
 /// Plays a job against a script, with the shipped [`step`].
 #[must_use]
-pub fn play(job: &Job, script: &Script, options: &Options) -> Outcome {
+pub fn play(job: &Job, script: &Script, options: &Options) -> Played {
     let (outcome, _) = run(job, script, options, &mut step, None);
     outcome
 }
@@ -87,7 +87,7 @@ pub fn play_checked(
     script: &Script,
     options: &Options,
     decide: &mut Decide<'_>,
-) -> (Outcome, Vec<Violation>) {
+) -> (Played, Vec<Violation>) {
     run(job, script, options, decide, Some(Ledger::new(script)))
 }
 
@@ -97,7 +97,7 @@ fn run(
     options: &Options,
     decide: &mut Decide<'_>,
     ledger: Option<Ledger>,
-) -> (Outcome, Vec<Violation>) {
+) -> (Played, Vec<Violation>) {
     let mut world = World::new(job, script, options);
     let old_leader = |fault: &Fault| matches!(fault, Fault::Operator(Trouble::OldLeader { .. }));
     let keep_versions = script.faults.iter().any(old_leader);
@@ -147,7 +147,7 @@ fn pass(world: &mut World, driver: &mut Driver, now: Time) {
     }
 }
 
-fn outcome(world: World, rest: Rest, steps: u32) -> Outcome {
+fn outcome(world: World, rest: Rest, steps: u32) -> Played {
     let existing = world.instances.iter().filter(|instance| instance.exists());
     let left = existing.map(|instance| Left {
         task: instance.task.clone(),
@@ -157,7 +157,7 @@ fn outcome(world: World, rest: Rest, steps: u32) -> Outcome {
     let left = left.collect();
     let played = world.elapsed();
     let unused = world.faults.into_iter().filter(|pending| !pending.used);
-    Outcome {
+    Played {
         played,
         rest,
         creates: world.creates,

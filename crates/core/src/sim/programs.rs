@@ -2,7 +2,7 @@
 //! the world is the kubelet, or whoever supervises processes.
 
 use super::instance::{Instance, Node, State, Told};
-use super::script::{End, Fault};
+use super::script::{Fault, ProgramEnd};
 use super::trace::{Happened, StopReason};
 use super::world::{Pending, World};
 use crate::job::{InPlace, TaskId};
@@ -16,7 +16,7 @@ impl World {
         let number = *life;
         *life += 1;
         let end = self.end_of_life(&task, number);
-        if let Some((_, end @ (End::NotStarted | End::Init(_) | End::Rejected))) = end {
+        if let Some((_, end @ (ProgramEnd::NotStarted | ProgramEnd::Init(_) | ProgramEnd::Rejected))) = end {
             self.end_program(at, end);
             return;
         }
@@ -37,7 +37,7 @@ impl World {
     }
 
     /// How and when a program ends by itself: as a fault says, or as programs do.
-    fn end_of_life(&mut self, of: &TaskId, number: u32) -> Option<(u32, End)> {
+    fn end_of_life(&mut self, of: &TaskId, number: u32) -> Option<(u32, ProgramEnd)> {
         for pending in &mut self.faults {
             if let Fault::Ends {
                 task,
@@ -54,11 +54,11 @@ impl World {
         }
         let kind = self.job.role(&of.role).map(|(_, role)| role.kind);
         let endless = kind.is_some_and(|kind| self.options.endless.contains(&kind));
-        (!endless).then_some((self.options.run, End::Code(0)))
+        (!endless).then_some((self.options.run, ProgramEnd::Code(0)))
     }
 
     /// The program of an instance ends now.
-    pub fn end_program(&mut self, at: usize, end: End) {
+    pub fn end_program(&mut self, at: usize, end: ProgramEnd) {
         let now = self.now;
         let instance = &self.instances[at];
         if !instance.ours {
@@ -166,7 +166,7 @@ impl World {
             State::Running { ends, .. } => {
                 let due = now + wait;
                 if ends.as_ref().is_none_or(|(own, _)| *own > due) {
-                    *ends = Some((due, End::Code(code)));
+                    *ends = Some((due, ProgramEnd::Code(code)));
                 }
             }
             State::Lingering { until, .. } => *until = Some(now + wait),

@@ -1,6 +1,6 @@
 //! Chance from a seed: the same seed gives the same faults on every machine.
 
-use super::script::{End, Fault, News, Script, Trouble};
+use super::script::{Delayed, Fault, ProgramEnd, Script, Trouble};
 use crate::job::{Job, RoleName, TaskId};
 use crate::memory::Outcome;
 use crate::observed::{Fixture, Ordered};
@@ -75,15 +75,15 @@ pub fn faults_for(job: &Job, random: &mut Random) -> Script {
     Script { faults }
 }
 
-fn end(random: &mut Random) -> End {
+fn end(random: &mut Random) -> ProgramEnd {
     let codes = [0, 1, 1, 2, 42, 130, 137, 137, 139, 143];
     match random.between(0, 11) {
-        0 => End::OutOfMemory,
-        1 => End::NotStarted,
-        2 => End::Evicted,
-        3 => End::Init(*random.pick(&[None, Some(1), Some(3), Some(137)])),
-        4 => End::Rejected,
-        _ => End::Code(*random.pick(&codes)),
+        0 => ProgramEnd::OutOfMemory,
+        1 => ProgramEnd::NotStarted,
+        2 => ProgramEnd::Evicted,
+        3 => ProgramEnd::Init(*random.pick(&[None, Some(1), Some(3), Some(137)])),
+        4 => ProgramEnd::Rejected,
+        _ => ProgramEnd::Code(*random.pick(&codes)),
     }
 }
 
@@ -128,7 +128,11 @@ fn of_a_task(task: TaskId, random: &mut Random) -> Fault {
 
 /// One life after the other ends before it has run.
 fn never_starts(task: &TaskId, random: &mut Random, faults: &mut Vec<Fault>) {
-    let end = *random.pick(&[End::Rejected, End::Rejected, End::Init(Some(1))]);
+    let end = *random.pick(&[
+        ProgramEnd::Rejected,
+        ProgramEnd::Rejected,
+        ProgramEnd::Init(Some(1)),
+    ]);
     faults.extend((0..random.between(4, 9)).map(|life| Fault::Ends {
         task: task.clone(),
         life,
@@ -223,9 +227,9 @@ fn trouble(task: TaskId, random: &mut Random) -> Trouble {
         5 => Trouble::WriteTimesOut { write },
         6..=8 => Trouble::Lags {
             what: match random.between(0, 5) {
-                0 => News::Gang,
-                1 => News::Orders,
-                _ => News::Task(task),
+                0 => Delayed::Gang,
+                1 => Delayed::Orders,
+                _ => Delayed::Task(task),
             },
             from: at,
             until: at + random.between(1, 30),

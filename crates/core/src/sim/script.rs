@@ -1,7 +1,7 @@
 //! What happens to a job from outside: a list of faults, written by hand, by the command line or from a seed.
 //!
 //! Every moment is a whole second since the run began. A fault that needs a running task and finds none waits for
-//! the next one; what never came about is told in [`Outcome::unused`](super::Outcome).
+//! the next one; what never came about is told in [`Played::unused`](super::Played).
 
 use serde::Serialize;
 
@@ -37,7 +37,7 @@ pub enum Fault {
         /// After so many seconds.
         after: u32,
         /// How.
-        end: End,
+        end: ProgramEnd,
     },
     /// The task ends so at that moment, or as soon as it runs.
     EndsAt {
@@ -46,7 +46,7 @@ pub enum Fault {
         /// From this second on.
         at: u32,
         /// How.
-        end: End,
+        end: ProgramEnd,
     },
     /// Somebody else asks the task to stop, as a drain does; its program ends with this code and its instance goes.
     Drained {
@@ -182,10 +182,10 @@ pub enum Trouble {
         /// This one, from 0.
         write: u32,
     },
-    /// News arrive late: nothing of this kind is seen for a while, except what was written by itself.
+    /// Delayed arrive late: nothing of this kind is seen for a while, except what was written by itself.
     Lags {
-        /// News of what.
-        what: News,
+        /// Delayed of what.
+        what: Delayed,
         /// From this second on.
         from: u32,
         /// Until this one.
@@ -226,7 +226,7 @@ pub enum Trouble {
 
 /// What news may be about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub enum News {
+pub enum Delayed {
     /// The instances of one task.
     Task(TaskId),
     /// The gang's group.
@@ -237,7 +237,7 @@ pub enum News {
 
 /// How a program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum End {
+pub enum ProgramEnd {
     /// With this exit code; 128+n for signal n.
     Code(i32),
     /// It used more memory than it may.

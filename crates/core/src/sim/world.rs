@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::instance::{Instance, Node, State};
 use super::options::Options;
-use super::script::{Fault, News, Script, Trouble};
+use super::script::{Delayed, Fault, Script, Trouble};
 use super::trace::{Entry, Happened, Trace};
 use crate::job::{Job, TaskId};
 use crate::memory::Memory;
@@ -245,7 +245,7 @@ impl World {
     }
 
     /// Whether news of that kind are held up now.
-    pub fn lags(&self, is_meant: impl Fn(&News) -> bool) -> bool {
+    pub fn lags(&self, is_meant: impl Fn(&Delayed) -> bool) -> bool {
         let now = self.elapsed();
         self.faults.iter().any(|pending| match &pending.fault {
             Fault::Operator(Trouble::Lags { what, from, until }) => {

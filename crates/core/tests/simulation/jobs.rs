@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trainyard_core::sim::{End, Fault, Random};
+use trainyard_core::sim::{Fault, ProgramEnd, Random};
 use trainyard_core::{
     Addresses, After, Clean, ClusterForm, Count, Down, Gang, GangScheduler, How, InPlace, Job, Limits,
     Outcome, Role, RoleKind, RoleName, Rule, Scope, Settled, Template, Test, Then, Wait, When, Who,
@@ -156,11 +156,11 @@ pub fn ends(job: &Job, random: &mut Random) -> Vec<Fault> {
     for task in job.roles[0].tasks() {
         for life in 0..random.between(0, 4) {
             let ends = [
-                End::Code(1),
-                End::Code(137),
-                End::OutOfMemory,
-                End::NotStarted,
-                End::Evicted,
+                ProgramEnd::Code(1),
+                ProgramEnd::Code(137),
+                ProgramEnd::OutOfMemory,
+                ProgramEnd::NotStarted,
+                ProgramEnd::Evicted,
             ];
             faults.push(Fault::Ends {
                 task: task.clone(),

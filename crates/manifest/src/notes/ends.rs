@@ -1,6 +1,6 @@
 //! How the job ends: what decides, what is stopped then, what is started again with what.
 
-use trainyard_core::words::{then_words, when_words};
+use trainyard_core::explain::{then_words, when_words};
 use trainyard_core::{Clean, Ending, InPlace, Outcome, Role, RoleName, Scope, Then};
 
 use super::{About, join, list_of};

@@ -1,6 +1,6 @@
 //! Budgets, times and places: what is shared there and apart here.
 
-use trainyard_core::words::{duration, gang, start_order};
+use trainyard_core::explain::{duration, gang, start_order};
 use trainyard_core::{Addresses, Clean, ClusterForm, Role};
 use trainyard_dialect::Dialect;
 

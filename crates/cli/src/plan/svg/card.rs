@@ -1,6 +1,6 @@
 //! One role: its name, what each task asks for, and its tasks, smaller the more there are.
 
-use trainyard_core::{RoleKind, words};
+use trainyard_core::{RoleKind, explain};
 
 use crate::plan::{RolePlan, TaskPlan};
 use crate::svg::palette::{AMBER, BLUE, GRAY, Shades, TEAL, VIOLET};
@@ -232,7 +232,7 @@ fn starts(role: &RolePlan<'_>) -> Option<String> {
 }
 
 fn asks(role: &RolePlan<'_>) -> String {
-    let each = words::ask(role.ask);
+    let each = explain::ask(role.ask);
     match (role.ask.is_empty(), role.replicas) {
         (true, _) => "asks for nothing".into(),
         (false, 1) => each,

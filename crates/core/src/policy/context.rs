@@ -12,7 +12,7 @@ use crate::time::Time;
 /// Seconds after which a task whose instance is newer than memory is looked at again.
 const LOOK_AGAIN: u32 = 30;
 
-pub(crate) struct Turn<'a> {
+pub(crate) struct StepContext<'a> {
     pub job: &'a Job,
     pub observed: &'a Observed,
     pub view: View<'a>,
@@ -24,7 +24,7 @@ pub(crate) struct Turn<'a> {
     wake: Option<Time>,
 }
 
-impl<'a> Turn<'a> {
+impl<'a> StepContext<'a> {
     pub fn begin(job: &'a Job, memory: Option<&Memory>, observed: &'a Observed, now: Time) -> Self {
         let mut events = Vec::new();
         let memory = remember::recall(job, memory, observed, now, &mut events);
@@ -33,7 +33,7 @@ impl<'a> Turn<'a> {
             events.push(Event::Odd(Oddity::ClockBehind(held_at.since(now))));
         }
         let view = View::of(job, observed);
-        let mut turn = Self {
+        let mut ctx = Self {
             job,
             observed,
             view,
@@ -43,8 +43,8 @@ impl<'a> Turn<'a> {
             events,
             wake: None,
         };
-        remember::prune(&mut turn);
-        turn
+        remember::prune(&mut ctx);
+        ctx
     }
 
     pub fn end(mut self) -> Step {

@@ -6,11 +6,13 @@
 use std::fmt::Write as _;
 
 use super::Vocabulary;
-use super::answers::{Act, Answer, Answers};
 use super::conditions::{code_ways, gone, merged};
 use super::groups::{Group, groups};
+use super::responses::{Act, Response, Responses};
 use super::rules::{ends, then_words, when_words};
-use super::subjects::{any_task, join, nouns, one_of, only_role, peopled, sentence, whole_job, with_article};
+use super::subjects::{
+    any_task, join, nonempty_roles, nouns, one_of, only_role, sentence, whole_job, with_article,
+};
 use super::units::{duration, ordinal, times};
 use crate::exit::Ending;
 use crate::job::{Job, RoleKind};
@@ -18,16 +20,16 @@ use crate::memory::Outcome;
 use crate::rule::{Count, Rule, Scope, Settled, Test, Then, When, Who};
 
 /// What is answered to every kind of end, and what else ends or restarts the job.
-pub fn tell(job: &Job, answers: &Answers, vocabulary: &Vocabulary) -> Vec<String> {
-    let mut told = Told {
+pub fn tell(job: &Job, responses: &Responses, vocabulary: &Vocabulary) -> Vec<String> {
+    let mut told = Sentences {
         job,
-        answers,
-        failures: vec![Vec::new(); answers.kins.len()],
+        responses,
+        failures: vec![Vec::new(); responses.task_classes.len()],
         budget: false,
         waits: false,
         sentences: Vec::new(),
     };
-    for group in groups(answers) {
+    for group in groups(responses) {
         told.group(&group, vocabulary);
     }
     told.levels();
@@ -35,10 +37,10 @@ pub fn tell(job: &Job, answers: &Answers, vocabulary: &Vocabulary) -> Vec<String
 }
 
 /// The sentences so far, and what they have said already.
-struct Told<'a> {
+struct Sentences<'a> {
     job: &'a Job,
-    answers: &'a Answers,
-    /// For each kin, the classes of failure already told.
+    responses: &'a Responses,
+    /// For each class of tasks, the classes of failure already described.
     failures: Vec<Vec<usize>>,
     /// Whether the budget has been told.
     budget: bool,
@@ -65,9 +67,9 @@ enum Failures {
     Some,
 }
 
-impl Told<'_> {
+impl Sentences<'_> {
     fn group(&mut self, group: &Group, vocabulary: &Vocabulary) {
-        let mut subject = self.subject(&group.kins);
+        let mut subject = self.subject(&group.task_classes);
         let failures = self.failures_of(group);
         let mut verbs = join(&self.verbs(group, failures), "or");
         if group.answer.held > 0 {
@@ -88,24 +90,24 @@ impl Told<'_> {
             Act::Again { scope, .. } => self.all_again(&subject, group, &verbs, scope),
         };
         self.sentences.push(sentence);
-        for kin in &group.kins {
+        for task_class in &group.task_classes {
             let failing = group
                 .classes
                 .iter()
-                .filter(|class| self.answers.classes[**class].is_failure());
-            self.failures[*kin].extend(failing);
+                .filter(|class| self.responses.classes[**class].is_failure());
+            self.failures[*task_class].extend(failing);
         }
     }
 
     fn failures_of(&self, group: &Group) -> Failures {
-        let all = |class: &usize| self.answers.classes[*class].is_failure();
-        let every: Vec<usize> = (0..self.answers.classes.len()).filter(all).collect();
+        let all = |class: &usize| self.responses.classes[*class].is_failure();
+        let every: Vec<usize> = (0..self.responses.classes.len()).filter(all).collect();
         let here: Vec<usize> = group.classes.iter().copied().filter(all).collect();
-        let told = &self.failures[group.kins[0]];
-        let same = group.kins.iter().all(|kin| {
+        let told = &self.failures[group.task_classes[0]];
+        let same = group.task_classes.iter().all(|task_class| {
             every
                 .iter()
-                .all(|class| here.contains(class) || self.failures[*kin].contains(class))
+                .all(|class| here.contains(class) || self.failures[*task_class].contains(class))
         });
         if here.is_empty() {
             Failures::None
@@ -123,7 +125,7 @@ impl Told<'_> {
         let classes: Vec<_> = group
             .classes
             .iter()
-            .map(|class| self.answers.classes[*class])
+            .map(|class| self.responses.classes[*class])
             .collect();
         let has = |ending: Ending| classes.iter().any(|class| class.ending == ending);
         let mut words = Vec::new();
@@ -153,8 +155,8 @@ impl Told<'_> {
     }
 
     /// Whichever of these tasks, in as few words as name it.
-    fn subject(&self, kins: &[usize]) -> Subject {
-        let everyone = kins.len() == self.answers.kins.len();
+    fn subject(&self, task_classes: &[usize]) -> Subject {
+        let everyone = task_classes.len() == self.responses.task_classes.len();
         if everyone {
             let text = any_task(self.job);
             return Subject {
@@ -166,10 +168,14 @@ impl Told<'_> {
         let mut words = Vec::new();
         let mut named = false;
         for (position, role) in self.job.roles.iter().enumerate() {
-            let all: Vec<usize> = (0..self.answers.kins.len())
-                .filter(|kin| self.answers.kins[*kin].role == position)
+            let all: Vec<usize> = (0..self.responses.task_classes.len())
+                .filter(|task_class| self.responses.task_classes[*task_class].role == position)
                 .collect();
-            let here: Vec<usize> = all.iter().copied().filter(|kin| kins.contains(kin)).collect();
+            let here: Vec<usize> = all
+                .iter()
+                .copied()
+                .filter(|task_class| task_classes.contains(task_class))
+                .collect();
             if here.is_empty() {
                 continue;
             }
@@ -181,13 +187,16 @@ impl Told<'_> {
             let left = role
                 .replicas
                 .saturating_sub(u32::try_from(all.len() - 1).unwrap_or(u32::MAX));
-            for kin in here.into_iter().map(|kin| &self.answers.kins[kin]) {
-                if kin.rest && left > 1 {
+            for task_class in here
+                .into_iter()
+                .map(|task_class| &self.responses.task_classes[task_class])
+            {
+                if task_class.rest && left > 1 {
                     let noun = with_article(&nouns(self.job, role).0);
                     words.push(format!("{noun} other than {}", self.singled_out(position)));
                 } else {
                     named = true;
-                    words.push(format!("{}-{}", role.name, kin.index));
+                    words.push(format!("{}-{}", role.name, task_class.index));
                 }
             }
         }
@@ -200,19 +209,19 @@ impl Told<'_> {
 
     /// The tasks of a role that rules treat by number.
     fn singled_out(&self, position: usize) -> String {
-        let kins = self
-            .answers
-            .kins
+        let task_classes = self
+            .responses
+            .task_classes
             .iter()
-            .filter(|kin| kin.role == position && !kin.rest);
-        let names: Vec<String> = kins
-            .map(|kin| format!("{}-{}", self.job.roles[position].name, kin.index))
+            .filter(|task_class| task_class.role == position && !task_class.rest);
+        let names: Vec<String> = task_classes
+            .map(|task_class| format!("{}-{}", self.job.roles[position].name, task_class.index))
             .collect();
         join(&names, "and")
     }
 
     fn kept(&self, subject: &Subject, verbs: &str, vocabulary: &Vocabulary) -> String {
-        let mut servers = peopled(self.job).filter(|role| role.kind == RoleKind::Ps);
+        let mut servers = nonempty_roles(self.job).filter(|role| role.kind == RoleKind::Ps);
         let endless = servers
             .next()
             .map(|role| {
@@ -253,7 +262,8 @@ impl Told<'_> {
         if only_role(self.job).is_some() {
             return String::new();
         }
-        let quiet = peopled(self.job).filter(|role| matches!(role.kind, RoleKind::Ps | RoleKind::Evaluator));
+        let quiet =
+            nonempty_roles(self.job).filter(|role| matches!(role.kind, RoleKind::Ps | RoleKind::Evaluator));
         let names: Vec<String> = quiet.map(|role| with_article(&nouns(self.job, role).0)).collect();
         if names.is_empty() {
             String::new()
@@ -330,7 +340,7 @@ impl Told<'_> {
     }
 
     /// What a restart costs, and what follows when nothing is left.
-    fn price(&mut self, limit: u32, answer: &Answer, shared: bool) -> String {
+    fn price(&mut self, limit: u32, answer: &Response, shared: bool) -> String {
         let after = |then: &Act| match then {
             Act::End(Outcome::Failed) => "the job fails".to_owned(),
             Act::End(outcome) => format!("the job {}", ends(*outcome)),
@@ -338,9 +348,9 @@ impl Told<'_> {
             Act::Hold => "everything stops until somebody resumes it".into(),
             Act::InPlace | Act::Again { .. } => "it is still started again, at no cost".into(),
         };
-        let then = answer.broke.as_ref().map(after).unwrap_or_default();
+        let then = answer.out_of_restarts.as_ref().map(after).unwrap_or_default();
         let told = std::mem::replace(&mut self.budget, true);
-        let next = match &answer.broke {
+        let next = match &answer.out_of_restarts {
             Some(Act::End(Outcome::Failed)) => ", the next one fails the job".to_owned(),
             _ => format!(", after them {then}"),
         };
@@ -401,12 +411,12 @@ impl Told<'_> {
     }
 
     fn keeps_failures(&self) -> bool {
-        let keeps = |answer: &Answer| answer.act == Act::Keep || answer.broke == Some(Act::Keep);
+        let keeps = |answer: &Response| answer.act == Act::Keep || answer.out_of_restarts == Some(Act::Keep);
         let mut failures = self
-            .answers
+            .responses
             .cases
             .iter()
-            .filter(|case| self.answers.classes[case.class].is_failure());
+            .filter(|case| self.responses.classes[case.class].is_failure());
         failures.any(|case| keeps(&case.answer))
     }
 }

@@ -2,17 +2,17 @@
 //!
 //! Stands behind the dialects: a [`Job`](crate::Job) goes in, sentences come out. Nothing is decided here and nothing is printed.
 //! The sentences about ends are not paraphrases of rules: every kind of end of every task is put to the rules in the
-//! way `step` does, and the answers are then told ([`story`]). So a rule that never matches is never claimed to.
+//! way `step` does, and the responses are then described ([`story`]). So a rule that never matches is never claimed to.
 
-mod answers;
 mod conditions;
 mod groups;
 mod notes;
 mod policies;
+mod responses;
 mod rules;
+mod sentences;
 mod story;
 mod subjects;
-mod telling;
 #[cfg(test)]
 mod tests;
 mod units;
@@ -32,7 +32,7 @@ pub struct Vocabulary {
     pub restart_all: Option<&'static str>,
     /// What leaves everything as it is at the end: `cleanPodPolicy: None`.
     pub clean_none: Option<&'static str>,
-    /// What answers a failure that no rule answers: `event: PodFailed`.
+    /// What responds to a failure that no rule matches: `event: PodFailed`.
     pub on_failure: Option<&'static str>,
     /// What holds the job: `runPolicy.suspend`.
     pub suspend: Option<&'static str>,

@@ -4,7 +4,7 @@
 //! free, as other ends are that the node has brought about; without a bound a pod that no node takes (a port that is in
 //! use, a resource that the node lost) would be created for ever, and nothing would say why.
 
-use super::Turn;
+use super::StepContext;
 use crate::exit::Ending;
 use crate::job::RoleName;
 use crate::observed::{Exit, Seen};
@@ -14,8 +14,8 @@ use crate::time::Time;
 pub const FREE_REJECTIONS: u32 = 5;
 
 /// What an end means for this task: a refusal is a disruption until there have been too many in a row.
-pub fn ending(turn: &Turn, role: &RoleName, index: u32, exit: Option<&Exit>) -> Ending {
-    let known = turn.memory.roles.get(role);
+pub fn ending(ctx: &StepContext, role: &RoleName, index: u32, exit: Option<&Exit>) -> Ending {
+    let known = ctx.memory.roles.get(role);
     let before = known.map_or(0, |memory| memory.rejections.get(index));
     match exit {
         Some(exit) if exit.is_rejection() && before >= FREE_REJECTIONS => Ending::Failed(None),
@@ -24,24 +24,24 @@ pub fn ending(turn: &Turn, role: &RoleName, index: u32, exit: Option<&Exit>) -> 
 }
 
 /// Since when a task has been trying to start, if no life of it has run since.
-pub fn since(turn: &Turn, role: &RoleName, index: u32) -> Option<Time> {
-    Time::of_runs(turn.memory.roles.get(role)?.starting_since.get(index))
+pub fn since(ctx: &StepContext, role: &RoleName, index: u32) -> Option<Time> {
+    Time::of_runs(ctx.memory.roles.get(role)?.starting_since.get(index))
 }
 
 /// Forgets both of every task whose current life is seen to run, and until when it had to wait for that life.
-pub fn note_running(turn: &mut Turn) {
-    let roles = turn.memory.roles.values();
+pub fn note_running(ctx: &mut StepContext) {
+    let roles = ctx.memory.roles.values();
     if !roles.into_iter().any(|role| {
         !role.rejections.is_empty() || !role.starting_since.is_empty() || !role.not_before.is_empty()
     }) {
         return;
     }
     let running = |seen: &&crate::TaskSeen| matches!(seen.state, Seen::Running { .. });
-    let seen: Vec<_> = turn.view.inside().filter(running).collect();
+    let seen: Vec<_> = ctx.view.inside().filter(running).collect();
     for seen in seen {
-        if seen.stamp == turn.memory.stamp(&seen.id) {
-            clear(turn, &seen.id.role, seen.id.index);
-            if let Some(memory) = turn.memory.roles.get_mut(&seen.id.role) {
+        if seen.stamp == ctx.memory.stamp(&seen.id) {
+            clear(ctx, &seen.id.role, seen.id.index);
+            if let Some(memory) = ctx.memory.roles.get_mut(&seen.id.role) {
                 memory.not_before.set(seen.id.index, 0);
             }
         }
@@ -49,11 +49,11 @@ pub fn note_running(turn: &mut Turn) {
 }
 
 /// Takes note of the current life of a task, whose stamp is about to move.
-pub fn note_end(turn: &mut Turn, role: usize, index: u32) {
-    let Some(seen) = turn.current(role, index) else {
+pub fn note_end(ctx: &mut StepContext, role: usize, index: u32) {
+    let Some(seen) = ctx.current(role, index) else {
         return;
     };
-    let name = turn.job.roles[role].name.clone();
+    let name = ctx.job.roles[role].name.clone();
     let idle = match (&seen.state, seen.exit()) {
         (Seen::Waiting, _) => true,
         (_, Some(exit)) => exit.never_ran,
@@ -62,10 +62,10 @@ pub fn note_end(turn: &mut Turn, role: usize, index: u32) {
         _ => return,
     };
     if !idle {
-        return clear(turn, &name, index);
+        return clear(ctx, &name, index);
     }
-    let since = turn.clamp(seen.created).in_runs();
-    let memory = turn.memory.role(&name);
+    let since = ctx.clamp(seen.created).in_runs();
+    let memory = ctx.memory.role(&name);
     if memory.starting_since.get(index) == 0 {
         memory.starting_since.set(index, since);
     }
@@ -76,16 +76,16 @@ pub fn note_end(turn: &mut Turn, role: usize, index: u32) {
 }
 
 /// Forgets all of it: nothing has been trying to start while the job was held.
-pub fn forget(turn: &mut Turn) {
-    for memory in turn.memory.roles.values_mut() {
+pub fn forget(ctx: &mut StepContext) {
+    for memory in ctx.memory.roles.values_mut() {
         memory.rejections.clear();
         memory.starting_since.clear();
         memory.not_before.clear();
     }
 }
 
-fn clear(turn: &mut Turn, role: &RoleName, index: u32) {
-    if let Some(memory) = turn.memory.roles.get_mut(role) {
+fn clear(ctx: &mut StepContext, role: &RoleName, index: u32) {
+    if let Some(memory) = ctx.memory.roles.get_mut(role) {
         memory.rejections.set(index, 0);
         memory.starting_since.set(index, 0);
     }

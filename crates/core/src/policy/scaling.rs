@@ -2,50 +2,50 @@
 //! job, and clean-up takes them without ever judging them.
 
 use super::startup::Wanted;
-use super::{Turn, gang};
+use super::{StepContext, gang};
 use crate::observed::{Seen, Stamp, TaskSeen};
 use crate::step::Action;
 
 /// Moves the stamp of every instance whose task the job no longer has. Stopping it is our doing, so its end must never
 /// be judged, even if the task is wanted again before it is gone; and no two lives may carry one stamp.
-pub fn let_go(turn: &mut Turn) {
-    if turn.memory.verdict.is_some() || turn.observed.deleting {
+pub fn let_go(ctx: &mut StepContext) {
+    if ctx.memory.verdict.is_some() || ctx.observed.deleting {
         return;
     }
-    let outside: Vec<&TaskSeen> = turn.view.outside().collect();
+    let outside: Vec<&TaskSeen> = ctx.view.outside().collect();
     for seen in outside {
         // A role that the job does not have, or an attempt that cannot be raised, never enters memory.
-        let known = turn.job.role(&seen.id.role).is_some() && seen.stamp.attempt < Stamp::MOST;
-        if !known || seen.stamp != turn.memory.stamp(&seen.id) {
+        let known = ctx.job.role(&seen.id.role).is_some() && seen.stamp.attempt < Stamp::MOST;
+        if !known || seen.stamp != ctx.memory.stamp(&seen.id) {
             continue;
         }
-        turn.memory.in_place_gone = turn.memory.in_place_gone.saturating_add(seen.in_place);
+        ctx.memory.in_place_gone = ctx.memory.in_place_gone.saturating_add(seen.in_place);
         let attempt = seen.stamp.attempt + 1;
-        let memory = turn.memory.role(&seen.id.role);
+        let memory = ctx.memory.role(&seen.id.role);
         memory.attempts.set(seen.id.index, attempt);
     }
 }
 
 /// Creates every wanted task of which no instance is visible, except one that is gone.
-pub fn creates(turn: &mut Turn, wanted: Vec<Wanted>) {
-    if !gang::is_open(turn) {
+pub fn creates(ctx: &mut StepContext, wanted: Vec<Wanted>) {
+    if !gang::is_open(ctx) {
         return;
     }
     for Wanted { role, index, stamp } in wanted {
-        let absent = turn
+        let absent = ctx
             .view
             .instances(role, index)
             .iter()
             .all(|seen| matches!(seen.state, Seen::Gone(_)));
-        let judged = turn.current(role, index).is_none();
-        let known = turn
+        let judged = ctx.current(role, index).is_none();
+        let known = ctx
             .view
             .instances(role, index)
             .iter()
-            .all(|seen| !turn.is_newer(seen));
+            .all(|seen| !ctx.is_newer(seen));
         if absent && judged && known {
-            let task = turn.task(role, index);
-            turn.actions.push(Action::Create { task, stamp });
+            let task = ctx.task(role, index);
+            ctx.actions.push(Action::Create { task, stamp });
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::subjects::{join, kind_of, peopled, whole_job};
+use super::subjects::{join, kind_of, nonempty_roles, whole_job};
 use super::units::{ask, duration};
 use crate::job::{Clean, Gang, GangScheduler, InPlace, Job, Role, RoleName};
 use crate::rule::{Then, When, Who};
@@ -194,7 +194,7 @@ fn placed(job: &Job, gang: &Gang) -> String {
         GangScheduler::T9k => "T9k's scheduler".into(),
         GangScheduler::Named(name) => format!("the scheduler `{name}`"),
     };
-    let all: u64 = peopled(job).map(|role| u64::from(role.replicas)).sum();
+    let all: u64 = nonempty_roles(job).map(|role| u64::from(role.replicas)).sum();
     let who = match u64::from(gang.members) {
         members if members == all && all > 1 => whole_job(job),
         members => format!("at least {members} of {all} tasks"),

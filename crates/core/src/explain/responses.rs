@@ -7,23 +7,23 @@ use crate::rule::{How, Rule, Scope, Then, When};
 
 /// Tasks of one role that every rule about ends treats alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kin {
+pub struct TaskClass {
     /// The role's position.
     pub role: usize,
     /// One of them; all of them, if `rest` is not set.
     pub index: u32,
-    /// All of the role but those that have a kin of their own.
+    /// All of the role but those that have a class of their own.
     pub rest: bool,
 }
 
 /// Ends that every rule treats alike: a representative and, for failures with a code, the range of codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Class {
+pub struct EndClass {
     pub ending: Ending,
     pub codes: Option<(i32, i32)>,
 }
 
-impl Class {
+impl EndClass {
     pub fn is_failure(self) -> bool {
         self.ending.is_failure()
     }
@@ -45,14 +45,14 @@ pub enum Act {
 
 /// What is done about an end, and what once no restart is left to pay for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct Response {
     pub act: Act,
     /// Seconds it must have lasted.
     pub held: u32,
-    pub broke: Option<Act>,
+    pub out_of_restarts: Option<Act>,
 }
 
-impl Answer {
+impl Response {
     /// Whether it draws on the shared budget.
     pub fn is_paid(&self, limits: &Limits) -> bool {
         match self.act {
@@ -63,51 +63,51 @@ impl Answer {
     }
 }
 
-/// One class of ends of one kin, and its answer.
+/// One class of ends of one class of tasks, and the response to it.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub class: usize,
-    pub answer: Answer,
+    pub answer: Response,
 }
 
 /// Every case of a job.
 #[derive(Debug)]
-pub struct Answers {
-    pub kins: Vec<Kin>,
-    pub classes: Vec<Class>,
+pub struct Responses {
+    pub task_classes: Vec<TaskClass>,
+    pub classes: Vec<EndClass>,
     pub cases: Vec<Case>,
-    /// Whether the rule at each position can ever be the one that answers.
+    /// Whether the rule at each position can ever be the one that applies.
     pub reached: Vec<bool>,
     /// The same where the node starts the program again before anybody is asked: then only a pod that fails as a
     /// whole is answered.
     pub reached_rarely: Vec<bool>,
 }
 
-impl Answers {
+impl Responses {
     pub fn of(job: &Job) -> Self {
-        let (kins, classes) = (kins(job), classes(&job.rules));
+        let (task_classes, classes) = (task_classes(job), classes(&job.rules));
         let mut reached: Vec<bool> = job
             .rules
             .iter()
             .map(|rule| !matches!(rule.when, When::Ended { .. }))
             .collect();
         let mut reached_rarely = vec![false; job.rules.len()];
-        let mut cases = Vec::with_capacity(kins.len() * classes.len());
-        for kin in &kins {
+        let mut cases = Vec::with_capacity(task_classes.len() * classes.len());
+        for task_class in &task_classes {
             for (class, meant) in classes.iter().enumerate() {
-                let answer = if left_to_the_node(job, kin, *meant) {
+                let answer = if left_to_the_node(job, task_class, *meant) {
                     if meant.is_failure() {
-                        answer(job, kin, *meant, &mut reached_rarely);
+                        answer(job, task_class, *meant, &mut reached_rarely);
                     }
                     in_place(job)
                 } else {
-                    answer(job, kin, *meant, &mut reached)
+                    answer(job, task_class, *meant, &mut reached)
                 };
                 cases.push(Case { class, answer });
             }
         }
         Self {
-            kins,
+            task_classes,
             classes,
             cases,
             reached,
@@ -116,9 +116,9 @@ impl Answers {
     }
 
     /// The answer to one end.
-    pub fn get(&self, kin: usize, class: usize) -> Option<&Answer> {
+    pub fn get(&self, task_class: usize, class: usize) -> Option<&Response> {
         self.cases
-            .get(kin * self.classes.len() + class)
+            .get(task_class * self.classes.len() + class)
             .map(|case| &case.answer)
     }
 
@@ -130,8 +130,8 @@ impl Answers {
     }
 }
 
-fn kins(job: &Job) -> Vec<Kin> {
-    let mut kins = Vec::new();
+fn task_classes(job: &Job) -> Vec<TaskClass> {
+    let mut task_classes = Vec::new();
     for (position, role) in job.roles.iter().enumerate() {
         let mut named: Vec<u32> = job
             .rules
@@ -147,23 +147,23 @@ fn kins(job: &Job) -> Vec<Kin> {
         named.sort_unstable();
         named.dedup();
         let rest = (0..role.replicas).find(|index| !named.contains(index));
-        kins.extend(named.iter().map(|&index| Kin {
+        task_classes.extend(named.iter().map(|&index| TaskClass {
             role: position,
             index,
             rest: false,
         }));
-        kins.extend(rest.map(|index| Kin {
+        task_classes.extend(rest.map(|index| TaskClass {
             role: position,
             index,
             rest: true,
         }));
     }
-    kins
+    task_classes
 }
 
 /// The codes 1 to 255, cut wherever some rule makes a difference, and the ends that have no code.
-fn classes(rules: &[Rule]) -> Vec<Class> {
-    let plain = |ending| Class { ending, codes: None };
+fn classes(rules: &[Rule]) -> Vec<EndClass> {
+    let plain = |ending| EndClass { ending, codes: None };
     let mut cuts = vec![1, 256];
     for rule in rules {
         let When::Ended { how, .. } = &rule.when else {
@@ -182,7 +182,7 @@ fn classes(rules: &[Rule]) -> Vec<Class> {
         plain(Ending::Disrupted),
         plain(Ending::Vanished),
     ];
-    classes.extend(cuts.windows(2).map(|pair| Class {
+    classes.extend(cuts.windows(2).map(|pair| EndClass {
         ending: Ending::Failed(Some(pair[0])),
         codes: Some((pair[0], pair[1] - 1)),
     }));
@@ -191,70 +191,70 @@ fn classes(rules: &[Rule]) -> Vec<Class> {
 }
 
 /// Whether the world restarts the program before anybody is asked.
-fn left_to_the_node(job: &Job, kin: &Kin, class: Class) -> bool {
-    match job.roles[kin.role].in_place {
+fn left_to_the_node(job: &Job, task_class: &TaskClass, class: EndClass) -> bool {
+    match job.roles[task_class.role].in_place {
         InPlace::Never => false,
         InPlace::OnFailure => class.is_failure(),
         InPlace::Always => class.is_failure() || class.ending == Ending::Succeeded,
     }
 }
 
-fn in_place(job: &Job) -> Answer {
+fn in_place(job: &Job) -> Response {
     let ends = job.limits.count_in_place && job.limits.restarts.is_some();
-    Answer {
+    Response {
         act: Act::InPlace,
         held: 0,
-        broke: ends.then_some(Act::End(Outcome::Failed)),
+        out_of_restarts: ends.then_some(Act::End(Outcome::Failed)),
     }
 }
 
 /// The first rule that means this end and can be paid for, and what follows when nothing is left to pay with.
-fn answer(job: &Job, kin: &Kin, class: Class, reached: &mut [bool]) -> Answer {
-    let name = &job.roles[kin.role].name;
+fn answer(job: &Job, task_class: &TaskClass, class: EndClass, reached: &mut [bool]) -> Response {
+    let name = &job.roles[task_class.role].name;
     let mut found: Option<(Act, u32)> = None;
-    let broke_at_once = job.limits.restarts == Some(0);
+    let no_restart_allowed = job.limits.restarts == Some(0);
     for (position, rule) in job.rules.iter().enumerate() {
         let When::Ended { who, how } = &rule.when else {
             continue;
         };
-        if !who.includes(name, kin.index) || !how.iter().any(|how| class.ending.matches(*how)) {
+        if !who.includes(name, task_class.index) || !how.iter().any(|how| class.ending.matches(*how)) {
             continue;
         }
         let paid = matches!(rule.then, Then::Restart { paid: true, .. });
-        if paid && (broke_at_once || found.is_some()) {
+        if paid && (no_restart_allowed || found.is_some()) {
             continue;
         }
         reached[position] = true;
         let act = act(&rule.then);
         match found {
             Some((first, held)) => {
-                return Answer {
+                return Response {
                     act: first,
                     held,
-                    broke: Some(act),
+                    out_of_restarts: Some(act),
                 };
             }
             None if paid && job.limits.restarts.is_some() => found = Some((act, rule.held)),
             None => {
-                return Answer {
+                return Response {
                     act,
                     held: rule.held,
-                    broke: None,
+                    out_of_restarts: None,
                 };
             }
         }
     }
     // What no rule names is kept.
     match found {
-        Some((act, held)) => Answer {
+        Some((act, held)) => Response {
             act,
             held,
-            broke: Some(Act::Keep),
+            out_of_restarts: Some(Act::Keep),
         },
-        None => Answer {
+        None => Response {
             act: Act::Keep,
             held: 0,
-            broke: None,
+            out_of_restarts: None,
         },
     }
 }

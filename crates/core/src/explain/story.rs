@@ -1,11 +1,11 @@
 //! What will happen to a job, in a few sentences: how it succeeds, what is answered to every end, what is left.
 
 use super::Vocabulary;
-use super::answers::Answers;
 use super::conditions::{counts, essential, is_whole};
+use super::responses::Responses;
 use super::rules::when_words;
+use super::sentences::tell;
 use super::subjects::how_many;
-use super::telling::tell;
 use crate::job::{Clean, Job, TaskId};
 use crate::memory::Outcome;
 use crate::rule::{Count, Rule, Settled, Test, Then, When};
@@ -14,7 +14,7 @@ use crate::rule::{Count, Rule, Settled, Test, Then, When};
 #[must_use]
 pub fn story(job: &Job, vocabulary: &Vocabulary) -> Vec<String> {
     let mut sentences = vec![format!("{}{}.", success(job), then_stopped(job))];
-    sentences.extend(tell(job, &Answers::of(job), vocabulary));
+    sentences.extend(tell(job, &Responses::of(job), vocabulary));
     if job.clean == Clean::None && job.size() > 0 {
         let field = vocabulary
             .clean_none

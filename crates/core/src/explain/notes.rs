@@ -1,8 +1,8 @@
 //! What a user should know before starting the job: things that will run and may surprise.
 
 use super::Vocabulary;
-use super::answers::{Act, Answers};
 use super::conditions::needs;
+use super::responses::{Act, Responses};
 use super::story::success_rules;
 use crate::job::{ClusterForm, InPlace, Job, RoleKind};
 use crate::rule::{Count, Rule, Scope, Settled, Then, When};
@@ -10,17 +10,17 @@ use crate::rule::{Count, Rule, Scope, Settled, Then, When};
 /// Warnings, one line each without a full stop.
 #[must_use]
 pub fn notes(job: &Job, vocabulary: &Vocabulary) -> Vec<String> {
-    let answers = Answers::of(job);
+    let responses = Responses::of(job);
     let mut notes = Vec::new();
     if job.size() == 0 {
         notes.push("it has no tasks".into());
         return notes;
     }
-    if !succeeds(job, &answers) {
+    if !succeeds(job, &responses) {
         notes.push(format!("it can never succeed: {}", why_never(job)));
     }
     let unlimited = job.limits.restarts.is_none()
-        && answers.cases.iter().any(|case| match case.answer.act {
+        && responses.cases.iter().any(|case| match case.answer.act {
             Act::Again { paid, .. } => paid,
             Act::InPlace => true,
             Act::Keep | Act::Hold | Act::End(_) => false,
@@ -29,7 +29,7 @@ pub fn notes(job: &Job, vocabulary: &Vocabulary) -> Vec<String> {
         let hint = hint(vocabulary.restarts, "set");
         notes.push(format!("restarts have no limit{hint}"));
     }
-    if restarts_alone(job, &answers)
+    if restarts_alone(job, &responses)
         && let Some(field) = vocabulary.restart_all
     {
         notes.push(format!(
@@ -52,44 +52,51 @@ fn hint(field: Option<&str>, verb: &str) -> String {
 /// Whether some way of ending completes the job.
 #[must_use]
 pub fn can_succeed(job: &Job) -> bool {
-    succeeds(job, &Answers::of(job))
+    succeeds(job, &Responses::of(job))
 }
 
-fn succeeds(job: &Job, answers: &Answers) -> bool {
+fn succeeds(job: &Job, responses: &Responses) -> bool {
     let by_level = |rule: &&Rule| match &rule.when {
-        When::Count(counts) => counts.iter().all(|count| reachable(job, answers, count)),
+        When::Count(counts) => counts.iter().all(|count| reachable(job, responses, count)),
         When::Down { .. } | When::InPlace { .. } | When::GangBroken => true,
         When::Ended { .. } => false,
     };
     let completes = Act::End(crate::Outcome::Succeeded);
-    let by_end = |case: &super::answers::Case| {
-        case.answer.act == completes || case.answer.broke.as_ref() == Some(&completes)
+    let by_end = |case: &super::responses::Case| {
+        case.answer.act == completes || case.answer.out_of_restarts.as_ref() == Some(&completes)
     };
-    success_rules(job).iter().any(by_level) || answers.cases.iter().any(by_end)
+    success_rules(job).iter().any(by_level) || responses.cases.iter().any(by_end)
 }
 
 /// Whether enough tasks can get to where a count wants them.
-fn reachable(job: &Job, answers: &Answers, count: &Count) -> bool {
-    let stays = |kin: usize, class: usize| {
-        answers
-            .get(kin, class)
-            .is_some_and(|answer| answer.act == Act::Keep || answer.broke == Some(Act::Keep))
+fn reachable(job: &Job, responses: &Responses, count: &Count) -> bool {
+    let stays = |task_class: usize, class: usize| {
+        responses
+            .get(task_class, class)
+            .is_some_and(|answer| answer.act == Act::Keep || answer.out_of_restarts == Some(Act::Keep))
     };
     let mut possible = 0u64;
-    for (position, kin) in answers.kins.iter().enumerate() {
-        let role = &job.roles[kin.role];
+    for (position, task_class) in responses.task_classes.iter().enumerate() {
+        let role = &job.roles[task_class.role];
         if count.who.role.as_ref().is_some_and(|name| *name != role.name) {
             continue;
         }
-        let succeeds = answers.success().is_some_and(|class| stays(position, class));
-        let ends = (0..answers.classes.len()).any(|class| stays(position, class));
+        let succeeds = responses.success().is_some_and(|class| stays(position, class));
+        let ends = (0..responses.classes.len()).any(|class| stays(position, class));
         if !(succeeds || count.what == Settled::Ended && ends) {
             continue;
         }
-        let alone = answers.kins.iter().filter(|other| other.role == kin.role).count() as u64 - 1;
-        possible += match (count.who.index, kin.rest) {
-            (Some(index), false) => u64::from(index == kin.index),
-            (Some(index), true) => u64::from(index < role.replicas && !singled(answers, kin.role, index)),
+        let alone = responses
+            .task_classes
+            .iter()
+            .filter(|other| other.role == task_class.role)
+            .count() as u64
+            - 1;
+        possible += match (count.who.index, task_class.rest) {
+            (Some(index), false) => u64::from(index == task_class.index),
+            (Some(index), true) => {
+                u64::from(index < role.replicas && !singled(responses, task_class.role, index))
+            }
             (None, false) => 1,
             (None, true) => u64::from(role.replicas).saturating_sub(alone),
         };
@@ -97,11 +104,11 @@ fn reachable(job: &Job, answers: &Answers, count: &Count) -> bool {
     possible >= needs(job, count)
 }
 
-fn singled(answers: &Answers, role: usize, index: u32) -> bool {
-    answers
-        .kins
+fn singled(responses: &Responses, role: usize, index: u32) -> bool {
+    responses
+        .task_classes
         .iter()
-        .any(|kin| kin.role == role && !kin.rest && kin.index == index)
+        .any(|task_class| task_class.role == role && !task_class.rest && task_class.index == index)
 }
 
 fn why_never(job: &Job) -> &'static str {
@@ -116,7 +123,7 @@ fn why_never(job: &Job) -> &'static str {
 }
 
 /// Whether tasks are restarted one by one although there are several workers.
-fn restarts_alone(job: &Job, answers: &Answers) -> bool {
+fn restarts_alone(job: &Job, responses: &Responses) -> bool {
     let several = job
         .roles
         .iter()
@@ -130,8 +137,8 @@ fn restarts_alone(job: &Job, answers: &Answers) -> bool {
             }
         )
     });
-    let alone = answers.cases.iter().any(|case| {
-        let failed = answers.classes[case.class].is_failure();
+    let alone = responses.cases.iter().any(|case| {
+        let failed = responses.classes[case.class].is_failure();
         failed
             && matches!(
                 case.answer.act,

@@ -47,13 +47,13 @@ pub fn with_article(noun: &str) -> String {
 }
 
 /// Roles that have tasks.
-pub fn peopled(job: &Job) -> impl Iterator<Item = &Role> {
+pub fn nonempty_roles(job: &Job) -> impl Iterator<Item = &Role> {
     job.roles.iter().filter(|role| role.replicas > 0)
 }
 
 /// The only role that has tasks, if it is only one.
 pub fn only_role(job: &Job) -> Option<&Role> {
-    let mut roles = peopled(job);
+    let mut roles = nonempty_roles(job);
     roles.next().filter(|_| roles.next().is_none())
 }
 

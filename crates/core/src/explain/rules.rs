@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::answers::Answers;
 use super::conditions;
+use super::responses::Responses;
 use super::subjects::{join, one_of};
 use super::units::duration;
 use crate::job::Job;
@@ -21,10 +21,10 @@ pub struct RuleWords {
     pub then: String,
     /// The field it comes from, or `built in`.
     pub from: Arc<str>,
-    /// Why it can never be the one that answers, if so.
+    /// Why it can never be the rule that applies, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub never: Option<&'static str>,
-    /// Why it is seldom the one that answers, if so.
+    /// Why it is seldom the rule that applies, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rarely: Option<&'static str>,
 }
@@ -32,9 +32,9 @@ pub struct RuleWords {
 /// Every rule of a job in words, in order.
 #[must_use]
 pub fn rules(job: &Job) -> Vec<RuleWords> {
-    let answers = Answers::of(job);
+    let responses = Responses::of(job);
     let words = |(position, rule): (usize, &Rule)| {
-        let (often, seldom) = (answers.reached[position], answers.reached_rarely[position]);
+        let (often, seldom) = (responses.reached[position], responses.reached_rarely[position]);
         RuleWords {
             when: when_words(job, rule),
             then: then_words(job, &rule.then),
