@@ -3,7 +3,6 @@
 pub mod runs;
 pub mod simpletfjob;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
@@ -119,27 +118,6 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Reads what was typed: the program's name, and words.
-    pub fn read(typed: &[OsString]) -> Result<Self, clap::Error> {
-        match Self::plain_run(typed) {
-            Some(arguments) => Ok(arguments),
-            None => Self::try_parse_from(typed),
-        }
-    }
-
-    /// A run that can be read without a parser.
-    fn plain_run(typed: &[OsString]) -> Option<Self> {
-        let (command, words) = typed.get(1..)?.split_first()?;
-        if command != "run" {
-            return None;
-        }
-        let run = Run::plain(words)?;
-        Some(Self {
-            color: Color::Auto,
-            command: Command::Run(Box::new(run)),
-        })
-    }
-
     /// The command that somebody may have meant.
     pub fn closest_command(typed: &str) -> Option<String> {
         let known = Self::command();
@@ -352,47 +330,8 @@ pub struct Completions {
 mod tests {
     use super::*;
 
-    fn words(typed: &str) -> Vec<OsString> {
-        typed.split(' ').map(OsString::from).collect()
-    }
-
     #[test]
     fn the_command_line_is_well_formed() {
         Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn a_plain_run_means_the_same_without_a_parser() {
-        for typed in [
-            "trainyard run job.yaml",
-            "trainyard run -q job.yaml",
-            "trainyard run job.yaml --detach --quiet",
-            "trainyard run ./run -d",
-        ] {
-            let plain = Arguments::plain_run(&words(typed)).unwrap();
-            let parsed = Arguments::try_parse_from(words(typed)).unwrap();
-            assert_eq!(format!("{plain:?}"), format!("{parsed:?}"));
-        }
-    }
-
-    #[test]
-    fn everything_else_is_for_the_parser() {
-        for typed in [
-            "trainyard",
-            "trainyard run",
-            "trainyard run -q",
-            "trainyard check job.yaml",
-            "trainyard --color never run job.yaml",
-            "trainyard run job.yaml --replicas worker=2",
-            "trainyard run --bogus",
-            "trainyard run --help",
-            "trainyard run -",
-            "trainyard run ",
-            "trainyard run -q -q job.yaml",
-            "trainyard run a.yaml b.yaml",
-            "trainyard run job.yaml -- python train.py",
-        ] {
-            assert!(Arguments::plain_run(&words(typed)).is_none(), "{typed}");
-        }
     }
 }

@@ -31,6 +31,7 @@ use crate::args::{Arguments, Color, simpletfjob};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use clap::Parser as _;
 
 fn main() -> ExitCode {
     let all: Vec<OsString> = env::args_os().collect();
@@ -58,7 +59,7 @@ pub(crate) fn ended(result: Result<Exit, Failure>) -> Exit {
 
 /// Does what a user typed.
 fn typed(all: &[OsString]) -> ExitCode {
-    let arguments = match Arguments::read(all) {
+    let arguments = match Arguments::try_parse_from(all) {
         Ok(arguments) => arguments,
         Err(error) => return usage(&suggested(error)).into(),
     };

@@ -177,8 +177,8 @@ pub fn bench_operator(shell: &Shell, arguments: &[&str]) -> Result<bool, String>
     bench_release(shell, &packages, "operator", arguments)
 }
 
-/// Builds the release as users do, by itself: with other packages beside it, it would have other features, and its functions
-/// other names (`order`). Then builds these packages, and starts one of their programs.
+/// Builds the release as users do, by itself, since other packages beside it would give it other features. Then builds these
+/// packages, and starts one of their programs.
 fn bench_release(
     shell: &Shell,
     packages: &[&str],
@@ -207,45 +207,6 @@ fn target() -> Result<PathBuf, String> {
 /// Where the release is built.
 fn released() -> Result<PathBuf, String> {
     Ok(target()?.join("release"))
-}
-
-/// `cargo xtask order`: the release with a map of where its functions are, and the program that watches it run.
-pub fn order(shell: &Shell) -> Result<bool, String> {
-    let released = released()?;
-    let map = released.join("trainyard.map");
-    let with_map = format!("link-arg=-Wl,--Map={}", map.display());
-    let release = [
-        "rustc",
-        "--release",
-        "--package",
-        "trainyard",
-        "--bin",
-        "trainyard",
-        "--",
-        "-C",
-        &with_map,
-    ];
-    let tool = [
-        "build",
-        "--release",
-        "--package",
-        "trainyard-bench",
-        "--features",
-        "order",
-        "--bin",
-        "order",
-    ];
-    for command in [&release[..], &tool] {
-        if !shell.show("cargo", command)?.success {
-            return Ok(false);
-        }
-    }
-    let order = shell.root().join("crates/cli/run.order");
-    let paths = [&released.join("trainyard"), &map, &order].map(|path| path.display().to_string());
-    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-    shell
-        .show(released.join("order"), &paths)
-        .map(|ended| ended.success)
 }
 
 /// `cargo xtask fuzz`: each target of `fuzz/` in turn, for `seconds` each.

@@ -28,7 +28,6 @@ The developers' commands.
   cargo xtask bench [ARGUMENT…]            run the benchmarks; arguments go to them
   cargo xtask bench local [--help]         `trainyard run` against a shell, cat and honcho: which bars hold
   cargo xtask bench operator [--help]      `trainyard operator` against Kubeflow's and a bare client: which bars hold
-  cargo xtask order                        find the functions of a short run anew: crates/cli/run.order (minutes)
   cargo xtask fuzz [SECONDS]               fuzz each target for so long (60 unless told); needs the nightly toolchain
   cargo xtask cluster up [--kubelet]       a real Kubernetes on this machine, to play with; it says how
   cargo xtask cluster down                 end it and remove everything
@@ -62,7 +61,6 @@ fn run(typed: &[String]) -> Result<bool, String> {
         ["bench", "local", arguments @ ..] => checks::bench_local(&shell, arguments),
         ["bench", "operator", arguments @ ..] => checks::bench_operator(&shell, arguments),
         ["bench", arguments @ ..] => checks::bench(&shell, arguments),
-        ["order"] => checks::order(&shell),
         ["cluster", arguments @ ..] => checks::cluster(&shell, arguments),
         ["fuzz"] => checks::fuzz(&shell, 60),
         ["fuzz", seconds] => checks::fuzz(&shell, number("SECONDS", seconds)?),

@@ -1,6 +1,5 @@
 //! What may be typed after `trainyard run`.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -28,7 +27,7 @@ Exit codes: 0 the job succeeded, 1 it failed, 2 wrong usage or a manifest that c
 be run, 124 it ran into its deadline, 130 and 143 it was ended by Ctrl-C or SIGTERM,
 128 and its number for other signals. With several jobs, the first of these that is not 0.";
 
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Run {
     /// The manifest, or `-` for standard input
@@ -66,7 +65,7 @@ fn whole(text: &str) -> Result<u32, String> {
 }
 
 // A job without a manifest.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 #[command(next_help_heading = "A job without a manifest")]
 pub struct QuickArguments {
     /// How many workers
@@ -99,7 +98,7 @@ pub struct QuickArguments {
 }
 
 // Changes to the manifest.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 #[command(next_help_heading = "Changes to the manifest")]
 pub struct OverrideArguments {
     /// Set any field: `spec.tfReplicaSpecs.Worker.replicas=2`
@@ -120,7 +119,7 @@ pub struct OverrideArguments {
 }
 
 // What this machine gives.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 #[command(next_help_heading = "This machine")]
 pub struct MachineArguments {
     /// More ConfigMaps and Secrets that the job refers to
@@ -171,37 +170,8 @@ pub enum Keep {
     Forever,
 }
 
-impl Default for Keep {
-    fn default() -> Self {
-        Self::Seconds(0)
-    }
-}
-
-impl Run {
-    /// What was typed, if it is a manifest and switches, as it is most of the time: putting a parser together for all that may be
-    /// typed takes as long as reading the manifest, and tasks are waiting.
-    pub fn plain(words: &[OsString]) -> Option<Self> {
-        let mut run = Self::default();
-        for word in words {
-            let switch = match word.to_str()? {
-                "-q" | "--quiet" => &mut run.view.quiet,
-                "-d" | "--detach" => &mut run.detach,
-                other if other.is_empty() || other.starts_with('-') || run.file.is_some() => return None,
-                file => {
-                    run.file = Some(file.into());
-                    continue;
-                }
-            };
-            if std::mem::replace(switch, true) {
-                return None;
-            }
-        }
-        run.file.is_some().then_some(run)
-    }
-}
-
 // What is shown.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 #[command(next_help_heading = "What is shown")]
 #[expect(
     clippy::struct_excessive_bools,

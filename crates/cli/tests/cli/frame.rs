@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::Read;
 use std::process::{Command, Stdio};
 
@@ -111,6 +112,23 @@ fn the_version_is_the_packages() {
         (ran.out.as_str(), ran.code),
         (concat!("trainyard ", env!("CARGO_PKG_VERSION"), "\n"), Some(0))
     );
+}
+
+/// Without a position-independent program there is no address space layout randomisation (ADR 16).
+#[test]
+fn the_program_is_position_independent() {
+    let mut header = [0; 18];
+    let mut file = File::open(env!("CARGO_BIN_EXE_trainyard")).expect("the program is built");
+    file.read_exact(&mut header).expect("it has an ELF header");
+    assert_eq!(header[..4], *b"\x7fELF");
+    // `e_type`, in the byte order that `EI_DATA` names: 3 is ET_DYN, 2 (ET_EXEC) is linked at a fixed address.
+    let kind = [header[16], header[17]];
+    let kind = if header[5] == 1 {
+        u16::from_le_bytes(kind)
+    } else {
+        u16::from_be_bytes(kind)
+    };
+    assert_eq!(kind, 3);
 }
 
 #[test]
