@@ -1,7 +1,7 @@
 //! A way to the API server that goes wrong as it is told: it counts writes by their kind and disturbs them.
 //!
 //! ```text
-//! a program ─▶ http://127.0.0.1:port ─▶ Faulty ─▶ the real API server
+//! a program ─▶ http://127.0.0.1:port ─▶ FaultyProxy ─▶ the real API server
 //!                                         │ refuses, answers falsely, hangs up, kills the program, cuts watches
 //! ```
 //!
@@ -105,7 +105,7 @@ pub struct Done {
 const MOST_KILLS: u32 = 6;
 
 /// A way that goes wrong.
-pub struct Faulty {
+pub struct FaultyProxy {
     shared: Arc<Shared>,
     address: SocketAddr,
     kubeconfig: PathBuf,
@@ -132,7 +132,7 @@ struct Shared {
     forgotten: AtomicBool,
 }
 
-impl Faulty {
+impl FaultyProxy {
     /// A way to the cluster of `kubeconfig`, with a kubeconfig of its own at `place`. Without a write, the fault is about watches.
     #[must_use]
     pub fn open(kubeconfig: &Path, place: PathBuf, plan: Option<(Option<Write>, Fault)>) -> Self {
@@ -216,7 +216,7 @@ impl Faulty {
     }
 }
 
-impl Drop for Faulty {
+impl Drop for FaultyProxy {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {

@@ -61,6 +61,7 @@ mod client;
 mod cluster;
 mod crds;
 pub mod developers;
+pub mod fake_kubelet;
 pub mod faulty;
 mod kubectl;
 mod namespace;
@@ -68,7 +69,6 @@ mod operator;
 mod parts;
 mod player;
 pub mod server;
-pub mod stage;
 
 pub use account::{Account, Asked};
 pub use api::{Api, Refused};

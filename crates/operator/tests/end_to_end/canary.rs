@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use trainyard_cluster_tests::shared;
 
 use super::endpoints::get;
-use super::{Yard, job};
+use super::{Harness, job};
 
 /// A variable's value.
 const VARIABLE: &str = "canary-of-a-variable";
@@ -80,22 +80,27 @@ fn refused() -> [(Value, &'static str); 8] {
 
 /// Waits until the job's status has that word somewhere.
 #[track_caller]
-fn says(yard: &Yard, job: &str, word: &str) {
-    shared().api().wait(&yard.path(job), word, |object| {
+fn says(harness: &Harness, job: &str, word: &str) {
+    shared().api().wait(&harness.path(job), word, |object| {
         object["status"].to_string().contains(word).then_some(())
     });
 }
 
 /// Everything that was said of these jobs: where, and what.
-fn everything(yard: &Yard, metrics: &str) -> Vec<(&'static str, String)> {
-    let list = |version: &str, what: &str| shared().api().list(&yard.namespace.path(version, what)).unwrap();
+fn everything(harness: &Harness, metrics: &str) -> Vec<(&'static str, String)> {
+    let list = |version: &str, what: &str| {
+        shared()
+            .api()
+            .list(&harness.namespace.path(version, what))
+            .unwrap()
+    };
     let jobs = list("apis/kubeflow.org/v1", "tfjobs");
     let statuses = jobs.iter().map(|job| ("a status", job["status"].to_string()));
     let events = list("apis/events.k8s.io/v1", "events").into_iter();
     let ours = events.filter(|event| event["reportingController"] == "trainyard.dev/operator");
     let events = ours.map(|event| ("an event", event.to_string()));
     let mut all = vec![
-        ("the log", yard.operator.said()),
+        ("the log", harness.operator.said()),
         ("a metric", get(metrics, "/metrics").1),
     ];
     all.extend(statuses.chain(events));
@@ -103,36 +108,39 @@ fn everything(yard: &Yard, metrics: &str) -> Vec<(&'static str, String)> {
 }
 
 fn never_show_a_canary(name: &str, format: &str) {
-    let yard = Yard::with(name, &["--metrics-bind-address=127.0.0.1:0", format]);
+    let harness = Harness::with(name, &["--metrics-bind-address=127.0.0.1:0", format]);
     let api = shared().api();
-    let listening = yard.operator.says("listening");
+    let listening = harness.operator.says("listening");
     let secret = json!({ "metadata": { "name": "canary" }, "stringData": { "token": SECRET } });
-    api.create(&yard.namespace.path("api/v1", "secrets"), &secret)
+    api.create(&harness.namespace.path("api/v1", "secrets"), &secret)
         .unwrap();
     let label = json!({ "metadata": { "labels": { "pod-security.kubernetes.io/enforce": "restricted" } } });
-    api.patch(&format!("/api/v1/namespaces/{}", yard.namespace.name()), &label)
-        .unwrap();
+    api.patch(
+        &format!("/api/v1/namespaces/{}", harness.namespace.name()),
+        &label,
+    )
+    .unwrap();
     // One that runs and succeeds, one that is restarted and fails.
-    yard.create(&with_canaries("good", "Never"));
-    yard.create(&with_canaries("bad", "ExitCode"));
-    yard.run(&["good-worker-0", "bad-worker-0"]);
-    yard.exit("good-worker-0", 0);
-    yard.exit("bad-worker-0", 1);
-    says(&yard, "good", "Succeeded");
-    says(&yard, "bad", "firstFailure");
+    harness.create(&with_canaries("good", "Never"));
+    harness.create(&with_canaries("bad", "ExitCode"));
+    harness.run(&["good-worker-0", "bad-worker-0"]);
+    harness.exit("good-worker-0", 0);
+    harness.exit("bad-worker-0", 1);
+    says(&harness, "good", "Succeeded");
+    says(&harness, "bad", "firstFailure");
     let refused = refused();
     for (object, _) in &refused {
-        yard.create(object);
+        harness.create(object);
     }
     for (object, word) in &refused {
-        says(&yard, object["metadata"]["name"].as_str().unwrap(), word);
+        says(&harness, object["metadata"]["name"].as_str().unwrap(), word);
     }
-    full(&yard);
-    yard.create(&with_canaries("late", "Never"));
-    says(&yard, "late", "ExceededQuota");
-    yard.operator.says("ExceededQuota");
+    full(&harness);
+    harness.create(&with_canaries("late", "Never"));
+    says(&harness, "late", "ExceededQuota");
+    harness.operator.says("ExceededQuota");
 
-    let all = everything(&yard, &address(&listening));
+    let all = everything(&harness, &address(&listening));
     for word in [
         "FailedCreatePod",
         "InvalidTFJobSpec",
@@ -159,8 +167,8 @@ fn never_show_a_canary(name: &str, format: &str) {
 }
 
 /// Uses up the namespace's quota.
-fn full(yard: &Yard) {
-    let quotas = yard.namespace.path("api/v1", "resourcequotas");
+fn full(harness: &Harness) {
+    let quotas = harness.namespace.path("api/v1", "resourcequotas");
     let quota = json!({ "metadata": { "name": "none" }, "spec": { "hard": { "pods": "0" } } });
     shared().api().create(&quotas, &quota).unwrap();
     // Without this it counts only when a controller has counted.

@@ -4,7 +4,7 @@
 //! decisions/*.yaml ─▶ a job, parts for its pods ─▶ `trainyard operator` ─▶ conditions, counts, pods, events as the row says
 //! ```
 //!
-//! The rows are in `decisions/`, by the part of Kubeflow's behaviour that they are about. All of them are played at once by
+//! The rows are in `decisions/`, by the script of Kubeflow's behaviour that they are about. All of them are played at once by
 //! one operator in one namespace. Rows that are not as they should be are played once more, by themselves.
 
 mod row;
@@ -14,12 +14,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
-use trainyard_cluster_tests::stage::{Deed, Ledger, Sight, Stage};
+use trainyard_cluster_tests::fake_kubelet::{Disruption, FakeKubelet, History, ObjectHistory};
 use trainyard_core::TaskId;
 
 use self::row::{Change, Row};
-use super::scenarios::{change, part};
-use super::{NODE, Yard};
+use super::scenarios::{change, script};
+use super::{Harness, NODE};
 
 /// Nothing takes longer than that: grace, waits of 10 s, a busy machine.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -55,24 +55,24 @@ fn play<'a>(rows: &[&'a Row]) -> Vec<(&'a Row, Vec<String>)> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let yard = Yard::new("decisions");
-    let stage = Stage::open(&yard.namespace, NODE);
+    let harness = Harness::new("decisions");
+    let kubelet = FakeKubelet::open(&harness.namespace, NODE);
     let begun: Vec<(String, Instant)> = rows
         .iter()
         .enumerate()
         .map(|(number, row)| {
             let name = format!("row-{number}");
-            let begun = begin(&yard, &stage, row, &name);
+            let begun = begin(&harness, &kubelet, row, &name);
             (name, begun)
         })
         .collect();
     let wrong = |number: usize, row: &Row| {
         let (name, _) = &begun[number];
-        stage.look(|ledger| wrong(row, name, yard.namespace.name(), ledger))
+        kubelet.look(|history| wrong(row, name, harness.namespace.name(), history))
     };
     let mut to_come: Vec<(String, &Change)> = Vec::new();
     for (row, (name, _)) in rows.iter().zip(&begun) {
-        to_come.extend(row.changes.iter().map(|change| (yard.path(name), change)));
+        to_come.extend(row.changes.iter().map(|change| (harness.path(name), change)));
     }
     for (number, row) in rows.iter().enumerate() {
         let (_, begin) = begun[number];
@@ -80,7 +80,7 @@ fn play<'a>(rows: &[&'a Row]) -> Vec<(&'a Row, Vec<String>)> {
         while Instant::now() < not_before
             || (!wrong(number, row).is_empty() && Instant::now() < begin + PATIENCE)
         {
-            to_come.retain(|(path, change)| !changed(&yard, &stage, path, change));
+            to_come.retain(|(path, change)| !changed(&harness, &kubelet, path, change));
             thread::sleep(Duration::from_millis(100));
         }
     }
@@ -93,40 +93,43 @@ fn play<'a>(rows: &[&'a Row]) -> Vec<(&'a Row, Vec<String>)> {
 }
 
 /// Changes a job once it stands where the change waits for; true when that is done.
-fn changed(yard: &Yard, stage: &Stage, path: &str, change: &Change) -> bool {
+fn changed(harness: &Harness, kubelet: &FakeKubelet, path: &str, change: &Change) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
-    let stands = stage.look(|ledger| ledger.job(name).map(sequence_of).unwrap_or_default());
+    let stands = kubelet.look(|history| history.job(name).map(sequence_of).unwrap_or_default());
     let due = stands.last() == Some(&change.when);
     if due {
-        yard.api().patch(path, &change.patch).unwrap();
+        harness.api().patch(path, &change.patch).unwrap();
     }
     due
 }
 
 /// Gives the pods their parts and hands the job in.
-fn begin(yard: &Yard, stage: &Stage, row: &Row, name: &str) -> Instant {
+fn begin(harness: &Harness, kubelet: &FakeKubelet, row: &Row, name: &str) -> Instant {
     let object = object(row, name);
     for role in row.roles.keys() {
         for index in 0..9 {
             let task = TaskId::new(&role.to_lowercase(), index);
-            let mut part = part(&row.faults, &task);
+            let mut script = script(&row.faults, &task);
             let word = task.to_string();
-            part.no_node = row.no_node.contains(&word);
-            part.deeds
-                .extend(row.preempted.contains(&word).then_some((3, Deed::Preempt(143))));
-            part.deeds.extend(
+            script.no_node = row.no_node.contains(&word);
+            script.disruptions.extend(
+                row.preempted
+                    .contains(&word)
+                    .then_some((3, Disruption::Preempt(143))),
+            );
+            script.disruptions.extend(
                 row.deleted_by_hand
                     .contains(&word)
-                    .then_some((3, Deed::Delete(143))),
+                    .then_some((3, Disruption::Delete(143))),
             );
-            stage.cast(&format!("{name}-{task}"), part);
+            kubelet.script(&format!("{name}-{task}"), script);
         }
     }
-    let path = yard.namespace.path("apis/kubeflow.org/v1", "tfjobs");
-    yard.api().create(&path, &object).unwrap();
+    let path = harness.namespace.path("apis/kubeflow.org/v1", "tfjobs");
+    harness.api().create(&path, &object).unwrap();
     let begin = Instant::now();
     for (at, patch) in row.faults.iter().filter_map(|fault| change(&object, fault)) {
-        stage.change(begin + Duration::from_secs(at.into()), &yard.path(name), patch);
+        kubelet.change(begin + Duration::from_secs(at.into()), &harness.path(name), patch);
     }
     if row
         .conditions
@@ -134,9 +137,11 @@ fn begin(yard: &Yard, stage: &Stage, row: &Row, name: &str) -> Instant {
         .is_none_or(|conditions| !conditions.is_empty())
     {
         // The next is handed in when somebody has looked at this one: not all in one moment.
-        yard.api().wait(&yard.path(name), "a first look at it", |object| {
-            object["status"]["conditions"].is_array().then_some(())
-        });
+        harness
+            .api()
+            .wait(&harness.path(name), "a first look at it", |object| {
+                object["status"]["conditions"].is_array().then_some(())
+            });
     }
     begin
 }
@@ -164,14 +169,14 @@ fn object(row: &Row, name: &str) -> Value {
 }
 
 /// Everything that is not as the row says, a line each.
-fn wrong(row: &Row, name: &str, namespace: &str, ledger: &Ledger) -> Vec<String> {
+fn wrong(row: &Row, name: &str, namespace: &str, history: &History) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut same = |what: &str, found: String, expected: String| {
         if found != expected {
             wrong.push(format!("{what}:\n    expected {expected}\n    found    {found}"));
         }
     };
-    let Some(job) = ledger.job(name) else {
+    let Some(job) = history.job(name) else {
         return vec!["the job was not seen".to_owned()];
     };
     same("deleted", job.gone.is_some().to_string(), row.deleted.to_string());
@@ -199,7 +204,7 @@ fn wrong(row: &Row, name: &str, namespace: &str, ledger: &Ledger) -> Vec<String>
         same("counts", found, counts.to_string());
     }
     if let Some(pods) = &row.pods {
-        let found: BTreeMap<String, String> = ledger
+        let found: BTreeMap<String, String> = history
             .pods_of(name)
             .filter(|pod| pod.gone.is_none())
             .map(|pod| {
@@ -214,12 +219,12 @@ fn wrong(row: &Row, name: &str, namespace: &str, ledger: &Ledger) -> Vec<String>
     if let Some(creates) = row.creates {
         same(
             "creates",
-            ledger.pods_of(name).count().to_string(),
+            history.pods_of(name).count().to_string(),
             creates.to_string(),
         );
     }
     if let Some(events) = &row.events {
-        let mut found: Vec<String> = ledger
+        let mut found: Vec<String> = history
             .events_of(name)
             .into_iter()
             .map(|(reason, _)| reason)
@@ -242,7 +247,7 @@ fn wrong(row: &Row, name: &str, namespace: &str, ledger: &Ledger) -> Vec<String>
 }
 
 /// What must hold of every version of every job: an end never changes, and nothing runs after it.
-fn always_wrong(job: &Sight) -> Vec<String> {
+fn always_wrong(job: &ObjectHistory) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut end = None;
     for version in &job.versions {
@@ -277,7 +282,7 @@ fn always_wrong(job: &Sight) -> Vec<String> {
 }
 
 /// The types of the last conditions, one for each time that it changed.
-fn sequence_of(job: &Sight) -> Vec<String> {
+fn sequence_of(job: &ObjectHistory) -> Vec<String> {
     let last = |version: &Value| {
         let conditions = version["status"]["conditions"].as_array()?;
         conditions.last().map(super::shown)
@@ -287,7 +292,7 @@ fn sequence_of(job: &Sight) -> Vec<String> {
     all
 }
 
-fn phase(pod: &Sight) -> String {
+fn phase(pod: &ObjectHistory) -> String {
     let phase = pod.last()["status"]["phase"].as_str().unwrap_or_default();
     let stopping = pod.last()["metadata"]["deletionTimestamp"].is_string();
     if stopping {

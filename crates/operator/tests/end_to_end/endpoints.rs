@@ -5,7 +5,7 @@ use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
-use super::{Yard, job};
+use super::{Harness, job};
 
 /// The answer to a request: its first line, and its body.
 pub(super) fn get(address: &str, path: &str) -> (String, String) {
@@ -20,7 +20,7 @@ pub(super) fn get(address: &str, path: &str) -> (String, String) {
 
 #[test]
 fn it_says_that_it_lives_is_ready_and_what_it_has_done() {
-    let yard = Yard::with(
+    let harness = Harness::with(
         "endpoints",
         &[
             "--health-probe-bind-address=127.0.0.1:0",
@@ -28,32 +28,32 @@ fn it_says_that_it_lives_is_ready_and_what_it_has_done() {
         ],
     );
     let listening = |what: &str| -> String {
-        let line = yard.operator.says(&format!("\"for\":\"{what}\""));
+        let line = harness.operator.says(&format!("\"for\":\"{what}\""));
         let line: Value = serde_json::from_str(&line).unwrap();
         line["address"].as_str().unwrap().to_owned()
     };
     let (health, metrics) = (listening("health"), listening("metrics"));
-    let begins = yard.operator.says("");
+    let begins = harness.operator.says("");
     let begins: Value = serde_json::from_str(&begins).unwrap();
     assert_eq!(begins["message"], "starting", "its first line");
     let cluster = begins["cluster"].as_str().unwrap();
     assert!(cluster.starts_with("https://127.0.0.1:"), "{cluster}");
     assert!(begins["version"].is_string());
     assert_eq!(get(&health, "/livez").0, "HTTP/1.1 200 OK");
-    yard.operator.says("\"message\":\"ready\"");
+    harness.operator.says("\"message\":\"ready\"");
     let (code, body) = get(&health, "/readyz");
     assert_eq!((&*code, &*body), ("HTTP/1.1 200 OK", "ok, acting"));
 
-    yard.create(&job("mnist", &json!({}), &[("Worker", 1, "Never")]));
-    yard.run(&["mnist-worker-0"]);
-    yard.conditions("mnist", &["Created", "Running"]);
-    yard.exit("mnist-worker-0", 0);
-    yard.conditions("mnist", &["Created", "!Running", "Succeeded"]);
-    yard.operator.says("TFJobSucceeded");
+    harness.create(&job("mnist", &json!({}), &[("Worker", 1, "Never")]));
+    harness.run(&["mnist-worker-0"]);
+    harness.conditions("mnist", &["Created", "Running"]);
+    harness.exit("mnist-worker-0", 0);
+    harness.conditions("mnist", &["Created", "!Running", "Succeeded"]);
+    harness.operator.says("TFJobSucceeded");
     let (_, text) = get(&metrics, "/metrics");
     let labels = format!(
         "{{job_namespace=\"{}\",framework=\"tensorflow\"}} 1",
-        yard.namespace.name()
+        harness.namespace.name()
     );
     for counter in ["created", "successful"] {
         let line = format!("training_operator_jobs_{counter}_total{labels}");

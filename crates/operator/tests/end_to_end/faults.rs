@@ -1,7 +1,7 @@
 //! Whatever goes wrong with a write or a watch, the job ends as one with which nothing went wrong.
 //!
 //! ```text
-//! operator ─▶ Faulty ─▶ API server      one run undisturbed, then one for each kind of write and each fault
+//! operator ─▶ FaultyProxy ─▶ API server      one run undisturbed, then one for each kind of write and each fault
 //! ```
 //!
 //! Each run has a namespace, an operator and a way of its own; so many at once as wait for each other's seconds.
@@ -16,8 +16,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use trainyard_cluster_tests::faulty::{Fault, Faulty, Write};
-use trainyard_cluster_tests::stage::{End, Ledger, Part, Stage};
+use trainyard_cluster_tests::fake_kubelet::{FakeKubelet, History, ProgramEnd, Script};
+use trainyard_cluster_tests::faulty::{Fault, FaultyProxy, Write};
 use trainyard_cluster_tests::{Namespace, shared};
 
 use super::{NODE, install, job, shown};
@@ -152,16 +152,16 @@ fn differences(undisturbed: &Outcome, plan: Plan) -> Vec<String> {
 /// Plays the job: one worker dies of a signal and is made again, the other ends the job, which is deleted soon after.
 fn run(plan: Option<Plan>) -> Result<Outcome, String> {
     let namespace = shared().namespace("faults");
-    let stage = Stage::open(&namespace, NODE);
+    let kubelet = FakeKubelet::open(&namespace, NODE);
     let here = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let place = here.join(format!("{}.kubeconfig", namespace.name()));
     let log = here.join(format!("{}.log", namespace.name()));
-    let way = Faulty::open(&shared().kubeconfig(), place, plan);
+    let way = FaultyProxy::open(&shared().kubeconfig(), place, plan);
     forerunner(&namespace);
     let over = AtomicBool::new(false);
     let ended = thread::scope(|scope| {
         let operator = scope.spawn(|| keep_alive(&namespace, &way, &log, &over));
-        let ended = play(&namespace, &stage, &way);
+        let ended = play(&namespace, &kubelet, &way);
         over.store(true, Ordering::SeqCst);
         while !operator.is_finished() {
             way.kill();
@@ -171,7 +171,7 @@ fn run(plan: Option<Plan>) -> Result<Outcome, String> {
     });
     let said = std::fs::read_to_string(&log).unwrap_or_default();
     let _ = std::fs::remove_file(&log);
-    let told = || stage.look(story);
+    let told = || kubelet.look(story);
     ended.map_err(|why| {
         format!(
             "{why}\nwrites: {:?}\n{}\nthe operator said:\n{said}",
@@ -179,11 +179,11 @@ fn run(plan: Option<Plan>) -> Result<Outcome, String> {
             told()
         )
     })?;
-    Ok(stage.look(|ledger| outcome(ledger, &way)))
+    Ok(kubelet.look(|history| outcome(history, &way)))
 }
 
 /// Starts the operator, again whenever it was killed.
-fn keep_alive(namespace: &Namespace<'_>, way: &Faulty, log: &PathBuf, over: &AtomicBool) {
+fn keep_alive(namespace: &Namespace<'_>, way: &FaultyProxy, log: &PathBuf, over: &AtomicBool) {
     while !over.load(Ordering::SeqCst) {
         let log = File::options().create(true).append(true).open(log).unwrap();
         let mut child = Command::new(trainyard_tools::trainyard().unwrap())
@@ -217,12 +217,12 @@ fn forerunner(namespace: &Namespace<'_>) {
         .unwrap();
 }
 
-fn play(namespace: &Namespace<'_>, stage: &Stage, way: &Faulty) -> Result<(), String> {
-    let dies = Part {
-        ends: [(0, (1, End::Code(137)))].into(),
-        ..Part::default()
+fn play(namespace: &Namespace<'_>, kubelet: &FakeKubelet, way: &FaultyProxy) -> Result<(), String> {
+    let dies = Script {
+        ends: [(0, (1, ProgramEnd::Code(137)))].into(),
+        ..Script::default()
     };
-    stage.cast("mnist-worker-1", dies);
+    kubelet.script("mnist-worker-1", dies);
     let policy = json!({ "cleanPodPolicy": "Running", "ttlSecondsAfterFinished": 6, "backoffLimit": 1 });
     let roles = [("PS", 1, "ExitCode"), ("Worker", 2, "ExitCode")];
     let path = namespace.path("apis/kubeflow.org/v1", "tfjobs");
@@ -230,34 +230,34 @@ fn play(namespace: &Namespace<'_>, stage: &Stage, way: &Faulty) -> Result<(), St
         .api()
         .create(&path, &job("mnist", &policy, &roles))
         .unwrap();
-    let running = |ledger: &Ledger, name: &str, stamp: &str| {
-        ledger.all("pods").any(|pod| {
+    let running = |history: &History, name: &str, stamp: &str| {
+        history.all("pods").any(|pod| {
             let (last, is_stamp) = (pod.last(), "trainyard.dev/stamp");
             pod.name == name
                 && last["metadata"]["annotations"][is_stamp] == stamp
                 && last["status"]["phase"] == "Running"
         })
     };
-    until(stage, "the second life of worker-1", |ledger| {
-        running(ledger, "mnist-worker-1", "0.1") && running(ledger, "mnist-ps-0", "0.0")
+    until(kubelet, "the second life of worker-1", |history| {
+        running(history, "mnist-worker-1", "0.1") && running(history, "mnist-ps-0", "0.0")
     })?;
-    until(stage, "the job running again", |ledger| {
-        let job = ledger.job("mnist").map(|job| job.last()["status"].clone());
+    until(kubelet, "the job running again", |history| {
+        let job = history.job("mnist").map(|job| job.last()["status"].clone());
         let conditions = job.map(|status| conditions(&status)).unwrap_or_default();
         conditions.last().is_some_and(|(kind, ..)| kind == "Running")
     })?;
     shared().player().exit(namespace, "mnist-worker-0", 0);
     // The watch may tell of it sooner than the answer.
-    until(stage, "the end of the job", |ledger| {
+    until(kubelet, "the end of the job", |history| {
         let asked = way.done().iter().any(|done| done.write == Write::JobDelete);
-        asked && ledger.job("mnist").is_some_and(|job| job.gone.is_some())
+        asked && history.job("mnist").is_some_and(|job| job.gone.is_some())
     })
 }
 
 /// Waits for something to be seen.
-fn until(stage: &Stage, what: &str, seen: impl Fn(&Ledger) -> bool) -> Result<(), String> {
+fn until(kubelet: &FakeKubelet, what: &str, seen: impl Fn(&History) -> bool) -> Result<(), String> {
     let limit = Instant::now() + PATIENCE;
-    while !stage.look(&seen) {
+    while !kubelet.look(&seen) {
         if Instant::now() > limit {
             return Err(format!("waited {} s in vain for {what}", PATIENCE.as_secs()));
         }
@@ -266,11 +266,11 @@ fn until(stage: &Stage, what: &str, seen: impl Fn(&Ledger) -> bool) -> Result<()
     Ok(())
 }
 
-fn outcome(ledger: &Ledger, way: &Faulty) -> Outcome {
-    let status = ledger.job("mnist").map(|job| job.last()["status"].clone());
+fn outcome(history: &History, way: &FaultyProxy) -> Outcome {
+    let status = history.job("mnist").map(|job| job.last()["status"].clone());
     let status = status.unwrap_or_default();
     let mut made = BTreeMap::new();
-    for pod in ledger.all("pods") {
+    for pod in history.all("pods") {
         let stamp = &pod.last()["metadata"]["annotations"]["trainyard.dev/stamp"];
         *made.entry(format!("{} {stamp}", pod.name)).or_default() += 1;
     }
@@ -278,13 +278,13 @@ fn outcome(ledger: &Ledger, way: &Faulty) -> Outcome {
     let mut deleted: Vec<_> = done.iter().filter(|done| !done.uid.is_empty()).collect();
     deleted.sort();
     deleted.dedup();
-    let mut events: Vec<String> = ledger
+    let mut events: Vec<String> = history
         .events_of("mnist")
         .into_iter()
         .map(|(reason, _)| reason)
         .collect();
     events.sort();
-    let services = ledger.all("services").map(|service| service.name.clone());
+    let services = history.all("services").map(|service| service.name.clone());
     Outcome {
         conditions: conditions(&status),
         counts: status["replicaStatuses"].clone(),
@@ -330,9 +330,9 @@ fn without_times(memory: &Value) -> Value {
 }
 
 /// Everything that was seen of the job, a version a line.
-fn story(ledger: &Ledger) -> String {
+fn story(history: &History) -> String {
     let mut lines = Vec::new();
-    for pod in ledger.all("pods") {
+    for pod in history.all("pods") {
         let last = pod.last();
         let (stamp, phase) = (
             &last["metadata"]["annotations"]["trainyard.dev/stamp"],
@@ -344,7 +344,7 @@ fn story(ledger: &Ledger) -> String {
             pod.gone.is_some()
         ));
     }
-    for version in ledger
+    for version in history
         .job("mnist")
         .map(|job| &job.versions[..])
         .unwrap_or_default()

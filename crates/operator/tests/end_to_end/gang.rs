@@ -6,17 +6,17 @@ use trainyard_cluster_tests::{Asked, Cluster, Crds, Namespace, Node, Operator, P
 use trainyard_manifest::install::access::grouping;
 use trainyard_manifest::pod_group::Groups;
 
-use super::{Yard, job};
+use super::{Harness, job};
 
 const VOLCANO: &str = "apis/scheduling.volcano.sh/v1beta1";
 
 /// An operator whose jobs are placed by Volcano.
-fn yard(name: &str) -> Yard {
+fn harness(name: &str) -> Harness {
     shared().install(Crds::Volcano);
-    Yard::with(name, &["--gang-scheduler-name", "volcano"])
+    Harness::with(name, &["--gang-scheduler-name", "volcano"])
 }
 
-impl Yard {
+impl Harness {
     fn group_path(&self, name: &str) -> String {
         self.namespace.path(VOLCANO, &format!("podgroups/{name}"))
     }
@@ -43,21 +43,21 @@ impl Yard {
 
 #[test]
 fn pods_are_made_when_their_group_is_let_in_and_the_group_goes_with_the_end() {
-    let yard = yard("gang");
-    yard.create(&job(
+    let harness = harness("gang");
+    harness.create(&job(
         "three",
         &json!({}),
         &[("PS", 1, "Never"), ("Worker", 2, "Never")],
     ));
-    yard.conditions("three", &["Created"]);
-    let group = yard.group("three");
+    harness.conditions("three", &["Created"]);
+    let group = harness.group("three");
     assert_eq!(group["spec"], json!({ "minMember": 3, "queue": "default" }));
     let owner = &group["metadata"]["ownerReferences"][0];
     assert_eq!(
         (&owner["kind"], &owner["controller"]),
         (&json!("TFJob"), &json!(true))
     );
-    yard.judge(
+    harness.judge(
         "three",
         &json!({
             "phase": "Pending",
@@ -69,76 +69,80 @@ fn pods_are_made_when_their_group_is_let_in_and_the_group_goes_with_the_end() {
         (waiting["reason"] == "PodGroupPending")
             .then(|| waiting["message"].as_str().unwrap_or_default().to_owned())
     };
-    let words = yard.api().wait(&yard.path("three"), "what it waits for", waits);
+    let words = harness
+        .api()
+        .wait(&harness.path("three"), "what it waits for", waits);
     assert_eq!(words, "PodGroup three waits: queue resource quota insufficient");
     assert!(
-        yard.names().is_empty(),
+        harness.names().is_empty(),
         "nothing is made before the group is let in"
     );
 
-    yard.let_in("three");
-    let pod = yard.pod("three-ps-0", "0.0");
+    harness.let_in("three");
+    let pod = harness.pod("three-ps-0", "0.0");
     assert_eq!(pod["spec"]["schedulerName"], "volcano");
     assert_eq!(pod["metadata"]["managedFields"][0]["manager"], "trainyard");
     let annotations = &pod["metadata"]["annotations"];
     assert_eq!(annotations["scheduling.k8s.io/group-name"], "three");
     assert_eq!(annotations["volcano.sh/task-spec"], "ps");
-    yard.run(&["three-ps-0", "three-worker-0", "three-worker-1"]);
-    let status = yard.conditions("three", &["Created", "Running"]);
+    harness.run(&["three-ps-0", "three-worker-0", "three-worker-1"]);
+    let status = harness.conditions("three", &["Created", "Running"]);
     assert_eq!(status["waiting"], json!(null));
-    yard.exit("three-worker-1", 0);
-    yard.exit("three-worker-0", 0);
-    yard.conditions("three", &["Created", "!Running", "Succeeded"]);
-    yard.api().wait_until_gone(&yard.group_path("three"));
+    harness.exit("three-worker-1", 0);
+    harness.exit("three-worker-0", 0);
+    harness.conditions("three", &["Created", "!Running", "Succeeded"]);
+    harness.api().wait_until_gone(&harness.group_path("three"));
 }
 
 #[test]
 fn a_group_follows_its_job() {
-    let yard = yard("gang-edit");
+    let harness = harness("gang-edit");
     let policy = json!({ "schedulingPolicy": { "minAvailable": 2, "queue": "night" } });
-    yard.create(&job("edited", &policy, &[("Worker", 2, "Never")]));
-    yard.let_in("edited");
-    yard.run(&["edited-worker-0", "edited-worker-1"]);
+    harness.create(&job("edited", &policy, &[("Worker", 2, "Never")]));
+    harness.let_in("edited");
+    harness.run(&["edited-worker-0", "edited-worker-1"]);
     let members = |count: u32| {
         move |group: &Value| (group["spec"]["minMember"] == count).then(|| group["spec"].clone())
     };
-    yard.patch(
+    harness.patch(
         "edited",
         &json!({ "spec": { "runPolicy": { "schedulingPolicy": { "minAvailable": 1 } } } }),
     );
-    let spec = yard
+    let spec = harness
         .api()
-        .wait(&yard.group_path("edited"), "one member", members(1));
+        .wait(&harness.group_path("edited"), "one member", members(1));
     assert_eq!(spec["queue"], "night");
 
     // One that somebody deletes is made again.
-    let before = yard.group("edited")["metadata"]["uid"].clone();
-    yard.api().delete(&yard.group_path("edited")).unwrap();
+    let before = harness.group("edited")["metadata"]["uid"].clone();
+    harness.api().delete(&harness.group_path("edited")).unwrap();
     let again = |group: &Value| {
         let uid = &group["metadata"]["uid"];
         (uid.is_string() && *uid != before).then_some(())
     };
-    yard.api()
-        .wait(&yard.group_path("edited"), "another group", again);
+    harness
+        .api()
+        .wait(&harness.group_path("edited"), "another group", again);
 
     // It goes although it is not as it should be any more.
     let held = json!({ "suspend": true, "schedulingPolicy": { "minAvailable": 2 } });
-    yard.patch("edited", &json!({ "spec": { "runPolicy": held } }));
-    yard.vanish("edited-worker-0", 143);
-    yard.vanish("edited-worker-1", 143);
-    yard.api().wait_until_gone(&yard.group_path("edited"));
-    yard.patch(
+    harness.patch("edited", &json!({ "spec": { "runPolicy": held } }));
+    harness.vanish("edited-worker-0", 143);
+    harness.vanish("edited-worker-1", 143);
+    harness.api().wait_until_gone(&harness.group_path("edited"));
+    harness.patch(
         "edited",
         &json!({ "spec": { "runPolicy": { "suspend": false } } }),
     );
-    yard.let_in("edited");
-    yard.pod("edited-worker-0", "1.0");
+    harness.let_in("edited");
+    harness.pod("edited-worker-0", "1.0");
 
     // Every right is used.
     let right = grouping(&Groups::Volcano);
     for verb in right.verbs {
         let is_it = |asked: &Asked| asked.resource == right.resource && asked.verb == *verb;
-        yard.operator
+        harness
+            .operator
             .account()
             .wait_until_asked(&format!("{verb} {}", right.resource), is_it);
     }
@@ -146,58 +150,61 @@ fn a_group_follows_its_job() {
 
 #[test]
 fn a_group_that_somebody_else_made_is_joined_and_left_alone() {
-    let yard = yard("gang-theirs");
+    let harness = harness("gang-theirs");
     let theirs = json!({
         "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": { "name": "theirs" },
         "spec": { "minMember": 7, "queue": "theirs" },
     });
-    yard.api()
-        .create(&yard.namespace.path(VOLCANO, "podgroups"), &theirs)
+    harness
+        .api()
+        .create(&harness.namespace.path(VOLCANO, "podgroups"), &theirs)
         .unwrap();
-    yard.create(&job(
+    harness.create(&job(
         "theirs",
         &json!({ "cleanPodPolicy": "All" }),
         &[("Worker", 1, "Never")],
     ));
-    yard.let_in("theirs");
-    yard.run(&["theirs-worker-0"]);
-    yard.conditions("theirs", &["Created", "Running"]);
-    yard.exit("theirs-worker-0", 0);
-    yard.conditions("theirs", &["Created", "!Running", "Succeeded"]);
-    yard.api().wait_until_gone(&yard.namespace.pod("theirs-worker-0"));
-    let group = yard.group("theirs");
+    harness.let_in("theirs");
+    harness.run(&["theirs-worker-0"]);
+    harness.conditions("theirs", &["Created", "Running"]);
+    harness.exit("theirs-worker-0", 0);
+    harness.conditions("theirs", &["Created", "!Running", "Succeeded"]);
+    harness
+        .api()
+        .wait_until_gone(&harness.namespace.pod("theirs-worker-0"));
+    let group = harness.group("theirs");
     assert_eq!(group["spec"], theirs["spec"]);
     assert_eq!(group["metadata"]["ownerReferences"], json!(null));
 }
 
 #[test]
 fn another_scheduler_of_a_template_is_kept_and_told() {
-    let yard = yard("gang-other");
+    let harness = harness("gang-other");
     let mut other = job("other", &json!({}), &[("Worker", 1, "Never")]);
     other["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["schedulerName"] = json!("theirs");
-    yard.create(&other);
-    yard.let_in("other");
-    let pod = yard.pod("other-worker-0", "0.0");
+    harness.create(&other);
+    harness.let_in("other");
+    let pod = harness.pod("other-worker-0", "0.0");
     assert_eq!(pod["spec"]["schedulerName"], "theirs");
-    let events = yard.namespace.path("apis/events.k8s.io/v1", "events");
+    let events = harness.namespace.path("apis/events.k8s.io/v1", "events");
     let told = |events: &Value| {
         let mut all = events["items"].as_array()?.iter();
         all.any(|event| event["reason"] == "SetPodTemplateSchedulerName")
             .then_some(())
     };
-    yard.api().wait(&events, "an event about it", told);
+    harness.api().wait(&events, "an event about it", told);
 }
 
 #[test]
 fn a_start_order_that_the_group_would_wait_for_is_refused() {
-    let yard = yard("gang-order");
+    let harness = harness("gang-order");
     let policy = json!({ "startOrder": ["PS", "Worker"] });
-    yard.create(&job(
+    harness.create(&job(
         "ordered",
         &policy,
         &[("PS", 1, "Never"), ("Worker", 2, "Never")],
     ));
-    let status = yard.conditions("ordered", &["Failed"]);
+    let status = harness.conditions("ordered", &["Failed"]);
     let words = status["conditions"][0]["message"].as_str().unwrap_or_default();
     assert!(
         words.contains("startOrder") && words.contains("the gang needs 3"),
@@ -207,33 +214,33 @@ fn a_start_order_that_the_group_would_wait_for_is_refused() {
 
 #[test]
 fn where_groups_are_unknown_it_is_said_and_it_goes_on_when_they_are_known() {
-    let yard = Yard::with("gang-unknown", &["--gang-scheduler-name", "coscheduler"]);
-    yard.operator.says("podgroups.scheduling.x-k8s.io");
-    yard.create(&job("late", &json!({}), &[("Worker", 1, "Never")]));
+    let harness = Harness::with("gang-unknown", &["--gang-scheduler-name", "coscheduler"]);
+    harness.operator.says("podgroups.scheduling.x-k8s.io");
+    harness.create(&job("late", &json!({}), &[("Worker", 1, "Never")]));
     shared().install(Crds::Coscheduling);
-    let pod = yard.pod("late-worker-0", "0.0");
+    let pod = harness.pod("late-worker-0", "0.0");
     assert_eq!(pod["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"], "late");
     assert_eq!(pod["spec"]["schedulerName"], "coscheduler");
 }
 
 #[test]
 fn without_gangs_a_job_for_a_gang_scheduler_is_run_all_the_same() {
-    let yard = Yard::new("gangless");
+    let harness = Harness::new("gangless");
     let policy = json!({ "schedulingPolicy": { "minAvailable": 1 } });
     let mut alone = job("alone", &policy, &[("Worker", 1, "Never")]);
     alone["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["schedulerName"] = json!("volcano");
-    yard.create(&alone);
-    yard.run(&["alone-worker-0"]);
-    yard.conditions("alone", &["Created", "Running"]);
+    harness.create(&alone);
+    harness.run(&["alone-worker-0"]);
+    harness.conditions("alone", &["Created", "Running"]);
 }
 
 /// What a gang scheduler does itself: two nodes of 8 processors hold two tasks of 5, and a job of three is all or nothing.
-struct Stage {
+struct FakeKubelet {
     cluster: Cluster,
     scheduler: &'static str,
 }
 
-impl Stage {
+impl FakeKubelet {
     fn all_or_nothing(&self, awake: impl Fn(&Namespace<'_>)) {
         let cluster = &self.cluster;
         for node in ["one", "two"] {
@@ -277,7 +284,7 @@ fn volcano_places_all_tasks_of_a_job_or_none() {
     let cluster = Cluster::start(Parts::VOLCANO);
     cluster.install(Crds::Volcano);
     let scheduler = "volcano";
-    Stage { cluster, scheduler }.all_or_nothing(|_| {});
+    FakeKubelet { cluster, scheduler }.all_or_nothing(|_| {});
 }
 
 #[test]
@@ -285,9 +292,9 @@ fn the_coscheduling_plugin_places_all_tasks_of_a_job_or_none() {
     let cluster = Cluster::start(Parts::COSCHEDULING);
     cluster.install(Crds::Coscheduling);
     let scheduler = "coscheduler";
-    let stage = Stage { cluster, scheduler };
+    let kubelet = FakeKubelet { cluster, scheduler };
     // It does not look again when a node comes, but when a group changes.
-    stage.all_or_nothing(|namespace| {
+    kubelet.all_or_nothing(|namespace| {
         let group = namespace.path("apis/scheduling.x-k8s.io/v1alpha1", "podgroups/three");
         let touched = json!({ "metadata": { "annotations": { "touched": "now" } } });
         namespace.cluster().api().patch(&group, &touched).unwrap();

@@ -5,7 +5,7 @@ mod client;
 mod decisions;
 mod definition;
 mod endpoints;
-mod fair;
+mod fairness;
 mod faults;
 mod forged;
 mod gang;
@@ -18,8 +18,8 @@ mod pod_security;
 mod refused;
 mod rights;
 mod scenarios;
-mod unread;
-mod unreadable;
+mod unreadable_memory;
+mod unreadable_objects;
 mod waits;
 
 use std::sync::Once;
@@ -28,15 +28,15 @@ use serde_json::{Value, json};
 use trainyard_cluster_tests::{Api, Crds, Namespace, Node, Operator, shared};
 
 /// Where all pods run.
-const NODE: &str = "yard";
+const NODE: &str = "node-a";
 
 /// A namespace with an operator of its own.
-struct Yard {
+struct Harness {
     operator: Operator,
     namespace: Namespace<'static>,
 }
 
-impl Yard {
+impl Harness {
     fn new(name: &str) -> Self {
         Self::with(name, &[])
     }
@@ -61,7 +61,7 @@ impl Yard {
         self.operator.kill();
     }
 
-    #[expect(clippy::unused_self, reason = "it is the API server of this yard")]
+    #[expect(clippy::unused_self, reason = "it is the API server of this harness")]
     fn api(&self) -> &'static Api {
         shared().api()
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use trainyard_cluster_tests::shared;
 use trainyard_manifest::install::Install;
 
-use super::{Yard, job};
+use super::{Harness, job};
 
 /// The rows of the table: what the template says, and the job's name here.
 const TEMPLATES: [(&str, &str); 6] = [
@@ -67,8 +67,8 @@ fn enforce(namespace: &str, level: &str) {
 }
 
 /// Events of that reason about a job.
-fn events(yard: &Yard, name: &str, reason: &str) -> Vec<String> {
-    let path = yard.namespace.path("apis/events.k8s.io/v1", "events");
+fn events(harness: &Harness, name: &str, reason: &str) -> Vec<String> {
+    let path = harness.namespace.path("apis/events.k8s.io/v1", "events");
     let all = shared().api().list(&path).unwrap();
     let about = |event: &&Value| event["regarding"]["name"] == name && event["reason"] == reason;
     all.iter()
@@ -79,9 +79,9 @@ fn events(yard: &Yard, name: &str, reason: &str) -> Vec<String> {
 
 /// What the job says of a pod that the namespace refuses, once as an event and as long as it lasts in the status.
 #[track_caller]
-fn is_told(yard: &Yard, name: &str, level: &str) {
+fn is_told(harness: &Harness, name: &str, level: &str) {
     let rule = format!("violates PodSecurity \"{level}:latest\"");
-    let status = shared().api().wait(&yard.path(name), &rule, |job| {
+    let status = shared().api().wait(&harness.path(name), &rule, |job| {
         let waiting = job["status"]["waiting"].as_array()?.first()?;
         let words = waiting["message"].as_str().unwrap_or_default();
         (waiting["reason"] == "FailedCreatePod" && words.contains(&rule)).then(|| job["status"].clone())
@@ -92,9 +92,9 @@ fn is_told(yard: &Yard, name: &str, level: &str) {
             "{name} waits for another rule: {status}"
         );
     }
-    let path = yard.namespace.path("apis/events.k8s.io/v1", "events");
+    let path = harness.namespace.path("apis/events.k8s.io/v1", "events");
     shared().api().wait(&path, "an event", |_| {
-        let told = events(yard, name, "FailedCreatePod");
+        let told = events(harness, name, "FailedCreatePod");
         (told.len() == 1 && told[0].contains(&rule)).then_some(())
     });
 }
@@ -102,21 +102,21 @@ fn is_told(yard: &Yard, name: &str, level: &str) {
 #[test]
 fn each_level_of_pod_security_refuses_and_admits_as_documented() {
     for (column, level) in LEVELS.into_iter().enumerate() {
-        let yard = Yard::new(&format!("psa-{level}"));
-        enforce(yard.namespace.name(), level);
+        let harness = Harness::new(&format!("psa-{level}"));
+        enforce(harness.namespace.name(), level);
         for (_, name) in TEMPLATES {
-            yard.create(&of_template(name));
+            harness.create(&of_template(name));
         }
         let mut refused = Vec::new();
         for (row, name) in TEMPLATES {
             if documented(row)[column] {
-                yard.pod(&format!("{name}-worker-0"), "0.0");
+                harness.pod(&format!("{name}-worker-0"), "0.0");
             } else {
-                is_told(&yard, name, level);
+                is_told(&harness, name, level);
                 refused.push(name);
             }
         }
-        let pods = yard.names();
+        let pods = harness.names();
         for name in &refused {
             assert!(
                 !pods.contains(&format!("{name}-worker-0")),
@@ -124,12 +124,12 @@ fn each_level_of_pod_security_refuses_and_admits_as_documented() {
             );
         }
         // A namespace that is opened lets them go on by themselves.
-        enforce(yard.namespace.name(), "privileged");
+        enforce(harness.namespace.name(), "privileged");
         for name in refused {
-            yard.pod(&format!("{name}-worker-0"), "0.0");
+            harness.pod(&format!("{name}-worker-0"), "0.0");
             shared()
                 .api()
-                .wait(&yard.path(name), "nothing it waits for", |job| {
+                .wait(&harness.path(name), "nothing it waits for", |job| {
                     job["status"].get("waiting").is_none().then_some(())
                 });
         }
@@ -139,12 +139,12 @@ fn each_level_of_pod_security_refuses_and_admits_as_documented() {
 #[test]
 fn a_pod_that_is_refused_is_asked_for_less_and_less_often() {
     const TRIES: usize = 5;
-    let yard = Yard::new("psa-patience");
-    enforce(yard.namespace.name(), "restricted");
-    yard.create(&of_template("plain"));
+    let harness = Harness::new("psa-patience");
+    enforce(harness.namespace.name(), "restricted");
+    harness.create(&of_template("plain"));
     let begun = Instant::now();
     let times = loop {
-        let times = yard.operator.account().created("pods", "plain-worker-0");
+        let times = harness.operator.account().created("pods", "plain-worker-0");
         if times.len() >= TRIES {
             break times;
         }

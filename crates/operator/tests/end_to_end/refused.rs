@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use trainyard_cluster_tests::shared;
 
-use super::{Yard, install, job};
+use super::{Harness, install, job};
 
 /// What `kubectl apply` answers.
 fn answer(change: impl FnOnce(&mut Value)) -> String {
@@ -165,22 +165,22 @@ fn mistakes_elsewhere_are_answered_with_the_field_and_the_reason() {
 
 #[test]
 fn the_longest_names_that_pods_can_have_are_taken_and_run() {
-    let yard = Yard::new("longest");
+    let harness = Harness::new("longest");
     let ten = "a".repeat(54);
     let roles = [("Worker", 10, "Never"), ("Evaluator", 0, "Never")];
-    yard.create(&job(&ten, &json!({}), &roles));
+    harness.create(&job(&ten, &json!({}), &roles));
     let mut one = job(&"b".repeat(55), &json!({}), &[("Chief", 1, "Never")]);
     one["spec"]["tfReplicaSpecs"]["Chief"]
         .as_object_mut()
         .unwrap()
         .remove("replicas");
-    yard.create(&one);
-    yard.pod(&format!("{ten}-worker-9"), "0.0");
-    yard.pod(&format!("{}-chief-0", "b".repeat(55)), "0.0");
+    harness.create(&one);
+    harness.pod(&format!("{ten}-worker-9"), "0.0");
+    harness.pod(&format!("{}-chief-0", "b".repeat(55)), "0.0");
 
     // One worker more has no name.
-    yard.seen(&ten);
+    harness.seen(&ten);
     let change = json!({ "spec": { "tfReplicaSpecs": { "Worker": { "replicas": 11 } } } });
-    let refused = yard.api().patch(&yard.path(&ten), &change).unwrap_err();
+    let refused = harness.api().patch(&harness.path(&ten), &change).unwrap_err();
     assert!(refused.to_string().contains("too long for its pods"), "{refused}");
 }

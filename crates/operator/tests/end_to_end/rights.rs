@@ -8,7 +8,7 @@ use trainyard_cluster_tests::{Account, Api, Asked as Seen, Crds, shared};
 use trainyard_manifest::install::NAME;
 use trainyard_manifest::install::access::{Asked, USES};
 
-use super::{Yard, job};
+use super::{Harness, job};
 
 /// What the table grants and the audit log can show: `list pods.`
 fn granted() -> BTreeSet<String> {
@@ -23,44 +23,47 @@ fn granted() -> BTreeSet<String> {
 /// whose pod is somebody else's; a large one, whose Service is; and a lease that somebody else has written.
 #[test]
 fn every_right_is_used_and_nothing_is_used_without_a_right() {
-    let mut yard = Yard::with("rights", &["--leader-elect"]);
+    let mut harness = Harness::with("rights", &["--leader-elect"]);
     let policy = json!({ "cleanPodPolicy": "All", "ttlSecondsAfterFinished": 3 });
-    yard.create(&job("small", &policy, &[("Worker", 1, "Never")]));
+    harness.create(&job("small", &policy, &[("Worker", 1, "Never")]));
     let pod = json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "taken-worker-0" },
         "spec": { "containers": [{ "name": "c", "image": "somebody-else" }] },
     });
     let api = shared().api();
-    api.create(&yard.namespace.path("api/v1", "pods"), &pod).unwrap();
+    api.create(&harness.namespace.path("api/v1", "pods"), &pod)
+        .unwrap();
     let service = json!({
         "apiVersion": "v1", "kind": "Service", "metadata": { "name": "large" },
         "spec": { "clusterIP": "None", "selector": { "somebody": "else" } },
     });
-    api.create(&yard.namespace.path("api/v1", "services"), &service)
+    api.create(&harness.namespace.path("api/v1", "services"), &service)
         .unwrap();
-    yard.create(&job("taken", &json!({}), &[("Worker", 1, "Never")]));
-    yard.create(&job("large", &json!({}), &[("Worker", 100, "Never")]));
-    yard.run(&["small-worker-0"]);
-    yard.exit("small-worker-0", 0);
-    api.wait_until_gone(&yard.path("small"));
-    disturb_the_lease(&yard);
+    harness.create(&job("taken", &json!({}), &[("Worker", 1, "Never")]));
+    harness.create(&job("large", &json!({}), &[("Worker", 100, "Never")]));
+    harness.run(&["small-worker-0"]);
+    harness.exit("small-worker-0", 0);
+    api.wait_until_gone(&harness.path("small"));
+    disturb_the_lease(&harness);
     // What it has made it knows; one that comes after it has to look.
-    yard.operator
+    harness
+        .operator
         .account()
         .wait_until_asked("a map", |asked| asked.resource == "configmaps");
-    assert!(yard.operator.stop(), "it ends well when it is told to");
-    yard.operator.says("stopping");
-    yard.start();
+    assert!(harness.operator.stop(), "it ends well when it is told to");
+    harness.operator.says("stopping");
+    harness.start();
     let wanted = granted();
     for right in &wanted {
-        yard.operator
+        harness
+            .operator
             .account()
             .wait_until_asked(right, |asked| asked.to_string() == *right);
     }
-    let asked = yard.operator.account().asked();
+    let asked = harness.operator.account().asked();
     let used: BTreeSet<String> = asked.iter().map(ToString::to_string).collect();
     assert_eq!(used, wanted);
-    let taken = api.get(&yard.namespace.pod("taken-worker-0")).unwrap();
+    let taken = api.get(&harness.namespace.pod("taken-worker-0")).unwrap();
     assert_eq!(
         taken["metadata"]["ownerReferences"],
         json!(null),
@@ -69,14 +72,14 @@ fn every_right_is_used_and_nothing_is_used_without_a_right() {
 }
 
 /// Writes to the lease until the operator comes too late with a write of its own, and has to read it again.
-fn disturb_the_lease(yard: &Yard) {
-    let lease = yard
+fn disturb_the_lease(harness: &Harness) {
+    let lease = harness
         .namespace
         .path("apis/coordination.k8s.io/v1", "leases/trainyard-operator");
     let begun = Instant::now();
     let reads = |asked: &Seen| asked.verb == "get" && asked.resource == "leases";
     let mut count = 0;
-    while !yard.operator.account().asked().iter().any(reads) {
+    while !harness.operator.account().asked().iter().any(reads) {
         assert!(begun.elapsed() < Duration::from_mins(1), "it never came too late");
         for _ in 0..50 {
             count += 1;

@@ -1,7 +1,7 @@
 //! The table of scenarios on a real API server: every row that names it ends as it does in the simulator.
 //!
 //! ```text
-//! Scenario ─▶ parts for its pods, changes at their moments ─▶ `trainyard operator` ─▶ the ledger ─▶ Ending ─▶ differences
+//! Scenario ─▶ parts for its pods, changes at their moments ─▶ `trainyard operator` ─▶ the history ─▶ Ending ─▶ differences
 //! ```
 //!
 //! All rows are played at once by one operator in one namespace, in real seconds. Rows that differ are played once more, by
@@ -13,13 +13,15 @@ use std::time::{Duration, Instant};
 
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
-use trainyard_cluster_tests::stage::{Deed, End, Ledger, Part, Sight, Stage};
+use trainyard_cluster_tests::fake_kubelet::{
+    Disruption, FakeKubelet, History, ObjectHistory, ProgramEnd, Script,
+};
 use trainyard_core::{Job, TaskId, Time, task_name};
 use trainyard_dialect::document::{Source, parse};
 use trainyard_dialect::status::tfjob_memory;
 use trainyard_scenarios::{Ending, Fault, Scenario, World, all};
 
-use super::{NODE, Yard};
+use super::{Harness, NODE};
 
 /// How many seconds a time may be off: requests take a moment.
 const TOLERANCE: u32 = 4;
@@ -51,27 +53,27 @@ fn play<'a>(rows: &[&'a Scenario]) -> Vec<(&'a Scenario, Vec<String>)> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let yard = Yard::new("scenarios");
-    let stage = Stage::open(&yard.namespace, NODE);
+    let harness = Harness::new("scenarios");
+    let kubelet = FakeKubelet::open(&harness.namespace, NODE);
     let plays: Vec<Play<'_>> = rows
         .iter()
         .enumerate()
         .map(|(number, row)| {
-            let play = Play::begin(&yard, &stage, row, number);
+            let play = Play::begin(&harness, &kubelet, row, number);
             // The next is handed in when somebody has looked at this one: not all in one moment.
-            yard.seen(&play.job.name);
+            harness.seen(&play.job.name);
             play
         })
         .collect();
     for play in &plays {
-        while !stage.look(|ledger| play.is_over(ledger)) {
+        while !kubelet.look(|history| play.is_over(history)) {
             thread::sleep(Duration::from_millis(100));
         }
     }
     // All of them once more: what has ended must have stayed so, however long ago it was.
     plays
         .iter()
-        .map(|play| (play.row, stage.look(|ledger| play.wrong(ledger))))
+        .map(|play| (play.row, kubelet.look(|history| play.wrong(history))))
         .filter(|(_, wrong)| !wrong.is_empty())
         .collect()
 }
@@ -97,7 +99,7 @@ struct Play<'a> {
 
 impl<'a> Play<'a> {
     /// Gives the pods their parts and hands the job in.
-    fn begin(yard: &Yard, stage: &Stage, row: &'a Scenario, number: usize) -> Self {
+    fn begin(harness: &Harness, kubelet: &FakeKubelet, row: &'a Scenario, number: usize) -> Self {
         let mut object = object(row);
         let name = format!("row-{number}");
         object["metadata"]["name"] = name.as_str().into();
@@ -107,22 +109,22 @@ impl<'a> Play<'a> {
         let more = (0..9).map(|index| TaskId::new("worker", index));
         let tasks: BTreeSet<TaskId> = job.tasks().chain(more).collect();
         for task in tasks {
-            let part = part(&row.faults, &task);
-            if part.lingers {
+            let script = script(&row.faults, &task);
+            if script.lingers {
                 add_sidecar(&mut object, &task);
             }
-            stage.cast(&task_name(&job, &task), part);
+            kubelet.script(&task_name(&job, &task), script);
         }
         let version = object["apiVersion"].as_str().unwrap_or_default().to_owned();
-        let path = yard.namespace.path(&format!("apis/{version}"), "tfjobs");
-        yard.api().create(&path, &object).unwrap();
+        let path = harness.namespace.path(&format!("apis/{version}"), "tfjobs");
+        harness.api().create(&path, &object).unwrap();
         let play = Self {
             row,
             job,
             begin: Instant::now(),
         };
         for (at, patch) in row.faults.iter().filter_map(|fault| change(&object, fault)) {
-            stage.change(play.second(at), &yard.path(&play.job.name), patch);
+            kubelet.change(play.second(at), &harness.path(&play.job.name), patch);
         }
         play
     }
@@ -132,32 +134,32 @@ impl<'a> Play<'a> {
     }
 
     /// It ended as it should, or will not do so any more.
-    fn is_over(&self, ledger: &Ledger) -> bool {
+    fn is_over(&self, history: &History) -> bool {
         let now = Instant::now();
         let goes_on = self.row.expect.outcome.is_none();
         if goes_on && now < self.second(length(self.row) + WATCHED) {
             return false;
         }
-        now > self.second(length(self.row) + PATIENCE) || self.differences(ledger).is_empty()
+        now > self.second(length(self.row) + PATIENCE) || self.differences(history).is_empty()
     }
 
-    fn differences(&self, ledger: &Ledger) -> Vec<String> {
-        match self.ending(ledger) {
+    fn differences(&self, history: &History) -> Vec<String> {
+        match self.ending(history) {
             Some(ending) => ending.differences(&self.row.expect, TOLERANCE),
             None => vec!["nothing was decided".to_owned()],
         }
     }
 
-    fn wrong(&self, ledger: &Ledger) -> Vec<String> {
-        let mut wrong = self.differences(ledger);
+    fn wrong(&self, history: &History) -> Vec<String> {
+        let mut wrong = self.differences(history);
         if !wrong.is_empty() {
-            wrong.push(format!("what happened:\n{}", self.story(ledger)));
+            wrong.push(format!("what happened:\n{}", self.story(history)));
         }
         wrong
     }
 
-    fn ending(&self, ledger: &Ledger) -> Option<Ending> {
-        let seen = ledger.job(&self.job.name)?;
+    fn ending(&self, history: &History) -> Option<Ending> {
+        let seen = history.job(&self.job.name)?;
         let mut job = self.job.clone();
         job.uid = seen.last()["metadata"]["uid"].as_str()?.into();
         let memory = tfjob_memory(seen.last().get("status"), &job).ok()??;
@@ -167,21 +169,21 @@ impl<'a> Play<'a> {
             .ok()?;
         let alive = |task: &TaskId| {
             let name = task_name(&job, task);
-            ledger
+            history
                 .pods_of(&job.name)
                 .any(|pod| pod.name == name && lives(pod))
         };
         Some(Ending {
-            creates: u32::try_from(ledger.pods_of(&job.name).count()).ok()?,
+            creates: u32::try_from(history.pods_of(&job.name).count()).ok()?,
             alive: job.tasks().filter(alive).collect(),
             deleted: seen.gone.is_some(),
             ..Ending::of(&job, &memory, Time(u64::try_from(begin.as_second()).ok()?))
         })
     }
 
-    fn story(&self, ledger: &Ledger) -> String {
+    fn story(&self, history: &History) -> String {
         let after = |moment: Instant| moment.saturating_duration_since(self.begin).as_secs();
-        let told = |pod: &Sight| {
+        let told = |pod: &ObjectHistory| {
             let gone = pod.gone.map(|gone| format!(", gone at {}", after(gone)));
             let stamp = &pod.last()["metadata"]["annotations"]["trainyard.dev/stamp"];
             let (name, status) = (&pod.name, &pod.last()["status"]);
@@ -191,21 +193,21 @@ impl<'a> Play<'a> {
                 gone.unwrap_or_default()
             )
         };
-        let pods: Vec<String> = ledger.pods_of(&self.job.name).map(told).collect();
-        let job = ledger.job(&self.job.name);
+        let pods: Vec<String> = history.pods_of(&self.job.name).map(told).collect();
+        let job = history.job(&self.job.name);
         let status = job.map(|job| job.last()["status"].to_string());
         format!("{}\n{}", pods.join("\n"), status.unwrap_or_default())
     }
 }
 
-fn lives(pod: &Sight) -> bool {
+fn lives(pod: &ObjectHistory) -> bool {
     let phase = pod.last()["status"]["phase"].as_str();
     pod.gone.is_none() && !matches!(phase, Some("Succeeded" | "Failed"))
 }
 
 /// What the pods of a task do.
-pub fn part(faults: &[Fault], task: &TaskId) -> Part {
-    let mut part = Part::default();
+pub fn script(faults: &[Fault], task: &TaskId) -> Script {
+    let mut script = Script::default();
     for fault in faults {
         match fault.clone() {
             Fault::Exit {
@@ -214,53 +216,55 @@ pub fn part(faults: &[Fault], task: &TaskId) -> Part {
                 after,
                 code,
             } if whose == *task => {
-                part.ends.insert(life, (after, End::Code(code)));
+                script.ends.insert(life, (after, ProgramEnd::Code(code)));
             }
             Fault::OutOfMemory {
                 task: whose,
                 life,
                 after,
             } if whose == *task => {
-                part.ends.insert(life, (after, End::OutOfMemory));
+                script.ends.insert(life, (after, ProgramEnd::OutOfMemory));
             }
             Fault::MissingProgram { task: whose, life } if whose == *task => {
-                part.ends.insert(life, (0, End::NotStarted));
+                script.ends.insert(life, (0, ProgramEnd::NotStarted));
             }
             Fault::InitExit {
                 task: whose,
                 life,
                 code,
             } if whose == *task => {
-                part.ends.insert(life, (0, End::Init(code)));
+                script.ends.insert(life, (0, ProgramEnd::Init(code)));
             }
             Fault::Reject { task: whose, life } if whose == *task => {
-                part.ends.insert(life, (0, End::Rejected));
+                script.ends.insert(life, (0, ProgramEnd::Rejected));
             }
             Fault::StartLate {
                 task: whose,
                 life,
                 by,
             } if whose == *task => {
-                part.late.insert(life, by);
+                script.late.insert(life, by);
             }
-            Fault::IgnoreTerm { task: whose, seconds } if whose == *task => part.heeds_after = Some(seconds),
-            Fault::Linger { task: whose } if whose == *task => part.lingers = true,
-            other => part.deeds.extend(deed(task, &other)),
+            Fault::IgnoreTerm { task: whose, seconds } if whose == *task => {
+                script.heeds_after = Some(seconds)
+            }
+            Fault::Linger { task: whose } if whose == *task => script.lingers = true,
+            other => script.disruptions.extend(disruption(task, &other)),
         }
     }
-    part
+    script
 }
 
-fn deed(task: &TaskId, fault: &Fault) -> Option<(u32, Deed)> {
-    let (whose, at, deed) = match fault {
-        Fault::Drain { task, at, code } => (task, at, Deed::Drain(*code)),
-        Fault::Evict { task, at } => (task, at, Deed::Evict),
-        Fault::Vanish { task, at } => (task, at, Deed::Vanish),
-        Fault::RemoveObject { task, at } => (task, at, Deed::Remove),
-        Fault::LoseNode { task, at, back_after } => (task, at, Deed::LoseNode(*back_after)),
+fn disruption(task: &TaskId, fault: &Fault) -> Option<(u32, Disruption)> {
+    let (whose, at, disruption) = match fault {
+        Fault::Drain { task, at, code } => (task, at, Disruption::Drain(*code)),
+        Fault::Evict { task, at } => (task, at, Disruption::Evict),
+        Fault::Vanish { task, at } => (task, at, Disruption::Vanish),
+        Fault::RemoveObject { task, at } => (task, at, Disruption::Remove),
+        Fault::LoseNode { task, at, back_after } => (task, at, Disruption::LoseNode(*back_after)),
         _ => return None,
     };
-    (whose == task).then_some((*at, deed))
+    (whose == task).then_some((*at, disruption))
 }
 
 /// How a user changes the manifest.

@@ -3,22 +3,22 @@
 use serde_json::{Value, json};
 use trainyard_cluster_tests::{Node, shared};
 
-use super::{Yard, job};
+use super::{Harness, job};
 
 const NO_ROOM: &str = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.";
 
 /// What a job waits for, as soon as it is this.
 #[track_caller]
-pub fn waiting(yard: &Yard, name: &str, reason: &str) -> Value {
-    shared().api().wait(&yard.path(name), reason, |job| {
+pub fn waiting(harness: &Harness, name: &str, reason: &str) -> Value {
+    shared().api().wait(&harness.path(name), reason, |job| {
         let waiting = job["status"]["waiting"].as_array()?;
         waiting.iter().find(|wait| wait["reason"] == reason).cloned()
     })
 }
 
 /// Events of that reason about a job.
-pub fn events(yard: &Yard, name: &str, reason: &str) -> Vec<String> {
-    let path = yard.namespace.path("apis/events.k8s.io/v1", "events");
+pub fn events(harness: &Harness, name: &str, reason: &str) -> Vec<String> {
+    let path = harness.namespace.path("apis/events.k8s.io/v1", "events");
     let all = shared().api().list(&path).unwrap();
     let about = all
         .iter()
@@ -30,34 +30,34 @@ pub fn events(yard: &Yard, name: &str, reason: &str) -> Vec<String> {
 
 #[test]
 fn a_job_without_a_node_says_what_the_scheduler_says() {
-    let yard = Yard::new("unplaced");
-    yard.create(&job("mnist", &json!({}), &[("Worker", 2, "Never")]));
+    let harness = Harness::new("unplaced");
+    harness.create(&job("mnist", &json!({}), &[("Worker", 2, "Never")]));
     for pod in ["mnist-worker-0", "mnist-worker-1"] {
-        yard.pod(pod, "0.0");
-        shared().player().no_node(&yard.namespace, pod, NO_ROOM);
+        harness.pod(pod, "0.0");
+        shared().player().no_node(&harness.namespace, pod, NO_ROOM);
     }
-    let wait = waiting(&yard, "mnist", "Unschedulable");
+    let wait = waiting(&harness, "mnist", "Unschedulable");
     assert_eq!(wait["message"], NO_ROOM);
     assert_eq!(
         (&wait["pods"], &wait["pod"]),
         (&json!(2), &json!("mnist-worker-0"))
     );
-    yard.operator.says("Unschedulable");
+    harness.operator.says("Unschedulable");
     // Other words for the same are no news for anybody.
     shared().player().no_node(
-        &yard.namespace,
+        &harness.namespace,
         "mnist-worker-0",
         "0/1 nodes are available: 1 other words.",
     );
-    yard.run(&["mnist-worker-0", "mnist-worker-1"]);
-    yard.conditions("mnist", &["Created", "Running"]);
+    harness.run(&["mnist-worker-0", "mnist-worker-1"]);
+    harness.conditions("mnist", &["Created", "Running"]);
     // One of them runs first, so for a moment it runs and waits.
     shared()
         .api()
-        .wait(&yard.path("mnist"), "nothing it waits for", |job| {
+        .wait(&harness.path("mnist"), "nothing it waits for", |job| {
             job["status"].get("waiting").is_none().then_some(())
         });
-    let told = events(&yard, "mnist", "Unschedulable");
+    let told = events(&harness, "mnist", "Unschedulable");
     assert_eq!(
         told,
         [format!("Error pod mnist-worker-0 condition message: {NO_ROOM}")]
@@ -66,8 +66,8 @@ fn a_job_without_a_node_says_what_the_scheduler_says() {
 
 #[test]
 fn a_job_beyond_its_quota_says_so_and_goes_on_when_there_is_room() {
-    let yard = Yard::new("quota");
-    let quotas = yard.namespace.path("api/v1", "resourcequotas");
+    let harness = Harness::new("quota");
+    let quotas = harness.namespace.path("api/v1", "resourcequotas");
     let quota = json!({
         "apiVersion": "v1", "kind": "ResourceQuota", "metadata": { "name": "few" },
         "spec": { "hard": { "pods": "1" } },
@@ -77,36 +77,40 @@ fn a_job_beyond_its_quota_says_so_and_goes_on_when_there_is_room() {
     // Nobody is held to a quota before it has been counted; no controller of the test cluster need do that.
     let counted = json!({ "status": { "hard": { "pods": "1" }, "used": { "pods": "0" } } });
     shared().api().patch(&format!("{few}/status"), &counted).unwrap();
-    yard.create(&job("mnist", &json!({}), &[("Worker", 2, "Never")]));
-    let wait = waiting(&yard, "mnist", "ExceededQuota");
+    harness.create(&job("mnist", &json!({}), &[("Worker", 2, "Never")]));
+    let wait = waiting(&harness, "mnist", "ExceededQuota");
     assert!(
         wait["message"].as_str().unwrap().contains("exceeded quota: few"),
         "{wait}"
     );
     shared().api().delete(&few).unwrap();
-    yard.run(&["mnist-worker-0", "mnist-worker-1"]);
-    let status = yard.conditions("mnist", &["Created", "Running"]);
+    harness.run(&["mnist-worker-0", "mnist-worker-1"]);
+    let status = harness.conditions("mnist", &["Created", "Running"]);
     assert_eq!(status.get("waiting"), None, "it waits no longer");
-    assert_eq!(events(&yard, "mnist", "ExceededQuota").len(), 1);
+    assert_eq!(events(&harness, "mnist", "ExceededQuota").len(), 1);
 }
 
 #[test]
 fn a_service_of_somebody_else_is_named_and_left_alone() {
-    let yard = Yard::new("taken");
-    let services = yard.namespace.path("api/v1", "services");
+    let harness = Harness::new("taken");
+    let services = harness.namespace.path("api/v1", "services");
     let theirs = json!({
         "apiVersion": "v1", "kind": "Service", "metadata": { "name": "mnist" },
         "spec": { "clusterIP": "None", "selector": { "app": "theirs" } },
     });
     let theirs = shared().api().create(&services, &theirs).unwrap();
-    yard.create(&job("mnist", &json!({}), &[("Worker", 1, "Never")]));
-    let wait = waiting(&yard, "mnist", "FailedCreateService");
+    harness.create(&job("mnist", &json!({}), &[("Worker", 1, "Never")]));
+    let wait = waiting(&harness, "mnist", "FailedCreateService");
     let words = wait["message"].as_str().unwrap_or_default();
     assert!(
         words.contains("services \"mnist\" already exists") && words.contains("was not made for this job"),
         "{words}"
     );
-    assert_eq!(yard.names(), Vec::<String>::new(), "no pod without its address");
+    assert_eq!(
+        harness.names(),
+        Vec::<String>::new(),
+        "no pod without its address"
+    );
     let path = format!("{services}/mnist");
     let now = shared().api().get(&path).unwrap();
     assert_eq!(
@@ -114,69 +118,73 @@ fn a_service_of_somebody_else_is_named_and_left_alone() {
         theirs["metadata"]["resourceVersion"]
     );
     shared().api().delete(&path).unwrap();
-    yard.run(&["mnist-worker-0"]);
-    let status = yard.conditions("mnist", &["Created", "Running"]);
+    harness.run(&["mnist-worker-0"]);
+    let status = harness.conditions("mnist", &["Created", "Running"]);
     assert_eq!(status.get("waiting"), None, "it waits no longer");
 }
 
 #[test]
 fn an_edit_that_cannot_be_read_is_told_and_the_job_goes_on_as_it_was() {
-    let mut yard = Yard::new("misedited");
-    yard.create(&job("mnist", &json!({}), &[("Worker", 1, "Never")]));
-    yard.run(&["mnist-worker-0"]);
-    yard.conditions("mnist", &["Created", "Running"]);
+    let mut harness = Harness::new("misedited");
+    harness.create(&job("mnist", &json!({}), &[("Worker", 1, "Never")]));
+    harness.run(&["mnist-worker-0"]);
+    harness.conditions("mnist", &["Created", "Running"]);
     let scope =
         |scope: Value| json!({ "metadata": { "annotations": { "trainyard.dev/restart-scope": scope } } });
-    yard.patch("mnist", &scope(json!("Sometimes")));
-    let wait = waiting(&yard, "mnist", "InvalidTFJobSpec");
+    harness.patch("mnist", &scope(json!("Sometimes")));
+    let wait = waiting(&harness, "mnist", "InvalidTFJobSpec");
     let words = wait["message"].as_str().unwrap_or_default();
     assert!(
         words.contains("goes on as it was") && words.contains("restart-scope"),
         "{words}"
     );
-    yard.conditions("mnist", &["Created", "Running"]);
-    assert_eq!(yard.names(), ["mnist-worker-0"]);
+    harness.conditions("mnist", &["Created", "Running"]);
+    assert_eq!(harness.names(), ["mnist-worker-0"]);
 
     // One that has never seen the spec before says so too, instead of being silent for ever.
-    yard.kill();
-    yard.start();
-    shared().api().wait(&yard.path("mnist"), "other words", |job| {
+    harness.kill();
+    harness.start();
+    shared().api().wait(&harness.path("mnist"), "other words", |job| {
         let said = job["status"]["waiting"][0]["message"].as_str()?;
         said.contains("nothing is done about the job").then_some(())
     });
-    yard.patch("mnist", &scope(Value::Null));
-    shared().api().wait(&yard.path("mnist"), "no complaint", |job| {
-        job["status"]["waiting"].is_null().then_some(())
-    });
-    let told = events(&yard, "mnist", "InvalidTFJobSpec");
+    harness.patch("mnist", &scope(Value::Null));
+    shared()
+        .api()
+        .wait(&harness.path("mnist"), "no complaint", |job| {
+            job["status"]["waiting"].is_null().then_some(())
+        });
+    let told = events(&harness, "mnist", "InvalidTFJobSpec");
     assert_eq!(told.len(), 1, "{told:?}");
 }
 
 /// Runs pods on a node of their own.
-fn run_on(yard: &Yard, node: &str, pods: &[&str]) {
+fn run_on(harness: &Harness, node: &str, pods: &[&str]) {
     shared().player().node(&Node::ready(node));
     for pod in pods {
-        yard.pod(pod, "0.0");
-        shared().player().bind(&yard.namespace, pod, node);
-        shared().player().run(&yard.namespace, pod);
+        harness.pod(pod, "0.0");
+        shared().player().bind(&harness.namespace, pod, node);
+        shared().player().run(&harness.namespace, pod);
     }
 }
 
 #[test]
 fn a_silent_node_is_named_with_its_pods_and_a_failed_probe_is_not_taken_for_one() {
-    let yard = Yard::new("silent");
+    let harness = Harness::new("silent");
     let workers = ["mnist-worker-0", "mnist-worker-1"];
-    yard.create(&job("mnist", &json!({}), &[("Worker", 3, "Never")]));
-    yard.run(&["mnist-worker-2"]);
-    run_on(&yard, "silent-a", &workers);
-    yard.conditions("mnist", &["Created", "Running"]);
-    shared().player().fail_probe(&yard.namespace, "mnist-worker-2");
+    harness.create(&job("mnist", &json!({}), &[("Worker", 3, "Never")]));
+    harness.run(&["mnist-worker-2"]);
+    run_on(&harness, "silent-a", &workers);
+    harness.conditions("mnist", &["Created", "Running"]);
+    shared().player().fail_probe(&harness.namespace, "mnist-worker-2");
     shared().player().silence("silent-a");
-    let wait = shared().api().wait(&yard.path("mnist"), "both of them", |job| {
-        let waiting = job["status"]["waiting"].as_array()?;
-        let lost = waiting.iter().find(|wait| wait["reason"] == "NodeLost")?;
-        (lost["pods"] == 2).then(|| lost.clone())
-    });
+    let wait = shared()
+        .api()
+        .wait(&harness.path("mnist"), "both of them", |job| {
+            let waiting = job["status"]["waiting"].as_array()?;
+            let lost = waiting.iter().find(|wait| wait["reason"] == "NodeLost")?;
+            (lost["pods"] == 2).then(|| lost.clone())
+        });
     assert_eq!(
         (&wait["node"], &wait["pod"]),
         (&json!("silent-a"), &json!("mnist-worker-0"))
@@ -189,60 +197,66 @@ fn a_silent_node_is_named_with_its_pods_and_a_failed_probe_is_not_taken_for_one(
     ] {
         assert!(words.contains(remedy), "{words}");
     }
-    yard.operator.says("NodeLost");
-    let told = events(&yard, "mnist", "NodeLost");
+    harness.operator.says("NodeLost");
+    let told = events(&harness, "mnist", "NodeLost");
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].starts_with("node silent-a does not answer"), "{told:?}");
 
     // The remedy helps: its pods go, and are made again.
     shared().player().remove("silent-a");
-    yard.pod("mnist-worker-0", "0.1");
-    shared().api().wait(&yard.path("mnist"), "no silent node", |job| {
-        let waiting = job["status"]["waiting"].as_array();
-        let lost = waiting.is_some_and(|all| all.iter().any(|wait| wait["reason"] == "NodeLost"));
-        (!lost).then_some(())
-    });
+    harness.pod("mnist-worker-0", "0.1");
+    shared()
+        .api()
+        .wait(&harness.path("mnist"), "no silent node", |job| {
+            let waiting = job["status"]["waiting"].as_array();
+            let lost = waiting.is_some_and(|all| all.iter().any(|wait| wait["reason"] == "NodeLost"));
+            (!lost).then_some(())
+        });
 }
 
 #[test]
 fn a_pod_that_stays_after_its_grace_is_told_though_nothing_happens_then() {
-    let yard = Yard::new("undead");
-    yard.create(&job("mnist", &json!({}), &[("Worker", 2, "Never")]));
-    yard.run(&["mnist-worker-0", "mnist-worker-1"]);
-    yard.conditions("mnist", &["Created", "Running"]);
-    let deleted = yard.namespace.pod("mnist-worker-1") + "?gracePeriodSeconds=1";
+    let harness = Harness::new("undead");
+    harness.create(&job("mnist", &json!({}), &[("Worker", 2, "Never")]));
+    harness.run(&["mnist-worker-0", "mnist-worker-1"]);
+    harness.conditions("mnist", &["Created", "Running"]);
+    let deleted = harness.namespace.pod("mnist-worker-1") + "?gracePeriodSeconds=1";
     shared().api().delete(&deleted).unwrap();
-    let wait = waiting(&yard, "mnist", "NodeLost");
+    let wait = waiting(&harness, "mnist", "NodeLost");
     assert_eq!(
         (&wait["node"], &wait["pods"], &wait["pod"]),
         (&json!(super::NODE), &json!(1), &json!("mnist-worker-1"))
     );
-    assert_eq!(events(&yard, "mnist", "NodeLost").len(), 1);
-    shared().player().vanish(&yard.namespace, "mnist-worker-1", 143);
-    shared().api().wait(&yard.path("mnist"), "no silent node", |job| {
-        job["status"].get("waiting").is_none().then_some(())
-    });
+    assert_eq!(events(&harness, "mnist", "NodeLost").len(), 1);
+    shared()
+        .player()
+        .vanish(&harness.namespace, "mnist-worker-1", 143);
+    shared()
+        .api()
+        .wait(&harness.path("mnist"), "no silent node", |job| {
+            job["status"].get("waiting").is_none().then_some(())
+        });
 }
 
 #[test]
 fn a_server_without_workers_says_that_it_waits_for_one() {
-    let yard = Yard::new("no-workers");
-    yard.create(&job(
+    let harness = Harness::new("no-workers");
+    harness.create(&job(
         "mnist",
         &json!({}),
         &[("PS", 1, "Never"), ("Worker", 0, "Never")],
     ));
-    yard.run(&["mnist-ps-0"]);
-    let wait = waiting(&yard, "mnist", "NoReplicas");
+    harness.run(&["mnist-ps-0"]);
+    let wait = waiting(&harness, "mnist", "NoReplicas");
     let words = wait["message"].as_str().unwrap_or_default();
     assert!(words.contains("`worker` with `replicas: 0`"), "{words}");
-    assert_eq!(events(&yard, "mnist", "NoReplicas").len(), 1);
-    yard.patch(
+    assert_eq!(events(&harness, "mnist", "NoReplicas").len(), 1);
+    harness.patch(
         "mnist",
         &json!({ "spec": { "tfReplicaSpecs": { "Worker": { "replicas": 1 } } } }),
     );
-    yard.run(&["mnist-worker-0"]);
-    let status = yard.conditions("mnist", &["Created", "Running"]);
+    harness.run(&["mnist-worker-0"]);
+    let status = harness.conditions("mnist", &["Created", "Running"]);
     assert_eq!(status.get("waiting"), None, "it waits no longer");
 }
 
@@ -250,23 +264,23 @@ fn a_server_without_workers_says_that_it_waits_for_one() {
 fn what_a_cluster_says_is_one_line_of_the_log_in_both_formats() {
     let hostile = "no room\n2026-11-17T00:00:00Z info forged\r\u{1b}[2J\u{9b}31m\u{2028}\u{202e}";
     for format in ["text", "json"] {
-        let yard = Yard::with(&format!("hostile-{format}"), &["--log-format", format]);
-        yard.create(&job("mnist", &json!({}), &[("Worker", 1, "Never")]));
-        yard.pod("mnist-worker-0", "0.0");
+        let harness = Harness::with(&format!("hostile-{format}"), &["--log-format", format]);
+        harness.create(&job("mnist", &json!({}), &[("Worker", 1, "Never")]));
+        harness.pod("mnist-worker-0", "0.0");
         shared()
             .player()
-            .no_node(&yard.namespace, "mnist-worker-0", hostile);
-        assert_eq!(waiting(&yard, "mnist", "Unschedulable")["message"], hostile);
-        let line = yard.operator.says("no room");
+            .no_node(&harness.namespace, "mnist-worker-0", hostile);
+        assert_eq!(waiting(&harness, "mnist", "Unschedulable")["message"], hostile);
+        let line = harness.operator.says("no room");
         assert!(
             line.contains("forged") && line.contains("Unschedulable"),
             "{line}"
         );
         let hidden = |c: char| c != '\n' && trainyard_dialect::problem::is_hidden(c);
         assert!(
-            !yard.operator.said().contains(hidden),
+            !harness.operator.said().contains(hidden),
             "{:?}",
-            yard.operator.said()
+            harness.operator.said()
         );
         if format == "json" {
             let read: Value = serde_json::from_str(&line).unwrap();

@@ -1,4 +1,4 @@
-//! The few requests that actors make. What is refused because the pod is gone is no trouble: then the part is over.
+//! The few requests that actors make. What is refused because the pod is gone is no trouble: then the script is over.
 
 use futures_util::Stream;
 use http::{Method, Request};

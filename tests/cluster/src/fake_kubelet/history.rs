@@ -7,16 +7,16 @@ use serde_json::Value;
 
 /// What was seen.
 #[derive(Clone, Debug, Default)]
-pub struct Ledger {
+pub struct History {
     /// By kind (`pods`) and UID.
-    sights: BTreeMap<(&'static str, String), Sight>,
+    sights: BTreeMap<(&'static str, String), ObjectHistory>,
     /// In which order they came.
     order: Vec<(&'static str, String)>,
 }
 
 /// One object.
 #[derive(Clone, Debug)]
-pub struct Sight {
+pub struct ObjectHistory {
     /// Its name.
     pub name: String,
     /// Its versions.
@@ -27,7 +27,7 @@ pub struct Sight {
     pub gone: Option<Instant>,
 }
 
-impl Sight {
+impl ObjectHistory {
     /// As it was last seen.
     #[must_use]
     pub fn last(&self) -> &Value {
@@ -35,14 +35,14 @@ impl Sight {
     }
 }
 
-impl Ledger {
+impl History {
     pub(super) fn note(&mut self, kind: &'static str, object: &Value, gone: bool, now: Instant) {
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
         let key = (kind, text("uid"));
         if !self.sights.contains_key(&key) {
             self.order.push(key.clone());
         }
-        let sight = self.sights.entry(key).or_insert_with(|| Sight {
+        let sight = self.sights.entry(key).or_insert_with(|| ObjectHistory {
             name: text("name"),
             versions: Vec::new(),
             came: now,
@@ -58,7 +58,7 @@ impl Ledger {
     }
 
     /// All objects of a kind (`pods`, `services`, `tfjobs`, `events`), in the order in which they came.
-    pub fn all(&self, kind: &'static str) -> impl Iterator<Item = &Sight> {
+    pub fn all(&self, kind: &'static str) -> impl Iterator<Item = &ObjectHistory> {
         self.order
             .iter()
             .filter(move |key| key.0 == kind)
@@ -66,14 +66,14 @@ impl Ledger {
     }
 
     /// The pods that were made for a job, those that are gone too.
-    pub fn pods_of(&self, job: &str) -> impl Iterator<Item = &Sight> {
+    pub fn pods_of(&self, job: &str) -> impl Iterator<Item = &ObjectHistory> {
         self.all("pods")
             .filter(move |pod| pod.last()["metadata"]["labels"]["training.kubeflow.org/job-name"] == job)
     }
 
     /// The newest job of that name.
     #[must_use]
-    pub fn job(&self, name: &str) -> Option<&Sight> {
+    pub fn job(&self, name: &str) -> Option<&ObjectHistory> {
         self.all("tfjobs").filter(|job| job.name == name).last()
     }
 
@@ -81,11 +81,12 @@ impl Ledger {
     #[must_use]
     pub fn events_of(&self, job: &str) -> Vec<(String, String)> {
         // Its Service has the same name.
-        let about = |event: &&Sight| {
+        let about = |event: &&ObjectHistory| {
             let object = &event.last()["involvedObject"];
             object["kind"] == "TFJob" && object["name"] == job
         };
-        let text = |event: &Sight, field: &str| event.last()[field].as_str().unwrap_or_default().to_owned();
+        let text =
+            |event: &ObjectHistory, field: &str| event.last()[field].as_str().unwrap_or_default().to_owned();
         self.all("events")
             .filter(about)
             .map(|event| (text(event, "reason"), text(event, "message")))

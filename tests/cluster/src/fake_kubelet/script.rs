@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-/// A part. Programs are counted from 0 over all pods of the name, those restarted in place too.
+/// A script. Programs are counted from 0 over all pods of the name, those restarted in place too.
 #[derive(Clone, Debug, Default)]
-pub struct Part {
+pub struct Script {
     /// How a program ends by itself, and after how many seconds; the others run until they are told to stop.
-    pub ends: BTreeMap<u32, (u32, End)>,
+    pub ends: BTreeMap<u32, (u32, ProgramEnd)>,
     /// A program starts so many seconds late.
     pub late: BTreeMap<u32, u32>,
     /// Who is told to stop ends after so many seconds; past its grace it is killed. One second, unless said.
@@ -14,14 +14,14 @@ pub struct Part {
     /// A container beside the program's goes on until it is told to stop.
     pub lingers: bool,
     /// What happens to the pod, from which second on. Each waits for a pod that it can happen to.
-    pub deeds: Vec<(u32, Deed)>,
+    pub disruptions: Vec<(u32, Disruption)>,
     /// It never gets a node.
     pub no_node: bool,
 }
 
 /// How a program ends by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ProgramEnd {
     /// With a code.
     Code(i32),
     /// Killed for its memory.
@@ -36,7 +36,7 @@ pub enum End {
 
 /// What happens to a pod from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum Disruption {
     /// It is evicted through the API, and its program ends with this code.
     Drain(i32),
     /// It makes room for somebody more important, and its program ends with this code.
@@ -53,7 +53,7 @@ pub enum Deed {
     LoseNode(Option<u32>),
 }
 
-impl Deed {
+impl Disruption {
     /// Whether it happens to a pod that has ended; all others happen to one that runs.
     pub(super) fn to_the_ended(self) -> bool {
         self == Self::Remove

@@ -1,18 +1,18 @@
-//! Plays every pod of a namespace as nodes would, each its part, and writes down everything that is seen there.
+//! Plays every pod of a namespace as nodes would, each its script, and writes down everything that is seen there.
 //!
 //! ```text
-//! watches ─▶ Ledger (every object, every version)
+//! watches ─▶ History (every object, every version)
 //!    └─▶ an actor a pod: bound, running, ended, restarted in place, asked to go, gone
 //! ```
 //!
-//! A pod without a part runs until it is told to stop and ends a second later. All of it is one thread with a client of
+//! A pod without a script runs until it is told to stop and ends a second later. All of it is one thread with a client of
 //! its own, so that a test may wait for something else meanwhile. [`Player`](crate::Player) is for tests that want to say
 //! each thing themselves.
 
-mod actor;
-mod ledger;
-mod part;
+mod history;
+mod pod;
 mod requests;
+mod script;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,10 +27,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use tokio::task::LocalSet;
 
-use self::actor::Actor;
-pub use self::ledger::{Ledger, Sight};
-pub use self::part::{Deed, End, Part};
+pub use self::history::{History, ObjectHistory};
+use self::pod::PodDriver;
 use self::requests::Requests;
+pub use self::script::{Disruption, ProgramEnd, Script};
 use crate::api::Api;
 use crate::namespace::Namespace;
 
@@ -42,8 +42,8 @@ const KINDS: [(&str, &str); 4] = [
     ("api/v1", "events"),
 ];
 
-/// A stage; the play ends when this is dropped.
-pub struct Stage {
+/// A kubelet; the play ends when this is dropped.
+pub struct FakeKubelet {
     shared: Arc<Shared>,
     /// Changes to come; the play ends when this is dropped.
     changes: Option<UnboundedSender<Change>>,
@@ -56,9 +56,9 @@ struct Shared {
     node: String,
     kubeconfig: PathBuf,
     namespace: String,
-    /// By the name of the pod: its part, and when the second 0 of it was.
-    cast: Mutex<BTreeMap<String, Cast>>,
-    ledger: Mutex<Ledger>,
+    /// By the name of the pod: its script, and when the second 0 of it was.
+    assigned: Mutex<BTreeMap<String, Assigned>>,
+    history: Mutex<History>,
 }
 
 /// A merge patch at its moment.
@@ -68,25 +68,25 @@ struct Change {
     patch: Value,
 }
 
-/// A part that was given to the pods of one name, and how far they are with it.
+/// A script that was given to the pods of one name, and how far they are with it.
 #[derive(Clone, Debug)]
-struct Cast {
-    part: Part,
+struct Assigned {
+    script: Script,
     begin: Instant,
     /// So many programs have been started under that name.
     programs: u32,
 }
 
-impl Stage {
-    /// Opens a stage in a namespace; pods run on `node`, which must be there.
+impl FakeKubelet {
+    /// Opens a kubelet in a namespace; pods run on `node`, which must be there.
     #[must_use]
     pub fn open(namespace: &Namespace<'_>, node: &str) -> Self {
         let shared = Arc::new(Shared {
             node: node.to_owned(),
             kubeconfig: namespace.cluster().kubeconfig(),
             namespace: namespace.name().to_owned(),
-            cast: Mutex::default(),
-            ledger: Mutex::default(),
+            assigned: Mutex::default(),
+            history: Mutex::default(),
         });
         let (changes, to_come) = unbounded_channel();
         let theirs = Arc::clone(&shared);
@@ -98,14 +98,16 @@ impl Stage {
         }
     }
 
-    /// Gives a part to the pods of that name; its seconds count from now.
-    pub fn cast(&self, pod: &str, part: Part) {
-        let cast = Cast {
-            part,
+    /// Gives a script to the pods of that name; its seconds count from now.
+    pub fn script(&self, pod: &str, script: Script) {
+        let assigned = Assigned {
+            script,
             begin: Instant::now(),
             programs: 0,
         };
-        self.shared.locked(&self.shared.cast).insert(pod.to_owned(), cast);
+        self.shared
+            .locked(&self.shared.assigned)
+            .insert(pod.to_owned(), assigned);
     }
 
     /// Changes an object at that moment, as a user would.
@@ -119,17 +121,17 @@ impl Stage {
 
     /// Everything that was seen until now.
     #[must_use]
-    pub fn ledger(&self) -> Ledger {
-        self.shared.locked(&self.shared.ledger).clone()
+    pub fn history(&self) -> History {
+        self.shared.locked(&self.shared.history).clone()
     }
 
     /// Looks at everything that was seen until now, without a copy of it.
-    pub fn look<T>(&self, look: impl FnOnce(&Ledger) -> T) -> T {
-        look(&self.shared.locked(&self.shared.ledger))
+    pub fn look<T>(&self, look: impl FnOnce(&History) -> T) -> T {
+        look(&self.shared.locked(&self.shared.history))
     }
 }
 
-impl Drop for Stage {
+impl Drop for FakeKubelet {
     fn drop(&mut self) {
         drop(self.changes.take());
         if let Some(thread) = self.thread.take() {
@@ -146,7 +148,7 @@ impl Shared {
     }
 }
 
-/// The thread of a stage: until nobody can tell it anything any more.
+/// The thread of a kubelet: until nobody can tell it anything any more.
 fn perform(shared: &Arc<Shared>, mut to_come: UnboundedReceiver<Change>) {
     let api = client(&shared.kubeconfig);
     let requests = Requests::new(api.client());
@@ -169,7 +171,7 @@ fn perform(shared: &Arc<Shared>, mut to_come: UnboundedReceiver<Change>) {
 }
 
 fn client(kubeconfig: &Path) -> Api {
-    Api::of(kubeconfig).unwrap_or_else(|trouble| panic!("the stage has no client: {trouble}"))
+    Api::of(kubeconfig).unwrap_or_else(|trouble| panic!("the kubelet has no client: {trouble}"))
 }
 
 /// Watches one kind of object, again when the watch ends.
@@ -187,7 +189,7 @@ async fn keep_watching(shared: Arc<Shared>, requests: Requests, version: &'stati
                     WatchEvent::Error(_) => break,
                 };
                 shared
-                    .locked(&shared.ledger)
+                    .locked(&shared.history)
                     .note(plural, &object, gone, Instant::now());
                 if plural == "pods" {
                     tell(&shared, &requests, &mut actors, object, gone);
@@ -219,6 +221,6 @@ fn tell(
     }
     let (told, hears) = watch::channel(Some(pod));
     actors.insert(uid, told);
-    let actor = Actor::new(Arc::clone(shared), requests.clone(), hears);
+    let actor = PodDriver::new(Arc::clone(shared), requests.clone(), hears);
     tokio::task::spawn_local(actor.play());
 }

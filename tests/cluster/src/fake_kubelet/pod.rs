@@ -1,4 +1,4 @@
-//! One pod's time on the stage: what scheduler and kubelet would do with it.
+//! One pod's time on the kubelet: what scheduler and kubelet would do with it.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::part::{Deed, End, Part};
 use super::requests::Requests;
-use super::{Cast, Shared};
+use super::script::{Disruption, ProgramEnd, Script};
+use super::{Assigned, Shared};
 use crate::api::Refused;
 use crate::player::status;
 
@@ -22,7 +22,7 @@ const KILLED: i32 = 137;
 const NOT_STARTED: i32 = 128;
 
 /// Plays one pod.
-pub struct Actor {
+pub struct PodDriver {
     shared: Arc<Shared>,
     requests: Requests,
     /// The pod as it is now; none when it is gone.
@@ -36,14 +36,14 @@ pub struct Actor {
 enum Next {
     Told,
     Gone,
-    Ends(End),
-    Happens(Deed),
+    Ends(ProgramEnd),
+    Happens(Disruption),
 }
 
-/// Why a part ends before its end: the pod is gone, or is another.
+/// Why a script ends before its end: the pod is gone, or is another.
 type Played<T> = Result<T, Refused>;
 
-impl Actor {
+impl PodDriver {
     pub fn new(shared: Arc<Shared>, requests: Requests, hears: watch::Receiver<Option<Value>>) -> Self {
         let (name, uid) = {
             let pod = hears.borrow();
@@ -65,21 +65,24 @@ impl Actor {
 
     /// Until the pod is gone.
     pub async fn play(mut self) {
-        // Refused is what is done to a pod that is gone or changed hands meanwhile: its part is over.
+        // Refused is what is done to a pod that is gone or changed hands meanwhile: its script is over.
         let _ = self.whole().await;
     }
 
     async fn whole(&mut self) -> Played<()> {
-        if self.part().no_node {
+        if self.script().no_node {
             return Ok(());
         }
         let node = self.shared.node.clone();
         if self.pod()["spec"]["nodeName"].is_null() {
             self.requests.bind(&self.path, &self.name, &node).await?;
         }
-        if let Some(late) = self.part().late.get(&self.programs()).copied() {
+        if let Some(late) = self.script().late.get(&self.programs()).copied() {
             let start = Instant::now() + Duration::from_secs(late.into());
-            if !matches!(self.next(Some((start, End::Code(0))), false).await, Next::Ends(_)) {
+            if !matches!(
+                self.next(Some((start, ProgramEnd::Code(0))), false).await,
+                Next::Ends(_)
+            ) {
                 return self.leave(TERMINATED).await;
             }
         }
@@ -93,9 +96,9 @@ impl Actor {
     /// Starts a program, again where one has ended in place; false if it has ended by now.
     async fn start(&mut self, again: bool) -> Played<bool> {
         let number = self.count_program();
-        let end = self.part().ends.get(&number).copied();
+        let end = self.script().ends.get(&number).copied();
         match end {
-            Some((_, End::NotStarted)) => {
+            Some((_, ProgramEnd::NotStarted)) => {
                 self.change(|pod, status| {
                     status::exited(pod, status, 128, None);
                     status::reason(status, "StartError");
@@ -103,11 +106,11 @@ impl Actor {
                 .await?;
                 Ok(false)
             }
-            Some((_, End::Rejected)) => {
+            Some((_, ProgramEnd::Rejected)) => {
                 self.change(|_, status| status::rejected(status)).await?;
                 Ok(false)
             }
-            Some((_, End::Init(code))) => {
+            Some((_, ProgramEnd::Init(code))) => {
                 let again = self.starts_again(code.unwrap_or(NOT_STARTED));
                 self.change(|pod, status| status::init_failed(pod, status, code, again))
                     .await?;
@@ -117,7 +120,7 @@ impl Actor {
                 Ok(false)
             }
             // Over before anybody could see it run.
-            Some((0, End::Code(code))) if !again && !self.starts_again(code) => {
+            Some((0, ProgramEnd::Code(code))) if !again && !self.starts_again(code) => {
                 self.change(|pod, status| status::exited(pod, status, code, None))
                     .await?;
                 Ok(false)
@@ -133,17 +136,20 @@ impl Actor {
     async fn running(&mut self) -> Played<()> {
         loop {
             let number = self.programs().saturating_sub(1);
-            let end = self.part().ends.get(&number).copied();
+            let end = self.script().ends.get(&number).copied();
             let end = end.map(|(after, end)| (Instant::now() + Duration::from_secs(after.into()), end));
             let end = match self.next(end, true).await {
                 Next::Gone => return Ok(()),
                 Next::Told => return self.leave(TERMINATED).await,
-                Next::Happens(deed) => return self.suffer(deed).await,
+                Next::Happens(disruption) => return self.suffer(disruption).await,
                 Next::Ends(end) => end,
             };
             let code = match end {
-                End::Code(code) => code,
-                End::OutOfMemory | End::NotStarted | End::Init(_) | End::Rejected => KILLED,
+                ProgramEnd::Code(code) => code,
+                ProgramEnd::OutOfMemory
+                | ProgramEnd::NotStarted
+                | ProgramEnd::Init(_)
+                | ProgramEnd::Rejected => KILLED,
             };
             if !self.starts_again(code) {
                 return self.finish(end, code).await;
@@ -154,11 +160,11 @@ impl Actor {
     }
 
     /// The program has ended for good.
-    async fn finish(&mut self, end: End, code: i32) -> Played<()> {
-        let only = self.part().lingers.then_some("tensorflow");
+    async fn finish(&mut self, end: ProgramEnd, code: i32) -> Played<()> {
+        let only = self.script().lingers.then_some("tensorflow");
         self.change(|pod, status| {
             status::exited(pod, status, code, only);
-            if end == End::OutOfMemory {
+            if end == ProgramEnd::OutOfMemory {
                 status::reason(status, "OOMKilled");
             }
         })
@@ -176,28 +182,30 @@ impl Actor {
         }
     }
 
-    async fn suffer(&mut self, deed: Deed) -> Played<()> {
-        match deed {
-            Deed::Drain(code) => {
+    async fn suffer(&mut self, disruption: Disruption) -> Played<()> {
+        match disruption {
+            Disruption::Drain(code) => {
                 self.requests.evict(&self.path, &self.name).await?;
                 self.leave(code).await
             }
-            Deed::Preempt(code) => {
+            Disruption::Preempt(code) => {
                 self.change(|_, status| status::disrupted(status, "PreemptionByScheduler"))
                     .await?;
                 self.requests.delete(&self.path, &self.uid, false).await?;
                 self.leave(code).await
             }
-            Deed::Delete(code) => {
+            Disruption::Delete(code) => {
                 self.requests.delete(&self.path, &self.uid, false).await?;
                 self.leave(code).await
             }
-            Deed::Evict => {
+            Disruption::Evict => {
                 self.change(status::evicted).await?;
                 self.ended().await
             }
-            Deed::Vanish | Deed::Remove => self.requests.delete(&self.path, &self.uid, true).await.map(drop),
-            Deed::LoseNode(back) => {
+            Disruption::Vanish | Disruption::Remove => {
+                self.requests.delete(&self.path, &self.uid, true).await.map(drop)
+            }
+            Disruption::LoseNode(back) => {
                 self.change(|_, status| {
                     status::silent(status);
                     status::disrupted(status, "DeletionByTaintManager");
@@ -221,7 +229,7 @@ impl Actor {
         let grace = self.pod()["metadata"]["deletionGracePeriodSeconds"]
             .as_u64()
             .unwrap_or(GRACE);
-        let heeds = u64::from(self.part().heeds_after.unwrap_or(1));
+        let heeds = u64::from(self.script().heeds_after.unwrap_or(1));
         let over = Instant::now() + Duration::from_secs(heeds.min(grace));
         tokio::select! {
             () = until(over) => {}
@@ -237,31 +245,31 @@ impl Actor {
     }
 
     /// What comes next: the program's own end, something that happens to the pod, or that it is told to go.
-    async fn next(&mut self, end: Option<(Instant, End)>, running: bool) -> Next {
-        let deed = self.next_deed(running);
-        let at = deed.map(|(at, _)| at);
+    async fn next(&mut self, end: Option<(Instant, ProgramEnd)>, running: bool) -> Next {
+        let disruption = self.next_deed(running);
+        let at = disruption.map(|(at, _)| at);
         let (mut first, mut second) = (self.hears.clone(), self.hears.clone());
         tokio::select! {
             () = gone(&mut first) => Next::Gone,
             () = told(&mut second) => Next::Told,
-            () = until_some(at) => Next::Happens(self.take_deed(running).unwrap_or(Deed::Vanish)),
-            () = until_some(end.map(|(at, _)| at)) => Next::Ends(end.map_or(End::Code(0), |(_, end)| end)),
+            () = until_some(at) => Next::Happens(self.take_deed(running).unwrap_or(Disruption::Vanish)),
+            () = until_some(end.map(|(at, _)| at)) => Next::Ends(end.map_or(ProgramEnd::Code(0), |(_, end)| end)),
         }
     }
 
-    fn next_deed(&self, running: bool) -> Option<(Instant, Deed)> {
-        self.cast(|cast| {
-            let position = cast.fitting(running)?;
-            let (at, deed) = *cast.part.deeds.get(position)?;
-            Some((cast.begin + Duration::from_secs(at.into()), deed))
+    fn next_deed(&self, running: bool) -> Option<(Instant, Disruption)> {
+        self.assigned(|assigned| {
+            let position = assigned.fitting(running)?;
+            let (at, disruption) = *assigned.script.disruptions.get(position)?;
+            Some((assigned.begin + Duration::from_secs(at.into()), disruption))
         })
         .flatten()
     }
 
-    fn take_deed(&self, running: bool) -> Option<Deed> {
-        self.cast(|cast| {
-            let position = cast.fitting(running)?;
-            Some(cast.part.deeds.remove(position).1)
+    fn take_deed(&self, running: bool) -> Option<Disruption> {
+        self.assigned(|assigned| {
+            let position = assigned.fitting(running)?;
+            Some(assigned.script.disruptions.remove(position).1)
         })
         .flatten()
     }
@@ -284,35 +292,37 @@ impl Actor {
         self.hears.borrow().clone().unwrap_or_default()
     }
 
-    fn part(&self) -> Part {
-        self.cast(|cast| cast.part.clone()).unwrap_or_default()
+    fn script(&self) -> Script {
+        self.assigned(|assigned| assigned.script.clone())
+            .unwrap_or_default()
     }
 
     /// How many programs have been started under this name.
     fn programs(&self) -> u32 {
-        self.cast(|cast| cast.programs).unwrap_or_default()
+        self.assigned(|assigned| assigned.programs).unwrap_or_default()
     }
 
     /// Counts one more; the number of that one.
     fn count_program(&self) -> u32 {
-        self.cast(|cast| {
-            cast.programs += 1;
-            cast.programs - 1
+        self.assigned(|assigned| {
+            assigned.programs += 1;
+            assigned.programs - 1
         })
         .unwrap_or_default()
     }
 
-    fn cast<T>(&self, look: impl FnOnce(&mut Cast) -> T) -> Option<T> {
-        let mut cast = self.shared.locked(&self.shared.cast);
-        cast.get_mut(&self.name).map(look)
+    fn assigned<T>(&self, look: impl FnOnce(&mut Assigned) -> T) -> Option<T> {
+        let mut assigned = self.shared.locked(&self.shared.assigned);
+        assigned.get_mut(&self.name).map(look)
     }
 }
 
-impl Cast {
-    /// The first deed that can happen to a pod that runs, or to one that has ended.
+impl Assigned {
+    /// The first disruption that can happen to a pod that runs, or to one that has ended.
     fn fitting(&self, running: bool) -> Option<usize> {
-        let fitting = |(_, (_, deed)): &(usize, &(u32, Deed))| deed.to_the_ended() != running;
-        let all = self.part.deeds.iter().enumerate().filter(fitting);
+        let fitting =
+            |(_, (_, disruption)): &(usize, &(u32, Disruption))| disruption.to_the_ended() != running;
+        let all = self.script.disruptions.iter().enumerate().filter(fitting);
         all.min_by_key(|(_, (at, _))| *at).map(|(position, _)| position)
     }
 }
