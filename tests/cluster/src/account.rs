@@ -26,7 +26,7 @@ pub struct Account {
     audit: PathBuf,
 }
 
-/// Something that an account has asked the API server for.
+/// A request that an account has made, from the audit log.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Asked {
     /// The API group; empty is the core one.
@@ -94,7 +94,7 @@ impl Account {
         Self::of(namespace.cluster(), namespace.name(), NAME)
     }
 
-    /// The administrator's, with another token. The directory is nobody else's.
+    /// The administrator's kubeconfig with another token. Only this user can read the directory.
     #[track_caller]
     fn write(&self, cluster: &Cluster, token: &str) {
         let admin = fs::read_to_string(cluster.kubeconfig()).unwrap_or_default();
@@ -106,7 +106,7 @@ impl Account {
         done.unwrap_or_else(|error| panic!("cannot write {}: {error}", self.kubeconfig.display()));
     }
 
-    /// A kubeconfig with which a program is this account and nobody else.
+    /// A kubeconfig that authenticates as this account.
     #[must_use]
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
@@ -219,7 +219,7 @@ fn collection(object: &Value) -> String {
     )
 }
 
-/// A request that is about a resource; others (`/readyz`, `/apis`) are open to everybody.
+/// A request for a resource; others (`/readyz`, `/apis`) need no right.
 fn asked(entry: &Value) -> Option<Asked> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let about = entry.get("objectRef")?;

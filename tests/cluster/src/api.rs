@@ -1,4 +1,4 @@
-//! The API server, spoken to in JSON: any path, any verb, and it waits for the answer.
+//! A blocking client for the API server: JSON, any path, any verb.
 
 use std::fmt;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A cluster as tests hold it: started, reached, ended.
+//! A cluster as tests use it: how it is started, reached and ended.
 
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -43,8 +43,8 @@ pub fn shared() -> &'static Cluster {
     unwrap(SHARED.get_or_init(|| Cluster::try_start(Parts::CONTROL_PLANE)))
 }
 
-/// A cluster with a real node that all tests of this process share; pods run. None where this machine cannot have one,
-/// which is said aloud.
+/// A cluster with a real node that all tests of this process share; pods run. None on a machine that cannot run
+/// one, with a line on standard error.
 #[track_caller]
 pub fn with_node() -> Option<&'static Cluster> {
     static WITH_NODE: OnceLock<Result<Cluster, Trouble>> = OnceLock::new();
@@ -67,7 +67,7 @@ pub fn with_mortal_node() -> Option<Cluster> {
     Some(Cluster::start(Parts::MORTAL_NODE))
 }
 
-/// An API server without controllers that all tests of this process share: nobody changes what a test has written.
+/// An API server without controllers that all tests of this process share: nothing but the test changes its objects.
 #[track_caller]
 pub fn bare() -> &'static Cluster {
     static BARE: OnceLock<Result<Cluster, Trouble>> = OnceLock::new();
@@ -115,7 +115,7 @@ impl Cluster {
         })
     }
 
-    /// What it is made of.
+    /// The components that it runs.
     #[must_use]
     pub fn parts(&self) -> Parts {
         self.parts
@@ -139,7 +139,7 @@ impl Cluster {
         &self.api
     }
 
-    /// Whoever plays nodes and pods.
+    /// Writes what scheduler and kubelet would write.
     #[must_use]
     pub fn player(&self) -> Player<'_> {
         Player::new(&self.api)
@@ -152,7 +152,7 @@ impl Cluster {
         Namespace::create(self, beginning)
     }
 
-    /// Installs somebody's CRDs, once, and waits until they are served.
+    /// Installs CRDs, once per cluster, and waits until they are served.
     #[track_caller]
     pub fn install(&self, crds: Crds) {
         crds.install(self);
@@ -215,12 +215,12 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         self.lifeline = None;
-        // How it ended is of no interest any more, only that it did.
+        // Its exit code does not matter here, only that it has ended.
         let _ = self.process.wait();
     }
 }
 
-/// The variable that names our program to whoever is behind the walls, and need not build it.
+/// The environment variable that names our program to the processes inside the cluster's namespaces, which cannot build it.
 pub(crate) const PROGRAM: &str = "TRAINYARD_PROGRAM";
 
 /// Our program, for the image of the operator.
@@ -247,7 +247,7 @@ pub(crate) fn prepare(parts: Parts) -> Result<(), Trouble> {
     Tensorflow::ensure(&mut aloud)
 }
 
-/// Starts the process of a cluster: it listens on a port of ours that nobody else can take any more.
+/// Starts the process of a cluster on a listening socket of ours, so that no other process can take the port in between.
 pub(crate) fn spawn(command: &mut Command) -> Result<(Child, BufReader<ChildStderr>), Trouble> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(doing("listen on a port"))?;
     let mut process = command
@@ -290,7 +290,7 @@ pub(crate) fn program() -> Result<PathBuf, Trouble> {
     })
 }
 
-/// Past the test framework, which keeps what tests print to itself: a build of minutes must not look like a hang.
+/// Writes to standard error past the capture of the test framework: a build that takes minutes must not look like a hang.
 pub(crate) fn aloud(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }

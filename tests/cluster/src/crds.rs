@@ -11,7 +11,7 @@ use trainyard_tools::{JOBSET, KUBEFLOW, Missing, PLUGINS, VOLCANO};
 
 use crate::cluster::Cluster;
 
-/// Whose CRDs.
+/// A set of CRDs that belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Crds {
     /// Our own of `kubeflow.org`, as `trainyard crd` prints it.
@@ -81,7 +81,7 @@ impl Crds {
 
     #[track_caller]
     pub(crate) fn install(self, cluster: &Cluster) {
-        // Whoever comes second waits until they are served.
+        // A second test waits here until they are served.
         let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
         if !installed.contains(&(cluster.place().to_path_buf(), self)) {
             self.install_now(cluster);

@@ -1,4 +1,4 @@
-//! `cargo xtask cluster up|down`: the same cluster, for people.
+//! `cargo xtask cluster up|down`: the same cluster for developers.
 
 use std::fs;
 use std::path::PathBuf;

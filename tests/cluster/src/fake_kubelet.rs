@@ -1,13 +1,13 @@
-//! Plays every pod of a namespace as nodes would, each its script, and writes down everything that is seen there.
+//! A scheduler and kubelet for one namespace that run every pod by a script, and a record of everything seen there.
 //!
 //! ```text
 //! watches ─▶ History (every object, every version)
-//!    └─▶ an actor a pod: bound, running, ended, restarted in place, asked to go, gone
+//!    └─▶ one PodDriver per pod: bound, running, ended, restarted in place, asked to stop, gone
 //! ```
 //!
-//! A pod without a script runs until it is told to stop and ends a second later. All of it is one thread with a client of
-//! its own, so that a test may wait for something else meanwhile. [`Player`](crate::Player) is for tests that want to say
-//! each thing themselves.
+//! A pod without a script runs until it is told to stop and ends a second later. All of it runs on one thread with its own
+//! client, so a test may wait for something else meanwhile. [`Player`](crate::Player) is for tests that write each status
+//! themselves.
 
 mod history;
 mod pod;
@@ -42,43 +42,43 @@ const KINDS: [(&str, &str); 4] = [
     ("api/v1", "events"),
 ];
 
-/// A kubelet; the play ends when this is dropped.
+/// Runs the pods of one namespace until it is dropped.
 pub struct FakeKubelet {
     shared: Arc<Shared>,
-    /// Changes to come; the play ends when this is dropped.
+    /// Changes that users make at their time; the thread ends when this is dropped.
     changes: Option<UnboundedSender<Change>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the test and the players both know.
+/// What the test and the drivers of pods share.
 struct Shared {
-    /// Whom the pods are bound to.
+    /// The node that all pods are bound to.
     node: String,
     kubeconfig: PathBuf,
     namespace: String,
-    /// By the name of the pod: its script, and when the second 0 of it was.
+    /// By pod name: its script, and the time of its second 0.
     assigned: Mutex<BTreeMap<String, Assigned>>,
     history: Mutex<History>,
 }
 
-/// A merge patch at its moment.
+/// A merge patch and the time at which it is sent.
 struct Change {
     at: Instant,
     path: String,
     patch: Value,
 }
 
-/// A script that was given to the pods of one name, and how far they are with it.
+/// The script for the pods of one name, and how far they have come.
 #[derive(Clone, Debug)]
 struct Assigned {
     script: Script,
     begin: Instant,
-    /// So many programs have been started under that name.
+    /// How many programs have been started under that name.
     programs: u32,
 }
 
 impl FakeKubelet {
-    /// Opens a kubelet in a namespace; pods run on `node`, which must be there.
+    /// Runs the pods of a namespace on `node`, which must exist.
     #[must_use]
     pub fn open(namespace: &Namespace<'_>, node: &str) -> Self {
         let shared = Arc::new(Shared {
@@ -98,7 +98,7 @@ impl FakeKubelet {
         }
     }
 
-    /// Gives a script to the pods of that name; its seconds count from now.
+    /// Sets the script for the pods of that name; its seconds count from now.
     pub fn script(&self, pod: &str, script: Script) {
         let assigned = Assigned {
             script,
@@ -114,7 +114,7 @@ impl FakeKubelet {
     pub fn change(&self, at: Instant, path: &str, patch: Value) {
         let path = path.to_owned();
         if let Some(changes) = &self.changes {
-            // Without its thread there is no play, and the test says so by itself.
+            // If its thread has ended, the test fails anyway.
             let _ = changes.send(Change { at, path, patch });
         }
     }
@@ -135,7 +135,7 @@ impl Drop for FakeKubelet {
     fn drop(&mut self) {
         drop(self.changes.take());
         if let Some(thread) = self.thread.take() {
-            // What went wrong in there has been said already.
+            // Its panic has been printed already.
             let _ = thread.join();
         }
     }
@@ -148,16 +148,16 @@ impl Shared {
     }
 }
 
-/// The thread of a kubelet: until nobody can tell it anything any more.
+/// The thread of a fake kubelet: runs until the sender of changes is dropped.
 fn perform(shared: &Arc<Shared>, mut to_come: UnboundedReceiver<Change>) {
     let api = client(&shared.kubeconfig);
     let requests = Requests::new(api.client());
-    let everybody = LocalSet::new();
+    let tasks = LocalSet::new();
     for (version, plural) in KINDS {
         let shared = Arc::clone(shared);
-        everybody.spawn_local(keep_watching(shared, requests.clone(), version, plural));
+        tasks.spawn_local(keep_watching(shared, requests.clone(), version, plural));
     }
-    api.block_on(everybody.run_until(async {
+    api.block_on(tasks.run_until(async {
         while let Some(Change { at, path, patch }) = to_come.recv().await {
             let requests = requests.clone();
             tokio::task::spawn_local(async move {
@@ -171,13 +171,13 @@ fn perform(shared: &Arc<Shared>, mut to_come: UnboundedReceiver<Change>) {
 }
 
 fn client(kubeconfig: &Path) -> Api {
-    Api::of(kubeconfig).unwrap_or_else(|trouble| panic!("the kubelet has no client: {trouble}"))
+    Api::of(kubeconfig).unwrap_or_else(|trouble| panic!("the fake kubelet has no client: {trouble}"))
 }
 
 /// Watches one kind of object, again when the watch ends.
 async fn keep_watching(shared: Arc<Shared>, requests: Requests, version: &'static str, plural: &'static str) {
     let path = format!("/{version}/namespaces/{}/{plural}", shared.namespace);
-    let mut actors = BTreeMap::new();
+    let mut drivers = BTreeMap::new();
     loop {
         if let Ok(events) = requests.watch(&path).await {
             pin_mut!(events);
@@ -192,7 +192,7 @@ async fn keep_watching(shared: Arc<Shared>, requests: Requests, version: &'stati
                     .locked(&shared.history)
                     .note(plural, &object, gone, Instant::now());
                 if plural == "pods" {
-                    tell(&shared, &requests, &mut actors, object, gone);
+                    tell(&shared, &requests, &mut drivers, object, gone);
                 }
             }
         }
@@ -200,27 +200,27 @@ async fn keep_watching(shared: Arc<Shared>, requests: Requests, version: &'stati
     }
 }
 
-/// Tells a pod's actor how the pod is now; a new pod gets a new one.
+/// Hands the newest version of a pod to its driver; a new pod gets a new driver.
 fn tell(
     shared: &Arc<Shared>,
     requests: &Requests,
-    actors: &mut BTreeMap<String, watch::Sender<Option<Value>>>,
+    drivers: &mut BTreeMap<String, watch::Sender<Option<Value>>>,
     pod: Value,
     gone: bool,
 ) {
     let uid = pod["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
     if gone {
-        if let Some(actor) = actors.remove(&uid) {
-            let _ = actor.send(None);
+        if let Some(driver) = drivers.remove(&uid) {
+            let _ = driver.send(None);
         }
         return;
     }
-    if let Some(actor) = actors.get(&uid) {
-        let _ = actor.send(Some(pod));
+    if let Some(driver) = drivers.get(&uid) {
+        let _ = driver.send(Some(pod));
         return;
     }
     let (told, hears) = watch::channel(Some(pod));
-    actors.insert(uid, told);
-    let actor = PodDriver::new(Arc::clone(shared), requests.clone(), hears);
-    tokio::task::spawn_local(actor.play());
+    drivers.insert(uid, told);
+    let driver = PodDriver::new(Arc::clone(shared), requests.clone(), hears);
+    tokio::task::spawn_local(driver.play());
 }

@@ -1,11 +1,11 @@
-//! A way to the API server that goes wrong as it is told: it counts writes by their kind and disturbs them.
+//! A proxy to the API server that injects faults: it counts writes by kind and disturbs them as the test says.
 //!
 //! ```text
 //! a program ─▶ http://127.0.0.1:port ─▶ FaultyProxy ─▶ the real API server
-//!                                         │ refuses, answers falsely, hangs up, kills the program, cuts watches
+//!                                            │ refuses, answers falsely, hangs up, kills the program, cuts watches
 //! ```
 //!
-//! What is written goes to the real server or does not; nothing is made up but the answer.
+//! A write goes to the real server or does not; only the answer is ever made up.
 
 mod serve;
 
@@ -67,7 +67,7 @@ impl Write {
     }
 }
 
-/// What goes wrong.
+/// A fault to inject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Every second write is not passed on; this code is the answer.
@@ -101,10 +101,10 @@ pub struct Done {
     pub versioned: bool,
 }
 
-/// So often at most is the program killed in one run.
+/// The most kills in one run.
 const MOST_KILLS: u32 = 6;
 
-/// A way that goes wrong.
+/// A proxy that injects one kind of fault.
 pub struct FaultyProxy {
     shared: Arc<Shared>,
     address: SocketAddr,
@@ -113,7 +113,7 @@ pub struct FaultyProxy {
     stop: Option<watch::Sender<bool>>,
 }
 
-/// What the test and the server both know.
+/// What the test and the server share.
 struct Shared {
     plan: Option<(Option<Write>, Fault)>,
     /// The program, while it lives.
@@ -133,7 +133,7 @@ struct Shared {
 }
 
 impl FaultyProxy {
-    /// A way to the cluster of `kubeconfig`, with a kubeconfig of its own at `place`. Without a write, the fault is about watches.
+    /// A proxy to the cluster of `kubeconfig`, with a kubeconfig for its clients at `place`. Without a write, the fault is about watches.
     #[must_use]
     pub fn open(kubeconfig: &Path, place: PathBuf, plan: Option<(Option<Write>, Fault)>) -> Self {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap_or_else(|error| panic!("no port: {error}"));
@@ -154,14 +154,15 @@ impl FaultyProxy {
         let (stop, stopped) = watch::channel(false);
         let (theirs, real) = (Arc::clone(&shared), kubeconfig.to_owned());
         let thread = thread::spawn(move || {
-            let api = Api::of(&real).unwrap_or_else(|trouble| panic!("no way to the server: {trouble}"));
+            let api =
+                Api::of(&real).unwrap_or_else(|trouble| panic!("no client for the API server: {trouble}"));
             serve::run(&api, socket, &theirs, stopped);
         });
         let way = json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "faulty",
             "clusters": [{"name": "faulty", "cluster": {"server": format!("http://{address}")}}],
-            "users": [{"name": "nobody", "user": {}}],
-            "contexts": [{"name": "faulty", "context": {"cluster": "faulty", "user": "nobody"}}],
+            "users": [{"name": "anonymous", "user": {}}],
+            "contexts": [{"name": "faulty", "context": {"cluster": "faulty", "user": "anonymous"}}],
         });
         fs::write(&place, way.to_string()).unwrap_or_else(|error| panic!("{}: {error}", place.display()));
         Self {
@@ -173,7 +174,7 @@ impl FaultyProxy {
         }
     }
 
-    /// For the program that goes this way.
+    /// For the client of this proxy.
     #[must_use]
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
@@ -198,7 +199,7 @@ impl FaultyProxy {
         locked(&self.shared.writes).clone()
     }
 
-    /// The writes that the server has carried out, whatever it was made to say.
+    /// The writes that the server has carried out, whatever the client was told.
     #[must_use]
     pub fn done(&self) -> Vec<Done> {
         locked(&self.shared.done).clone()

@@ -1,16 +1,16 @@
-//! A real Kubernetes for tests: etcd, kube-apiserver and what else is asked for, started by the tests themselves.
+//! A real Kubernetes for tests: etcd, kube-apiserver and, on request, the other components, started by the tests themselves.
 //!
 //! ```no_run
 //! use trainyard_cluster_tests::{Crds, Node, bare, shared, with_node};
 //!
-//! // An API server that nobody but the test writes to: for what is rendered.
+//! // An API server without controllers, so that only the test writes: for rendered manifests.
 //! bare().install(Crds::JobSet);
 //! let namespace = bare().namespace("rendered");
 //! let text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}";
-//! let objects = namespace.apply_twice(text); // strict; fails if the second time writes anything
-//! let said = namespace.apply("{apiVersion: v1, kind: ConfigMap, dta: {}}").bad(); // what kubectl says
+//! let objects = namespace.apply_twice(text); // strict; fails if the second apply writes anything
+//! let message = namespace.apply("{apiVersion: v1, kind: ConfigMap, dta: {}}").bad(); // kubectl's error message
 //!
-//! // A control plane whose scheduler and kubelet the test plays.
+//! // A control plane; the test does the work of scheduler and kubelet.
 //! let player = shared().player();
 //! player.node(&Node::ready("node-a").taint("spot", "yes", "NoSchedule"));
 //! let namespace = shared().namespace("played");
@@ -20,39 +20,39 @@
 //! let pod = shared().api().get(&namespace.pod("worker-0")).unwrap();
 //! assert_eq!(pod["status"]["phase"], "Failed");
 //!
-//! // A cluster with a real node, where this machine can have one: pods run, TensorFlow trains in them.
+//! // A cluster with a real node (needs root): pods run, TensorFlow trains in them.
 //! if let Some(cluster) = with_node() {
 //!     let namespace = cluster.namespace("real");
 //!     namespace.apply(text).good();
 //! }
 //!
-//! // Anything else that wants to speak to it.
+//! // For any other client.
 //! let kubeconfig = shared().kubeconfig();
 //! ```
 //!
 //! | | |
 //! |---|---|
-//! | [`bare`], [`shared`], [`with_node`] | the clusters that all tests of one binary share; the first test that asks starts it (four seconds, ten with a node) |
-//! | [`Cluster::start`] | one of one's own, of any [`Parts`]; ends when it is dropped |
-//! | [`Namespace`] | a test's own; kubectl in it, manifests applied in it |
-//! | [`Api`] | JSON in and out, at any path; waits for what is to come |
-//! | [`Account`] | a service account: a kubeconfig with its token, and what it has asked the API server for |
+//! | [`bare`], [`shared`], [`with_node`] | clusters shared by all tests of one binary; the first test that asks starts one (four seconds, ten with a node) |
+//! | [`Cluster::start`] | a cluster for one test, of any [`Parts`]; ends when it is dropped |
+//! | [`Namespace`] | one per test, with kubectl and `apply` in it |
+//! | [`Api`] | requests in JSON, at any path, and waiting for a state |
+//! | [`Account`] | a service account: a kubeconfig with its token, and the requests it made, from the audit log |
 //! | [`Player`], [`Node`] | nodes and pods without a kubelet |
-//! | [`faulty`] | a way to the API server that refuses, hangs up, cuts watches and kills the program that goes it |
-//! | [`stage`] | every pod of a namespace played by itself, each its part, and everything that was seen of them written down |
-//! | [`Crds`] | `JobSet`'s, Volcano's and Kubeflow's, from their Go modules, and our own |
+//! | [`faulty`] | a proxy to the API server that refuses, hangs up, cuts watches and kills its client |
+//! | [`fake_kubelet`] | runs every pod of a namespace by a script and records every version of every object |
+//! | [`Crds`] | CRDs of `JobSet`, Volcano and Kubeflow, from their Go modules, and our own |
 //! | [`Operator`] | `trainyard operator` for one namespace, with the rights that `trainyard install` gives it |
 //! | [`Client`] | Kubeflow's client for Python |
-//! | [`server`] | how it is done: one process, behind walls of its own |
+//! | [`server`] | the process of a cluster, in its own namespaces |
 //!
-//! Tests go into `tests/control_plane` or `tests/kubelet` as a module, so that they share a cluster. What a cluster is made of is
-//! built from Go modules once (`tests/tools`); `KUBEBUILDER_ASSETS` is honoured. Without either, tests fail and say what
-//! is missing.
+//! Tests are modules of `tests/control_plane` or `tests/kubelet`, so that they share a cluster; the operator's are in
+//! `crates/operator/tests/end_to_end`. The programs are taken from `KUBEBUILDER_ASSETS` or built from Go modules once
+//! (`tests/tools`). Without either, tests fail and say what is missing.
 #![expect(
     clippy::panic,
     clippy::missing_panics_doc,
     clippy::must_use_candidate,
-    reason = "a test that cannot go on says why and stops; what it is made of does so for it"
+    reason = "helpers fail the test that calls them, with the reason"
 )]
 
 mod account;

@@ -16,9 +16,9 @@ use trainyard_cluster_tests::{Parts, SERVE};
 use trainyard_local::stage::{self, Stage};
 
 const HELP: &str = "\
-A real Kubernetes on this machine, to play with.
+A real Kubernetes on this machine, for experiments.
 
-  cargo xtask cluster up             a control plane; nodes and pods are yours to play
+  cargo xtask cluster up             a control plane without nodes
   cargo xtask cluster up --kubelet   with a real node that runs pods (needs root)
   cargo xtask cluster down           ends it and removes everything
 ";

@@ -17,17 +17,17 @@ use crate::namespace::Namespace;
 /// How long a test waits for what it says.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// An operator of one namespace's own, with the rights that we install for it and no others; ends when this is dropped. If
-/// a test fails, what it said is shown; if it asked for something that it may not have, the test fails.
+/// An operator for one namespace, with exactly the rights that `trainyard install` gives it; ends when this is dropped. If
+/// a test fails, its log is shown; if the API server denied it a request, the test fails.
 pub struct Operator {
     program: PathBuf,
     account: Account,
     namespace: String,
-    /// What is typed beside the usual.
+    /// Options beside the usual ones.
     more: Vec<String>,
     log: PathBuf,
     process: Option<Child>,
-    /// Whether it is meant to ask for what it may not have.
+    /// Whether the test expects denied requests.
     in_vain: bool,
 }
 
@@ -83,7 +83,7 @@ impl Operator {
         self.process = Some(started.unwrap_or_else(|error| panic!("cannot start the operator: {error}")));
     }
 
-    /// It is meant to ask for what it may not have: at the end it must have.
+    /// Expects that the API server denies it a request.
     #[must_use]
     pub fn in_vain(mut self) -> Self {
         self.in_vain = true;
@@ -93,7 +93,7 @@ impl Operator {
     /// Kills it with 9.
     pub fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
-            // It may have ended by itself, and has no more to say then.
+            // It may have ended by itself.
             let _ = process.kill();
             let _ = process.wait();
         }
@@ -115,7 +115,7 @@ impl Operator {
         self.process.take()?.wait().ok()?.code()
     }
 
-    /// Who it is to the API server.
+    /// Its service account.
     #[must_use]
     pub fn account(&self) -> &Account {
         &self.account
@@ -153,7 +153,7 @@ fn groups(more: &[&str]) -> Option<Groups> {
     Groups::named(&more.windows(2).find_map(told)?)
 }
 
-/// A number that no other operator of these tests has.
+/// A number that is unique among the operators of this process.
 fn count() -> usize {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     COUNT.fetch_add(1, Ordering::Relaxed)

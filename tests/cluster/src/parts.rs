@@ -29,7 +29,7 @@ pub struct Parts {
 type Part = fn(&mut Parts) -> &mut bool;
 
 impl Parts {
-    /// etcd and kube-apiserver: nobody but the tests writes. The pods' service account is not asked for.
+    /// etcd and kube-apiserver: only the tests write. Pods are admitted without a service account.
     pub const API: Self = Self {
         controllers: false,
         scheduler: false,

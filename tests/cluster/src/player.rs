@@ -1,4 +1,4 @@
-//! Plays nodes and pods where there is neither scheduler nor kubelet: what they would write, a test writes.
+//! Does the work of scheduler and kubelet where there is neither: a test writes what they would write.
 //!
 //! A pod goes the way that real ones go: [`Player::bind`], [`Player::run`], then [`Player::exit`]. Pods that are deleted
 //! while they have a node stay, as they do for a kubelet, until [`Player::vanish`].
@@ -85,7 +85,7 @@ impl<'a> Player<'a> {
         self.change(namespace, pod, status::evicted);
     }
 
-    /// Makes room for somebody more important, as the scheduler does: marked, then deleted.
+    /// Preempts a pod, as the scheduler does for one of higher priority: marked, then deleted.
     #[track_caller]
     pub fn preempt(self, namespace: &Namespace<'_>, pod: &str) {
         self.change(namespace, pod, |_, status| {
@@ -178,7 +178,7 @@ impl<'a> Player<'a> {
         self.change_at(&namespace.pod(pod), change);
     }
 
-    /// Changes a pod's status: read, changed and written whole, again if somebody else wrote in between.
+    /// Changes a pod's status: read, changed and written whole, again after a conflict with another writer.
     #[track_caller]
     fn change_at(self, path: &str, change: impl Fn(&Value, &mut Value)) {
         let status_path = format!("{path}/status");

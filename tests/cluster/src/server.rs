@@ -1,15 +1,15 @@
 //! The process of a cluster: `test-cluster serve`.
 //!
 //! ```text
-//! a test ─▶ outer: a place, walls ─▶ inner, pid 1: etcd, kube-apiserver, …
-//!            │ stdout: the listener   │ passes what comes there on to the API server
-//!            │ stderr: a pipe         │ says "ready"; ends when nobody reads it any more
+//! a test ─▶ outer: directory, namespaces ─▶ inner, pid 1: etcd, kube-apiserver, …
+//!            │ stdout: the listener           │ forwards its connections to the API server
+//!            │ stderr: a pipe                 │ says "ready"; ends when the read end is closed
 //! ```
 //!
 //! Everything runs in a pid, a mount and a network namespace of its own, put up by the machinery of `trainyard run`. So
 //! ports are always free, and nothing is left when the first process dies, whatever it dies of: processes, mounts and
-//! network go by a rule of the kernel. What the kernel does not remove, a directory and control groups, the outer process
-//! does; if that is killed too, whoever starts the next cluster does.
+//! network go by a rule of the kernel. The outer process removes what the kernel does not: a directory and control groups; if it
+//! is killed too, the next cluster to start removes them.
 
 pub mod control_plane;
 mod forward;
@@ -55,7 +55,7 @@ pub(crate) fn doing<E: std::error::Error>(what: impl fmt::Display) -> impl FnOnc
 /// How long a cluster lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// As long as somebody reads its standard error.
+    /// Until the read end of its standard error is closed: as long as the process that started it lives.
     Bound,
     /// Until it is asked to end.
     Detached,
@@ -98,7 +98,7 @@ pub fn serve(place: Place, parts: Parts, life: Life) -> Result<(), Trouble> {
     }
 }
 
-/// Tells whoever started us; if nobody listens any more, that is seen elsewhere.
+/// Tells the process that started us. A closed pipe is noticed elsewhere (`watch_over_starter`).
 pub(crate) fn say(line: &str) {
     let _ = rustix::io::write(rustix::stdio::stderr(), format!("{line}\n").as_bytes());
 }

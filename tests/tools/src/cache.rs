@@ -1,4 +1,4 @@
-//! The cache of built programs: one folder for each state of `go.mod`, one lock for each folder.
+//! The cache of built programs: one folder per content of `go.mod`, one lock per folder.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ impl Cache {
         file.is_file().then_some(file)
     }
 
-    /// Builds it, or waits until somebody else has.
+    /// Builds it, or waits for another process that builds it.
     pub(crate) fn build(&self, program: Program, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, Missing> {
         let name = program.name();
         let refused =
@@ -59,7 +59,7 @@ impl Cache {
         let lock = File::create(self.folder.join("lock")).map_err(refused)?;
         if lock.try_lock().is_err() {
             tell(&format!(
-                "waiting for somebody else who builds into {}",
+                "waiting for another process that builds into {}",
                 self.folder.display()
             ));
             lock.lock().map_err(refused)?;
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_second_waits_and_takes_what_the_first_has_built() {
+    fn a_second_build_waits_and_takes_the_result_of_the_first() {
         let tools = scratch("second");
         let cache = Cache::inside(&tools, Home::KUBERNETES).unwrap();
         fs::create_dir_all(&cache.folder).unwrap();

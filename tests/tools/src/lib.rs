@@ -2,11 +2,11 @@
 //!
 //! `cargo xtask` and the cluster tests both ask here, so there is one place that builds them. A program is looked for in
 //! `$KUBEBUILDER_ASSETS`, then in a cache outside the tree whose name is made from what is built (`go.mod`, `go.sum`
-//! beside this file), and is built into that cache if Go is there. Two who build at once share one result: the second
-//! waits at a lock. A program is linked under another name and renamed when it is complete, so a half-made one is never
+//! beside this file), and is built into that cache if Go is there. Two processes that build at once share one result: the
+//! second waits for a lock. A program is linked under another name and renamed when it is complete, so a half-made one is never
 //! used.
 //!
-//! This crate prints nothing: it tells what takes long to whoever asks.
+//! This crate prints nothing: it reports long builds through the callback of its caller.
 
 mod cache;
 mod module;
@@ -31,15 +31,15 @@ pub const KUBERNETES: &str = "1.37.1";
 /// A program that is built from a Go module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// Where a cluster keeps its objects.
+    /// The store of the API server.
     Etcd,
     /// The API server.
     Apiserver,
-    /// What users speak to a cluster with.
+    /// The command line client.
     Kubectl,
     /// The controllers of Jobs, Services, namespaces and the garbage collector.
     ControllerManager,
-    /// Chooses nodes for pods.
+    /// Assigns pods to nodes.
     Scheduler,
     /// Runs pods on a node.
     Kubelet,
@@ -168,7 +168,7 @@ pub const GANG: [Program; 3] = [
     Program::Coscheduler,
 ];
 
-/// Why there is no such program.
+/// A program or package that is missing.
 #[derive(Debug)]
 pub struct Missing {
     /// What was looked for.
@@ -218,7 +218,7 @@ pub fn find(program: Program, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, Mis
     cache.build(program, tell)
 }
 
-/// Whoever has the programs already says where; each one that is not there is built all the same.
+/// Programs of the user, if `KUBEBUILDER_ASSETS` names their folder; a program that is not there is built all the same.
 fn given(program: Program) -> Option<PathBuf> {
     let folder = PathBuf::from(std::env::var_os("KUBEBUILDER_ASSETS")?);
     let file = folder.join(program.name());
@@ -247,7 +247,7 @@ fn go(below: &str) -> Command {
     let mut go = Command::new("go");
     go.current_dir(folder().join(below))
         .env("CGO_ENABLED", "0")
-        // Whatever flags the user has: the versions are those of go.sum.
+        // Override the user's flags: the versions are those of go.sum.
         .env("GOFLAGS", "-mod=readonly -buildvcs=false")
         .env("GOWORK", "off")
         .stdin(Stdio::null());

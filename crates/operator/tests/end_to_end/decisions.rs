@@ -1,7 +1,7 @@
 //! What is decided about TFJobs, row by row: the tables of Kubeflow's behaviour, and where we differ on purpose.
 //!
 //! ```text
-//! decisions/*.yaml ─▶ a job, parts for its pods ─▶ `trainyard operator` ─▶ conditions, counts, pods, events as the row says
+//! decisions/*.yaml ─▶ a job, scripts for its pods ─▶ `trainyard operator` ─▶ conditions, counts, pods, events as the row says
 //! ```
 //!
 //! The rows are in `decisions/`, by the script of Kubeflow's behaviour that they are about. All of them are played at once by
@@ -103,7 +103,7 @@ fn changed(harness: &Harness, kubelet: &FakeKubelet, path: &str, change: &Change
     due
 }
 
-/// Gives the pods their parts and hands the job in.
+/// Sets the scripts of the pods and creates the job.
 fn begin(harness: &Harness, kubelet: &FakeKubelet, row: &Row, name: &str) -> Instant {
     let object = object(row, name);
     for role in row.roles.keys() {
@@ -136,7 +136,7 @@ fn begin(harness: &Harness, kubelet: &FakeKubelet, row: &Row, name: &str) -> Ins
         .as_ref()
         .is_none_or(|conditions| !conditions.is_empty())
     {
-        // The next is handed in when somebody has looked at this one: not all in one moment.
+        // The next job is created once the operator has reconciled this one: not all at once.
         harness
             .api()
             .wait(&harness.path(name), "a first look at it", |object| {

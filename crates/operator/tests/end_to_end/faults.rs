@@ -4,7 +4,7 @@
 //! operator ─▶ FaultyProxy ─▶ API server      one run undisturbed, then one for each kind of write and each fault
 //! ```
 //!
-//! Each run has a namespace, an operator and a way of its own; so many at once as wait for each other's seconds.
+//! Each run has its own namespace, operator and proxy. Many run at once, since most of the time they wait.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -53,7 +53,7 @@ fn a_job_ends_the_same_whatever_goes_wrong_with_a_write_or_a_watch() {
         let count = undisturbed.writes.iter().filter(|one| **one == write).count();
         assert!(count > 0, "nothing of the kind {write:?}: {undisturbed:#?}");
     }
-    // A pod goes whatever became of it meanwhile; somebody may have given a job more time (ADR 11).
+    // A pod is deleted in any version; a job only in the version that was read, since a user may have given it more time (ADR 11).
     for (write, name, versioned) in &undisturbed.deleted {
         assert_eq!(*versioned, *write == Write::JobDelete, "{name}: {undisturbed:#?}");
     }
@@ -204,7 +204,7 @@ fn keep_alive(namespace: &Namespace<'_>, way: &FaultyProxy, log: &PathBuf, over:
     }
 }
 
-/// A job of somebody else's, whose status shows that memory is kept here: the pods of the next one come before its status.
+/// Another job, whose status shows that memory is kept here: the pods of the next one come before its status.
 fn forerunner(namespace: &Namespace<'_>) {
     let policy = json!({ "managedBy": "kueue.x-k8s.io/multikueue" });
     let path = namespace.path("apis/kubeflow.org/v1", "tfjobs");

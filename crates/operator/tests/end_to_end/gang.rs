@@ -113,7 +113,7 @@ fn a_group_follows_its_job() {
         .wait(&harness.group_path("edited"), "one member", members(1));
     assert_eq!(spec["queue"], "night");
 
-    // One that somebody deletes is made again.
+    // A group that a user deletes is created again.
     let before = harness.group("edited")["metadata"]["uid"].clone();
     harness.api().delete(&harness.group_path("edited")).unwrap();
     let again = |group: &Value| {
@@ -149,7 +149,7 @@ fn a_group_follows_its_job() {
 }
 
 #[test]
-fn a_group_that_somebody_else_made_is_joined_and_left_alone() {
+fn a_group_of_another_owner_is_joined_and_left_alone() {
     let harness = harness("gang-theirs");
     let theirs = json!({
         "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": { "name": "theirs" },

@@ -299,7 +299,7 @@ fn a_job_of_an_old_version_means_what_it_said() {
 }
 
 #[test]
-fn a_service_that_somebody_deletes_is_made_again_and_a_suspended_job_has_none() {
+fn a_service_that_a_user_deletes_is_created_again_and_a_suspended_job_has_none() {
     let harness = Harness::new("services");
     let path = harness.namespace.path("api/v1", "services/mnist");
     harness.create(&job("mnist", &json!({}), &[("Worker", 1, "Never")]));

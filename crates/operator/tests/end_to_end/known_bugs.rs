@@ -98,7 +98,7 @@ fn issue_1306_a_new_job_of_an_old_name_starts_as_soon_as_the_old_pods_are_gone()
 }
 
 #[test]
-fn issue_813_a_job_that_cannot_be_read_says_why_and_stops_nobody() {
+fn issue_813_a_job_that_cannot_be_read_says_why_and_stops_no_other_job() {
     let harness = Harness::new("unreadable");
     let kubelet = FakeKubelet::open(&harness.namespace, NODE);
     let mut bad = job("bad", &json!({}), &[("Worker", 1, "Never")]);
@@ -218,7 +218,7 @@ fn issue_2045_the_budget_is_kept_though_the_operator_is_killed_after_each_restar
 }
 
 #[test]
-fn issue_1394_a_pod_of_somebody_else_in_the_way_is_left_alone_and_waited_for() {
+fn issue_1394_a_pod_of_another_owner_with_a_tasks_name_is_left_alone_and_waited_for() {
     let harness = Harness::new("in-the-way");
     let kubelet = FakeKubelet::open(&harness.namespace, NODE);
     let theirs = json!({

@@ -7,7 +7,7 @@ use trainyard_cluster_tests::{Operator, shared};
 
 use super::{Harness, install, job};
 
-/// Who holds the Lease; waits until it is somebody that `wanted` likes.
+/// Waits until the Lease has a holder that `wanted` accepts, and returns its identity.
 #[track_caller]
 fn leader(harness: &Harness, wanted: impl Fn(&str) -> bool) -> String {
     let path = harness
@@ -32,13 +32,13 @@ fn one_of_two_acts_and_the_other_takes_over() {
     harness.create(&job("first", &json!({}), &[("Worker", 1, "Never")]));
     harness.pod("first-worker-0", "0.0");
 
-    // Killed: nobody gives the Lease back, so it has to run out.
+    // Killed: the Lease is not released, so it has to expire.
     harness.kill();
     leader(&harness, |holder| is(holder, &second));
     harness.create(&job("second", &json!({}), &[("Worker", 1, "Never")]));
     harness.pod("second-worker-0", "0.0");
 
-    // Stopped: it is given back, and nobody waits for it to run out.
+    // Stopped: the Lease is released, and the other does not wait until it expires.
     harness.start();
     harness.operator.says("standing by");
     let begun = Instant::now();
@@ -54,7 +54,7 @@ fn one_of_two_acts_and_the_other_takes_over() {
 }
 
 #[test]
-fn who_takes_over_right_after_its_start_knows_what_was_made_meanwhile() {
+fn a_new_leader_knows_the_pods_that_were_created_while_it_stood_by() {
     let mut harness = Harness::with("heir", &["--leader-elect"]);
     leader(&harness, |holder| is(holder, &harness.operator));
     let heir = Operator::with(&harness.namespace, &["--leader-elect"]);
@@ -88,7 +88,7 @@ fn one_that_has_lost_the_lease_stops_at_once() {
     let path = harness
         .namespace
         .path("apis/coordination.k8s.io/v1", "leases/trainyard-operator");
-    let taken = json!({ "spec": { "holderIdentity": "somebody-else" } });
+    let taken = json!({ "spec": { "holderIdentity": "another-operator" } });
     shared().api().patch(&path, &taken).unwrap();
     assert_eq!(harness.operator.wait(), Some(1));
     harness.operator.says("another operator may act now");

@@ -1,4 +1,20 @@
-//! `trainyard operator` on a real API server: the program as it is shipped, pods played by the test.
+//! `trainyard operator` end to end: the shipped program on a real API server, with pods that the test runs.
+//!
+//! The test binary `control_plane` of `tests/cluster` compiles this module, so that all tests share one control plane:
+//!
+//! ```text
+//! cargo test --package trainyard-cluster-tests --test control_plane operator::jobs
+//! ```
+//!
+//! | tests | of |
+//! |---|---|
+//! | [`scenarios`], [`decisions`], [`known_bugs`] | tables of whole runs: what is decided, and when |
+//! | [`jobs`], [`waits`], [`refused`], [`gang`], [`client`] | single behaviours, as a user meets them |
+//! | [`faults`], [`leader`], [`panics`] | failing requests, two operators, panics |
+//! | [`forged`], [`hostile`], [`unreadable_memory`], [`unreadable_objects`], [`fairness`] | tenants that write what no operator would |
+//! | [`rights`], [`pod_security`], [`canary`], [`definition`], [`endpoints`] | rights, secrets, the CRD, metrics and health |
+//!
+//! Tests of the operator on a node that really runs pods are in `tests/cluster/tests/kubelet`.
 
 mod canary;
 mod client;
@@ -27,10 +43,10 @@ use std::sync::Once;
 use serde_json::{Value, json};
 use trainyard_cluster_tests::{Api, Crds, Namespace, Node, Operator, shared};
 
-/// Where all pods run.
+/// The node of all pods.
 const NODE: &str = "node-a";
 
-/// A namespace with an operator of its own.
+/// A namespace and an operator that watches only it.
 struct Harness {
     operator: Operator,
     namespace: Namespace<'static>,
@@ -61,15 +77,15 @@ impl Harness {
         self.operator.kill();
     }
 
-    #[expect(clippy::unused_self, reason = "it is the API server of this harness")]
+    #[expect(clippy::unused_self, reason = "all harnesses share one API server")]
     fn api(&self) -> &'static Api {
         shared().api()
     }
 
-    /// Waits until the operator has looked at a job.
+    /// Waits until the operator has reconciled a job for the first time.
     #[track_caller]
     fn seen(&self, job: &str) {
-        self.api().wait(&self.path(job), "a first look at it", |object| {
+        self.api().wait(&self.path(job), "its first status", |object| {
             object["status"]["trainyard"].is_object().then_some(())
         });
     }

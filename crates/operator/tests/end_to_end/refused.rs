@@ -62,7 +62,7 @@ fn mistakes_about_roles_are_answered_with_the_reason() {
             &["tfReplicaSpecs", "TensorFlow knows one Chief", "replicas to 1"],
         ),
         (
-            "nobody who could end it",
+            "no role that could end it",
             |object| {
                 let worker = object["spec"]["tfReplicaSpecs"]["Worker"].take();
                 object["spec"]["tfReplicaSpecs"] = json!({ "PS": worker, "Evaluator": worker });
@@ -89,7 +89,7 @@ fn mistakes_about_roles_are_answered_with_the_reason() {
 fn mistakes_elsewhere_are_answered_with_the_field_and_the_reason() {
     are_answered(&[
         (
-            "somebody who is to run it and whom nobody knows",
+            "an unknown manager",
             |object| object["spec"]["runPolicy"]["managedBy"] = json!("kubeflow.org/training-operater"),
             &["managedBy", "Unsupported value", "kubeflow.org/training-operator"],
         ),
@@ -119,7 +119,7 @@ fn mistakes_elsewhere_are_answered_with_the_field_and_the_reason() {
             &["containers[0].image", "at least 1 char"],
         ),
         (
-            "a deadline that nobody can keep",
+            "a deadline that cannot be kept",
             |object| object["spec"]["runPolicy"]["activeDeadlineSeconds"] = json!(0),
             &["activeDeadlineSeconds", "greater than or equal to 1"],
         ),

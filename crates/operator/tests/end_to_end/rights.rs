@@ -20,7 +20,7 @@ fn granted() -> BTreeSet<String> {
 }
 
 /// Everything that an operator can come to do, in one namespace: a job that runs, ends, is cleaned up and deleted; one
-/// whose pod is somebody else's; a large one, whose Service is; and a lease that somebody else has written.
+/// whose pod belongs to another owner; a large one, whose Service does; and a Lease of another holder.
 #[test]
 fn every_right_is_used_and_nothing_is_used_without_a_right() {
     let mut harness = Harness::with("rights", &["--leader-elect"]);
@@ -28,14 +28,14 @@ fn every_right_is_used_and_nothing_is_used_without_a_right() {
     harness.create(&job("small", &policy, &[("Worker", 1, "Never")]));
     let pod = json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "taken-worker-0" },
-        "spec": { "containers": [{ "name": "c", "image": "somebody-else" }] },
+        "spec": { "containers": [{ "name": "c", "image": "not-ours" }] },
     });
     let api = shared().api();
     api.create(&harness.namespace.path("api/v1", "pods"), &pod)
         .unwrap();
     let service = json!({
         "apiVersion": "v1", "kind": "Service", "metadata": { "name": "large" },
-        "spec": { "clusterIP": "None", "selector": { "somebody": "else" } },
+        "spec": { "clusterIP": "None", "selector": { "app": "not-ours" } },
     });
     api.create(&harness.namespace.path("api/v1", "services"), &service)
         .unwrap();
@@ -133,7 +133,7 @@ fn without_the_right_to_finalizers_nothing_can_hold_its_job() {
     shared().install(Crds::TfJob);
     let account = Account::of_operator(&namespace, None);
     let jobs = namespace.path("apis/kubeflow.org/v1", "tfjobs");
-    // Somebody else's to run: the operators of other tests look at their own namespaces alone, but for certain.
+    // Managed by another controller: operators of other tests watch their own namespaces only, but this makes it certain.
     let policy = json!({ "managedBy": "kueue.x-k8s.io/multikueue" });
     let owner = job("mnist", &policy, &[("Worker", 1, "Never")]);
     let uid = shared().api().create(&jobs, &owner).unwrap()["metadata"]["uid"].take();

@@ -1,7 +1,7 @@
 //! The table of scenarios on a real API server: every row that names it ends as it does in the simulator.
 //!
 //! ```text
-//! Scenario ─▶ parts for its pods, changes at their moments ─▶ `trainyard operator` ─▶ the history ─▶ Ending ─▶ differences
+//! Scenario ─▶ scripts for its pods, changes at their time ─▶ `trainyard operator` ─▶ History ─▶ Ending ─▶ differences
 //! ```
 //!
 //! All rows are played at once by one operator in one namespace, in real seconds. Rows that differ are played once more, by
@@ -37,7 +37,7 @@ fn every_row_ends_as_in_the_simulator() {
     let mut rows = all().unwrap();
     rows.retain(|row| row.worlds.contains(&World::ApiServer));
     assert!(rows.len() >= 35, "the table has {} rows", rows.len());
-    // The longest first, so that nobody waits for one at the end.
+    // The longest first, so that none is left to wait for at the end.
     rows.sort_by_key(|row| std::cmp::Reverse(length(row)));
     let all: Vec<&Scenario> = rows.iter().collect();
     let differing: Vec<&Scenario> = play(&all).into_iter().map(|(row, _)| row).collect();
@@ -60,7 +60,7 @@ fn play<'a>(rows: &[&'a Scenario]) -> Vec<(&'a Scenario, Vec<String>)> {
         .enumerate()
         .map(|(number, row)| {
             let play = Play::begin(&harness, &kubelet, row, number);
-            // The next is handed in when somebody has looked at this one: not all in one moment.
+            // The next job is created once the operator has reconciled this one: not all at once.
             harness.seen(&play.job.name);
             play
         })
@@ -98,7 +98,7 @@ struct Play<'a> {
 }
 
 impl<'a> Play<'a> {
-    /// Gives the pods their parts and hands the job in.
+    /// Sets the scripts of the pods and creates the job.
     fn begin(harness: &Harness, kubelet: &FakeKubelet, row: &'a Scenario, number: usize) -> Self {
         let mut object = object(row);
         let name = format!("row-{number}");

@@ -43,7 +43,7 @@ fn a_job_without_a_node_says_what_the_scheduler_says() {
         (&json!(2), &json!("mnist-worker-0"))
     );
     harness.operator.says("Unschedulable");
-    // Other words for the same are no news for anybody.
+    // Another wording of the same reason makes no new event.
     shared().player().no_node(
         &harness.namespace,
         "mnist-worker-0",
@@ -74,7 +74,7 @@ fn a_job_beyond_its_quota_says_so_and_goes_on_when_there_is_room() {
     });
     shared().api().create(&quotas, &quota).unwrap();
     let few = format!("{quotas}/few");
-    // Nobody is held to a quota before it has been counted; no controller of the test cluster need do that.
+    // A quota holds once its usage is counted; the test writes that itself.
     let counted = json!({ "status": { "hard": { "pods": "1" }, "used": { "pods": "0" } } });
     shared().api().patch(&format!("{few}/status"), &counted).unwrap();
     harness.create(&job("mnist", &json!({}), &[("Worker", 2, "Never")]));
@@ -91,7 +91,7 @@ fn a_job_beyond_its_quota_says_so_and_goes_on_when_there_is_room() {
 }
 
 #[test]
-fn a_service_of_somebody_else_is_named_and_left_alone() {
+fn a_service_of_another_owner_is_named_and_left_alone() {
     let harness = Harness::new("taken");
     let services = harness.namespace.path("api/v1", "services");
     let theirs = json!({

@@ -5,25 +5,25 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-/// What was seen.
+/// Every version of every object that the watches have shown.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     /// By kind (`pods`) and UID.
     sights: BTreeMap<(&'static str, String), ObjectHistory>,
-    /// In which order they came.
+    /// Keys in the order of their first sight.
     order: Vec<(&'static str, String)>,
 }
 
-/// One object.
+/// The versions of one object.
 #[derive(Clone, Debug)]
 pub struct ObjectHistory {
     /// Its name.
     pub name: String,
-    /// Its versions.
+    /// In order, each `resourceVersion` once.
     pub versions: Vec<Value>,
     /// When it was first seen.
     pub came: Instant,
-    /// When it was gone.
+    /// When it was deleted.
     pub gone: Option<Instant>,
 }
 

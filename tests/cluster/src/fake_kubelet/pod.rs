@@ -1,4 +1,4 @@
-//! One pod's time on the kubelet: what scheduler and kubelet would do with it.
+//! Drives one pod: writes what scheduler and kubelet would write.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::{Assigned, Shared};
 use crate::api::Refused;
 use crate::player::status;
 
-/// Grace that a pod has unless it says.
+/// Seconds of grace where the pod does not say.
 const GRACE: u64 = 30;
 /// The code of a program that is told to stop, and of one that is killed.
 const TERMINATED: i32 = 143;
@@ -21,7 +21,7 @@ const KILLED: i32 = 137;
 /// The code of a program that could not be started.
 const NOT_STARTED: i32 = 128;
 
-/// Plays one pod.
+/// Drives one pod from its creation until it is gone.
 pub struct PodDriver {
     shared: Arc<Shared>,
     requests: Requests,
@@ -40,7 +40,7 @@ enum Next {
     Happens(Disruption),
 }
 
-/// Why a script ends before its end: the pod is gone, or is another.
+/// An error ends the script early: the pod is gone, or another pod has its name.
 type Played<T> = Result<T, Refused>;
 
 impl PodDriver {
@@ -65,7 +65,7 @@ impl PodDriver {
 
     /// Until the pod is gone.
     pub async fn play(mut self) {
-        // Refused is what is done to a pod that is gone or changed hands meanwhile: its script is over.
+        // A request is refused when the pod is gone meanwhile: then its script is over.
         let _ = self.whole().await;
     }
 
@@ -119,7 +119,7 @@ impl PodDriver {
                 }
                 Ok(false)
             }
-            // Over before anybody could see it run.
+            // Ended before a watch could show it running.
             Some((0, ProgramEnd::Code(code))) if !again && !self.starts_again(code) => {
                 self.change(|pod, status| status::exited(pod, status, code, None))
                     .await?;
@@ -217,7 +217,7 @@ impl PodDriver {
         }
     }
 
-    /// Nobody answers for the pod until its node is back.
+    /// The kubelet does not report until the node is back.
     async fn away(&mut self, back: Option<u32>) -> Played<()> {
         let Some(back) = back else { return Ok(()) };
         tokio::time::sleep(Duration::from_secs(back.into())).await;
@@ -302,7 +302,7 @@ impl PodDriver {
         self.assigned(|assigned| assigned.programs).unwrap_or_default()
     }
 
-    /// Counts one more; the number of that one.
+    /// Counts one more program and returns its number.
     fn count_program(&self) -> u32 {
         self.assigned(|assigned| {
             assigned.programs += 1;
@@ -340,7 +340,7 @@ async fn until_some(at: Option<Instant>) {
 
 /// Ends when the pod is gone.
 async fn gone(hears: &mut watch::Receiver<Option<Value>>) {
-    // Whoever told us has gone home: so may we.
+    // An error means that the sender is gone: the fake kubelet is being dropped.
     let _ = hears.wait_for(Option::is_none).await;
 }
 

@@ -1,4 +1,4 @@
-//! The few requests that actors make. What is refused because the pod is gone is no trouble: then the script is over.
+//! The requests that drivers of pods make. A refusal because the pod is gone is no error: then its script is over.
 
 use futures_util::Stream;
 use http::{Method, Request};
@@ -55,7 +55,7 @@ impl Requests {
         self.json(Method::DELETE, path, &options).await
     }
 
-    /// Changes a pod's status, of that pod and no other; again if somebody else wrote in between.
+    /// Changes a pod's status, of that pod and no other; again after a conflict with another writer.
     pub async fn change(
         &self,
         path: &str,

@@ -1,36 +1,36 @@
-//! What the pods of one name do.
+//! What the programs of the pods of one name do, and what happens to these pods.
 
 use std::collections::BTreeMap;
 
-/// A script. Programs are counted from 0 over all pods of the name, those restarted in place too.
+/// A script for all pods of one name. Programs are counted from 0 over all pods of the name, those restarted in place too.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
-    /// How a program ends by itself, and after how many seconds; the others run until they are told to stop.
+    /// By the program's number: after how many seconds it ends by itself, and how. Others run until they are told to stop.
     pub ends: BTreeMap<u32, (u32, ProgramEnd)>,
-    /// A program starts so many seconds late.
+    /// By the program's number: seconds from binding to start.
     pub late: BTreeMap<u32, u32>,
-    /// Who is told to stop ends after so many seconds; past its grace it is killed. One second, unless said.
+    /// Seconds from SIGTERM to the program's end; beyond the grace period it is killed. [default: 1]
     pub heeds_after: Option<u32>,
-    /// A container beside the program's goes on until it is told to stop.
+    /// A sidecar goes on after the program's end until it is told to stop.
     pub lingers: bool,
-    /// What happens to the pod, from which second on. Each waits for a pod that it can happen to.
+    /// What happens to the pod, and from which second on. Each waits for a pod to which it can happen.
     pub disruptions: Vec<(u32, Disruption)>,
-    /// It never gets a node.
+    /// The pod never gets a node.
     pub no_node: bool,
 }
 
 /// How a program ends by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramEnd {
-    /// With a code.
+    /// It exits with this code.
     Code(i32),
-    /// Killed for its memory.
+    /// The kernel kills it for its memory: OOMKilled.
     OutOfMemory,
-    /// It could not be started.
+    /// It cannot be started: `StartError`.
     NotStarted,
-    /// The pod's first init container ends with this code, or could not be started; so the program is not.
+    /// The pod's first init container exits with this code, or cannot be started (None); the program does not run.
     Init(Option<i32>),
-    /// The kubelet refuses the pod.
+    /// The kubelet rejects the pod at admission.
     Rejected,
 }
 
@@ -39,17 +39,17 @@ pub enum ProgramEnd {
 pub enum Disruption {
     /// It is evicted through the API, and its program ends with this code.
     Drain(i32),
-    /// It makes room for somebody more important, and its program ends with this code.
+    /// The scheduler preempts it for a pod of higher priority, and its program ends with this code.
     Preempt(i32),
-    /// Somebody deletes it, and its program ends with this code.
+    /// A user deletes it, and its program ends with this code.
     Delete(i32),
-    /// Its node ends it for want of memory; it stays to be seen.
+    /// The kubelet evicts it for memory pressure; the object stays.
     Evict,
-    /// It is gone at once.
+    /// The object is deleted without grace while it runs.
     Vanish,
-    /// It has ended, and is removed.
+    /// The object is deleted after the pod has ended.
     Remove,
-    /// Its node is silent, and it is told to go; the node is back after so many seconds.
+    /// Its node is unreachable and the pod is marked for deletion; the node is back after so many seconds, or never.
     LoseNode(Option<u32>),
 }
 

@@ -1,4 +1,4 @@
-//! HTTP, as much of it as one client needs: a request a connection, answers in chunks.
+//! HTTP, as much of it as one client needs: one request per connection, answers in chunks.
 
 use std::io;
 use std::net::TcpListener as Socket;
@@ -17,7 +17,7 @@ use tokio::task::LocalSet;
 use super::{Done, Fault, Shared, Write};
 use crate::api::Api;
 
-/// Longer heads are nobody's.
+/// Requests with a longer head are dropped: no client of ours sends one.
 const LONGEST_HEAD: usize = 64 * 1024;
 
 /// The end of an answer in chunks.
@@ -43,7 +43,7 @@ pub fn run(api: &Api, socket: Socket, shared: &Arc<Shared>, mut stopped: watch::
     let client = api.client();
     api.block_on(LocalSet::new().run_until(async {
         tokio::select! {
-            ended = accept(socket, &client, shared) => panic!("the faulty way is closed: {ended:?}"),
+            ended = accept(socket, &client, shared) => panic!("the faulty proxy has stopped: {ended:?}"),
             _ = stopped.changed() => {}
         }
     }));
@@ -57,7 +57,7 @@ async fn accept(socket: Socket, client: &Client, shared: &Arc<Shared>) -> io::Re
         let (stream, _) = listener.accept().await?;
         let (client, shared) = (client.clone(), Arc::clone(shared));
         tokio::task::spawn_local(async move {
-            // Who hangs up has its reasons.
+            // The client may hang up at any time.
             let _ = one(stream, &client, &shared).await;
         });
     }
@@ -198,7 +198,7 @@ fn said(error: &kube::Error) -> Answer {
     }
 }
 
-/// What a server says that does not do what it was asked.
+/// The answer of a server that refuses a request.
 fn refusal(code: u16, asked: &Asked) -> Answer {
     let reason = match (code, asked.method.as_str()) {
         (409, "POST") => "AlreadyExists",
@@ -207,7 +207,7 @@ fn refusal(code: u16, asked: &Asked) -> Answer {
         (504, _) => "Timeout",
         _ => "InternalError",
     };
-    status(code, reason, "something went wrong, as it was told to")
+    status(code, reason, "a fault of the test")
 }
 
 fn status(code: u16, reason: &str, message: &str) -> Answer {

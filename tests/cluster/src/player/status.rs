@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// Pods need an address to be found under; one that nobody has.
+/// The address of every pod: reserved for documentation, so it leads nowhere.
 const ADDRESS: &str = "192.0.2.1";
 
 pub(crate) fn running(pod: &Value, status: &mut Value) {
@@ -162,7 +162,7 @@ pub(crate) fn unschedulable(status: &mut Value, why: &str) {
     }
 }
 
-/// Marks a pod whose end somebody else wants.
+/// Marks a pod as the target of a disruption.
 pub(crate) fn disrupted(status: &mut Value, reason: &str) {
     condition(status, "DisruptionTarget", "True", reason);
 }

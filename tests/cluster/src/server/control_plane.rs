@@ -66,7 +66,7 @@ profiles:
 pub struct ControlPlane<'a> {
     place: &'a Path,
     parts: Parts,
-    /// The administrator's. Everybody on this machine can reach the port, so it must not be known to everybody.
+    /// The administrator's. Every user of this machine can reach the port, so the token is secret.
     token: String,
 }
 
@@ -98,7 +98,7 @@ impl<'a> ControlPlane<'a> {
             starter.start(Program::Scheduler, &self.scheduler())?;
         }
         if self.parts.volcano {
-            // They wait for their definitions, which whoever started the cluster installs.
+            // They wait for their CRDs, which the test installs.
             starter.start(
                 Program::VolcanoScheduler,
                 &self.volcano(&["--cache-dumper=false"]),
@@ -155,7 +155,7 @@ impl<'a> ControlPlane<'a> {
             "--service-account-issuer=https://kubernetes.default.svc".into(),
             format!("--token-auth-file={}", tokens.display()),
             "--authorization-mode=Node,RBAC".into(),
-            // As on OpenShift: whoever blocks the deletion of an owner must be allowed to.
+            // As on OpenShift: setting blockOwnerDeletion needs a right on the owner.
             "--enable-admission-plugins=OwnerReferencesPermissionEnforcement".into(),
             self.file("audit-policy-file", "audit.yaml"),
             format!(
@@ -169,7 +169,7 @@ impl<'a> ControlPlane<'a> {
             "--kubelet-preferred-address-types=InternalIP".into(),
         ];
         if !self.parts.controllers {
-            // Nobody makes the accounts that it would ask for.
+            // Without controllers there are no service accounts for it to require.
             arguments.push("--disable-admission-plugins=ServiceAccount".into());
         }
         arguments
@@ -192,7 +192,7 @@ impl<'a> ControlPlane<'a> {
         if self.parts.impatient {
             arguments.extend(MORTAL.map(Into::into));
         } else if !self.parts.node {
-            // Nobody renews the leases of nodes that tests play: they would be found dead after a while.
+            // No kubelet renews the leases of nodes that tests play: they would be declared dead after a while.
             arguments.push("--controllers=*,-node-lifecycle-controller".into());
         }
         arguments
@@ -266,11 +266,11 @@ impl<'a> ControlPlane<'a> {
         Self::write(path, &text)
     }
 
-    /// Written beside and renamed, so that whoever sees it sees all of it.
+    /// Written under another name and renamed, so that a reader sees the whole file or none.
     fn write(path: &Path, text: &str) -> Result<(), Trouble> {
         let part = path.with_extension("part");
         let doing = || doing(format!("write {}", path.display()));
-        // Nobody else may read it at any time, so it is made so: one that is left over may be open.
+        // Created with mode 0600, so that no other user can read it at any time; a leftover may have another mode.
         let _ = fs::remove_file(&part);
         let mut options = OpenOptions::new();
         let mut file = options
@@ -284,7 +284,7 @@ impl<'a> ControlPlane<'a> {
     }
 }
 
-/// A token that nobody can guess.
+/// A random token.
 fn token() -> Result<String, Trouble> {
     let mut bytes = [0_u8; 16];
     File::open("/dev/urandom")

@@ -1,7 +1,7 @@
 //! From a port of the machine into the cluster's network.
 //!
-//! A socket belongs to the network in which it was made. The listener was made outside and is handed in, so whoever
-//! accepts from it inside the cluster's network joins the two.
+//! A socket belongs to the network in which it was made. The listener was made outside and is handed in, so a
+//! process inside the cluster's network that accepts from it joins the two.
 
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use std::thread;
 pub fn forward(listener: TcpListener, to: SocketAddr) -> io::Result<()> {
     let accept = move || {
         for connection in listener.incoming().flatten() {
-            // Who cannot be passed on is hung up on.
+            // A connection that cannot be passed on is closed.
             let _ = join(connection, to);
         }
     };

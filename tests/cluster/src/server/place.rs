@@ -1,7 +1,7 @@
 //! The directory of a cluster, and how it goes away again.
 //!
 //! It holds the kubeconfig and the logs. `state` in it is a file system in memory that only the cluster's own processes
-//! see, so what etcd and containerd write goes with them. Whoever uses the directory holds its lock.
+//! see, so what etcd and containerd write goes with them. The cluster holds a lock on the directory while it runs.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -47,7 +47,7 @@ impl Place {
 
     fn lock(path: PathBuf) -> Result<Self, Trouble> {
         let refused = |error| doing(format!("use {}", path.display()))(error);
-        // The kubeconfig opens every door.
+        // The kubeconfig holds the administrator's token.
         fs::set_permissions(&path, Permissions::from_mode(0o700)).map_err(refused)?;
         let lock = File::create(path.join("lock")).map_err(refused)?;
         lock.try_lock()
@@ -77,7 +77,7 @@ impl Place {
     }
 }
 
-/// What a cluster leaves: control groups and its directory. Who cannot remove them leaves them to the next.
+/// What a cluster leaves: control groups and its directory. If they cannot be removed, the next cluster's sweep tries again.
 fn clear(path: &Path) {
     groups::clear(path);
     let _ = fs::remove_dir_all(path);
@@ -96,7 +96,7 @@ fn sweep(temporary: &Path) {
     }
 }
 
-/// Whether nobody uses the directory. Somebody else's cannot be opened for writing, and is left alone.
+/// Whether no cluster uses the directory. A directory of another user cannot be opened for writing and is left alone.
 fn is_left(path: &Path) -> bool {
     let made = fs::metadata(path).and_then(|data| data.modified());
     let age = made
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_old_and_nobody_uses_is_swept() {
+    fn only_old_and_unused_directories_are_swept() {
         let temporary = std::env::temp_dir().join(format!("trainyard-sweep-{}", std::process::id()));
         let make = |name: &str| {
             let path = temporary.join(name);

@@ -13,9 +13,9 @@ use super::{Trouble, doing};
 /// Why a cluster ends.
 #[derive(Debug)]
 pub enum Ending {
-    /// Somebody asked.
+    /// A signal asked for it.
     Asked,
-    /// Nobody reads what we say: whoever started us is gone.
+    /// The process that started the cluster is gone: the pipe from our standard error is closed.
     Alone,
     /// One of its programs ended, or could not be started.
     Broken(Trouble),
@@ -60,7 +60,7 @@ impl Starter {
             let how = ended.map_or_else(|error| error.to_string(), |status| status.to_string());
             let said = last_lines(&log);
             let trouble = Trouble(format!("{name} has ended ({how}):\n{said}"));
-            // Nobody hears it if the cluster ends anyway.
+            // The receiver is gone when the cluster ends anyway.
             let _ = ends.send(Ending::Broken(trouble));
         };
         let thread = thread::Builder::new().name("program".into()).spawn(attend);
@@ -68,7 +68,7 @@ impl Starter {
     }
 }
 
-/// The end of a log, for whoever has to find out.
+/// The last lines of a log, for the error message.
 fn last_lines(log: &Path) -> String {
     let text = fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let text = text.unwrap_or_default();

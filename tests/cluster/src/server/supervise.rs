@@ -1,4 +1,4 @@
-//! The inner process of a cluster: the first one behind its walls.
+//! The inner process of a cluster: pid 1 of its namespaces.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -26,11 +26,11 @@ pub struct Orders {
     pub place: PathBuf,
     /// What it consists of.
     pub parts: Parts,
-    /// Whether the cluster lives on when nobody reads what it says.
+    /// Whether the cluster outlives the process that started it.
     pub detached: bool,
 }
 
-/// The word for a cluster that outlives whoever started it.
+/// The argument for a cluster that outlives the process that started it.
 pub const DETACHED: &str = "--detached";
 
 /// Runs the cluster until it is asked to end or cannot go on. The process must have one thread only.
@@ -89,7 +89,7 @@ fn start(orders: &Orders, ends: &Sender<Ending>) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Nobody else can see these files, and nothing has to remove them.
+/// Only the cluster sees these files, and the kernel removes them with it.
 fn in_memory(path: &Path) -> Result<(), Trouble> {
     mount("tmpfs", path, "tmpfs", MountFlags::NOSUID, Some(c"mode=0700"))
         .map_err(doing(format!("mount a tmpfs on {}", path.display())))
@@ -99,7 +99,7 @@ fn listener() -> io::Result<TcpListener> {
     stdout().try_clone_to_owned().map(TcpListener::from)
 }
 
-/// Whoever started us reads our standard error; when that end is closed, however it came to be, we end.
+/// The process that started us reads our standard error; when the read end is closed for any reason, the cluster ends.
 fn watch_over_starter(ends: Sender<Ending>) -> io::Result<()> {
     let watch = move || {
         let mut pipe = [PollFd::from_borrowed_fd(stderr(), PollFlags::empty())];

@@ -18,7 +18,7 @@ QUICK = {"wait_timeout": 120, "polling_interval": 1}
 
 
 def grow(client, name, workers):
-    """The client sends back the version it has read: whoever writes in between makes it too old, so it is read again."""
+    """The client sends back the version it has read: a write in between makes that version too old, so it is read again."""
     for tries_left in reversed(range(10)):
         larger = client.get_job(name)
         larger.spec.tf_replica_specs["Worker"].replicas = workers

@@ -105,9 +105,11 @@ fn refusals_of_a_real_cluster_are_told_in_words() {
             .good()
     };
     let cluster = kubectl(&["view", "-o", "jsonpath={.clusters[0].name}"]);
-    namespace.kubectl(&["create", "serviceaccount", "nobody"]).good();
-    let token = namespace.kubectl(&["create", "token", "nobody"]).good();
-    for (name, token) in [("nobody", token.trim()), ("stranger", "made-up")] {
+    namespace
+        .kubectl(&["create", "serviceaccount", "no-rights"])
+        .good();
+    let token = namespace.kubectl(&["create", "token", "no-rights"]).good();
+    for (name, token) in [("no-rights", token.trim()), ("stranger", "made-up")] {
         kubectl(&["set-credentials", name, "--token", token]);
         kubectl(&["set-context", name, "--cluster", &cluster, "--user", name]);
     }
@@ -116,7 +118,7 @@ fn refusals_of_a_real_cluster_are_told_in_words() {
         assert_eq!((ran.status.code(), text(&ran.stdout).as_str()), (Some(2), ""));
         text(&ran.stderr)
     };
-    let told = refused(&["--context", "nobody"]);
+    let told = refused(&["--context", "no-rights"]);
     assert!(
         told.contains("you may not list the nodes") && told.contains("ClusterRole"),
         "{told}"
@@ -131,9 +133,9 @@ fn refusals_of_a_real_cluster_are_told_in_words() {
         told.contains("does not understand") && told.contains("selector"),
         "{told}"
     );
-    let told = refused(&["-l", "for=nobody"]);
+    let told = refused(&["-l", "for=nothing"]);
     assert!(
-        told.contains("no node of the cluster") && told.contains("`for=nobody`"),
+        told.contains("no node of the cluster") && told.contains("`for=nothing`"),
         "{told}"
     );
     kubectl(&["set-cluster", &cluster, "--tls-server-name", "elsewhere.example"]);

@@ -238,10 +238,10 @@ fn a_narrower_installation_takes_rights_back_and_another_place_is_not_touched() 
 #[test]
 fn who_may_not_install_is_told_every_refusal() {
     let (cluster, _guard) = alone();
-    let nobody = cluster.namespace("nobody");
-    let account = cluster.account(nobody.name(), "default");
+    let unprivileged = cluster.namespace("unprivileged");
+    let account = cluster.account(unprivileged.name(), "default");
     let ended = Command::new(trainyard_tools::trainyard().unwrap())
-        .args(["install", "--namespace", nobody.name()])
+        .args(["install", "--namespace", unprivileged.name()])
         .env("KUBECONFIG", account.kubeconfig())
         .env("NO_PROXY", "*")
         .output()

@@ -85,6 +85,6 @@ fn a_cluster_whose_outer_process_is_killed_leaves_no_process() {
     let outer = rustix::process::Pid::from_raw(outer).unwrap();
     rustix::process::kill_process(outer, rustix::process::Signal::KILL).unwrap();
     until("the end of its processes", || processes_about(&place).is_empty());
-    // Its directory is left to whoever starts the next cluster; here, since that waits a minute, to us.
+    // The next cluster to start removes its directory, but only after a minute; so the test does.
     fs::remove_dir_all(&place).unwrap();
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use trainyard_cluster_tests::{Namespace, Node, shared};
 
-/// A pod that nobody controls.
+/// A pod without an owner.
 fn pod(namespace: &Namespace<'_>, name: &str) {
     let object = json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},

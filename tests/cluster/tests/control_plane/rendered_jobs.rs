@@ -119,6 +119,6 @@ fn worker_zero_completes_the_job_and_the_other_is_stopped() {
         ended(&namespace, "train-worker", "SuccessCriteriaMet"),
         "SuccessPolicy"
     );
-    // It has no node, so nobody needs to stop it before it goes.
+    // It has no node, so no kubelet has to stop it before it is deleted.
     shared().api().wait_until_gone(&namespace.pod(&other));
 }

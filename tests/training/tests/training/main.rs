@@ -26,14 +26,14 @@ const GOOD: f64 = 0.9;
 #[test]
 fn the_first_command_of_the_readme_trains_and_prints_the_accuracy_reached() {
     let mut run = Run::of("digits", &[]);
-    let shown = run.as_people_see_it();
+    let shown = run.output_for_people();
     assert!(shown.contains("accuracy 0.9"), "{shown}");
     assert!(run.accuracy("chief-0") >= GOOD);
     assert_eq!(
         run.states(),
         "chief-0 succeeded, ps-0 stopped, worker-0 stopped, worker-1 stopped"
     );
-    run.assert_that_nobody_listens();
+    run.assert_that_no_port_is_in_use();
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_script_is_told_its_place_by_flags() {
     );
     assert!(run.accuracy("worker-0") >= GOOD && run.accuracy("worker-1") >= GOOD);
     assert_eq!(run.lines("ps-0", "ps 0 of "), ["1 ps, 2 worker"]);
-    run.assert_that_nobody_listens();
+    run.assert_that_no_port_is_in_use();
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn an_old_manifest_with_a_master_trains_too() {
     let states = run.states();
     assert!(states.starts_with("master-0 succeeded, ps-0 stopped"), "{states}");
     assert!(run.accuracy("master-0") >= GOOD);
-    run.assert_that_nobody_listens();
+    run.assert_that_no_port_is_in_use();
 }
 
 #[test]

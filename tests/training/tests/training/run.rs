@@ -97,8 +97,8 @@ impl Run {
         self.directory.path().join(name)
     }
 
-    /// Runs it as people do, to a good end. The answer is what they see.
-    pub fn as_people_see_it(&mut self) -> String {
+    /// Runs it without options, to success. Returns its output.
+    pub fn output_for_people(&mut self) -> String {
         self.start();
         let Running { first, out, .. } = self.running.as_mut().expect("it runs");
         let others = out.map(|line| line.expect("text"));
@@ -148,7 +148,7 @@ impl Run {
         let out = &mut self.running.as_mut().expect("it runs").out;
         let mut events = out.map_while(Result::ok);
         let url = events.find_map(|line| {
-            let event: Value = serde_json::from_str(&line).expect("one event a line");
+            let event: Value = serde_json::from_str(&line).expect("one event per line");
             (event["event"] == "tensorBoard").then(|| event["url"].as_str().map(str::to_owned))?
         });
         url.unwrap_or_else(|| self.fail("TensorBoard has not answered"))
@@ -259,15 +259,15 @@ impl Run {
         let text = fs::read_to_string(self.kept().join("events.jsonl")).expect("there are events");
         let events = text
             .lines()
-            .map(|line| serde_json::from_str::<Value>(line).expect("one event a line"));
+            .map(|line| serde_json::from_str::<Value>(line).expect("one event per line"));
         events
             .filter(|event| event["event"] == "taskEnded" && event["task"] == task)
             .map(|event| event["code"].as_i64().expect("it was started"))
             .collect()
     }
 
-    /// Nothing of the run is left: nobody listens on a port of a task.
-    pub fn assert_that_nobody_listens(&self) {
+    /// Nothing of the run is left: no process listens on a port of a task.
+    pub fn assert_that_no_port_is_in_use(&self) {
         for task in self.status()["tasks"].as_array().expect("tasks") {
             let port = task["port"].as_u64().and_then(|port| u16::try_from(port).ok());
             let port = port.expect("every task is told a port");

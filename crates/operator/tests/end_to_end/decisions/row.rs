@@ -37,10 +37,10 @@ pub struct Row {
     /// Pods that never get a node.
     #[serde(default)]
     pub no_node: Vec<String>,
-    /// Tasks whose pods make room for somebody more important in second 3, and whose program ends with 143.
+    /// Tasks whose pods are preempted in second 3, and whose program ends with 143.
     #[serde(default)]
     pub preempted: Vec<String>,
-    /// Tasks whose pods somebody deletes in second 3, and whose program ends with 143.
+    /// Tasks whose pods a user deletes in second 3, and whose program ends with 143.
     #[serde(default)]
     pub deleted_by_hand: Vec<String>,
     /// What the user changes, each when its time has come.

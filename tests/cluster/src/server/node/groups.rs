@@ -92,7 +92,7 @@ fn remove(group: &Path) {
             Err(error) if error.kind() == std::io::ErrorKind::ResourceBusy => {
                 thread::sleep(Duration::from_millis(20));
             }
-            // Gone, or not to be removed: whoever sweeps next tries again.
+            // Gone, or it cannot be removed now: the next cluster's sweep tries again.
             _ => return,
         }
     }

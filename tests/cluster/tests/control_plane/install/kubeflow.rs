@@ -63,7 +63,7 @@ fn install_kubeflow(cluster: &Cluster) {
         ];
         cluster.kubectl().run_with(&apply, &text).good();
     }
-    // The tests make jobs before they are asked to take it away, and nobody answers behind it.
+    // The tests create jobs before it is removed, and no webhook server answers.
     let ignore: Vec<Value> = (0..5)
         .map(|at| json!({ "op": "replace", "path": format!("/webhooks/{at}/failurePolicy"), "value": "Ignore" }))
         .collect();

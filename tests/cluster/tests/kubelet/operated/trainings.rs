@@ -81,12 +81,12 @@ fn mirrored_workers_lose_two_of_them_and_go_on_from_their_checkpoints() {
     // As long as it takes to take a worker away.
     yard.create(&example("digits-mirrored.yaml").replace("--steps=400", "--steps=1500"));
 
-    // Worker 1 ends itself with 137 at step 250. Nobody can go on alone: all are started again.
+    // Worker 1 ends itself with 137 at step 250. The others cannot go on alone: all are restarted.
     yard.restarted("digits-mirrored", 1);
     yard.until_logged(WORKERS[0], "resumed at step 200");
     yard.until_logged(WORKERS[0], "step 300 ");
 
-    // Somebody takes worker 2 away, without a farewell.
+    // A user deletes worker 2 by force.
     let delete = ["delete", "pod", WORKERS[2], "--force", "--grace-period=0"];
     yard.namespace.kubectl(&delete).good();
     yard.restarted("digits-mirrored", 2);
