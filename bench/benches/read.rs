@@ -3,8 +3,8 @@
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
 use trainyard_bench::manifest;
-use trainyard_dialect::document::Source;
 use trainyard_dialect::{Reading, read};
+use trainyard_document::Source;
 
 fn main() {
     divan::main();

@@ -142,5 +142,5 @@ pub fn played(pod: &str, ended: Option<i32>) -> Wanted {
 
 fn k8s_time() -> String {
     let now = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs();
-    trainyard_dialect::status::rfc3339(Time(now))
+    trainyard_status::rfc3339(Time(now))
 }

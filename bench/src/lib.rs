@@ -3,7 +3,7 @@
 pub mod succession;
 
 use trainyard_core::{Exit, Fixture, Job, Memory, Observed, Seen, Stamp, TaskId, TaskSeen, Time, Why, step};
-use trainyard_dialect::document::Source;
+use trainyard_document::Source;
 
 /// The sizes that are measured: tasks of one job.
 pub const SIZES: [u32; 4] = [10, 100, 1_000, 3_000];

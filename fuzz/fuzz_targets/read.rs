@@ -7,8 +7,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use trainyard_dialect::document::{Document, Kind, Node, Source, parse};
-use trainyard_dialect::problem::{Problem, Span};
+use trainyard_document::{Document, Kind, Node, Source, parse};
+use trainyard_document::problem::{Problem, Span};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(source) = Source::from_bytes("fuzz.yaml", bytes) else {

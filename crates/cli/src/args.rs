@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use trainyard_dialect::problem::closest;
+use trainyard_document::problem::closest;
 
 mod expand;
 mod install;

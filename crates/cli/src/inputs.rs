@@ -8,9 +8,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use trainyard_dialect::codes::Code;
-use trainyard_dialect::document::Source;
-use trainyard_dialect::problem::{Place, Problem, escaped};
+use trainyard_document::Source;
+use trainyard_document::codes::Code;
+use trainyard_document::problem::{Place, Problem, escaped};
 
 /// Below this many sources, starting threads costs more than it saves.
 const WORTH_THREADS: usize = 8;

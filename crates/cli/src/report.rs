@@ -4,7 +4,7 @@ mod json;
 mod text;
 
 use anstyle::Style;
-use trainyard_dialect::problem::{Problem, Severity};
+use trainyard_document::problem::{Problem, Severity};
 
 pub use self::json::{CheckedFile, JsonProblem, Summary};
 pub use self::text::render;

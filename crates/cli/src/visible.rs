@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use trainyard_dialect::problem::is_hidden;
+use trainyard_document::problem::is_hidden;
 
 const ESCAPE: char = '\x1b';
 

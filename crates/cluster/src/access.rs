@@ -11,7 +11,7 @@ use http::header::USER_AGENT;
 use http::{HeaderValue, Uri};
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
-use trainyard_dialect::problem::{did_you_mean, shown};
+use trainyard_document::problem::{did_you_mean, shown};
 
 use crate::error::{ClusterError, OFFLINE, plain, told};
 

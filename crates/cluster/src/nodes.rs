@@ -7,7 +7,7 @@ use kube::Api;
 use kube::api::ListParams;
 use tokio::runtime::Builder;
 use tokio::time::timeout;
-use trainyard_dialect::problem::shown;
+use trainyard_document::problem::shown;
 
 use crate::access::{Access, access};
 use crate::error::ClusterError;

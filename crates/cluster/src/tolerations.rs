@@ -1,6 +1,6 @@
 //! What the pods of a manifest tolerate, whatever sort of object they are written in.
 
-use trainyard_dialect::document::{Document, Kind, Node};
+use trainyard_document::{Document, Kind, Node};
 
 use crate::node::Toleration;
 
@@ -55,7 +55,7 @@ fn toleration(node: &Node) -> Toleration {
 
 #[cfg(test)]
 mod tests {
-    use trainyard_dialect::document::{Source, parse};
+    use trainyard_document::{Source, parse};
 
     use super::*;
 

@@ -230,6 +230,21 @@ pub enum RoleKind {
     Other,
 }
 
+impl RoleKind {
+    /// The replica type as a `TFJob` and its status spell it.
+    #[must_use]
+    pub fn tfjob_name(self) -> &'static str {
+        match self {
+            Self::Chief => "Chief",
+            Self::Master => "Master",
+            Self::Ps => "PS",
+            Self::Worker => "Worker",
+            Self::Evaluator => "Evaluator",
+            Self::Other => "Other",
+        }
+    }
+}
+
 /// What the world restarts by itself in the same place, without being asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum InPlace {

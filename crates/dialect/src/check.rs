@@ -7,12 +7,12 @@ mod outlook;
 mod tf_config;
 
 use trainyard_core::{Clean, Job, RoleKind};
+use trainyard_document::codes::Code;
+use trainyard_document::fields::Field;
+use trainyard_document::problem::Problem;
 
 pub(crate) use self::names::name;
 use self::outlook::can_succeed;
-use crate::codes::Code;
-use crate::fields::Field;
-use crate::problem::Problem;
 
 /// The most tasks a job may have.
 pub(crate) const MOST_TASKS: u64 = 100_000;

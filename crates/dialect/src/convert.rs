@@ -15,13 +15,13 @@ mod unmodelled;
 mod volcano;
 
 use serde_json::Value;
+use trainyard_document::Source;
+use trainyard_document::problem::{Problem, Problems};
+use trainyard_document::yaml;
 
 use self::outline::Outline;
-use crate::document::Source;
 use crate::manifest::{Dialect, ReadJob};
-use crate::problem::{Problem, Problems};
 use crate::read::read;
-use crate::yaml;
 
 /// A manifest in another dialect, and what it could not take along.
 #[derive(Clone, Debug)]

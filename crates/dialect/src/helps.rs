@@ -15,9 +15,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::codes::Code;
-use crate::document::Source;
-use crate::problem::{Problem, Severity};
+use trainyard_document::Source;
+use trainyard_document::codes::Code;
+use trainyard_document::problem::{Problem, Severity};
+
 use crate::{Dialect, not_served, read};
 
 /// One help.
@@ -149,7 +150,11 @@ fn every_line_that_gives_a_help_is_tried() {
         .map(|at| (within_src(Path::new(at.file())), at.line() as usize))
         .collect();
     let mut missing = Vec::new();
-    for path in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for path in ["document/src", "dialect/src"]
+        .iter()
+        .flat_map(|folder| files(&crates.join(folder), &["rs"]))
+    {
         let (name, text) = (within_src(&path), fs::read_to_string(&path).unwrap());
         let is_test = name.contains("tests") || name.starts_with("helps") || name == "problem.rs";
         if is_test || NOT_TRIED.iter().any(|(known, _)| *known == name) {
@@ -202,13 +207,8 @@ fn form(help: &str) -> String {
 
 fn within_src(path: &Path) -> String {
     let path = path.to_string_lossy().replace('\\', "/");
-    path.rsplit_once("crates/dialect/src/")
-        .or_else(|| path.rsplit_once("src/"))
+    path.rsplit_once("src/")
         .map_or_else(|| path.clone(), |(_, rest)| rest.to_owned())
-}
-
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    files(folder, &["rs"])
 }
 
 fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {

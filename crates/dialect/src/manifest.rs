@@ -10,11 +10,11 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 use trainyard_core::Job;
+use trainyard_document::Node;
+use trainyard_document::fields::Field;
+use trainyard_document::problem::{Problem, has_errors};
 
 pub(crate) use self::metadata::{Metadata, OUR_PREFIX};
-use crate::document::Node;
-use crate::fields::Field;
-use crate::problem::{Problem, has_errors};
 
 /// The label with a task's number within its role. Every world puts it on every task of every dialect, so that a
 /// template can refer to it (`metadata.labels['trainyard.dev/task-index']`) without knowing the world.

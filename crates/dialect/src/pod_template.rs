@@ -13,13 +13,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
+use trainyard_document::codes::Code;
+use trainyard_document::fields::Field;
+use trainyard_document::problem::Span;
+use trainyard_document::quantity::Quantity;
+use trainyard_document::{Entry, Node};
 
 use self::container::{inner, items, text};
-use crate::codes::Code;
-use crate::document::{Entry, Node};
-use crate::fields::Field;
-use crate::problem::Span;
-use crate::quantity::Quantity;
 
 /// Amounts by the name of the resource: `cpu`, `memory`, `nvidia.com/gpu`.
 pub type Resources = BTreeMap<Arc<str>, Quantity>;

@@ -8,12 +8,13 @@ mod objects;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use trainyard_document::codes::Code;
+use trainyard_document::fields::Field;
+use trainyard_document::problem::{FieldPath, Problem, Problems, Severity, Span, tidy};
+use trainyard_document::{Document, Node, Source, parse};
+
 use self::kinds::{Guess, NearMiss};
-use crate::codes::Code;
-use crate::document::{Document, Node, Source, parse};
-use crate::fields::Field;
 use crate::manifest::{Dialect, Item, Object, OtherObject, ReadJob, Reading};
-use crate::problem::{FieldPath, Problem, Problems, Severity, Span, tidy};
 use crate::{t9k, tfjob, volcano};
 
 /// Reads one object of a dialect; what is wrong with it goes to the object's problems.
@@ -152,8 +153,8 @@ fn unknown(root: &Field<'_>, other: &OtherObject, seen: &mut Seen) {
     }
     let message = format!(
         "`{}` of `{}` is no job; it is kept as it is",
-        crate::problem::shown(&other.kind),
-        crate::problem::shown(&other.api_version)
+        trainyard_document::problem::shown(&other.kind),
+        trainyard_document::problem::shown(&other.api_version)
     );
     let span = root.node.get("kind").map_or(root.at, |node| node.span);
     let place = root.problems.place(Some(span), &root.path.field("kind"));
@@ -177,8 +178,8 @@ fn check_twice(read: &ReadJob, root: &Field<'_>, seen: &mut Seen) {
         let message = format!(
             "there is already a {} `{}` in namespace `{}`",
             read.dialect.kind(),
-            crate::problem::shown(&read.job.name),
-            crate::problem::shown(&read.job.namespace)
+            trainyard_document::problem::shown(&read.job.name),
+            trainyard_document::problem::shown(&read.job.namespace)
         );
         let problem = Problem::new(
             Code::SameJobTwice,

@@ -27,7 +27,6 @@ use crate::compile;
 use crate::manifest::{Dialect, Metadata, Object, ReadJob};
 
 pub use self::roles::may_have_task;
-pub(crate) use self::roles::spelt;
 pub use self::run_policy::LEAST_LOST_NODE;
 pub use self::served::{SERVED, not_served};
 

@@ -21,10 +21,10 @@ mod volumes;
 use std::sync::Arc;
 
 use trainyard_core::{Addresses, Clean, ClusterForm, InPlace, Job, Limits, Role, RoleKind, RoleName};
+use trainyard_document::codes::Code;
 
 use self::spec::{Spec, Task};
 use crate::check::{self, Places};
-use crate::codes::Code;
 use crate::compile::{self, SETTLE, SETTLE_TOGETHER};
 use crate::manifest::{Dialect, Metadata, Object, ReadJob};
 use crate::pod_template::{PodTemplate, RestartPolicy};

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use serde_json::json;
 use trainyard_core::{ClusterForm, Ending, Job, Role, RoleKind, TaskId, Test, Then, When};
-use trainyard_dialect::codes::Code;
 use trainyard_dialect::convert::{Converted, convert};
-use trainyard_dialect::document::Source;
-use trainyard_dialect::problem::Problem;
 use trainyard_dialect::{Dialect, ReadJob, read};
+use trainyard_document::Source;
+use trainyard_document::codes::Code;
+use trainyard_document::problem::Problem;
 
 const DIALECTS: [Dialect; 3] = [Dialect::TfJob, Dialect::TensorFlowTrainingJob, Dialect::Volcano];
 

@@ -15,10 +15,10 @@ use std::fmt::Write;
 use std::path::Path;
 
 use trainyard_core::{How, Job, RoleName, Settled, Template, Test, Then, When, Who};
-use trainyard_dialect::codes::Code;
-use trainyard_dialect::document::Source;
-use trainyard_dialect::problem::{Problem, Severity, has_errors};
 use trainyard_dialect::{Item, Reading, read};
+use trainyard_document::Source;
+use trainyard_document::codes::Code;
+use trainyard_document::problem::{Problem, Severity, has_errors};
 
 /// Wrong in a way that somebody may mean: they are only warned of.
 const ONLY_WARNED_OF: &[&str] = &["gang-larger-than-the-job.yaml"];

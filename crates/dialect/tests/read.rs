@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use serde_json::{Map, Number, Value};
-use trainyard_dialect::document::{Kind, Node, Source, parse};
-use trainyard_dialect::problem::{Problem, Span};
+use trainyard_document::problem::{Problem, Span};
+use trainyard_document::{Kind, Node, Source, parse};
 
 /// Every manifest of the project, to be spoilt.
 static MANIFESTS: LazyLock<Vec<String>> = LazyLock::new(|| {

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use trainyard_core::{
     Addresses, Clean, Cluster, ClusterForm, GangScheduler, InPlace, Outcome, TaskId, addresses,
 };
-use trainyard_dialect::status::{Flaw, tfjob_memory, tfjob_status};
+use trainyard_status::{Flaw, tfjob_memory, tfjob_status};
 
 /// Roles for [`manifest`].
 type Roles = &'static [(&'static str, u32, &'static str)];

@@ -5,9 +5,9 @@
 //! it does for Kubernetes.
 //!
 //! ```
-//! use trainyard_dialect::document::{Source, parse};
-//! use trainyard_dialect::fields::Fields;
-//! use trainyard_dialect::problem::{FieldPath, Problems};
+//! use trainyard_document::{Source, parse};
+//! use trainyard_document::fields::Fields;
+//! use trainyard_document::problem::{FieldPath, Problems};
 //!
 //! let source = Source::from_bytes("job.yaml", b"replicas: 2\nrestartpolicy: Never\n").unwrap();
 //! let (documents, _) = parse(&source);

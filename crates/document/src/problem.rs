@@ -95,7 +95,7 @@ pub struct Problem {
     /// Other places that belong to it, each with a few words.
     pub related: Vec<(Span, String)>,
     /// Which line of ours gave the hint: every hint is tried by a test.
-    #[cfg(test)]
+    #[cfg(feature = "hinted-by")]
     #[serde(skip)]
     pub hinted_by: Option<&'static std::panic::Location<'static>>,
 }
@@ -114,7 +114,7 @@ impl Problem {
             hint: None,
             label: None,
             related: Vec::new(),
-            #[cfg(test)]
+            #[cfg(feature = "hinted-by")]
             hinted_by: None,
         }
     }
@@ -135,10 +135,10 @@ impl Problem {
 
     /// Says how to mend it. Following it ends the problem: the table in `helps` tries each.
     #[must_use]
-    #[cfg_attr(test, track_caller)]
+    #[cfg_attr(feature = "hinted-by", track_caller)]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
-        #[cfg(test)]
+        #[cfg(feature = "hinted-by")]
         {
             self.hinted_by = Some(std::panic::Location::caller());
         }
@@ -147,7 +147,7 @@ impl Problem {
 
     /// The same, where there may be nothing to say.
     #[must_use]
-    #[cfg_attr(test, track_caller)]
+    #[cfg_attr(feature = "hinted-by", track_caller)]
     pub fn maybe_hint(self, hint: Option<String>) -> Self {
         match hint {
             Some(hint) => self.hint(hint),

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use trainyard_dialect::codes::Code;
-use trainyard_dialect::document::{MOST_LEVELS, Source, parse};
+use trainyard_document::codes::Code;
+use trainyard_document::{MOST_LEVELS, Source, parse};
 
 /// No case may need more than this.
 const MOST_KIB: u64 = 256 * 1024;

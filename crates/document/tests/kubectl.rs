@@ -20,9 +20,9 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
-use trainyard_dialect::codes::Code;
-use trainyard_dialect::document::{Source, parse};
-use trainyard_dialect::problem::{Problem, has_errors};
+use trainyard_document::codes::Code;
+use trainyard_document::problem::{Problem, has_errors};
+use trainyard_document::{Source, parse};
 
 /// What kubectl makes of a file: its objects, without the annotation that made it print them.
 fn kubectl(text: &str) -> Result<Vec<Value>, String> {

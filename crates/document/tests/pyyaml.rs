@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
-use trainyard_dialect::yaml::write;
+use trainyard_document::yaml::write;
 
 /// Reads all documents of standard input and prints each as JSON, one per line.
 const PROGRAM: &str = "

@@ -17,8 +17,8 @@ mod values;
 use std::collections::BTreeSet;
 
 use gotmpl::Value;
-use trainyard_dialect::document::{Document, Source, parse};
-use trainyard_dialect::problem::{Problem, Severity, shown};
+use trainyard_document::problem::{Problem, Severity, shown};
+use trainyard_document::{Document, Source, parse};
 
 use self::hosts::{Cast, Wanted, cast};
 use self::template::{Mistake, Shows, UserTemplate};

@@ -119,7 +119,7 @@ impl Install {
 /// Objects as one text that kubectl takes.
 #[must_use]
 pub fn text(objects: &[Value]) -> String {
-    let documents: Vec<String> = objects.iter().map(trainyard_dialect::yaml::write).collect();
+    let documents: Vec<String> = objects.iter().map(trainyard_document::yaml::write).collect();
     documents.join("---\n")
 }
 

@@ -165,7 +165,7 @@ fn leads(job: &Job, role: &Role, index: Option<u32>) -> bool {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use trainyard_dialect::document::Source;
+    use trainyard_document::Source;
 
     use super::*;
 

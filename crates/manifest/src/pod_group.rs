@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use trainyard_core::{Gang, GangScheduler, Job, Role};
 use trainyard_dialect::asked_together;
-use trainyard_dialect::quantity::Quantity;
+use trainyard_document::quantity::Quantity;
 
 use crate::subject::Subject;
 

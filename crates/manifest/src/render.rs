@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use trainyard_core::{AddressBook, Addresses, Cluster, Job, MOST_BYTES, Role, TaskId, addresses};
 use trainyard_dialect::ReadJob;
-use trainyard_dialect::codes::Code;
-use trainyard_dialect::names::LABEL_LENGTH;
+use trainyard_document::codes::Code;
+use trainyard_document::names::LABEL_LENGTH;
 
 use crate::cluster_map::ClusterMap;
 use crate::jobset;

@@ -70,7 +70,7 @@ impl Subject {
 /// The labels or annotations as they are written.
 fn own(read: &ReadJob, field: &str) -> Map<String, Value> {
     let written = read.node.get("metadata").and_then(|metadata| metadata.get(field));
-    match written.map(trainyard_dialect::document::Node::to_json) {
+    match written.map(trainyard_document::Node::to_json) {
         Some(Value::Object(map)) => map,
         _ => Map::new(),
     }

@@ -4,8 +4,8 @@
 
 use serde_json::{Value, json};
 use trainyard_core::Addresses;
-use trainyard_dialect::document::Source;
 use trainyard_dialect::read;
+use trainyard_document::Source;
 use trainyard_manifest::{Form, Rendered, Wishes, render};
 
 fn rendered(text: &str, form: Form) -> Vec<Value> {

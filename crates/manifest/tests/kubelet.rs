@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use trainyard_core::{Addresses, Cluster, ClusterForm, Job, RoleKind, RoleName, TaskId, addresses};
-use trainyard_dialect::document::Source;
 use trainyard_dialect::{ReadJob, Reading, read};
+use trainyard_document::Source;
 use trainyard_manifest::{Form, Rendered, Wishes, jobset, nodes, render};
 
 fn all_manifests() -> Vec<(PathBuf, Reading)> {

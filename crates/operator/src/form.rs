@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 use trainyard_core::Addresses;
-use trainyard_dialect::status::MEMORY_FIELD;
+use trainyard_status::MEMORY_FIELD;
 
 /// Where a job says it itself.
 const ANNOTATION: &str = "trainyard.dev/addresses";

@@ -2,8 +2,8 @@
 //! or together, and a group that begins in the middle would wait for members that are there already and not in it.
 
 use serde_json::Value;
-use trainyard_dialect::status::MEMORY_FIELD;
 use trainyard_manifest::pod_group::Groups;
+use trainyard_status::MEMORY_FIELD;
 
 /// Where it is noted, beside what else is remembered.
 const FIELD: &str = "gang";

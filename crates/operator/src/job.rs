@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use trainyard_core::{AddressBook, Cluster, Job, Memory, Time, addresses};
-use trainyard_dialect::document::Source;
-use trainyard_dialect::problem::{Problem, Severity};
-use trainyard_dialect::status::{Unread, tfjob_memory};
 use trainyard_dialect::{Dialect, OURSELVES, read};
+use trainyard_document::Source;
+use trainyard_document::problem::{Problem, Severity};
 use trainyard_manifest::cluster_map::ClusterMap;
 use trainyard_manifest::pod_group::{Groups, deadlock};
 use trainyard_manifest::subject::Subject;
 use trainyard_manifest::task_pod::{Owner, TaskPods, fixture_names};
+use trainyard_status::{Unread, tfjob_memory};
 
 use crate::form::Form;
 use crate::gang_form::belongs;

@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use trainyard_core::{
     Action, Event, Fixture, Job, Memory, Observed, Oddity, Stamp, Step, TaskSeen, Time, step,
 };
-use trainyard_dialect::status::{Unread, newer_memory, tfjob_begun, tfjob_invalid, tfjob_status};
 use trainyard_manifest::names::STAMP;
 use trainyard_manifest::pod_group::other_scheduler;
+use trainyard_status::{Unread, newer_memory, tfjob_begun, tfjob_invalid, tfjob_status};
 
 use self::gang::Grouping;
 use self::quiet::{News, QUIET, SAME_WAIT, news};

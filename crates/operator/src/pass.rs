@@ -16,9 +16,9 @@ use std::time::Instant;
 use futures_util::future::join_all;
 use serde_json::Value;
 use trainyard_core::{Action, Fixture, Stamp, TaskId, Time, task_name};
-use trainyard_dialect::status::MEMORY_FIELD;
 use trainyard_manifest::observe::PodSeen;
 use trainyard_manifest::task_pod::Owner;
+use trainyard_status::MEMORY_FIELD;
 
 pub use self::caught::carry_out_caught;
 use self::reread::{Again, Reread};

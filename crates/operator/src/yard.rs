@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use trainyard_core::Time;
-use trainyard_dialect::status::MEMORY_FIELD;
 use trainyard_manifest::observe::PodSeen;
+use trainyard_status::MEMORY_FIELD;
 
 pub use self::addresses::{Addresses, Needed};
 pub use self::group::{Ensure, Group};

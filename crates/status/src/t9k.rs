@@ -9,7 +9,9 @@ use trainyard_core::{
 use super::recall::recall;
 use super::time::{read_rfc3339, rfc3339};
 use super::{Instances, MEMORY_FIELD, Unread, ended_before, first_failure, written_memory};
-use crate::tfjob::MAIN_CONTAINER;
+
+/// The container that trains.
+const MAIN_CONTAINER: &str = "tensorflow";
 
 /// A reason where there is none.
 const NONE: &str = "-";

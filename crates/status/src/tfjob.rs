@@ -14,7 +14,6 @@ use super::conditions::{Conditions, Kind};
 use super::recall::recall;
 use super::time::{read_rfc3339, rfc3339};
 use super::{MEMORY_FIELD, Unread, first_failure, written_memory};
-use crate::tfjob::spelt;
 
 /// The status after a step, memory included. `previous` is the one before it, as it was last persisted.
 #[must_use]
@@ -178,7 +177,7 @@ fn counts(
     let written = previous.and_then(|status| status.get("replicaStatuses"));
     let mut tally: Tally = BTreeMap::new();
     for role in &job.roles {
-        let name = spelt(role.kind);
+        let name = role.kind.tfjob_name();
         let last = written.and_then(|written| written.get(name)).map(Counts::read);
         let count = match last {
             Some(last) if before.is(Kind::Succeeded) => last.all_succeeded(),
@@ -289,7 +288,7 @@ fn restart(conditions: &mut Conditions, job: &Job, step: &Step, now: Time) {
         };
         let message = match task.as_ref().and_then(|task| job.role(&task.role)) {
             Some((_, role)) => {
-                let role = spelt(role.kind);
+                let role = role.kind.tfjob_name();
                 // Kubeflow's words are for failures; what costs nothing was none. A failure in the same step comes last, by the
                 // order of the rules, and is what is told.
                 let why = if *paid { "failed" } else { "were disrupted" };
@@ -326,7 +325,11 @@ fn decider_runs(job: &Job, counts: &Tally) -> bool {
             .iter()
             .any(|role| role.kind == kind && role.replicas > 0)
     };
-    let active = |kind: RoleKind| counts.get(spelt(kind)).is_some_and(|count| count.active > 0);
+    let active = |kind: RoleKind| {
+        counts
+            .get(kind.tfjob_name())
+            .is_some_and(|count| count.active > 0)
+    };
     if declared(RoleKind::Chief) || declared(RoleKind::Master) {
         active(RoleKind::Chief) || active(RoleKind::Master)
     } else {
@@ -372,12 +375,12 @@ fn replicas_failed(job: &Job, task: Option<&TaskId>, counts: &Tally) -> String {
     if let (Some(task), Some(role)) = (task, role)
         && by_exit_code(job, task)
     {
-        let role = spelt(role.kind);
+        let role = role.kind.tfjob_name();
         return format!("job \"{name}\" is failing because \"{role}\" replica(s) failed.");
     }
     let failed = counts.iter().find(|(_, count)| count.failed > 0);
     let role = role
-        .map(|role| spelt(role.kind))
+        .map(|role| role.kind.tfjob_name())
         .or_else(|| failed.map(|(role, _)| *role));
     match role {
         Some(role) => {

@@ -4,6 +4,7 @@
 //! and from the phase before; so this is Volcano's table of actions and phases read from the other end.
 
 mod counts;
+mod from;
 
 use serde_json::{Value, json};
 use trainyard_core::{Cause, Hold, Job, Memory, Observed, Ordered, Outcome, Step, Time, Verdict};
@@ -12,7 +13,6 @@ use self::counts::Counts;
 use super::recall::recall;
 use super::time::{go_duration, read_rfc3339, rfc3339};
 use super::{MEMORY_FIELD, Unread, ended_before, first_failure, written_memory};
-use crate::volcano::from;
 
 /// `status.state.phase`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use trainyard_dialect::document::{Source, parse};
+use trainyard_document::{Source, parse};
 
 use crate::fault::Fault;
 use crate::scenario::{Expect, Scenario, World};

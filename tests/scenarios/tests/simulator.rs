@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use trainyard_core::sim::{self, Happened, Options, ProgramEnd, Script};
 use trainyard_core::{Job, Ordered, Outcome, RoleKind, Stamp, TaskId, Time};
-use trainyard_dialect::document::Source;
+use trainyard_document::Source;
 use trainyard_scenarios::{Ending, Fault, Order, Scenario, World, all};
 
 /// When the simulated runs begin.

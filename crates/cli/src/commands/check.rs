@@ -1,8 +1,8 @@
 //! `trainyard check FILE…`: everything that is wrong, in every file.
 
-use trainyard_dialect::codes::Code;
-use trainyard_dialect::document::Source;
-use trainyard_dialect::problem::{Problem, tidy};
+use trainyard_document::Source;
+use trainyard_document::codes::Code;
+use trainyard_document::problem::{Problem, tidy};
 
 use crate::args::{Check, Format};
 use crate::exit::Exit;

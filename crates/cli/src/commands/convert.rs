@@ -1,9 +1,10 @@
 //! `trainyard convert FILE --to DIALECT`: the same job, written for another system.
 
 use trainyard_dialect::convert::{convert, without_empty_times};
-use trainyard_dialect::document::Source;
-use trainyard_dialect::problem::has_errors;
-use trainyard_dialect::{Dialect, Item, Reading, yaml};
+use trainyard_dialect::{Dialect, Item, Reading};
+use trainyard_document::Source;
+use trainyard_document::problem::has_errors;
+use trainyard_document::yaml;
 
 use super::jobs;
 use crate::args::{Convert, Target};

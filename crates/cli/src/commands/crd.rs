@@ -1,6 +1,6 @@
 //! `trainyard crd`: the definition of `TFJob`.
 
-use trainyard_dialect::yaml;
+use trainyard_document::yaml;
 use trainyard_manifest::crd::{Served, definition};
 
 use crate::args::Crd;

@@ -15,7 +15,7 @@ use std::fs;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
-use trainyard_dialect::problem::shown;
+use trainyard_document::problem::shown;
 use trainyard_expand::expand;
 use trainyard_expand::hosts::{Cast, Wanted, cast, names};
 use trainyard_expand::template::UserTemplate;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use trainyard_dialect::codes::Code;
+use trainyard_document::codes::Code;
 
 use crate::args::Explain;
 use crate::exit::Exit;

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use trainyard_dialect::codes::Code;
-use trainyard_dialect::document::Source;
-use trainyard_dialect::problem::{closest, shown};
 use trainyard_dialect::{ReadJob, Reading};
+use trainyard_document::Source;
+use trainyard_document::codes::Code;
+use trainyard_document::problem::{closest, shown};
 
 use crate::exit::Exit;
 use crate::failure::Failure;

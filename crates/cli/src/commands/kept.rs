@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::Value;
 use trainyard_core::{FORMAT as MEMORY_FORMAT, Hold, Outcome, TaskId};
-use trainyard_dialect::problem::{closest, escaped, shown};
+use trainyard_document::problem::{closest, escaped, shown};
 use trainyard_local::run::directory::{DirectoryError, Home, JobRuns, RunDirectory};
 use trainyard_local::run::file::RunFile;
 use trainyard_local::run::status::{FORMAT, Status, TaskState, TaskStatus};

@@ -6,13 +6,13 @@ use std::time::SystemTime;
 
 use serde_json::{Value, json};
 use trainyard_core::Time;
-use trainyard_dialect::problem::escaped;
-use trainyard_dialect::status::rfc3339;
+use trainyard_document::problem::escaped;
 use trainyard_manifest::pod_group::Groups;
 use trainyard_operator::job::Reading;
 use trainyard_operator::lease::Seat;
 use trainyard_operator::tell::{Listener, Told};
 use trainyard_operator::{CannotOperate, Endpoints, Options, run as operate};
+use trainyard_status::rfc3339;
 
 use crate::args::{LogFormat, Operator};
 use crate::exit::Exit;
@@ -186,7 +186,7 @@ fn text(time: &str, fields: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use trainyard_dialect::problem::is_hidden;
+    use trainyard_document::problem::is_hidden;
 
     use super::*;
 

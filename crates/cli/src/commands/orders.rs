@@ -1,8 +1,8 @@
 //! `trainyard drain`, `kill`, `suspend`, `resume` and `scale`: one order to a run that goes on, and its answer.
 
 use trainyard_core::RoleName;
-use trainyard_dialect::document::Source;
-use trainyard_dialect::problem::{closest, shown};
+use trainyard_document::Source;
+use trainyard_document::problem::{closest, shown};
 use trainyard_local::run::control;
 use trainyard_local::run::order::{Answer, Order};
 

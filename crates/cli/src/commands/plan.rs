@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use trainyard_core::{Cluster, TaskId, addresses};
 use trainyard_dialect::ReadJob;
-use trainyard_dialect::problem::{Problem, shown};
+use trainyard_document::problem::{Problem, shown};
 
 use super::jobs;
 use crate::args::{Format, Plan};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anstyle::Style;
 use serde::Serialize;
-use trainyard_dialect::problem::{escaped, shown};
+use trainyard_document::problem::{escaped, shown};
 use trainyard_local::run::directory::{Home, JobRuns};
 use trainyard_local::run::event::{End, FirstFailure};
 use trainyard_local::run::moment::Moment;

@@ -11,9 +11,9 @@ mod section;
 
 use trainyard_core::Addresses;
 use trainyard_dialect::convert::{convert, without_empty_times};
-use trainyard_dialect::document::{Source, Step};
-use trainyard_dialect::problem::{FieldPath, Problem, Problems, has_errors};
 use trainyard_dialect::{Dialect, Item, ReadJob, Reading};
+use trainyard_document::problem::{FieldPath, Problem, Problems, has_errors};
+use trainyard_document::{Source, Step};
 use trainyard_manifest::render::{Refusal, check_namespace, written_namespace};
 use trainyard_manifest::{Form, Wishes};
 
@@ -88,11 +88,11 @@ fn check_usage(typed: &Render) -> Result<(), Failure> {
     for name in &typed.nodes {
         let fits = name
             .split('.')
-            .all(|label| trainyard_dialect::names::wrong_label(label).is_none());
+            .all(|label| trainyard_document::names::wrong_label(label).is_none());
         if !fits || name.len() > 253 {
             let message = format!(
                 "`{}` cannot be the name of a node",
-                trainyard_dialect::problem::shown(name)
+                trainyard_document::problem::shown(name)
             );
             return usage(
                 &message,
@@ -101,9 +101,9 @@ fn check_usage(typed: &Render) -> Result<(), Failure> {
         }
     }
     if let Some(namespace) = &typed.namespace
-        && let Some(wrong) = trainyard_dialect::names::wrong_label(namespace)
+        && let Some(wrong) = trainyard_document::names::wrong_label(namespace)
     {
-        let namespace = trainyard_dialect::problem::shown(namespace);
+        let namespace = trainyard_document::problem::shown(namespace);
         return usage(
             &format!("`{namespace}` cannot be a namespace: {wrong}"),
             "for example `research`",

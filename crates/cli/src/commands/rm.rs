@@ -2,7 +2,7 @@
 
 mod volumes;
 
-use trainyard_dialect::problem::shown;
+use trainyard_document::problem::shown;
 use trainyard_local::run::directory::{DirectoryError, JobRuns, RunDirectory};
 
 use super::kept;

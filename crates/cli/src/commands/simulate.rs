@@ -6,7 +6,7 @@ use serde::Serialize;
 use trainyard_core::sim::{self, Fault, Options, Rest, Script};
 use trainyard_core::{Hold, Job, Outcome, TaskId, Verdict};
 use trainyard_dialect::ReadJob;
-use trainyard_dialect::problem::shown;
+use trainyard_document::problem::shown;
 
 use super::jobs;
 use crate::args::{Format, Simulate};

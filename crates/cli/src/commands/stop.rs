@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use trainyard_dialect::problem::shown;
+use trainyard_document::problem::shown;
 use trainyard_local::run::control::{self, NotReached};
 use trainyard_local::run::directory::{JobRuns, RunDirectory};
 use trainyard_local::run::order::{Answer, Order};

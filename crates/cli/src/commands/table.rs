@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use anstyle::Style;
-use trainyard_dialect::problem::escaped;
+use trainyard_document::problem::escaped;
 
 use crate::printer::QUIET;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trainyard_core::explain::RuleWords;
 use trainyard_core::{Clean, Gang, GangScheduler, InPlace, RoleKind, task_name};
-use trainyard_dialect::quantity::Quantity;
+use trainyard_document::quantity::Quantity;
 
 use super::{JobPlan, RolePlan};
 

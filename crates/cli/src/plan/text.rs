@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 use trainyard_core::explain;
-use trainyard_dialect::problem::shown;
+use trainyard_document::problem::shown;
 
 use super::{JobPlan, RolePlan, TaskPlan};
 use crate::locale::to_ascii;

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use trainyard_dialect::ReadJob;
-use trainyard_dialect::codes::Code;
-use trainyard_dialect::problem::{Problem, Severity};
+use trainyard_document::codes::Code;
+use trainyard_document::problem::{Problem, Severity};
 
 /// One problem.
 #[derive(Debug, Serialize)]

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
-use trainyard_dialect::problem::{Problem, Severity, Span, escaped};
+use trainyard_document::problem::{Problem, Severity, Span, escaped};
 
 use crate::visible;
 

@@ -137,7 +137,7 @@ spec:
 "
         ),
     );
-    let hidden = |c: char| c != '\n' && trainyard_dialect::problem::is_hidden(c);
+    let hidden = |c: char| c != '\n' && trainyard_document::problem::is_hidden(c);
     for arguments in [
         &["run", "job.yaml"][..],
         &["ps", "--all"],

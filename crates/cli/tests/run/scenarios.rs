@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use trainyard_core::{Job, TaskId, Time};
-use trainyard_dialect::document::Source;
+use trainyard_document::Source;
 use trainyard_local::run::control;
 use trainyard_local::run::directory::RunDirectory;
 use trainyard_local::run::event::What;

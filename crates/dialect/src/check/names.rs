@@ -1,12 +1,12 @@
 //! Names: the job's own, and everything that is named after it.
 
 use trainyard_core::{Job, Role};
+use trainyard_document::codes::Code;
+use trainyard_document::names::{LABEL_LENGTH, mended_label, wrong_label};
+use trainyard_document::problem::shown;
 
 use super::Places;
-use crate::codes::Code;
 use crate::manifest::Metadata;
-use crate::names::{LABEL_LENGTH, mended_label, wrong_label};
-use crate::problem::shown;
 
 /// Checks the names of the job, which is also its Service's, and of its namespace.
 pub(crate) fn name(metadata: &Metadata<'_>) {

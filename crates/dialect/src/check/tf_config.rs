@@ -4,10 +4,10 @@
 //! thousands of jobs. A test holds the figure to what is really written.
 
 use trainyard_core::{Addresses, ClusterForm, Job, MOST_BYTES, Role, RoleKind};
+use trainyard_document::codes::Code;
+use trainyard_document::problem::Problem;
 
 use super::Places;
-use crate::codes::Code;
-use crate::problem::Problem;
 
 /// Checks the longest `TF_CONFIG` of the job.
 pub(super) fn check(job: &Job, places: &Places<'_>) {
@@ -146,7 +146,7 @@ mod tests {
     use trainyard_core::{Cluster, addresses};
 
     use super::*;
-    use crate::document::Source;
+    use trainyard_document::Source;
 
     /// A job with so many chiefs, parameter servers, workers and evaluators.
     fn job(counts: [u32; 4], annotations: &str, more: &str) -> Job {

@@ -7,14 +7,14 @@ mod success;
 use std::collections::BTreeMap;
 
 use trainyard_core::{ClusterForm, Job, Outcome, Role, RoleKind, Rule, Then, When};
+use trainyard_document::codes::Code;
+use trainyard_document::problem::Problems;
 
 use self::answers::answers;
 use self::limits::{gang, limits};
 use self::success::success;
 use super::outline::Outline;
-use crate::codes::Code;
 use crate::manifest::{Dialect, ReadJob};
-use crate::problem::Problems;
 
 /// The new manifest could not be read: the writer made something its own dialect refuses.
 pub(super) fn unreadable(outline: &Outline<'_>, to: Dialect, problems: &Problems) {
@@ -88,7 +88,7 @@ fn role_path(outline: &Outline<'_>, role: &Role) -> String {
         Dialect::TfJob if outline.read.is_first_version() => {
             format!("spec.replicaSpecs[{}]", outline.entry(role))
         }
-        Dialect::TfJob => format!("spec.tfReplicaSpecs.{}", crate::tfjob::spelt(role.kind)),
+        Dialect::TfJob => format!("spec.tfReplicaSpecs.{}", role.kind.tfjob_name()),
         Dialect::TensorFlowTrainingJob => format!("spec.replicaSpecs[{}]", position(outline, role)),
         Dialect::Volcano => format!("spec.tasks[{}]", position(outline, role)),
     }

@@ -4,12 +4,12 @@ use serde_json::{Map, Value, json};
 use trainyard_core::{
     Count, Ending, InPlace, Job, Outcome, Role, RoleKind, Rule, Scope, Settled, Test, Then, When,
 };
+use trainyard_document::codes::Code;
+use trainyard_document::problem::{FieldPath, Place, Problem, Problems, Span};
+use trainyard_document::{Node, Step};
 
-use crate::codes::Code;
 use crate::compile::BUILT_IN;
-use crate::document::{Node, Step};
 use crate::manifest::{Dialect, OUR_PREFIX, ReadJob};
-use crate::problem::{FieldPath, Place, Problem, Problems, Span};
 use crate::tfjob::annotations::{RESTART_SCOPE, START_ORDER, START_TIMEOUT};
 
 /// One manifest, outlined.
@@ -117,7 +117,7 @@ impl<'a> Outline<'a> {
         let first: Vec<&str> = self
             .first_to_start()
             .into_iter()
-            .map(crate::tfjob::spelt)
+            .map(RoleKind::tfjob_name)
             .collect();
         let said = [
             (RESTART_SCOPE, self.restart_scope()),
@@ -137,7 +137,7 @@ impl<'a> Outline<'a> {
             Scope::Job => Some("Job".into()),
             Scope::Roles(names) => {
                 let kinds = names.iter().filter_map(|name| self.job.role(name));
-                let kinds: Vec<&str> = kinds.map(|(_, role)| crate::tfjob::spelt(role.kind)).collect();
+                let kinds: Vec<&str> = kinds.map(|(_, role)| role.kind.tfjob_name()).collect();
                 Some(kinds.join(","))
             }
         }

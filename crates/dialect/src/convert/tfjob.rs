@@ -5,7 +5,7 @@ use trainyard_core::{Clean, ClusterForm, GangScheduler, RoleKind};
 
 use super::outline::{Outline, Success};
 use crate::manifest::Dialect;
-use crate::tfjob::{MAIN_CONTAINER, PORT, PORT_NAME, spelt};
+use crate::tfjob::{MAIN_CONTAINER, PORT, PORT_NAME};
 
 /// The manifest; what a `TFJob` cannot say is left out.
 pub(super) fn write(outline: &Outline<'_>) -> Value {
@@ -31,7 +31,7 @@ pub(super) fn write(outline: &Outline<'_>) -> Value {
             "restartPolicy": role.restart.word(),
             "template": template,
         });
-        replicas.insert(spelt(role.role.kind).into(), entry);
+        replicas.insert(role.role.kind.tfjob_name().into(), entry);
     }
     spec.insert("tfReplicaSpecs".into(), Value::Object(replicas));
     json!({ "apiVersion": "kubeflow.org/v1", "kind": "TFJob", "metadata": outline.metadata(Dialect::TfJob), "spec": spec })

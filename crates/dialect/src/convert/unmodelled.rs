@@ -1,10 +1,11 @@
 //! Fields that mean something to their own system and nothing to the job: compared, they would not be missed.
 
+use trainyard_document::Step;
+use trainyard_document::codes::Code;
+use trainyard_document::problem::{FieldPath, Problem, Problems};
+
 use super::outline::{Outline, written};
-use crate::codes::Code;
-use crate::document::Step;
 use crate::manifest::Dialect;
-use crate::problem::{FieldPath, Problem, Problems};
 
 /// A field, and what it does that nothing there does.
 type Row = (&'static [&'static str], &'static str);

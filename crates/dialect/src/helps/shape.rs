@@ -1,8 +1,9 @@
 //! Helps about the shape and about pods: what every dialect shares.
 
+use trainyard_document::codes::Code;
+
 use super::manifests::{PS, V1};
 use super::{Row, row};
-use crate::codes::Code;
 
 pub(super) fn rows() -> Vec<Row> {
     let mut rows = headings();

@@ -1,7 +1,8 @@
 //! Helps about T9k's `TensorFlowTrainingJob`.
 
+use trainyard_document::codes::Code;
+
 use super::{Row, row};
-use crate::codes::Code;
 
 const T9K: &str = "\
 apiVersion: batch.tensorstack.dev/v1beta1

@@ -1,9 +1,10 @@
 //! Helps about the text: TY001 to TY019.
 
+use trainyard_document::MOST_BYTES;
+use trainyard_document::codes::Code;
+
 use super::manifests::V1;
 use super::{Row, row};
-use crate::codes::Code;
-use crate::document::MOST_BYTES;
 
 pub(super) fn rows() -> Vec<Row> {
     let mut rows = encodings();

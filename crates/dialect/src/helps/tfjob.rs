@@ -1,8 +1,9 @@
 //! Helps about a `TFJob`, in each of its versions.
 
+use trainyard_document::codes::Code;
+
 use super::manifests::{CHIEF, FIRST, OLD, PS, V1};
 use super::{Row, row};
-use crate::codes::Code;
 
 const SCOPE: (&str, &str) = (
     "  name: job\n",

@@ -1,8 +1,9 @@
 //! Helps that differ with the version of a `TFJob`.
 
+use trainyard_document::codes::Code;
+
 use super::manifests::{FIRST, OLD, PS, V1};
 use super::{Row, row};
-use crate::codes::Code;
 
 pub(super) fn rows() -> Vec<Row> {
     let mut rows = clean_up();

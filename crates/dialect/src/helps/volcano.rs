@@ -1,7 +1,8 @@
 //! Helps about Volcano's `Job`.
 
+use trainyard_document::codes::Code;
+
 use super::{Row, row};
-use crate::codes::Code;
 
 /// One container that runs once.
 const TEMPLATE: &str = "{spec: {restartPolicy: Never, containers: [{name: a, image: x}]}}";

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::codes::Code;
-use crate::fields::{Field, Fields};
-use crate::problem::{Problem, did_you_mean, shown};
+use trainyard_document::codes::Code;
+use trainyard_document::fields::{Field, Fields};
+use trainyard_document::problem::{Problem, did_you_mean, shown};
 
 /// Our own annotations and labels begin with this.
 pub(crate) const OUR_PREFIX: &str = "trainyard.dev/";

@@ -1,9 +1,9 @@
 //! Walks a value along a table of fields and reports what does not fit: unknown fields and wrong types.
 
-use crate::codes::Code;
-use crate::document::Kind;
-use crate::fields::Field;
-use crate::quantity::quantity;
+use trainyard_document::Kind;
+use trainyard_document::codes::Code;
+use trainyard_document::fields::Field;
+use trainyard_document::quantity::quantity;
 
 /// What a value must look like.
 #[derive(Debug)]

@@ -5,13 +5,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use trainyard_document::Entry;
+use trainyard_document::codes::Code;
+use trainyard_document::fields::Field;
+use trainyard_document::names::{mended_label, wrong_label, wrong_port_name};
+use trainyard_document::problem::{Problem, Span, did_you_mean, escaped, shown};
+
 use super::resources::Amounts;
 use super::{Container, Port, Variable, files};
-use crate::codes::Code;
-use crate::document::Entry;
-use crate::fields::Field;
-use crate::names::{mended_label, wrong_label, wrong_port_name};
-use crate::problem::{Problem, Span, did_you_mean, escaped, shown};
 
 /// The sources an environment variable can have, besides its own value.
 const SOURCES: &[&str] = &[

@@ -2,11 +2,12 @@
 //!
 //! Types and unknown fields have been reported by then, so what does not fit is passed over in silence here.
 
+use trainyard_document::codes::Code;
+use trainyard_document::fields::Field;
+use trainyard_document::names::{wrong_file_path, wrong_sub_path};
+use trainyard_document::problem::shown;
+
 use super::container::{inner, items};
-use crate::codes::Code;
-use crate::fields::Field;
-use crate::names::{wrong_file_path, wrong_sub_path};
-use crate::problem::shown;
 
 /// Projections whose one file is named by a field of their own.
 const NAMED: &[(&str, &str)] = &[

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use trainyard_document::codes::Code;
+use trainyard_document::fields::Field;
+use trainyard_document::problem::{Problem, closest, shown};
+use trainyard_document::quantity::Quantity;
+use trainyard_document::{Kind, Node};
+
 use super::{Container, Resources};
-use crate::codes::Code;
-use crate::document::{Kind, Node};
-use crate::fields::Field;
-use crate::problem::{Problem, closest, shown};
-use crate::quantity::Quantity;
 
 /// The resource that a GPU was before Kubernetes 1.8.
 pub(super) const OLD_GPU: &str = "alpha.kubernetes.io/nvidia-gpu";

@@ -1,8 +1,9 @@
 //! What is found in templates, and what is wrong with them.
 
+use trainyard_document::problem::{FieldPath, Problem, Problems};
+use trainyard_document::{Source, parse};
+
 use super::*;
-use crate::document::{Source, parse};
-use crate::problem::{FieldPath, Problem, Problems};
 
 fn read_text(text: &str) -> (Option<PodTemplate>, Vec<Problem>) {
     let source = Source::from_bytes("t.yaml", text.as_bytes()).unwrap();

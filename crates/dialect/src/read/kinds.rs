@@ -1,9 +1,10 @@
 //! Which kind an object is: ours, nearly ours, one that belongs beside a job, or a stranger.
 
-use crate::codes::Code;
-use crate::document::Node;
+use trainyard_document::Node;
+use trainyard_document::codes::Code;
+use trainyard_document::problem::{closest, did_you_mean, shown};
+
 use crate::manifest::Dialect;
-use crate::problem::{closest, did_you_mean, shown};
 
 const DIALECTS: [Dialect; 3] = [Dialect::TfJob, Dialect::TensorFlowTrainingJob, Dialect::Volcano];
 

@@ -1,10 +1,10 @@
 //! What is written beside jobs, as far as it decides about files: the keys of ConfigMaps and Secrets.
 
-use crate::codes::Code;
-use crate::document::Node;
-use crate::fields::Field;
-use crate::names::{mended_key, wrong_key};
-use crate::problem::{Problem, shown};
+use trainyard_document::Node;
+use trainyard_document::codes::Code;
+use trainyard_document::fields::Field;
+use trainyard_document::names::{mended_key, wrong_key};
+use trainyard_document::problem::{Problem, shown};
 
 /// The fields whose keys are names of files.
 fn data(api_version: &str, kind: &str) -> &'static [&'static str] {

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 use trainyard_core::RoleKind;
+use trainyard_document::codes::Code;
+use trainyard_document::fields::{Field, Fields};
+use trainyard_document::problem::shown;
 
 use super::spec::TYPES;
-use crate::codes::Code;
-use crate::fields::{Field, Fields};
 use crate::pod_template::PodTemplate;
-use crate::problem::shown;
 use crate::tfjob::MAIN_CONTAINER;
 use crate::tfjob::roles::{Replica, lower};
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trainyard_core::{Gang, GangScheduler, Role};
+use trainyard_document::fields::Fields;
 
 use crate::compile;
-use crate::fields::Fields;
 
 /// What `scheduler` says.
 pub(super) struct Scheduler {

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use trainyard_core::{Clean, RoleKind};
+use trainyard_document::codes::Code;
+use trainyard_document::fields::{Field, Fields};
+use trainyard_document::problem::Problem;
 
 use super::modes::{self, Modes};
 use super::rules::PRIMARY;
 use super::scheduler::Scheduler;
 use super::tensorboard::TensorBoard;
-use crate::codes::Code;
-use crate::fields::{Field, Fields};
 use crate::pod_template::RestartPolicy;
-use crate::problem::Problem;
 use crate::tfjob::annotations::Wishes;
 use crate::tfjob::roles::{Replica, Restart, lower};
 use crate::tfjob::run_policy::RunPolicy;

@@ -1,12 +1,12 @@
 //! `tensorboardSpec`: a TensorBoard beside the job, of the same name.
 
 use serde_json::{Value, json};
+use trainyard_document::codes::Code;
+use trainyard_document::fields::{Field, Fields};
+use trainyard_document::names::wrong_label;
+use trainyard_document::problem::shown;
 
-use crate::codes::Code;
-use crate::fields::{Field, Fields};
 use crate::manifest::Metadata;
-use crate::names::wrong_label;
-use crate::problem::shown;
 
 /// What `tensorboardSpec` says, as written.
 pub(super) struct TensorBoard(Value);

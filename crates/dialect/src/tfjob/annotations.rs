@@ -4,12 +4,12 @@
 //! fields it does not know.
 
 use trainyard_core::{Addresses, How};
+use trainyard_document::codes::Code;
+use trainyard_document::fields::Field;
+use trainyard_document::problem::shown;
 
-use crate::codes::Code;
 use crate::compile;
-use crate::fields::Field;
 use crate::manifest::{Metadata, OUR_PREFIX};
-use crate::problem::shown;
 
 const ADDRESSES: &str = "trainyard.dev/addresses";
 const EVALUATOR_IN_CLUSTER: &str = "trainyard.dev/evaluator-in-cluster";

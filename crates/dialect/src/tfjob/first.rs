@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use trainyard_core::RoleKind;
+use trainyard_document::codes::Code;
+use trainyard_document::fields::{Field, Fields};
+use trainyard_document::problem::Problem;
 
 use super::annotations::Wishes;
-use super::roles::{self, ROLES, Replica, Restart, spelt};
+use super::roles::{self, ROLES, Replica, Restart};
 use super::run_policy::RunPolicy;
 use super::spec::{Spec, Success, same_role_twice};
-use crate::codes::Code;
 use crate::compile::BUILT_IN;
-use crate::fields::{Field, Fields};
 use crate::pod_template::RestartPolicy;
-use crate::problem::Problem;
 
 /// Reads `spec` of the first version.
 pub(super) fn read<'a>(mut fields: Fields<'a>, wishes: &Wishes<'a>) -> Option<Spec<'a>> {
@@ -43,7 +43,7 @@ pub(super) fn read<'a>(mut fields: Fields<'a>, wishes: &Wishes<'a>) -> Option<Sp
         success: Success::Default,
         dynamic_workers: false,
         place,
-        spelt,
+        spelt: RoleKind::tfjob_name,
         limit_path: None,
         success_path: BUILT_IN,
     };
@@ -94,7 +94,7 @@ fn replicas<'a>(place: &Field<'a>) -> (Vec<Replica<'a>>, bool) {
             continue;
         };
         if let Some((_, first)) = found.iter().find(|(earlier, _)| *earlier == kind) {
-            same_role_twice(spelt(kind), first, &item);
+            same_role_twice(kind.tfjob_name(), first, &item);
             complete = false;
             continue;
         }
@@ -167,9 +167,16 @@ fn named_chief(field: &Field<'_>, spec: &Spec<'_>) -> Option<Success> {
     };
     let there = spec.replica(kind).is_some_and(|replica| index < replica.replicas);
     if spec.complete && !there {
-        let message = format!("the job has no `{}` {index}, which is to decide", spelt(kind));
+        let message = format!(
+            "the job has no `{}` {index}, which is to decide",
+            kind.tfjob_name()
+        );
         let problem = chief.problem(Code::DeciderMissing, message);
-        let allowed: Vec<&str> = spec.replicas.iter().map(|replica| spelt(replica.kind)).collect();
+        let allowed: Vec<&str> = spec
+            .replicas
+            .iter()
+            .map(|replica| replica.kind.tfjob_name())
+            .collect();
         let allowed = format!("a replica of `{}`", allowed.join("`, `"));
         chief.problems.report(problem.allowed(allowed));
     }

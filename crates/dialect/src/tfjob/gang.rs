@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trainyard_core::{Gang, GangScheduler, Role};
+use trainyard_document::codes::Code;
+use trainyard_document::problem::Problem;
 
 use super::roles::Replica;
 use super::spec::Spec;
-use crate::codes::Code;
 use crate::compile;
-use crate::problem::Problem;
 
 /// Joins a pod to a group of Volcano or kube-batch.
 const GROUP_ANNOTATION: &str = "scheduling.k8s.io/group-name";

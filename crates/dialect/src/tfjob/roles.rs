@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use trainyard_core::RoleKind;
+use trainyard_document::codes::Code;
+use trainyard_document::fields::{Field, Fields};
+use trainyard_document::problem::{Problem, closest, did_you_mean, shown};
 
 use super::MAIN_CONTAINER;
 use crate::check::MOST_TASKS;
-use crate::codes::Code;
-use crate::fields::{Field, Fields};
 use crate::pod_template::{self, PodTemplate, RestartPolicy};
-use crate::problem::{Problem, closest, did_you_mean, shown};
 
 /// The roles, in the order in which their tasks are created.
 pub(crate) const ROLES: [(&str, RoleKind); 5] = [
@@ -19,18 +19,6 @@ pub(crate) const ROLES: [(&str, RoleKind); 5] = [
     ("Worker", RoleKind::Worker),
     ("Evaluator", RoleKind::Evaluator),
 ];
-
-/// The role as manifests and statuses spell it.
-pub(crate) fn spelt(kind: RoleKind) -> &'static str {
-    match kind {
-        RoleKind::Chief => "Chief",
-        RoleKind::Master => "Master",
-        RoleKind::Ps => "PS",
-        RoleKind::Worker => "Worker",
-        RoleKind::Evaluator => "Evaluator",
-        RoleKind::Other => "Other",
-    }
-}
 
 /// The role as it stands in names.
 pub(crate) fn lower(kind: RoleKind) -> &'static str {
@@ -150,7 +138,7 @@ impl<'a> Replica<'a> {
                 .and_then(|value| u32::try_from(value).ok())?,
         };
         if let (Some(count), 0) = (count, replicas) {
-            let message = format!("`{}` has no replicas and is left out", spelt(kind));
+            let message = format!("`{}` has no replicas and is left out", kind.tfjob_name());
             count.report(Code::ZeroReplicas, message);
         }
         Some(Self {

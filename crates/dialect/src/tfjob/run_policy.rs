@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trainyard_core::{Clean, RoleKind};
+use trainyard_document::Kind;
+use trainyard_document::codes::Code;
+use trainyard_document::fields::{Field, Fields};
+use trainyard_document::problem::{Problem, did_you_mean, shown};
+use trainyard_document::quantity::quantity;
 
 use super::MANAGERS;
 use super::annotations::Wishes;
 use super::roles;
-use crate::codes::Code;
-use crate::document::Kind;
-use crate::fields::{Field, Fields};
-use crate::problem::{Problem, did_you_mean, shown};
-use crate::quantity::quantity;
 
 /// How `runPolicy` is written in messages and in the origins of rules.
 pub(crate) const PATH: &str = "spec.runPolicy";

@@ -1,9 +1,10 @@
 //! Versions of `TFJob` that are read here and that no API server takes from our definition.
 
-use crate::codes::Code;
-use crate::document::{Document, Node, Source, parse};
+use trainyard_document::codes::Code;
+use trainyard_document::problem::{FieldPath, Problem, Problems};
+use trainyard_document::{Document, Node, Source, parse};
+
 use crate::manifest::Dialect;
-use crate::problem::{FieldPath, Problem, Problems};
 
 /// The versions that our definition serves, the stored one first.
 pub const SERVED: [&str; 3] = ["v1", "v1beta2", "v1beta1"];

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use trainyard_core::{RoleKind, RoleName, Who};
+use trainyard_document::codes::Code;
+use trainyard_document::fields::{Field, Fields};
+use trainyard_document::problem::{Problem, shown};
 
 use super::annotations::Wishes;
-use super::roles::{self, ROLES, Replica, Restart, spelt};
+use super::roles::{self, ROLES, Replica, Restart};
 use super::run_policy::RunPolicy;
-use crate::codes::Code;
 use crate::compile::BUILT_IN;
-use crate::fields::{Field, Fields};
-use crate::problem::{Problem, shown};
 
 /// What a `TFJob` of any version says.
 pub(crate) struct Spec<'a> {
@@ -71,14 +71,14 @@ pub(crate) fn read<'a>(mut fields: Fields<'a>, version: &str, wishes: &Wishes<'a
         success: success.unwrap_or(Success::Default),
         dynamic_workers,
         place,
-        spelt,
+        spelt: RoleKind::tfjob_name,
         limit_path: Some(limit_path),
         success_path,
     };
     if let (Some(field), Success::AllWorkers) = (success_at, spec.success)
         && let Some(decider) = spec.coordinator()
     {
-        let decider = spelt(decider.kind);
+        let decider = decider.kind.tfjob_name();
         let message = format!("`successPolicy` has no effect: the job has a `{decider}`, which decides");
         field.report(Code::FieldIgnored, message);
     }
@@ -140,7 +140,7 @@ fn replicas<'a>(place: &Field<'a>) -> Option<(Vec<Replica<'a>>, bool)> {
         };
         match found.iter().find(|(earlier, ..)| *earlier == kind) {
             Some((_, _, first)) => {
-                same_role_twice(spelt(kind), first, &field);
+                same_role_twice(kind.tfjob_name(), first, &field);
                 replica(kind, key, &field);
                 complete = false;
             }
@@ -162,7 +162,10 @@ fn replicas<'a>(place: &Field<'a>) -> Option<(Vec<Replica<'a>>, bool)> {
 
 fn replica<'a>(kind: RoleKind, key: &str, field: &Field<'a>) -> Option<Replica<'a>> {
     if field.node.is_null() {
-        let problem = field.problem(Code::MissingField, format!("`{}` says nothing", spelt(kind)));
+        let problem = field.problem(
+            Code::MissingField,
+            format!("`{}` says nothing", kind.tfjob_name()),
+        );
         field.problems.report(problem.hint("add `template`"));
         return None;
     }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trainyard_core::{After, RoleName};
+use trainyard_document::codes::Code;
+use trainyard_document::fields::{Field, Fields};
+use trainyard_document::problem::{did_you_mean, shown};
 
 use super::spec::Task;
-use crate::codes::Code;
-use crate::fields::{Field, Fields};
-use crate::problem::{did_you_mean, shown};
 
 /// Tasks of a circle that a message names.
 const MOST_SHOWN: usize = 12;

@@ -1,8 +1,8 @@
 //! Durations as Go writes them (`10m30s`, `1.5h`), in whole seconds.
 
-use crate::codes::Code;
-use crate::fields::Field;
-use crate::problem::shown;
+use trainyard_document::codes::Code;
+use trainyard_document::fields::Field;
+use trainyard_document::problem::shown;
 
 /// Units and their length in nanoseconds, longest name first where one begins another.
 const UNITS: &[(&str, u128)] = &[

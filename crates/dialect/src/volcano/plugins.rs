@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use trainyard_core::RoleKind;
-
-use crate::codes::Code;
-use crate::fields::{Field, Fields};
-use crate::problem::{Problem, closest, did_you_mean, shown};
+use trainyard_document::codes::Code;
+use trainyard_document::fields::{Field, Fields};
+use trainyard_document::problem::{Problem, closest, did_you_mean, shown};
 
 /// The port of the tensorflow plugin, unless it is told another.
 pub(super) const PORT: u16 = 2222;

@@ -4,10 +4,11 @@
 
 use std::sync::Arc;
 
+use trainyard_document::codes::Code;
+use trainyard_document::fields::{Field, Fields};
+use trainyard_document::problem::{Span, shown};
+
 use super::duration;
-use crate::codes::Code;
-use crate::fields::{Field, Fields};
-use crate::problem::{Span, shown};
 
 /// One entry of `policies`.
 #[derive(Clone, Debug)]

@@ -19,11 +19,11 @@
 use std::sync::Arc;
 
 use trainyard_core::{Count, Down, How, Outcome, RoleName, Rule, Scope, Settled, Test, Then, When, Who};
+use trainyard_document::codes::Code;
 
 use super::from;
 use super::policy::{Action, Event, Policy};
 use super::spec::{Spec, Task};
-use crate::codes::Code;
 use crate::compile::{
     BUILT_IN, FAIL, completes, counted, disrupted_restarts, ended, nothing_left_fails, restart, rule,
     successes_stay,

@@ -6,16 +6,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use trainyard_document::codes::Code;
+use trainyard_document::fields::{Field, Fields};
+use trainyard_document::problem::shown;
+
 use super::depends::{self, DependsOn, Positions};
 use super::duration;
 use super::plugins::{self, Plugins};
 use super::policy::{self, Policy};
 use super::task;
 use super::volumes::{self, JobVolume};
-use crate::codes::Code;
-use crate::fields::{Field, Fields};
 use crate::pod_template::PodTemplate;
-use crate::problem::shown;
 
 /// What 0 and nothing mean for `maxRetry`, of a job and of a task.
 pub(super) const MAX_RETRY: u32 = 3;

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use trainyard_document::codes::Code;
+use trainyard_document::fields::{Field, Fields};
+use trainyard_document::problem::shown;
+
 use super::spec::{Task, is_label, max_retry, pods, topology};
 use super::{depends, policy};
-use crate::codes::Code;
-use crate::fields::{Field, Fields};
 use crate::pod_template::{self, PodTemplate};
-use crate::problem::shown;
 
 /// NUMA policies; nothing is said to the scheduler for `none`.
 const TOPOLOGIES: &[(&str, Option<&str>)] = &[

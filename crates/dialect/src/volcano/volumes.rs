@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-
-use crate::codes::Code;
-use crate::fields::{Field, Fields};
-use crate::problem::{Span, escaped, shown};
+use trainyard_document::codes::Code;
+use trainyard_document::fields::{Field, Fields};
+use trainyard_document::problem::{Span, escaped, shown};
 
 /// One volume of the job.
 #[derive(Clone, Debug)]

@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use trainyard_core::{Count, Down, Ending, How, Job, Outcome, Rule, Scope, Settled, Test, Then, When, Who};
-use trainyard_dialect::document::Source;
 use trainyard_dialect::{ReadJob, Reading};
+use trainyard_document::Source;
 
 /// Every rule of a job, one a line.
 pub fn rules(job: &Job) -> Vec<String> {

@@ -8,8 +8,8 @@ use serde_json::Value;
 use trainyard_core::{
     Action, Exit, Fixture, Job, Memory, Observed, Seen, Step, TaskId, TaskSeen, Time, Why, step,
 };
-use trainyard_dialect::document::Source;
-use trainyard_dialect::status::tfjob_status;
+use trainyard_document::Source;
+use trainyard_status::tfjob_status;
 
 pub struct Play {
     pub job: Job,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use trainyard_core::{Cluster, Stamp, Task, addresses};
 use trainyard_dialect::ReadJob;
-use trainyard_dialect::status::t9k_status;
+use trainyard_status::t9k_status;
 
 use crate::notation::{codes, file, job, read};
 use crate::text;

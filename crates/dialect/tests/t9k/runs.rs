@@ -1,7 +1,7 @@
 //! The rules that T9k's manual states, played.
 
 use trainyard_core::{Cause, Outcome, TaskId};
-use trainyard_dialect::status::t9k_status;
+use trainyard_status::t9k_status;
 
 use crate::notation::job;
 use crate::text;

@@ -1,7 +1,7 @@
 //! What T9k's own tools see.
 
 use serde_json::{Value, json};
-use trainyard_dialect::status::{t9k_memory, t9k_status};
+use trainyard_status::{t9k_memory, t9k_status};
 
 use crate::notation::job;
 use crate::text;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use trainyard_core::Seen;
-use trainyard_dialect::status::{VolcanoPhase, volcano_status};
+use trainyard_status::{VolcanoPhase, volcano_status};
 
 use crate::notation::{assert_complete, job, read};
 use crate::text;

@@ -1,7 +1,7 @@
 //! Policies played: what happened, and what followed.
 
 use trainyard_core::{GangSeen, Outcome, Seen};
-use trainyard_dialect::status::{volcano_memory, volcano_status};
+use trainyard_status::{volcano_memory, volcano_status};
 
 use crate::notation::job;
 use crate::text;

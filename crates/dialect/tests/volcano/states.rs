@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use trainyard_core::{GangSeen, Job};
-use trainyard_dialect::status::{VolcanoPhase as Phase, volcano_order, volcano_status};
+use trainyard_status::{VolcanoPhase as Phase, volcano_order, volcano_status};
 
 use crate::notation::{file, job};
 use crate::world::World;

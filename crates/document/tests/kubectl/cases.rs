@@ -1,6 +1,6 @@
 //! The rows: what is written, and on which side of the line it falls.
 
-use trainyard_dialect::codes::Code;
+use trainyard_document::codes::Code;
 
 /// Values behind `v: `; kubectl and we read the same.
 pub const VALUES: &[&str] = &[

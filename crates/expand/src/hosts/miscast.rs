@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use trainyard_dialect::problem::shown;
+use trainyard_document::problem::shown;
 
 /// Why the parts cannot be given out. Every number that matters is in the words.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use gotmpl::Template;
 use gotmpl::parse::{BranchNode, Expr, ListNode, Node, PipeNode, Pos};
-use trainyard_dialect::problem::{did_you_mean, shown};
+use trainyard_document::problem::{did_you_mean, shown};
 
 use super::{Mistake, NAME, VARIABLES, known, looks};
 

@@ -21,10 +21,10 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use trainyard_dialect::codes::Code;
-use trainyard_dialect::document::{Kind, Source, parse};
-use trainyard_dialect::fields::{Field, Fields};
-use trainyard_dialect::problem::{FieldPath, Problem, Problems, has_errors};
+use trainyard_document::codes::Code;
+use trainyard_document::fields::{Field, Fields};
+use trainyard_document::problem::{FieldPath, Problem, Problems, has_errors};
+use trainyard_document::{Kind, Source, parse};
 
 /// What the user has configured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -197,7 +197,7 @@ pub fn stand_ins(
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use trainyard_dialect::document::Source;
+    use trainyard_document::Source;
 
     use super::*;
     use crate::template::testing::{Scratch, job, pod, role, template};

@@ -17,9 +17,9 @@ use std::str::FromStr;
 
 use serde_json::{Value, json};
 use trainyard_dialect::Dialect;
-use trainyard_dialect::document::{Source, parse};
-use trainyard_dialect::problem::{did_you_mean, has_errors};
-use trainyard_dialect::yaml::write as to_yaml;
+use trainyard_document::problem::{did_you_mean, has_errors};
+use trainyard_document::yaml::write as to_yaml;
+use trainyard_document::{Source, parse};
 
 use self::path::{Step, assignment, put};
 pub use self::quick::{BadQuick, Quick};
@@ -163,10 +163,7 @@ impl Overrides {
         }
         let mut bad = Vec::new();
         let mut texts = Vec::new();
-        for (_, node) in documents
-            .iter()
-            .flat_map(trainyard_dialect::document::Document::objects)
-        {
+        for (_, node) in documents.iter().flat_map(trainyard_document::Document::objects) {
             let mut object = node.to_json();
             let named = job.is_none_or(|job| object["metadata"]["name"] == job);
             if let Some(shape) = Shape::of(&object).filter(|_| named) {

@@ -1,7 +1,7 @@
 //! Paths into manifests, as `--set` takes them: `spec.tasks[worker].replicas`.
 
 use serde_json::{Map, Value, json};
-use trainyard_dialect::problem::{closest, did_you_mean};
+use trainyard_document::problem::{closest, did_you_mean};
 
 /// One step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]

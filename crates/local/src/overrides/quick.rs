@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use trainyard_dialect::yaml::write as to_yaml;
+use trainyard_document::yaml::write as to_yaml;
 
 use super::Variable;
 

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use trainyard_dialect::problem::escaped;
+use trainyard_document::problem::escaped;
 
 use super::event::What;
 use super::runner::Runner;

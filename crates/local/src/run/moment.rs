@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use trainyard_core::Time;
-use trainyard_dialect::status::{read_rfc3339, rfc3339};
+use trainyard_status::{read_rfc3339, rfc3339};
 
 /// Milliseconds since 1970, in UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,7 +1,7 @@
 //! Orders from outside, obeyed: what comes over the socket changes the job or its processes, and `step` does the rest.
 
 use trainyard_core::{Hold, Ordered, RoleName, TaskId};
-use trainyard_dialect::problem::did_you_mean;
+use trainyard_document::problem::did_you_mean;
 
 use super::event::What;
 use super::finish::ENDING;

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use trainyard_core::{Job, TaskId, addresses};
-use trainyard_dialect::document::Source;
-use trainyard_dialect::problem::did_you_mean;
 use trainyard_dialect::{ReadJob, Reading, read};
+use trainyard_document::Source;
+use trainyard_document::problem::did_you_mean;
 
 use super::file::{RunFile, TensorBoard};
 use super::moment::Moment;

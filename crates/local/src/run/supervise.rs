@@ -14,8 +14,8 @@ use std::thread;
 use std::time::Instant;
 
 use trainyard_core::Job;
-use trainyard_dialect::document::Source;
 use trainyard_dialect::{ReadJob, Reading, read};
+use trainyard_document::Source;
 
 use super::addresses::Addresses;
 use super::clock::Clock;

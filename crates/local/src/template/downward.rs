@@ -6,8 +6,8 @@ use std::net::Ipv4Addr;
 
 use serde_json::Value;
 use trainyard_core::{Job, Stamp, TaskId, task_name};
-use trainyard_dialect::problem::did_you_mean;
-use trainyard_dialect::quantity::Quantity;
+use trainyard_document::problem::did_you_mean;
+use trainyard_document::quantity::Quantity;
 
 use super::machine::Machine;
 use super::pod::{Container, FieldRef, Pod, ResourceFieldRef};

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use trainyard_dialect::names::{wrong_file_path, wrong_key};
-use trainyard_dialect::problem::{did_you_mean, shown};
+use trainyard_document::names::{wrong_file_path, wrong_key};
+use trainyard_document::problem::{did_you_mean, shown};
 
 use super::objects::Kind;
 use super::pod::{DownwardApi, DownwardItem, Item, Projected, Projection};

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::thread;
 
 use rustix::thread::sched_getaffinity;
-use trainyard_dialect::quantity::Quantity;
+use trainyard_document::quantity::Quantity;
 
 /// This machine, as far as tasks are told about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -35,7 +35,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use trainyard_core::{AddressBook, Cluster, Job, Stamp, Task, TaskId};
-use trainyard_dialect::problem::did_you_mean;
+use trainyard_document::problem::did_you_mean;
 
 pub use self::downward::INDEX_LABEL;
 pub(crate) use self::downward::{hash, quantity};

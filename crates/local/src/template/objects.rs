@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use trainyard_dialect::names::wrong_key;
-use trainyard_dialect::problem::shown;
-use trainyard_dialect::scalar::base64;
 use trainyard_dialect::{Item, ReadJob, Reading};
+use trainyard_document::names::wrong_key;
+use trainyard_document::problem::shown;
+use trainyard_document::scalar::base64;
 
 /// What one ConfigMap or Secret holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

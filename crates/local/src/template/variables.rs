@@ -149,7 +149,7 @@ impl Sources<'_> {
                     reference.name,
                     reference.key
                 );
-                let hint = trainyard_dialect::problem::did_you_mean(
+                let hint = trainyard_document::problem::did_you_mean(
                     &reference.key,
                     data.words.keys().map(|key| &**key),
                 );
@@ -172,7 +172,7 @@ impl Sources<'_> {
         let found = self.objects.get(kind, namespace, name);
         if found.is_none() && !optional {
             let word = kind.word();
-            let near = trainyard_dialect::problem::did_you_mean(name, self.objects.names(kind, namespace));
+            let near = trainyard_document::problem::did_you_mean(name, self.objects.names(kind, namespace));
             let hint = near.unwrap_or_else(|| {
                 "put it into the manifest's file, or give its file with `--with FILE`".into()
             });

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use trainyard_core::Job;
-use trainyard_dialect::problem::did_you_mean;
+use trainyard_document::problem::did_you_mean;
 
 use super::files::{self, File};
 use super::make::{Expected, Make};

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer};
 use serde_json::Number;
 use trainyard_core::Time;
-use trainyard_dialect::status::read_rfc3339;
+use trainyard_status::read_rfc3339;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

@@ -1,6 +1,6 @@
 use super::*;
-use trainyard_dialect::document::Source;
 use trainyard_dialect::read;
+use trainyard_document::Source;
 
 fn subject(policy: &Value, template: &Value) -> Subject {
     let text = json!({

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 use trainyard_core::Time;
-use trainyard_dialect::status::rfc3339;
+use trainyard_status::rfc3339;
 
 use super::silent::NODE_LOST;
 use super::waiting::{REFUSED, WAITING_FIELD, is_ordinary};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use trainyard_core::Time;
-use trainyard_dialect::status::{Flaw, newer_memory};
 use trainyard_manifest::observe::PodSeen;
+use trainyard_status::{Flaw, newer_memory};
 
 use super::events::{self, Change};
 use super::unread;

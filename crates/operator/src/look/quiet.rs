@@ -2,7 +2,7 @@
 //! somebody waits for what it says, and otherwise seldom.
 
 use serde_json::Value;
-use trainyard_dialect::status::MEMORY_FIELD;
+use trainyard_status::MEMORY_FIELD;
 
 use super::waiting::{WAITING_FIELD, reasons};
 

@@ -2,7 +2,7 @@
 //! twice or ended by a version that does not know what happened to it.
 
 use trainyard_core::Time;
-use trainyard_dialect::status::Flaw;
+use trainyard_status::Flaw;
 
 use super::{Next, pass, waits_for};
 use crate::job::{JobKey, JobSeen};

@@ -17,9 +17,9 @@ use trainyard_cluster_tests::fake_kubelet::{
     Disruption, FakeKubelet, History, ObjectHistory, ProgramEnd, Script,
 };
 use trainyard_core::{Job, TaskId, Time, task_name};
-use trainyard_dialect::document::{Source, parse};
-use trainyard_dialect::status::tfjob_memory;
+use trainyard_document::{Source, parse};
 use trainyard_scenarios::{Ending, Fault, Scenario, World, all};
+use trainyard_status::tfjob_memory;
 
 use super::{Harness, NODE};
 

@@ -276,7 +276,7 @@ fn what_a_cluster_says_is_one_line_of_the_log_in_both_formats() {
             line.contains("forged") && line.contains("Unschedulable"),
             "{line}"
         );
-        let hidden = |c: char| c != '\n' && trainyard_dialect::problem::is_hidden(c);
+        let hidden = |c: char| c != '\n' && trainyard_document::problem::is_hidden(c);
         assert!(
             !harness.operator.said().contains(hidden),
             "{:?}",

@@ -1,9 +1,9 @@
 //! `docs/problems.md`, from the table of codes.
 
-use trainyard_dialect::codes::Code;
+use trainyard_document::codes::Code;
 
 const HEAD: &str = "\
-<!-- Written by `cargo xtask generate` from crates/dialect/src/codes.rs; do not edit. -->
+<!-- Written by `cargo xtask generate` from crates/document/src/codes.rs; do not edit. -->
 
 # Problems
 

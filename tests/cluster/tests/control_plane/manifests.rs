@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use trainyard_cluster_tests::{Crds, bare, shared};
-use trainyard_dialect::names::{KEY_LENGTH, wrong_file_path, wrong_key, wrong_sub_path};
+use trainyard_document::names::{KEY_LENGTH, wrong_file_path, wrong_key, wrong_sub_path};
 
 const SERVICE: &str = "
 apiVersion: v1

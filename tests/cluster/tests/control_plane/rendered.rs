@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use trainyard_cluster_tests::{Api, Crds, bare};
 use trainyard_core::Addresses;
-use trainyard_dialect::codes::Code;
 use trainyard_dialect::convert::convert;
-use trainyard_dialect::document::Source;
-use trainyard_dialect::{Dialect, read, yaml};
+use trainyard_dialect::{Dialect, read};
+use trainyard_document::Source;
+use trainyard_document::codes::Code;
+use trainyard_document::yaml;
 use trainyard_manifest::render::Refusal;
 use trainyard_manifest::{Form, Wishes, render};
 

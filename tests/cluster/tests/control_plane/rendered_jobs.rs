@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 use trainyard_cluster_tests::{Namespace, shared};
-use trainyard_dialect::document::Source;
-use trainyard_dialect::{read, yaml};
+use trainyard_dialect::read;
+use trainyard_document::Source;
+use trainyard_document::yaml;
 use trainyard_manifest::{Form, Wishes, render};
 
 /// Two workers that start again after some exit codes; worker 0 decides.

@@ -1,8 +1,8 @@
 //! Mistakes in a template, shown in its text.
 
-use trainyard_dialect::codes::Code;
-use trainyard_dialect::document::Source;
-use trainyard_dialect::problem::{Place, Problem, Span};
+use trainyard_document::Source;
+use trainyard_document::codes::Code;
+use trainyard_document::problem::{Place, Problem, Span};
 use trainyard_expand::template::{Mistake, Shows};
 
 use crate::exit::Exit;

@@ -1,7 +1,7 @@
 //! Whether what was typed can be what it is to be: names and images, all mistakes at once.
 
 use clap::Parser as _;
-use trainyard_dialect::problem::shown;
+use trainyard_document::problem::shown;
 use trainyard_manifest::install::Install as Wishes;
 use trainyard_manifest::pod_group::Groups;
 

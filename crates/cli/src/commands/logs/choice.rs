@@ -1,7 +1,7 @@
 //! Which logs were meant.
 
-use trainyard_dialect::document::Source;
-use trainyard_dialect::problem::{closest, shown};
+use trainyard_document::Source;
+use trainyard_document::problem::{closest, shown};
 use trainyard_local::log_files::Lives;
 use trainyard_local::logs::LogSource;
 

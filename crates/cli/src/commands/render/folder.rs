@@ -11,7 +11,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use serde_json::Value;
-use trainyard_dialect::problem::shown;
+use trainyard_document::problem::shown;
 
 use self::present::{Found, Present, State};
 use super::section::{MARK, Section};

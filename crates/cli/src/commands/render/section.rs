@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use trainyard_dialect::problem::shown;
-use trainyard_dialect::{Item, OtherObject, ReadJob, Reading, yaml};
+use trainyard_dialect::{Item, OtherObject, ReadJob, Reading};
+use trainyard_document::problem::shown;
+use trainyard_document::yaml;
 use trainyard_manifest::Rendered;
 use trainyard_manifest::notes::Note;
 use trainyard_manifest::render::written_namespace;

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use trainyard_dialect::document::Source;
+use trainyard_document::Source;
 use trainyard_local::run::directory::{Home, RunDirectory};
 use trainyard_local::run::removal;
 use trainyard_local::template::kept_volumes;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
-use trainyard_dialect::document::Source;
 use trainyard_dialect::{ReadJob, Reading};
+use trainyard_document::Source;
 use trainyard_local::gpus;
 use trainyard_local::images::{self, Config};
 use trainyard_local::overrides::{Overrides, Quick, words};

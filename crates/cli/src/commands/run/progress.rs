@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Instant;
 
-use trainyard_dialect::problem::is_hidden;
+use trainyard_document::problem::is_hidden;
 use trainyard_local::python::Progress as Step;
 
 use crate::printer::tell;

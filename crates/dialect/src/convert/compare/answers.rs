@@ -1,11 +1,11 @@
 //! What is done about each end of a task, here and there.
 
 use trainyard_core::{Ending, InPlace, Job, Outcome, Ranges, Role, Scope, Then};
+use trainyard_document::codes::Code;
+use trainyard_document::problem::Problems;
 
 use super::kind_name;
-use crate::codes::Code;
 use crate::convert::outline::Outline;
-use crate::problem::Problems;
 
 /// Every end that some dialect may tell apart: all exit codes, and the ends that have none.
 fn endings() -> impl Iterator<Item = Ending> {

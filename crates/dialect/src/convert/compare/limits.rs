@@ -1,11 +1,11 @@
 //! Budgets, time limits, policies and the gang, here and there.
 
 use trainyard_core::{ClusterForm, Gang, Job};
+use trainyard_document::codes::Code;
+use trainyard_document::problem::Problems;
 
-use crate::codes::Code;
 use crate::convert::outline::Outline;
 use crate::manifest::{Dialect, ReadJob};
-use crate::problem::Problems;
 
 /// Tells every limit and policy that changes.
 pub(super) fn limits(outline: &Outline<'_>, to: &Job, problems: &Problems) {

@@ -1,11 +1,11 @@
 //! What a job needs to succeed, here and there.
 
 use trainyard_core::{Count, Job, Outcome, Settled, Test, Then, When};
+use trainyard_document::codes::Code;
+use trainyard_document::problem::Problems;
 
 use super::kind_name;
-use crate::codes::Code;
 use crate::convert::outline::Outline;
-use crate::problem::Problems;
 
 /// Tells whether the job succeeds otherwise.
 pub(super) fn success(outline: &Outline<'_>, to: &Job, problems: &Problems) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use trainyard_dialect::document::{Source, parse};
+use trainyard_document::{Source, parse};
 use trainyard_scenarios::Fault;
 
 /// One row. What is left out is not compared, unless it says otherwise.
