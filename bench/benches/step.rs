@@ -3,7 +3,7 @@
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use trainyard_bench::{NOW, SIZES, job, killed, running};
-use trainyard_core::{Fixture, Observed, Seen, step};
+use trainyard_core::{Fixture, FixtureSeen, Observed, Seen, step};
 
 fn main() {
     divan::main();
@@ -36,7 +36,7 @@ fn one_task_ended(bencher: Bencher, tasks: u32) {
 fn everything_is_created(bencher: Bencher, tasks: u32) {
     let Some(job) = job(tasks) else { return };
     let observed = Observed {
-        ready: vec![Fixture::Addresses],
+        fixtures: vec![(Fixture::Addresses, FixtureSeen::Ours { right: true })],
         ..Observed::default()
     };
     bencher

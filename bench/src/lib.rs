@@ -2,7 +2,9 @@
 
 pub mod succession;
 
-use trainyard_core::{Exit, Fixture, Job, Memory, Observed, Seen, Stamp, TaskId, TaskSeen, Time, Why, step};
+use trainyard_core::{
+    Exit, Fixture, FixtureSeen, Job, Memory, Observed, Seen, Stamp, TaskId, TaskSeen, Time, Why, step,
+};
 use trainyard_document::Source;
 
 /// The sizes that are measured: tasks of one job.
@@ -79,7 +81,7 @@ pub fn running(job: &Job) -> (Memory, Observed) {
     let tasks = job.tasks().map(running_task).collect();
     let observed = Observed {
         tasks,
-        ready: vec![Fixture::Addresses],
+        fixtures: vec![(Fixture::Addresses, FixtureSeen::Ours { right: true })],
         ..Observed::default()
     };
     let memory = step(job, None, &observed, NOW).memory;

@@ -34,15 +34,18 @@ mod time;
 
 pub use exit::Ending;
 pub use job::{
-    Addresses, After, BadTaskId, Clean, ClusterForm, Gang, GangChoice, GangScheduler, InPlace, Job, Limits,
-    Role, RoleKind, RoleName, TaskId, Template, Wait,
+    Addresses, After, BadTaskId, Clean, ClusterForm, Gang, GangScheduler, InPlace, Job, Limits, Role,
+    RoleKind, RoleName, TaskId, Template, Wait,
 };
-pub use memory::{Cause, FORMAT, Failure, Hold, Memory, Outcome, RoleMemory, Verdict};
-pub use observed::{Exit, Fixture, GangSeen, Observed, Order, Ordered, Seen, Stamp, TaskSeen, Why};
+pub use memory::{AddressForm, Cause, FORMAT, Failure, Hold, Memory, Outcome, RoleMemory, Verdict};
+pub use observed::{
+    Exit, Fixture, FixtureSeen, GangSeen, Observed, Order, Ordered, Refusal, Seen, Stamp, Storage, TaskSeen,
+    Why,
+};
 pub use plan::{AddressBook, Task, addresses, task_name};
 pub use policy::backoff::wait_before;
 pub use ranges::{BadRanges, Ranges, Runs};
 pub use rule::{Count, Down, How, Rule, Scope, Settled, Test, Then, When, Who};
-pub use step::{Action, Event, Oddity, Step, step};
+pub use step::{Action, Event, Oddity, Persist, Step, step};
 pub use tf_config::{Cluster, MOST_BYTES};
 pub use time::Time;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::job::{Job, RoleName, TaskId};
+use crate::job::{Addresses, GangScheduler, Job, RoleName, TaskId};
 use crate::observed::{Exit, Stamp, TaskSeen};
 use crate::ranges::{Ranges, Runs};
 use crate::time::Time;
@@ -65,6 +65,14 @@ pub struct Memory {
     /// The highest sum of restarts in place ever seen: it must not fall when an instance vanishes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub in_place_most: u32,
+    /// How tasks find each other; none where that is our own way. It stays as the job began: tasks that run know each other by
+    /// it. A suspended job has no tasks, so it may change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<AddressForm>,
+    /// The name of the gang scheduler that places the tasks as a group; none where they are placed one by one. It stays as
+    /// the job began, as `form` does: a group that begins in the middle would wait for members that are not in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gang: Option<Arc<str>>,
     /// What is known of each role, by name and never by position.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub roles: BTreeMap<RoleName, RoleMemory>,
@@ -108,6 +116,16 @@ pub struct RoleMemory {
     /// For each task whose lives so far have not run, since when it has been trying to start: seconds since 1970.
     #[serde(skip_serializing_if = "Runs::is_empty")]
     pub starting_since: Runs,
+}
+
+/// A way in which tasks find each other that is not our own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AddressForm {
+    /// One Service per replica: the job, or a flag of the operator, said so when the job began.
+    PerReplica,
+    /// The same, and everything else in `TF_CONFIG` as Kubeflow's operator writes it, which began the job.
+    Kubeflow,
 }
 
 /// Why nothing may run.
@@ -203,11 +221,34 @@ impl Memory {
             attempts_before: 0,
             in_place_gone: 0,
             in_place_most: 0,
+            form: None,
+            gang: None,
             roles: BTreeMap::new(),
             first_failure: None,
             orders: Vec::new(),
             verdict: None,
         }
+    }
+
+    /// The memory of a job that Kubeflow's operator began then, and whose tasks all live their first life.
+    #[must_use]
+    pub fn begun_elsewhere(job: &Job, started: Time) -> Self {
+        let mut memory = Self::new(job);
+        memory.started = Some(started);
+        memory.form = Some(AddressForm::Kubeflow);
+        memory.note_beginning(job);
+        memory
+    }
+
+    /// Takes note of how the job's tasks find each other and who places them.
+    pub(crate) fn note_beginning(&mut self, job: &Job) {
+        self.form = match (self.form, job.addresses) {
+            (Some(AddressForm::Kubeflow), _) => Some(AddressForm::Kubeflow),
+            (_, Addresses::PerReplica) => Some(AddressForm::PerReplica),
+            _ => None,
+        };
+        let scheduler = job.gang.as_ref().and_then(|gang| scheduler_name(&gang.scheduler));
+        self.gang = scheduler.map(Into::into);
     }
 
     /// The current life of a task.
@@ -282,6 +323,17 @@ impl Memory {
 
     pub(crate) fn role(&mut self, name: &RoleName) -> &mut RoleMemory {
         self.roles.entry(name.clone()).or_default()
+    }
+}
+
+fn scheduler_name(scheduler: &GangScheduler) -> Option<&str> {
+    match scheduler {
+        GangScheduler::Default => None,
+        GangScheduler::Volcano => Some("volcano"),
+        GangScheduler::KubeBatch => Some("kube-batch"),
+        GangScheduler::SchedulerPlugins => Some("scheduler-plugins-scheduler"),
+        GangScheduler::T9k => Some("t9k-scheduler"),
+        GangScheduler::Named(name) => Some(name),
     }
 }
 

@@ -17,14 +17,40 @@ use crate::time::Time;
 pub struct Observed {
     /// Every instance of this job, stale ones too, and the gone ones not yet absorbed. The order means nothing.
     pub tasks: Vec<TaskSeen>,
-    /// The gang's group.
+    /// How far the gang scheduler has come with the group.
     pub gang: GangSeen,
-    /// What somebody has ordered.
+    /// Orders of users and of other controllers. The order means nothing.
     pub orders: Vec<Order>,
-    /// Shared objects that exist and are as they should be.
-    pub ready: Vec<Fixture>,
+    /// Shared objects that exist. One that is not listed is absent.
+    pub fixtures: Vec<(Fixture, FixtureSeen)>,
+    /// The world was refused something that it was to create.
+    pub refused: Option<Refusal>,
+    /// Whether memory that is written is kept.
+    pub storage: Storage,
     /// The job itself is being deleted: decide nothing, create nothing.
     pub deleting: bool,
+}
+
+/// A create or an ensure failed: a name is taken, a quota is used up, an admission webhook denies it.
+///
+/// The world keeps one per job and owns the back-off (1, 2, 4 … 60 s). Until then `step` creates nothing; what is to be
+/// stopped, stored or judged does not wait for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Refusal {
+    /// When the world wants to try again.
+    pub until: Time,
+}
+
+/// Whether the world keeps the memory that is written to it. A custom resource definition that is not ours may drop it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum Storage {
+    /// It does.
+    #[default]
+    Keeps,
+    /// Not known yet: memory is stored before anything is done, and the answer to that write tells.
+    Unknown,
+    /// It does not: nothing is done, since a restart that is not remembered would be free.
+    Drops,
 }
 
 /// Which life of a task: written on every instance when it is created.
@@ -216,11 +242,32 @@ pub enum Ordered {
     },
 }
 
-/// Objects that all tasks share.
+/// Objects that all tasks of a job share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Fixture {
     /// What makes the tasks' addresses resolve.
     Addresses,
-    /// The gang's group.
+    /// The group that a gang scheduler places together.
     Gang,
+    /// Objects that the job's kind needs before its pods. Most jobs have none, so it is needed only where the world lists it.
+    Extras,
+}
+
+impl Fixture {
+    /// Every fixture, in the order in which they are made.
+    pub const ALL: [Self; 3] = [Self::Addresses, Self::Gang, Self::Extras];
+}
+
+/// How a fixture is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum FixtureSeen {
+    /// Needed, and not there. For [`Fixture::Extras`]; the others are missing when they are not listed.
+    Missing,
+    /// Made for this job.
+    Ours {
+        /// Whether all of it is there, and as the job wants it now.
+        right: bool,
+    },
+    /// Made by others under the name that ours would have: used as it is, never written and never removed.
+    Foreign,
 }

@@ -9,25 +9,42 @@ use serde::Serialize;
 
 use crate::job::{Job, TaskId};
 use crate::memory::{Hold, Memory, Verdict};
-use crate::observed::{Fixture, Observed, Stamp};
+use crate::observed::{Fixture, Observed, Stamp, Storage};
 use crate::policy::{
-    StepContext, backoff, bounds, cleanup, deadline, failed_starts, gang, judge, orders, remember, scaling,
-    startup, suspend, ttl,
+    StepContext, backoff, bounds, cleanup, deadline, failed_starts, fixtures, judge, orders, persist,
+    remember, scaling, startup, suspend, ttl,
 };
 use crate::rule::{How, Scope};
 use crate::time::Time;
 
-/// What follows from one look at a job.
+/// What follows from one observation of a job.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Step {
-    /// First: persist this, if it differs from what was handed in. If that fails, drop the whole step.
+    /// Store this when [`Step::persist`] says so. If storing fails, drop the whole step.
     pub memory: Memory,
-    /// Then: carry these out, in order; the first error ends the pass.
+    /// Carry these out, in order; the first error drops the rest.
     pub actions: Vec<Action>,
-    /// Then: tell these.
+    /// Report these once the memory is stored.
     pub events: Vec<Event>,
-    /// Look again no later than this.
+    /// Call again no later than this.
     pub wake: Option<Time>,
+    /// When the memory must be stored.
+    pub persist: Persist,
+    /// How many creates and ensures were left out because of [`Observed::refused`].
+    pub put_off: u32,
+}
+
+/// When the memory of a step must be stored. A world may always store earlier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum Persist {
+    /// It is what was handed in.
+    Nothing,
+    /// Before the first action.
+    Before,
+    /// By this time; actions may come first. Until then `step` finds it out again from the instances that are visible.
+    By(Time),
+    /// With the next memory that must be stored: only `born` differs.
+    WithNext,
 }
 
 /// Something a world is to do. Each can be repeated and is derived again if it was lost.
@@ -57,6 +74,14 @@ pub enum Action {
     Answered(Arc<str>),
     /// Delete the job itself.
     DeleteJob,
+}
+
+impl Action {
+    /// Whether it makes something, so that the world may be refused it.
+    #[must_use]
+    pub fn makes(&self) -> bool {
+        matches!(self, Self::Create { .. } | Self::Ensure(_))
+    }
 }
 
 /// Something that happened, for those who report.
@@ -118,6 +143,8 @@ pub enum Oddity {
     MemoryOfAnotherFormat(u32),
     /// The clock is behind memory by so many seconds.
     ClockBehind(u64),
+    /// The world does not keep memory; nothing was done.
+    MemoryDropped,
 }
 
 /// Decides what to do next. Total, deterministic, and the only place that decides.
@@ -148,17 +175,22 @@ pub fn step(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) 
         bounds::check_room(&mut ctx);
     }
     remember::mark_born(&mut ctx);
+    remember::note_beginning(&mut ctx, memory);
     // 3. Act: nothing is decided any more.
-    if !observed.deleting {
+    if observed.storage == Storage::Drops {
+        ctx.events.push(Event::Odd(Oddity::MemoryDropped));
+    } else if !observed.deleting {
         let wanted = startup::wanted(&mut ctx);
-        gang::ensure(&mut ctx, &wanted);
+        fixtures::ensure(&mut ctx, &wanted);
         cleanup::stops(&mut ctx);
         scaling::creates(&mut ctx, wanted);
-        gang::removes(&mut ctx);
+        fixtures::removes(&mut ctx);
         orders::answered(&mut ctx);
         ttl::expire(&mut ctx);
+        persist::put_off(&mut ctx);
     }
-    ctx.end()
+    // 4. When it must be stored.
+    ctx.end(memory)
 }
 
 /// A newer version of this program has been here: touch nothing, so that going back and forth is safe.
@@ -168,5 +200,7 @@ fn hands_off(memory: &Memory) -> Step {
         actions: Vec::new(),
         events: vec![Event::Odd(Oddity::MemoryOfAnotherFormat(memory.format))],
         wake: None,
+        persist: Persist::Nothing,
+        put_off: 0,
     }
 }

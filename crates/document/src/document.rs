@@ -10,7 +10,6 @@ mod kubectl;
 mod node;
 mod source;
 mod syntax;
-mod value;
 mod yaml;
 
 use std::sync::Arc;

@@ -95,24 +95,24 @@ fn short(error: &serde_json::Error) -> String {
 }
 
 /// What a watch shows, which may be unreadable.
-pub trait MaybeReadable {
+pub trait Shown {
     /// Why it cannot be read; none where it can.
     fn unreadable(&self) -> Option<&str>;
 }
 
-impl<K> MaybeReadable for Guarded<K> {
+impl<K> Shown for Guarded<K> {
     fn unreadable(&self) -> Option<&str> {
         self.0.as_ref().err().map(|unread| &*unread.why)
     }
 }
 
-impl MaybeReadable for JobWire {
+impl Shown for JobWire {
     fn unreadable(&self) -> Option<&str> {
         self.unreadable()
     }
 }
 
-impl MaybeReadable for WatchedPod {
+impl Shown for WatchedPod {
     fn unreadable(&self) -> Option<&str> {
         self.seen.unreadable()
     }

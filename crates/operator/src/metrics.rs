@@ -13,7 +13,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::job::JobKey;
-use crate::notice::{Notice, Observer, Phase};
+use crate::tell::{Listener, Phase, Told};
 
 /// From a millisecond to about half a minute.
 const FAST: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5, 10.0, 30.0];
@@ -261,61 +261,61 @@ fn whole(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-impl Observer for Metrics {
-    fn notice(&self, notice: &Notice<'_>) {
-        match notice {
-            Notice::Ready { jobs, pods } => {
+impl Listener for Metrics {
+    fn told(&self, told: &Told<'_>) {
+        match told {
+            Told::Ready { jobs, pods } => {
                 self.known("jobs", *jobs);
                 self.known("pods", *pods);
                 self.ready.store(true, Ordering::Relaxed);
             }
-            Notice::Leading => {
+            Told::Leading => {
                 self.leads.set(1);
             }
-            Notice::Standby { .. } => {
+            Told::StandingBy { .. } => {
                 self.leads.set(0);
             }
-            Notice::WatchCut { what, .. } => {
+            Told::WatchCut { what, .. } => {
                 self.cuts.get_or_create(&OfKind { kind: what }).inc();
             }
-            Notice::Unreadable { what, .. } => {
+            Told::Unreadable { what, .. } => {
                 self.unreadable.get_or_create(&OfKind { kind: what }).inc();
             }
-            Notice::Panicked { .. } => {
+            Told::Panicked { .. } => {
                 self.panics.inc();
             }
-            Notice::Condition { job, kind, .. } => self.condition(job, kind),
-            Notice::Started { phase, created, .. } => self.started(*phase, *created),
-            Notice::Expired { job } => {
+            Told::Condition { job, kind, .. } => self.condition(job, kind),
+            Told::Started { phase, created, .. } => self.started(*phase, *created),
+            Told::Expired { job } => {
                 self.deleted.get_or_create(&OfNamespace::new(job)).inc();
             }
-            Notice::Request {
+            Told::Request {
                 verb,
                 resource,
                 code,
                 took,
             } => self.request(verb, resource, *code, *took),
-            Notice::Applied { took, refused } => {
+            Told::Passed { took, refused } => {
                 let result = if *refused { "refused" } else { "done" };
                 self.passes
                     .get_or_create(&OfResult { result })
                     .observe(took.as_secs_f64());
             }
-            Notice::Load { queued, active } => {
+            Told::Load { queued, active } => {
                 self.queued.set(whole(*queued));
                 self.active.set(whole(*active));
             }
-            Notice::Known { jobs, pods } => {
+            Told::Known { jobs, pods } => {
                 self.known("jobs", *jobs);
                 self.known("pods", *pods);
             }
-            Notice::LeaseRefused { .. }
-            | Notice::Refused { .. }
-            | Notice::Waits { .. }
-            | Notice::Warned { .. }
-            | Notice::Starting { .. }
-            | Notice::Stopping { .. }
-            | Notice::Listening { .. } => {}
+            Told::LeaseRefused { .. }
+            | Told::Refused { .. }
+            | Told::Waits { .. }
+            | Told::Warned { .. }
+            | Told::Starting { .. }
+            | Told::Stopping { .. }
+            | Told::Listening { .. } => {}
         }
     }
 }
@@ -333,7 +333,7 @@ mod tests {
         };
         for (kind, times) in [("TFJobCreated", 2), ("TFJobRunning", 1), ("TFJobFailed", 1)] {
             for _ in 0..times {
-                metrics.notice(&Notice::Condition {
+                metrics.told(&Told::Condition {
                     job: &job,
                     kind,
                     message: "",
@@ -360,14 +360,14 @@ mod tests {
             name: "mnist".into(),
         };
         for news in [true, false] {
-            metrics.notice(&Notice::Unreadable {
+            metrics.told(&Told::Unreadable {
                 what: "pods",
                 which: "research/strange",
                 why: "",
                 news,
             });
         }
-        metrics.notice(&Notice::Panicked {
+        metrics.told(&Told::Panicked {
             job: &job,
             words: "",
             wait: 1,

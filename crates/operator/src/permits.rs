@@ -4,17 +4,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-use crate::fair_queue::FairQueue;
+use crate::turns::Turns;
 
 /// Permits, of which one namespace may have all while no other waits for one.
 #[derive(Clone, Debug)]
-pub struct Permits(Arc<Mutex<PermitState>>);
+pub struct Permits(Arc<Mutex<State>>);
 
 #[derive(Debug)]
-struct PermitState {
+struct State {
     free: usize,
     /// Nothing waits while a permit is free.
-    waiting: FairQueue<oneshot::Sender<Permit>>,
+    waiting: Turns<oneshot::Sender<Permit>>,
 }
 
 /// Given back when it is dropped.
@@ -25,9 +25,9 @@ impl Permits {
     /// So many.
     #[must_use]
     pub fn new(most: usize) -> Self {
-        Self(Arc::new(Mutex::new(PermitState {
+        Self(Arc::new(Mutex::new(State {
             free: most.max(1),
-            waiting: FairQueue::default(),
+            waiting: Turns::default(),
         })))
     }
 
@@ -68,7 +68,7 @@ impl Permits {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, PermitState> {
+    fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

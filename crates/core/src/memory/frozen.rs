@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{Cause, FORMAT, Hold, Memory, Outcome};
+use super::{AddressForm, Cause, FORMAT, Hold, Memory, Outcome};
 use crate::observed::Why;
 
 /// Every field, none with the value that is not written.
@@ -22,6 +22,8 @@ fn stored() -> Value {
         "rounds": 1,
         "inPlaceGone": 4,
         "inPlaceMost": 5,
+        "form": "per-replica",
+        "gang": "volcano",
         "roles": {
             "ps": { "attempts": "0:1", "done": "0", "failed": "1", "born": 2, "restarts": 6 },
             "worker": { "attempts": "0-3:1,7:2", "done": "0-2,9", "failed": "4", "born": 10, "restarts": 7 },
@@ -57,6 +59,7 @@ fn memory_is_read_and_written_as_it_always_was() {
     assert_eq!((memory.paid, memory.roles.len()), (3, 2));
     let least: Memory = serde_json::from_value(least()).unwrap();
     assert_eq!((least.started, least.verdict), (None, None));
+    assert_eq!((least.form, least.gang), (None, None));
     assert_eq!(
         FORMAT, 1,
         "with another format, what stands above is an older one and is still read"
@@ -91,6 +94,11 @@ fn enums_have_the_variants_that_they_always_had() {
     for word in ["Itself", "OutOfMemory", "NotStarted", "Disrupted"] {
         match reads_back(&json!(word)) {
             Why::Itself | Why::OutOfMemory | Why::NotStarted | Why::Disrupted => {}
+        }
+    }
+    for word in ["per-replica", "kubeflow"] {
+        match reads_back(&json!(word)) {
+            AddressForm::PerReplica | AddressForm::Kubeflow => {}
         }
     }
     for cause in [

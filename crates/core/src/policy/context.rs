@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{View, remember};
+use super::{View, persist, remember};
 use crate::job::{Job, RoleName, TaskId};
 use crate::memory::{Cause, Memory, Outcome, Verdict};
-use crate::observed::{Fixture, Observed, TaskSeen};
+use crate::observed::{Observed, TaskSeen};
 use crate::step::{Action, Event, Oddity, Step};
 use crate::time::Time;
 
@@ -21,6 +21,8 @@ pub(crate) struct StepContext<'a> {
     pub now: Time,
     pub actions: Vec<Action>,
     pub events: Vec<Event>,
+    /// Creates and ensures that were left out.
+    pub put_off: u32,
     wake: Option<Time>,
 }
 
@@ -41,13 +43,15 @@ impl<'a> StepContext<'a> {
             now: held_at,
             actions: Vec::new(),
             events,
+            put_off: 0,
             wake: None,
         };
         remember::prune(&mut ctx);
         ctx
     }
 
-    pub fn end(mut self) -> Step {
+    /// The step, given the memory that was handed in.
+    pub fn end(mut self, before: Option<&Memory>) -> Step {
         let odd = self.newer_than_memory();
         if !odd.is_empty() {
             self.wake_at(self.now + LOOK_AGAIN);
@@ -56,10 +60,12 @@ impl<'a> StepContext<'a> {
                     .map(|task| Event::Odd(Oddity::NewerThanMemory(task))),
             );
         }
+        let persist = persist::persist(&mut self, before);
         let Self {
             memory,
             actions,
             events,
+            put_off,
             wake,
             ..
         } = self;
@@ -68,6 +74,8 @@ impl<'a> StepContext<'a> {
             actions,
             events,
             wake,
+            persist,
+            put_off,
         }
     }
 
@@ -140,10 +148,6 @@ impl<'a> StepContext<'a> {
             role: self.job.roles[role].name.clone(),
             index,
         }
-    }
-
-    pub fn is_ready(&self, fixture: Fixture) -> bool {
-        self.observed.ready.contains(&fixture)
     }
 
     pub fn stop(&mut self, seen: &TaskSeen, force: bool) {

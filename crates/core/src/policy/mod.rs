@@ -1,4 +1,4 @@
-//! The policies that `step` is made of, one a file, each with its table of cases.
+//! The policies that `step` is made of, one per file, each with its table of cases.
 //!
 //! They share one [`StepContext`]: what is known during a single call of `step`.
 
@@ -8,9 +8,10 @@ pub mod cleanup;
 mod context;
 pub mod deadline;
 pub mod failed_starts;
-pub mod gang;
+pub mod fixtures;
 pub mod judge;
 pub mod orders;
+pub mod persist;
 pub mod remember;
 pub mod restart;
 pub mod scaling;

@@ -137,6 +137,17 @@ pub fn mark_born(ctx: &mut StepContext) {
     }
 }
 
+/// Notes how the job's tasks find each other and who places them. While tasks run, that stays as it was when they began; a job
+/// that has not begun, or is held, follows its manifest.
+pub fn note_beginning(ctx: &mut StepContext, before: Option<&Memory>) {
+    let before = before.filter(|before| before.job == ctx.job.uid);
+    let ran = before.is_some_and(|before| before.started.is_some() && before.held.is_none());
+    let goes_on = ran && ctx.memory.held.is_none();
+    if !goes_on && ctx.memory.verdict.is_none() {
+        ctx.memory.note_beginning(ctx.job);
+    }
+}
+
 /// Whether a task that is not visible has vanished, rather than not been created yet.
 pub fn has_vanished(ctx: &StepContext, role: usize, index: u32) -> bool {
     let name = &ctx.job.roles[role].name;
@@ -147,8 +158,8 @@ pub fn has_vanished(ctx: &StepContext, role: usize, index: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::policy::testing::{Bench, ended, running, worker};
-    use crate::{Event, Exit, Memory, Oddity, Seen, Stamp, Time, Why};
+    use crate::policy::testing::{Bench, ended, gang, running, worker};
+    use crate::{AddressForm, Addresses, Event, Exit, Memory, Oddity, Seen, Stamp, Time, Why};
 
     #[test]
     fn memory_of_another_job_is_not_believed() {
@@ -213,6 +224,39 @@ mod tests {
         let seen = [gone(end.clone(), false), gone(end, true)];
         let after = bench.step_with(Some(&bench.memory()), &seen, 5).memory;
         assert!(after.is_done(&worker(0)));
+    }
+
+    #[test]
+    fn addresses_and_gang_stay_as_the_job_began_and_a_suspended_one_may_change_them() {
+        let mut bench = Bench::workers(1);
+        let per_replica = |bench: &mut Bench, is: bool| {
+            bench.job.addresses = if is {
+                Addresses::PerReplica
+            } else {
+                Addresses::PerJob
+            };
+            bench.job.gang = is.then(gang);
+        };
+        let noted = |memory: &Memory| (memory.form, memory.gang.as_deref().map(str::to_owned));
+        let own = (None, None);
+        let changed = (Some(AddressForm::PerReplica), Some("volcano".to_owned()));
+        let begun = bench.step(&[], 5).memory;
+        assert_eq!(noted(&begun), own);
+        per_replica(&mut bench, true);
+        let here = [running(worker(0), Stamp::default())];
+        assert_eq!(noted(&bench.step_with(Some(&begun), &here, 6).memory), own);
+        assert_eq!(noted(&bench.step(&here, 6).memory), changed, "memory was lost");
+        bench.job.suspend = true;
+        let held = bench.step_with(Some(&begun), &here, 7).memory;
+        assert_eq!(noted(&held), changed);
+        bench.job.suspend = false;
+        let resumed = bench.step_with(Some(&held), &[], 8).memory;
+        per_replica(&mut bench, false);
+        assert_eq!(noted(&bench.step_with(Some(&resumed), &[], 9).memory), changed);
+
+        let elsewhere = Memory::begun_elsewhere(&bench.job, Time(1));
+        let kept = bench.step_with(Some(&elsewhere), &here, 9).memory;
+        assert_eq!(noted(&kept), (Some(AddressForm::Kubeflow), None));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! job, and clean-up takes them without ever judging them.
 
 use super::startup::Wanted;
-use super::{StepContext, gang};
+use super::{StepContext, fixtures};
 use crate::observed::{Seen, Stamp, TaskSeen};
 use crate::step::Action;
 
@@ -28,7 +28,7 @@ pub fn let_go(ctx: &mut StepContext) {
 
 /// Creates every wanted task of which no instance is visible, except one that is gone.
 pub fn creates(ctx: &mut StepContext, wanted: Vec<Wanted>) {
-    if !gang::is_open(ctx) {
+    if !fixtures::gang_is_open(ctx) {
         return;
     }
     for Wanted { role, index, stamp } in wanted {

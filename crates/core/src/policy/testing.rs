@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Addresses, Clean, ClusterForm, Count, Exit, Fixture, How, InPlace, Job, Limits, Memory, Observed,
-    Outcome, Role, RoleKind, RoleName, Rule, Seen, Settled, Stamp, Step, TaskId, TaskSeen, Template, Test,
-    Then, Time, When, Who, Why, step,
+    Addresses, Clean, ClusterForm, Count, Exit, Fixture, FixtureSeen, Gang, GangScheduler, How, InPlace, Job,
+    Limits, Memory, Observed, Outcome, Role, RoleKind, RoleName, Rule, Seen, Settled, Stamp, Step, TaskId,
+    TaskSeen, Template, Test, Then, Time, When, Who, Why, step,
 };
+
+/// A fixture that is there and as it should be.
+pub const OURS: FixtureSeen = FixtureSeen::Ours { right: true };
 
 pub struct Bench {
     pub job: Job,
@@ -87,11 +90,26 @@ pub fn role(name: &str, kind: RoleKind, replicas: u32) -> Role {
     }
 }
 
+/// A group of Volcano's that the operator makes.
+pub fn gang() -> Gang {
+    Gang {
+        scheduler: GangScheduler::Volcano,
+        existing: None,
+        members: 2,
+        per_role: BTreeMap::new(),
+        queue: None,
+        priority: None,
+        resources: BTreeMap::new(),
+        timeout: None,
+        hold: false,
+    }
+}
+
 /// Instances, with every shared object in place.
 pub fn observed(tasks: &[TaskSeen]) -> Observed {
     Observed {
         tasks: tasks.to_vec(),
-        ready: vec![Fixture::Addresses],
+        fixtures: vec![(Fixture::Addresses, OURS)],
         ..Observed::default()
     }
 }

@@ -4,7 +4,9 @@
 use super::script::Delayed;
 use super::world::World;
 use crate::memory::Memory;
-use crate::observed::{Fixture, GangSeen, Observed, Order, Seen, TaskSeen};
+use crate::observed::{Fixture, FixtureSeen, GangSeen, Observed, Order, Seen, TaskSeen};
+
+const OURS: FixtureSeen = FixtureSeen::Ours { right: true };
 
 /// How much of the world has arrived.
 #[derive(Clone, Debug, Default)]
@@ -135,8 +137,9 @@ impl Cache {
             tasks,
             gang: self.gang,
             orders: self.orders.clone(),
-            ready: world.fixtures.iter().copied().collect(),
+            fixtures: world.fixtures.iter().map(|fixture| (*fixture, OURS)).collect(),
             deleting: world.deleting.is_some() || world.deleted,
+            ..Observed::default()
         }
     }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use trainyard_core::{
-    Action, Exit, Fixture, GangSeen, Job, Memory, Observed, Seen, Stamp, Step, TaskSeen, Time, Why,
+    Action, Exit, Fixture, FixtureSeen, Job, Memory, Observed, Seen, Stamp, Step, TaskSeen, Time, Why,
 };
 
 use super::machine::Machine;
@@ -219,17 +219,12 @@ pub fn observed(model: &Machine, state: &State) -> Observed {
             tasks.push(task_seen(model, at, pod, Seen::Gone(last)));
         }
     }
-    let ready = if state.addresses {
-        vec![Fixture::Addresses]
-    } else {
-        vec![]
-    };
+    let ours = FixtureSeen::Ours { right: true };
+    let addresses = state.addresses.then_some((Fixture::Addresses, ours));
     Observed {
         tasks,
-        gang: GangSeen::NotNeeded,
-        orders: Vec::new(),
-        ready,
-        deleting: false,
+        fixtures: addresses.into_iter().collect(),
+        ..Observed::default()
     }
 }
 
@@ -282,10 +277,9 @@ fn known(model: &Machine, action: &Action) -> Move {
             slot: slot(task),
             stamp: *stamp,
         },
-        Action::Ensure(Fixture::Gang)
-        | Action::Remove(Fixture::Gang)
-        | Action::Answered(_)
-        | Action::DeleteJob => panic!("the model has no {action:?}"),
+        Action::Ensure(_) | Action::Remove(_) | Action::Answered(_) | Action::DeleteJob => {
+            panic!("the model has no {action:?}")
+        }
     }
 }
 

@@ -8,10 +8,10 @@ use proptest::collection::{btree_map, vec};
 use proptest::option::of;
 use proptest::prelude::*;
 use trainyard_core::{
-    Addresses, After, Cause, Clean, ClusterForm, Count, Down, Exit, FORMAT, Failure, Fixture, Gang,
-    GangScheduler, GangSeen, Hold, How, InPlace, Job, Limits, Memory, Observed, Order, Ordered, Outcome,
-    Ranges, Role, RoleKind, RoleMemory, RoleName, Rule, Runs, Scope, Seen, Settled, Stamp, TaskId, TaskSeen,
-    Template, Test, Then, Time, Verdict, Wait, When, Who, Why,
+    AddressForm, Addresses, After, Cause, Clean, ClusterForm, Count, Down, Exit, FORMAT, Failure, Fixture,
+    FixtureSeen, Gang, GangScheduler, GangSeen, Hold, How, InPlace, Job, Limits, Memory, Observed, Order,
+    Ordered, Outcome, Ranges, Refusal, Role, RoleKind, RoleMemory, RoleName, Rule, Runs, Scope, Seen,
+    Settled, Stamp, Storage, TaskId, TaskSeen, Template, Test, Then, Time, Verdict, Wait, When, Who, Why,
 };
 
 /// Everything that `step` is given.
@@ -313,21 +313,34 @@ fn observed() -> impl Strategy<Value = Observed> {
         Just(GangSeen::Open),
         number(3).prop_map(|epoch| GangSeen::Broken { epoch }),
     ];
-    let fixture = prop_oneof![Just(Fixture::Addresses), Just(Fixture::Gang)];
+    let fixture = prop::sample::select(Fixture::ALL.to_vec());
+    let found = prop_oneof![
+        any::<bool>().prop_map(|right| FixtureSeen::Ours { right }),
+        Just(FixtureSeen::Foreign),
+        Just(FixtureSeen::Missing),
+    ];
+    let storage =
+        prop_oneof![6 => Just(Storage::Keeps), 1 => Just(Storage::Unknown), 1 => Just(Storage::Drops)];
     let parts = (
         vec(seen(), 0..9),
         gang,
         vec(order(), 0..3),
-        vec(fixture, 0..3),
+        vec((fixture, found), 0..4),
+        prop::option::weighted(0.2, time().prop_map(|until| Refusal { until })),
+        storage,
         prop::bool::weighted(0.1),
     );
-    parts.prop_map(|(tasks, gang, orders, ready, deleting)| Observed {
-        tasks,
-        gang,
-        orders,
-        ready,
-        deleting,
-    })
+    parts.prop_map(
+        |(tasks, gang, orders, fixtures, refused, storage, deleting)| Observed {
+            tasks,
+            gang,
+            orders,
+            fixtures,
+            refused,
+            storage,
+            deleting,
+        },
+    )
 }
 
 fn order_id() -> impl Strategy<Value = Arc<str>> {
@@ -418,7 +431,14 @@ fn memory() -> impl Strategy<Value = Memory> {
     );
     let counts = (number(4), number(3), number(4), number(4), number(3));
     let roles = btree_map(role_name(), role_memory(), 0..4);
-    (identity, state, counts, roles).prop_map(|(identity, state, counts, roles)| {
+    let began = (
+        of(prop_oneof![
+            Just(AddressForm::PerReplica),
+            Just(AddressForm::Kubeflow)
+        ]),
+        of("volcano|another"),
+    );
+    (identity, state, counts, began, roles).prop_map(|(identity, state, counts, (form, gang), roles)| {
         let (epoch, started, held, resumed, not_before, first_failure, orders, verdict) = state;
         let (paid, rounds, in_place_gone, in_place_most, attempts_before) = counts;
         Memory {
@@ -434,6 +454,8 @@ fn memory() -> impl Strategy<Value = Memory> {
             attempts_before,
             in_place_gone,
             in_place_most,
+            form,
+            gang: gang.map(Into::into),
             roles,
             first_failure,
             orders,

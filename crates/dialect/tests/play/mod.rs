@@ -6,10 +6,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use trainyard_core::{
-    Action, Exit, Fixture, Job, Memory, Observed, Seen, Step, TaskId, TaskSeen, Time, Why, step,
+    Action, Exit, Fixture, FixtureSeen, Job, Memory, Observed, Seen, Step, TaskId, TaskSeen, Time, Why, step,
 };
 use trainyard_document::Source;
 use trainyard_status::tfjob_status;
+
+const OURS: FixtureSeen = FixtureSeen::Ours { right: true };
 
 pub struct Play {
     pub job: Job,
@@ -85,7 +87,7 @@ impl Play {
     pub fn observed(&self) -> Observed {
         Observed {
             tasks: self.pods.values().chain(&self.gone).cloned().collect(),
-            ready: self.fixtures.clone(),
+            fixtures: self.fixtures.iter().map(|fixture| (*fixture, OURS)).collect(),
             ..Observed::default()
         }
     }

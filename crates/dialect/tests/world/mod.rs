@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 use trainyard_core::{
-    Action, Exit, Fixture, GangSeen, Job, Memory, Observed, Order, Ordered, Outcome, Seen, Stamp, Step,
-    TaskId, TaskSeen, Time, Why, step,
+    Action, Exit, Fixture, FixtureSeen, GangSeen, Job, Memory, Observed, Order, Ordered, Outcome, Seen,
+    Stamp, Step, TaskId, TaskSeen, Time, Why, step,
 };
+
+const OURS: FixtureSeen = FixtureSeen::Ours { right: true };
 
 /// A dialect's status function.
 pub type Status = fn(Option<&Value>, &Job, &Step, &Observed, Time) -> Value;
@@ -54,8 +56,8 @@ impl World {
             tasks: self.tasks.clone(),
             gang: self.gang,
             orders: self.orders.clone(),
-            ready: vec![Fixture::Addresses, Fixture::Gang],
-            deleting: false,
+            fixtures: vec![(Fixture::Addresses, OURS), (Fixture::Gang, OURS)],
+            ..Observed::default()
         };
         let now = Time(self.now);
         let step = step(&self.job, self.memory.as_ref(), &observed, now);

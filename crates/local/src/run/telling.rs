@@ -63,6 +63,7 @@ fn odd(oddity: &Oddity) -> String {
             format!("what was remembered was written by a newer version (format {format})")
         }
         Oddity::ClockBehind(seconds) => format!("the clock is behind by {seconds} s"),
+        Oddity::MemoryDropped => "what is to be remembered is not kept, so nothing is done".to_owned(),
     }
 }
 

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use trainyard_core::{
-    Action, Cluster, Fixture, GangSeen, Job, Observed, Order, Ordered, Stamp, Task, TaskId, TaskSeen, Time,
+    Action, Cluster, Fixture, FixtureSeen, GangSeen, Job, Observed, Order, Ordered, Stamp, Task, TaskId,
+    TaskSeen, Time,
 };
 
 use super::addresses::Addresses;
@@ -103,6 +104,7 @@ impl World {
     /// Everything there is to see.
     pub fn observe(&self) -> Observed {
         let here = self.instances.values().map(Instance::seen);
+        let ours = FixtureSeen::Ours { right: true };
         Observed {
             tasks: here.chain(self.gone.iter().cloned()).collect(),
             gang: match &self.setting.job.gang {
@@ -110,8 +112,8 @@ impl World {
                 Some(_) => GangSeen::Open,
             },
             orders: self.orders.clone(),
-            ready: self.fixtures.iter().copied().collect(),
-            deleting: false,
+            fixtures: self.fixtures.iter().map(|fixture| (*fixture, ours)).collect(),
+            ..Observed::default()
         }
     }
 

@@ -1,28 +1,25 @@
-//! The arguments of commands that have several.
+//! What was typed after a command, read once.
 
 use crate::number;
 
 /// The flags of `cargo xtask test`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Flags {
-    /// Only format, clippy and tests.
+    /// Format, clippy and tests only.
     pub quick: bool,
-    /// Also the tests against peers that take long to build.
-    pub peers: bool,
     /// Show the output of passing steps too.
     pub verbose: bool,
 }
 
 impl Flags {
-    /// Anything unknown is an error.
+    /// Reads them; anything unknown is an error.
     pub fn read(typed: &[&str]) -> Result<Self, String> {
         let mut flags = Self::default();
         for flag in typed {
             match *flag {
                 "--quick" => flags.quick = true,
-                "--peers" => flags.peers = true,
                 "-v" | "--verbose" => flags.verbose = true,
-                other => return Err(format!("`test` takes --quick, --peers and -v, not `{other}`")),
+                other => return Err(format!("`test` knows --quick and -v, not `{other}`")),
             }
         }
         Ok(flags)
@@ -32,9 +29,9 @@ impl Flags {
 /// The seeds of `cargo xtask sim`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Seeds {
-    /// Number of simulated runs.
+    /// How many are played.
     pub count: u64,
-    /// The first seed.
+    /// The first of them.
     pub from: u64,
 }
 
@@ -47,12 +44,12 @@ impl Seeds {
             match *flag {
                 "--seeds" => count = Some(number("--seeds", value)?),
                 "--from" => from = number("--from", value)?,
-                other => return Err(format!("`sim` takes --seeds and --from, not `{other}`")),
+                other => return Err(format!("`sim` knows --seeds and --from, not `{other}`")),
             }
         }
         match (count, rest) {
             (Some(count), []) => Ok(Self { count, from }),
-            _ => Err("`sim` needs --seeds N; --from S is optional".to_owned()),
+            _ => Err("`sim` needs --seeds N, and may have --from S".to_owned()),
         }
     }
 }
@@ -63,13 +60,14 @@ mod tests {
 
     #[test]
     fn flags_of_test_are_read_in_any_order_and_unknown_ones_refused() {
-        let read = Flags::read(&["-v", "--peers", "--quick"]);
-        let all = Flags {
-            quick: true,
-            peers: true,
-            verbose: true,
-        };
-        assert_eq!(read, Ok(all));
+        let read = Flags::read(&["-v", "--quick"]);
+        assert_eq!(
+            read,
+            Ok(Flags {
+                quick: true,
+                verbose: true
+            })
+        );
         assert_eq!(Flags::read(&[]), Ok(Flags::default()));
         assert!(Flags::read(&["--fast"]).is_err());
     }

@@ -8,6 +8,7 @@ use super::super::world::World;
 use crate::job::{Clean, Job, Role};
 use crate::memory::{Cause, Memory, Verdict};
 use crate::observed::GangSeen;
+use crate::step::Persist;
 
 /// Seconds after which a job at rest is looked at once more.
 const MUCH_LATER: [u32; 2] = [1, 100_000];
@@ -48,7 +49,8 @@ fn stays(world: &World, memory: &Memory, decide: &mut Decide<'_>) -> Result<(), 
     let observed = Cache::fresh(world).observe(world);
     for later in MUCH_LATER {
         let step = decide(&world.job, Some(memory), &observed, world.clock() + later);
-        if step.memory != *memory || !step.actions.is_empty() {
+        let stored = matches!(step.persist, Persist::Nothing | Persist::WithNext);
+        if !stored || !step.actions.is_empty() {
             return Err(format!(
                 "at rest, yet {later} s later: {:?} {:?}",
                 step.events, step.actions

@@ -82,7 +82,7 @@ fn any_order(look: &Look, decide: &mut Decide<'_>) -> Result<(), String> {
     let mut other = look.observed.clone();
     other.tasks.reverse();
     other.orders.reverse();
-    other.ready.reverse();
+    other.fixtures.reverse();
     let step = decide(look.job, look.memory, &other, look.now);
     ensure(step == *look.step, || {
         format!("{:?}\nin another order: {step:?}", look.step)
@@ -202,8 +202,10 @@ fn wakes_later(look: &Look, decide: &mut Decide<'_>) -> Result<(), String> {
         format!("wake {wake} is not after {}", look.now)
     })?;
     let then = decide(look.job, Some(&look.step.memory), look.observed, wake);
+    let unstored = decide(look.job, look.memory, look.observed, wake);
     let differs =
         then.memory != look.step.memory || then.actions != look.step.actions || then.wake != look.step.wake;
+    let differs = differs || unstored.persist != look.step.persist;
     ensure(differs, || format!("nothing differs at {wake}"))
 }
 

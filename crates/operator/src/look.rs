@@ -1,0 +1,283 @@
+//! From what is known of a job to what is done about it. Pure: nothing is asked and nothing is sent.
+
+pub mod events;
+mod gang;
+pub mod notes;
+mod quiet;
+mod silent;
+mod unread;
+pub mod waiting;
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use trainyard_core::{
+    Action, Event, Fixture, FixtureSeen, Job, Memory, Observed, Oddity, Refusal, Stamp, Step, Storage,
+    TaskSeen, Time, step,
+};
+use trainyard_manifest::names::STAMP;
+use trainyard_manifest::pod_group::other_scheduler;
+use trainyard_status::{Unread, newer_memory, tfjob_begun, tfjob_invalid, tfjob_status};
+
+use self::gang::Grouping;
+use self::quiet::{News, QUIET, SAME_WAIT, news};
+use self::waiting::{INVALID_EDIT, WAITING_FIELD, waiting};
+use crate::gang_form;
+use crate::job::{Compiled, JobKey, JobSeen, Meaning};
+use crate::pass::{Pass, Sort};
+use crate::yard::{Needed, Plot};
+
+/// What follows from a look.
+#[derive(Debug)]
+pub enum Next {
+    /// Do this.
+    Do(Box<Pass>),
+    /// Nothing before this.
+    Wait(Time),
+    /// Nothing until something happens.
+    Nothing,
+    /// Read the job again: what is needed of it now was let go when it had ended.
+    Reread,
+}
+
+/// Looks at one job. `kept` says that the API server is known to keep what we remember of a job.
+pub fn look(key: &JobKey, plot: &mut Plot, kept: bool, now: Time) -> Next {
+    let Some(job) = plot.job.clone() else {
+        return Next::Nothing;
+    };
+    if plot.not_before > now && !plot.waits_for_pods() {
+        return Next::Wait(plot.not_before);
+    }
+    let next = match &*job.meaning {
+        Meaning::NotOurs => return Next::Nothing,
+        Meaning::Broken(_) if newer_memory(job.status.as_ref()).is_some() => Next::Nothing,
+        Meaning::Broken(words) => refuse(key, &job, words, now),
+        Meaning::Job(compiled) => weigh(key, plot, (&job, compiled), kept, now),
+    };
+    match next {
+        Next::Do(pass) => Next::Do(pass),
+        idle => notes::pass(key, plot, &job, now).map_or(idle, Next::Do),
+    }
+}
+
+/// Looks at one job that can be run.
+fn weigh(
+    key: &JobKey,
+    plot: &mut Plot,
+    (job, compiled): (&JobSeen, &Compiled),
+    kept: bool,
+    now: Time,
+) -> Next {
+    let (memory, may_write) = match job.memory(compiled.job()) {
+        Ok(memory) => (memory, true),
+        Err(Unread { ended: Some(end), .. }) => (Some(*end), false),
+        Err(unread) => return unread::leave(key, job, &unread.flaw, now),
+    };
+    if let Some(memory) = &memory {
+        plot.let_rest(compiled, memory);
+    }
+    let missing = plot.addresses.missing(&compiled.needed, &job.uid);
+    let grouping = Grouping::of(plot, compiled, job);
+    let there = !compiled.lean || !plot.addresses.services_of(&job.uid).is_empty();
+    let right = missing.is_empty() && there;
+    let some = right || !plot.addresses.services_of(&job.uid).is_empty();
+    let addresses = some.then_some((Fixture::Addresses, FixtureSeen::Ours { right }));
+    plot.not_later(now);
+    let mut observed = plot.observed(&job.uid, addresses.into_iter().collect(), job.deleting);
+    let refused = plot.not_before > now;
+    observed.refused = refused.then_some(Refusal {
+        until: plot.not_before,
+    });
+    observed.storage = if kept { Storage::Keeps } else { Storage::Unknown };
+    grouping.observe(plot, job, &mut observed);
+    let memory = memory.or_else(|| taken_over(job, compiled.job(), &observed));
+    let mut step = step(compiled.job(), memory.as_ref(), &observed, now);
+    gang::part(plot, job, &mut step);
+    let wants = step.put_off > 0 || step.actions.iter().any(Action::makes);
+    if wants && compiled.lean {
+        return Next::Reread;
+    }
+    if refused {
+        step.wake = earlier(step.wake, Some(plot.not_before));
+    }
+    plot.put_off = refused;
+    let status = if may_write {
+        say(plot, (job, compiled), (&mut step, wants), &observed, now)
+    } else {
+        job.status.clone().unwrap_or_default()
+    };
+    let first = is_first(job, plot, &observed);
+    let mut next = decide(key, job, plot, (step, missing), status, now);
+    if let Next::Do(pass) = &mut next {
+        (pass.ensure, pass.ungroup) = grouping.work(plot, job, &pass.actions);
+        if job.status.is_none() && other_scheduler(compiled.job()).is_some() {
+            let told = events::event(job, &events::other_scheduler(now));
+            pass.events.extend(told);
+        }
+        pass.first = first;
+        if first && kept && pass.starts() {
+            pass.say_nothing();
+        }
+    }
+    next
+}
+
+/// What a job's status says after a step, and when the words change by themselves. `wants` if something is to be made for it,
+/// now or later.
+fn say(
+    plot: &Plot,
+    (job, compiled): (&JobSeen, &Compiled),
+    (step, wants): (&mut Step, bool),
+    observed: &Observed,
+    now: Time,
+) -> Value {
+    let mut status = tfjob_status(job.status.as_ref(), compiled.job(), step, observed, now);
+    let mut waiting = waiting(plot, job, wants, now);
+    if step.memory.verdict.is_some() || step.memory.held.is_some() {
+        // Nothing is waited for but that what is to stop does.
+        waiting
+            .entries
+            .retain(|entry| entry["reason"] == silent::NODE_LOST);
+    } else {
+        waiting.entries.extend(unknown_lives(&step.events));
+    }
+    if !waiting.entries.is_empty() {
+        status[WAITING_FIELD] = Value::Array(waiting.entries);
+    }
+    step.wake = earlier(step.wake, waiting.settles);
+    if let Some(trouble) = plot.trouble.as_ref().filter(|it| it.sort == Sort::Pruned) {
+        events::stall(&mut status, job.status.as_ref(), &trouble.message, now);
+    }
+    compiled.form.note(&mut status);
+    gang_form::note(&mut status, compiled.groups.as_ref());
+    status
+}
+
+/// Tasks whose pods carry a later life than any that was decided: they are left alone, and a user must say what is right.
+fn unknown_lives(events: &[Event]) -> Option<Value> {
+    let newer = events.iter().filter_map(|event| match event {
+        Event::Odd(Oddity::NewerThanMemory(task)) => Some(task.to_string()),
+        _ => None,
+    });
+    let tasks: Vec<String> = newer.collect();
+    let first = tasks.first()?;
+    let message = format!(
+        "the annotation {STAMP} of {first} names a life that the operator has not begun, so its pod is neither judged nor \
+         replaced: delete the pod"
+    );
+    Some(json!({ "reason": "UnknownLife", "message": message, "pods": tasks.len() }))
+}
+
+/// The memory of a job that another operator began: all its tasks live their first life, and it began when its status says.
+fn taken_over(job: &JobSeen, compiled: &Job, observed: &Observed) -> Option<Memory> {
+    let first = |task: &TaskSeen| task.stamp == Stamp::default();
+    if observed.tasks.is_empty() && events::is_stalled(job.status.as_ref()) {
+        // It was we who said when it began, and it did not.
+        return None;
+    }
+    let begun = tfjob_begun(job.status.as_ref())?;
+    observed
+        .tasks
+        .iter()
+        .all(first)
+        .then(|| Memory::begun_elsewhere(compiled, begun))
+}
+
+/// Whether nothing has been done about a job, or said of it, or refused.
+///
+/// If pods are made for such a job, they come before its first status. Nothing is lost with a crash in between: the memory
+/// of a job whose pods all live their first life is what [`step`] finds out from the pods. And of many jobs that come at
+/// once all have their pods before the API server is busy with statuses, which cost it more.
+fn is_first(job: &JobSeen, plot: &Plot, observed: &Observed) -> bool {
+    job.status.is_none() && observed.tasks.is_empty() && plot.refusals == 0
+}
+
+/// What a step means for the API server.
+fn decide(
+    key: &JobKey,
+    job: &JobSeen,
+    plot: &mut Plot,
+    (step, missing): (Step, Vec<Needed>),
+    status: Value,
+    now: Time,
+) -> Next {
+    let wait = |wake: Option<Time>| wake.map_or(Next::Nothing, Next::Wait);
+    let changed = !job.deleting && job.status.as_ref() != Some(&status);
+    if !changed && step.actions.is_empty() {
+        return wait(step.wake);
+    }
+    if step.actions.is_empty() {
+        let due = match news(job.status.as_ref(), &status) {
+            News::Notes => return wait(step.wake),
+            News::Words => plot.written + SAME_WAIT,
+            News::Counts => *plot.counts_since.get_or_insert(now) + QUIET,
+            News::Told => now,
+        };
+        if due > now {
+            return wait(earlier(step.wake, Some(due)));
+        }
+    }
+    plot.counts_since = None;
+    let mut pass = pass(key, job, status, now);
+    pass.resumed = step.memory.resumed;
+    if step.actions.contains(&Action::Remove(Fixture::Addresses)) {
+        pass.services = plot.addresses.services_of(&job.uid);
+    }
+    pass.actions = step.actions;
+    pass.missing = missing;
+    if !changed {
+        pass.say_nothing();
+    }
+    Next::Do(Box::new(pass))
+}
+
+fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// A job that cannot be read says why, once.
+fn refuse(key: &JobKey, job: &JobSeen, words: &str, now: Time) -> Next {
+    let before = job.status.as_ref();
+    let status = tfjob_invalid(before, words, now).or_else(|| lost(before?, words));
+    match status.filter(|_| !job.deleting) {
+        Some(status) => Next::Do(Box::new(pass(key, job, status, now))),
+        None => Next::Nothing,
+    }
+}
+
+/// The status of a job that has run, whose spec cannot be read, and of which nobody knows any more what it was: whoever knew
+/// has ended. None if it says so already, or has ended.
+fn lost(status: &Value, words: &str) -> Option<Value> {
+    let message =
+        format!("the spec cannot be read, and nothing is done about the job until it can be: {words}");
+    (!events::has_ended(status)).then(|| waits_for(status, INVALID_EDIT, &message))?
+}
+
+/// The same status, but for the one thing that is waited for; none if it says so already.
+fn waits_for(status: &Value, reason: &str, message: &str) -> Option<Value> {
+    let said = json!([{ "reason": reason, "message": message }]);
+    let mut fields = status.as_object()?.clone();
+    let before = fields.insert(WAITING_FIELD.into(), said.clone());
+    (before != Some(said)).then(|| fields.into())
+}
+
+/// A pass that writes a status, tells what has changed in it, and does nothing else.
+fn pass(key: &JobKey, job: &JobSeen, status: Value, now: Time) -> Pass {
+    let changes = events::changes(job.status.as_ref(), &status, now);
+    Pass {
+        version: job.version,
+        meaning: Arc::clone(&job.meaning),
+        created: job.created,
+        fresh: events::is_fresh(job.status.as_ref()),
+        events: changes
+            .iter()
+            .filter_map(|change| events::event(job, change))
+            .collect(),
+        changes,
+        status: Some(status),
+        ..Pass::empty(key, Arc::clone(&job.uid), now)
+    }
+}
