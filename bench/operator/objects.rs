@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 use trainyard_core::{Action, Fixture, Time};
 use trainyard_manifest::task_pod::{Owner, fixtures};
+use trainyard_operator::apply::Writes;
 use trainyard_operator::job::{API_VERSION, Compiled, JobWire, KIND, Meaning, Reading};
-use trainyard_operator::look::{Next, look};
-use trainyard_operator::pass::Pass;
-use trainyard_operator::yard::Plot;
+use trainyard_operator::reconcile::{Decision, reconcile};
+use trainyard_operator::store::Entry;
 
 use crate::rig::{NAMESPACE, Wanted};
 use crate::trouble::Trouble;
@@ -56,17 +56,17 @@ pub fn made(job: Value) -> Result<Made, Trouble> {
     let wire: JobWire = serde_json::from_value(job)?;
     let seen = Reading::default().read(wire, None);
     let (key, version) = (seen.key.clone(), seen.version);
-    let mut plot = Plot::default();
-    plot.see(seen);
+    let mut entry = Entry::default();
+    entry.see(seen);
     let now = std::time::UNIX_EPOCH.elapsed()?.as_secs();
-    let Next::Do(pass) = look(&key, &mut plot, false, Time(now)) else {
+    let Decision::Apply(writes) = reconcile(&key, &mut entry, false, Time(now)) else {
         return Err(Trouble::new("there is nothing to do about a new job"));
     };
-    let Meaning::Job(compiled) = &*pass.meaning else {
+    let Meaning::Job(compiled) = &*writes.meaning else {
         return Err(Trouble::new("a job of this program cannot be read"));
     };
-    let mut made = of_pass(&pass, compiled);
-    if let Some(status) = &pass.status {
+    let mut made = of_writes(&writes, compiled);
+    if let Some(status) = &writes.status {
         made.status.push(Wanted {
             method: "PUT".into(),
             path: format!(
@@ -76,7 +76,7 @@ pub fn made(job: Value) -> Result<Made, Trouble> {
             body: json!({
                 "apiVersion": API_VERSION, "kind": KIND, "status": status,
                 "metadata": {
-                    "name": key.name, "namespace": key.namespace, "uid": pass.uid,
+                    "name": key.name, "namespace": key.namespace, "uid": writes.uid,
                     "resourceVersion": version.to_string(),
                 },
             }),
@@ -86,17 +86,17 @@ pub fn made(job: Value) -> Result<Made, Trouble> {
     Ok(made)
 }
 
-fn of_pass(pass: &Pass, compiled: &Compiled) -> Made {
+fn of_writes(writes: &Writes, compiled: &Compiled) -> Made {
     let owner = Owner {
         api_version: API_VERSION,
         kind: KIND,
-        name: pass.key.name.clone(),
-        uid: pass.uid.clone(),
+        name: writes.key.name.clone(),
+        uid: writes.uid.clone(),
     };
     let pods = compiled.pods(&owner);
     let mut made = Made::default();
     let path = |plural: &str| format!("/api/v1/namespaces/{NAMESPACE}/{plural}");
-    for action in &pass.actions {
+    for action in &writes.actions {
         match action {
             Action::Ensure(Fixture::Addresses) => {
                 let objects = fixtures(&compiled.subject, &compiled.map, &owner);
@@ -106,7 +106,7 @@ fn of_pass(pass: &Pass, compiled: &Compiled) -> Made {
                 made.shared.extend(wanted);
             }
             Action::Create { task, stamp } => {
-                let pod = pods.pod(task, *stamp, pass.resumed);
+                let pod = pods.pod(task, *stamp, writes.resumed);
                 made.pods.push(Wanted::post(path("pods"), pod));
             }
             _ => {}

@@ -371,6 +371,47 @@ pub enum GangScheduler {
     Named(Arc<str>),
 }
 
+impl GangScheduler {
+    /// The scheduler that a template's `schedulerName` names.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        match name {
+            "volcano" => Self::Volcano,
+            "kube-batch" => Self::KubeBatch,
+            "scheduler-plugins-scheduler" => Self::SchedulerPlugins,
+            "t9k-scheduler" => Self::T9k,
+            _ => Self::Named(name.into()),
+        }
+    }
+
+    /// What pods that it places give as their `schedulerName`; none for [`Self::Default`].
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Default => None,
+            Self::Volcano => Some("volcano"),
+            Self::KubeBatch => Some("kube-batch"),
+            Self::SchedulerPlugins => Some("scheduler-plugins-scheduler"),
+            Self::T9k => Some("t9k-scheduler"),
+            Self::Named(name) => Some(name),
+        }
+    }
+}
+
+/// Which gang scheduler a manifest asks for. An operator knows only those that it was told of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub enum GangChoice {
+    /// It says nothing: the operator's default, if it has one.
+    #[default]
+    Default,
+    /// None: tasks are placed one by one, whatever the operator's default is.
+    None,
+    /// Templates name this one in `schedulerName`, which alone asks for no gang: it counts if the operator was told of it.
+    Template(GangScheduler),
+    /// This one and no other: the job waits until the operator is told of it.
+    Named(GangScheduler),
+}
+
 /// How tasks find each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Addresses {

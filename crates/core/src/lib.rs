@@ -34,8 +34,8 @@ mod time;
 
 pub use exit::Ending;
 pub use job::{
-    Addresses, After, BadTaskId, Clean, ClusterForm, Gang, GangScheduler, InPlace, Job, Limits, Role,
-    RoleKind, RoleName, TaskId, Template, Wait,
+    Addresses, After, BadTaskId, Clean, ClusterForm, Gang, GangChoice, GangScheduler, InPlace, Job, Limits,
+    Role, RoleKind, RoleName, TaskId, Template, Wait,
 };
 pub use memory::{AddressForm, Cause, FORMAT, Failure, Hold, Memory, Outcome, RoleMemory, Verdict};
 pub use observed::{

@@ -24,5 +24,5 @@ mod volcano;
 
 pub use self::compile::asked_together;
 pub use self::manifest::{Dialect, Item, OtherObject, ReadJob, Reading, TASK_INDEX_LABEL};
-pub use self::read::read;
+pub use self::read::{read, read_value};
 pub use self::tfjob::{LEAST_LOST_NODE, MANAGERS, OURSELVES, SERVED, may_have_task, not_served};

@@ -8,6 +8,7 @@ mod objects;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use serde_json::Value;
 use trainyard_document::codes::Code;
 use trainyard_document::fields::Field;
 use trainyard_document::problem::{FieldPath, Problem, Problems, Severity, Span, tidy};
@@ -30,7 +31,23 @@ const DIALECTS: &[(Dialect, Reader)] = &[
 /// Reads everything in a source. Whatever is wrong with one object, the others are read.
 #[must_use]
 pub fn read(source: &Source) -> Reading {
-    let (documents, mut problems) = parse(source);
+    let (documents, problems) = parse(source);
+    read_documents(source, &documents, problems)
+}
+
+/// Reads an object that an API server has parsed, with the same checks. Problems have no position in a text; `name` is
+/// the name of their source.
+#[must_use]
+pub fn read_value(name: &str, value: &Value) -> Reading {
+    let source = Source {
+        name: name.into(),
+        text: "".into(),
+    };
+    let (document, problems) = Document::from_value(&source, value);
+    read_documents(&source, document.as_slice(), problems)
+}
+
+fn read_documents(source: &Source, documents: &[Document], mut problems: Vec<Problem>) -> Reading {
     let mut seen = Seen::default();
     let mut items = Vec::new();
     // Where the text itself is wrong, nobody knows what was meant: `replicas` twice is no number of replicas.
@@ -39,7 +56,7 @@ pub fn read(source: &Source) -> Reading {
         .filter(|problem| problem.severity == Severity::Error)
         .map(|problem| problem.place.document)
         .collect();
-    for document in &documents {
+    for document in documents {
         for (path, node) in document.objects() {
             let reports = Problems::new(source, document.index);
             let root = Field::root(node, path, &reports);

@@ -7,8 +7,9 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use serde_json::{Map, Number, Value};
+use trainyard_dialect::{Reading, read_value};
 use trainyard_document::problem::{Problem, Span};
-use trainyard_document::{Kind, Node, Source, parse};
+use trainyard_document::{Document, Kind, MOST_LEVELS, MOST_NODES, Node, Source, parse};
 
 /// Every manifest of the project, to be spoilt.
 static MANIFESTS: LazyLock<Vec<String>> = LazyLock::new(|| {
@@ -278,7 +279,74 @@ proptest! {
         prop_assert_eq!(documents.len(), 1);
         check_node(&documents[0].root, &source.text);
         prop_assert_eq!(documents[0].root.to_json(), normal(&value));
+        let (made, problems) = Document::from_value(&source, &value);
+        prop_assert_eq!(problems, vec![]);
+        prop_assert_eq!(without_positions(&made.unwrap().root), without_positions(&documents[0].root));
     }
+}
+
+fn without_positions(node: &Node) -> String {
+    let text = format!("{node:?}");
+    let (first, rest) = text.split_once("Span {").unwrap_or((&text, ""));
+    let rest = rest.split("Span {").filter_map(|part| part.split_once('}'));
+    rest.fold(first.to_owned(), |out, (_, after)| out + "Span" + after)
+}
+
+#[test]
+fn a_value_is_read_as_its_printed_text_is() {
+    let line = |problem: &Problem| {
+        let Problem {
+            code,
+            message,
+            found,
+            hint,
+            ..
+        } = problem;
+        let message = match message.split_once(", on lines ") {
+            Some((before, after)) => {
+                before.to_owned()
+                    + after.trim_start_matches(|c: char| c.is_ascii_digit() || " and".contains(c))
+            }
+            None => message.clone(),
+        };
+        format!("{code} {} {message} {found:?} {hint:?}", problem.place.path)
+    };
+    let lines = |reading: &Reading| reading.problems.iter().map(line).collect::<Vec<_>>();
+    let mut compared = 0;
+    for text in MANIFESTS.iter() {
+        let (documents, _) = parse(&Source::from_bytes("x.yaml", text.as_bytes()).unwrap());
+        for value in documents.iter().map(|document| document.root.to_json()) {
+            let printed = serde_json::to_string_pretty(&value).unwrap();
+            if !printed.starts_with('{') {
+                continue;
+            }
+            let source = Source::from_bytes("x.json", printed.as_bytes()).unwrap();
+            let (read, made) = (trainyard_dialect::read(&source), read_value("x.json", &value));
+            assert_eq!(lines(&made), lines(&read), "{printed}");
+            let jobs = |reading: &Reading| -> Vec<_> {
+                let jobs = reading.jobs();
+                jobs.map(|read| (read.job.clone(), read.objects.clone()))
+                    .collect()
+            };
+            assert_eq!(jobs(&made), jobs(&read));
+            compared += 1;
+        }
+    }
+    assert!(compared > 100, "{compared}");
+}
+
+#[test]
+fn a_value_is_held_to_the_limits_of_text() {
+    let nested = |levels: usize| (0..levels).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
+    let codes = |value: &Value| -> Vec<String> {
+        let problems = read_value("x", value).problems;
+        problems.iter().map(|problem| problem.code.to_string()).collect()
+    };
+    assert_eq!(codes(&nested(MOST_LEVELS + 1)), ["TY007"]);
+    assert_eq!(codes(&nested(MOST_LEVELS)), ["TY029"]);
+    let wide = Value::Array(vec![Value::Null; MOST_NODES]);
+    assert_eq!(codes(&wide), ["TY008"]);
+    assert_eq!(codes(&Value::Null), Vec::<String>::new());
 }
 
 #[test]

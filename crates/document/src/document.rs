@@ -10,6 +10,7 @@ mod kubectl;
 mod node;
 mod source;
 mod syntax;
+mod value;
 mod yaml;
 
 use std::sync::Arc;

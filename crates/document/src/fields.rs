@@ -204,7 +204,7 @@ impl<'a> Field<'a> {
     /// Reports that the value is not what the field takes.
     pub fn wrong_type(&self, expected: &str) {
         let node = self.node;
-        let written = || self.problems.written(node.span);
+        let written = || self.problems.written(node);
         let hint = match &node.kind {
             Kind::Bool(value) if expected == "text" => Some(format!(
                 "unquoted `{}` is the boolean {value}: write \"{}\"",

@@ -16,7 +16,7 @@ pub use self::path::FieldPath;
 pub use self::tidy::{MOST_PROBLEMS, tidy};
 pub use self::words::{closest, did_you_mean, escaped, is_hidden, shown};
 use crate::codes::Code;
-use crate::document::Source;
+use crate::document::{Node, Source};
 
 /// A piece of the source text.
 ///
@@ -38,6 +38,12 @@ impl Span {
     #[must_use]
     pub fn range(self) -> std::ops::Range<usize> {
         self.start as usize..self.end as usize
+    }
+
+    /// Whether it points into text: a document made from a value has none.
+    #[must_use]
+    pub fn is_in_text(self) -> bool {
+        self.line > 0
     }
 }
 
@@ -236,10 +242,14 @@ impl Problems {
         }
     }
 
-    /// The text as it was written there, fit to be shown.
+    /// The value as it was written, or would be in JSON, fit to be shown.
     #[must_use]
-    pub fn written(&self, span: Span) -> String {
-        shown(self.text.get(span.range()).unwrap_or_default())
+    pub fn written(&self, node: &Node) -> String {
+        if node.span.is_in_text() {
+            shown(self.text.get(node.span.range()).unwrap_or_default())
+        } else {
+            shown(&node.to_json().to_string())
+        }
     }
 
     /// A place in this document.
@@ -285,6 +295,16 @@ impl Problems {
     #[must_use]
     pub fn into_vec(self) -> Vec<Problem> {
         tidy(self.list.into_inner())
+    }
+}
+
+/// `, on lines 3 and 7`; empty where there is no text.
+#[must_use]
+pub fn on_lines(first: Span, second: Span) -> String {
+    if first.is_in_text() {
+        format!(", on lines {} and {}", first.line, second.line)
+    } else {
+        String::new()
     }
 }
 

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 pub use self::workload::{HEALTH_PORT, METRICS_PORT};
 use crate::crd::{Served, definition};
-use crate::pod_group::Groups;
+use crate::gang::Groups;
 
 /// The namespace unless told.
 pub const NAMESPACE: &str = "trainyard-system";

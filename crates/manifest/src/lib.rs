@@ -11,7 +11,7 @@
 //! * [`names`] is every name and label; [`service`], [`cluster_map`] and [`pod`] make what any world on a cluster
 //!   needs: Services, the map of addresses, pods from templates with `TF_CONFIG`.
 //! * [`bounded`] reads what others have written, however deep it is nested; [`observe`] reads pods from that.
-//! * [`pod_group`] is what a gang scheduler is told of a job.
+//! * [`gang`] is what a gang scheduler is told of a job.
 //! * [`replies`] turns rules into what a Job can answer to an end; [`success`] into what completes it.
 //! * [`render`](render::render) puts it together and [`notes`] says what is missing.
 //!
@@ -20,6 +20,7 @@
 pub mod bounded;
 pub mod cluster_map;
 pub mod crd;
+pub mod gang;
 pub mod install;
 pub mod jobs;
 pub mod jobset;
@@ -28,7 +29,6 @@ pub mod nodes;
 pub mod notes;
 pub mod observe;
 pub mod pod;
-pub mod pod_group;
 pub mod render;
 pub mod replies;
 pub mod service;
@@ -38,4 +38,6 @@ pub mod task_pod;
 pub mod tensorboard;
 mod values;
 
+/// Until every caller says [`gang`].
+pub use self::gang as pod_group;
 pub use self::render::{Form, Rendered, Wishes, render};

@@ -8,13 +8,13 @@ use trainyard_core::{
 };
 
 use crate::cluster_map::ClusterMap;
+use crate::gang;
 use crate::names::{
     KUBEFLOW_INDEX_LABEL, KUBEFLOW_JOB_LABEL, KUBEFLOW_ROLE_LABEL, LegacyLabels, OPERATOR, OPERATOR_LABEL,
     STAMP,
 };
 use crate::observe::write_stamp;
 use crate::pod::{Index, Pods, Variables, main_container, spec_of};
-use crate::pod_group;
 use crate::service::services_of_tasks;
 use crate::subject::Subject;
 
@@ -92,7 +92,7 @@ impl<'a> TaskPods<'a> {
         let mut pod = self.pods.template(&role, Index::Fixed(task.index), None);
         let name = task_name(job, task);
         self.place(&mut pod, &role, &name);
-        pod_group::mark(&mut pod, job, &role);
+        gang::mark(&mut pod, job, &role);
         pod["apiVersion"] = "v1".into();
         pod["kind"] = "Pod".into();
         let metadata = &mut pod["metadata"];

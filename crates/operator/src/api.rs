@@ -20,9 +20,9 @@ use trainyard_manifest::pod_group::{Groups, PLURAL};
 
 use crate::guarded::Guarded;
 use crate::job::{API_VERSION, JobKey, version};
-use crate::limit::Limit;
+use crate::notice::{Notice, Observer};
 use crate::permits::Permits;
-use crate::tell::{Listener, Told};
+use crate::rate_limit::RateLimit;
 use crate::watched::GroupSeen;
 
 /// Answers hold metadata alone.
@@ -35,8 +35,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Api {
     client: Client,
     permits: Permits,
-    limit: Option<Limit>,
-    listener: Arc<dyn Listener>,
+    limit: Option<RateLimit>,
+    observer: Arc<dyn Observer>,
 }
 
 /// An object that has been written.
@@ -72,7 +72,7 @@ impl From<MadeWire> for Made {
 /// A request that was not carried out, or of which nobody knows.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct Refused {
+pub struct ApiError {
     /// The HTTP code; 0 where there was no answer.
     pub code: u16,
     /// The reason in one word, where there is one.
@@ -81,7 +81,7 @@ pub struct Refused {
     pub message: String,
 }
 
-impl Refused {
+impl ApiError {
     /// An object of that name exists.
     #[must_use]
     pub fn exists(&self) -> bool {
@@ -105,7 +105,7 @@ impl Refused {
     }
 }
 
-impl From<kube::Error> for Refused {
+impl From<kube::Error> for ApiError {
     fn from(error: kube::Error) -> Self {
         match error {
             kube::Error::Api(status) => Self {
@@ -139,17 +139,17 @@ pub enum How {
 impl Api {
     /// At most `most` requests at a time, and as many a second as `limit` allows.
     #[must_use]
-    pub fn new(client: Client, most: usize, limit: Option<Limit>, listener: Arc<dyn Listener>) -> Self {
+    pub fn new(client: Client, most: usize, limit: Option<RateLimit>, observer: Arc<dyn Observer>) -> Self {
         Self {
             client,
             permits: Permits::new(most),
             limit,
-            listener,
+            observer,
         }
     }
 
     /// Creates an object of the core group.
-    pub async fn create(&self, plural: &'static str, object: &Value) -> Result<Made, Refused> {
+    pub async fn create(&self, plural: &'static str, object: &Value) -> Result<Made, ApiError> {
         let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str);
         let path = core(namespace.unwrap_or_default(), plural, None);
         self.send::<MadeWire>((Method::POST, plural), &path, object, METADATA_ONLY)
@@ -158,7 +158,7 @@ impl Api {
     }
 
     /// Tells an event.
-    pub async fn event(&self, namespace: &str, event: &Value) -> Result<(), Refused> {
+    pub async fn event(&self, namespace: &str, event: &Value) -> Result<(), ApiError> {
         let path = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
         self.send::<MadeWire>((Method::POST, "events"), &path, event, METADATA_ONLY)
             .await
@@ -166,7 +166,7 @@ impl Api {
     }
 
     /// One pod, as it is now.
-    pub async fn pod(&self, namespace: &str, name: &str) -> Result<PodSeen, Refused> {
+    pub async fn pod(&self, namespace: &str, name: &str) -> Result<PodSeen, ApiError> {
         let path = core(namespace, "pods", Some(name));
         self.send((Method::GET, "pods"), &path, &Value::Null, "application/json")
             .await
@@ -178,7 +178,7 @@ impl Api {
         namespace: &str,
         plural: &'static str,
         name: &str,
-    ) -> Result<(Arc<str>, Option<String>), Refused> {
+    ) -> Result<(Arc<str>, Option<String>), ApiError> {
         let path = core(namespace, plural, Some(name));
         let what = (Method::GET, plural);
         let object: Value = self.send(what, &path, &Value::Null, METADATA_ONLY).await?;
@@ -195,24 +195,24 @@ impl Api {
     }
 
     /// Deletes one Service, and no other of that name.
-    pub async fn delete_service(&self, namespace: &str, name: &str, uid: &str) -> Result<(), Refused> {
+    pub async fn delete_service(&self, namespace: &str, name: &str, uid: &str) -> Result<(), ApiError> {
         let path = core(namespace, "services", Some(name));
         self.delete("services", &path, uid, How::Gracefully).await
     }
 
     /// Deletes one pod, and no other of that name.
-    pub async fn delete_pod(&self, namespace: &str, name: &str, uid: &str, how: How) -> Result<(), Refused> {
+    pub async fn delete_pod(&self, namespace: &str, name: &str, uid: &str, how: How) -> Result<(), ApiError> {
         self.delete("pods", &core(namespace, "pods", Some(name)), uid, how)
             .await
     }
 
     /// Deletes one job, and no other of that name, as it was when that was decided: somebody may have given it more time.
-    pub async fn delete_job(&self, job: &JobKey, uid: &str, version: u64) -> Result<(), Refused> {
+    pub async fn delete_job(&self, job: &JobKey, uid: &str, version: u64) -> Result<(), ApiError> {
         let how = How::WithDependents { version };
         self.delete("tfjobs", &job_path(job), uid, how).await
     }
 
-    async fn delete(&self, plural: &'static str, path: &str, uid: &str, how: How) -> Result<(), Refused> {
+    async fn delete(&self, plural: &'static str, path: &str, uid: &str, how: How) -> Result<(), ApiError> {
         let mut options = json!({
             "apiVersion": "v1", "kind": "DeleteOptions",
             "preconditions": { "uid": uid }, "propagationPolicy": "Background",
@@ -235,7 +235,7 @@ impl Api {
         groups: &Groups,
         job: &JobKey,
         object: &Value,
-    ) -> Result<GroupSeen, Refused> {
+    ) -> Result<GroupSeen, ApiError> {
         let path = group_path(groups, job, false);
         let what = (Method::POST, PLURAL);
         self.send(what, &path, object, "application/json")
@@ -250,7 +250,7 @@ impl Api {
         job: &JobKey,
         uid: &str,
         spec: &Value,
-    ) -> Result<GroupSeen, Refused> {
+    ) -> Result<GroupSeen, ApiError> {
         let body = json!({ "metadata": { "uid": uid }, "spec": spec });
         let path = group_path(groups, job, true);
         let what = (Method::PATCH, PLURAL);
@@ -260,7 +260,7 @@ impl Api {
     }
 
     /// Deletes a job's group, and no other of that name.
-    pub async fn delete_group(&self, groups: &Groups, job: &JobKey, uid: &str) -> Result<(), Refused> {
+    pub async fn delete_group(&self, groups: &Groups, job: &JobKey, uid: &str) -> Result<(), ApiError> {
         let path = group_path(groups, job, true);
         self.delete(PLURAL, &path, uid, How::Gracefully).await
     }
@@ -272,7 +272,7 @@ impl Api {
         uid: &str,
         over: u64,
         status: &Value,
-    ) -> Result<(Made, Option<Value>), Refused> {
+    ) -> Result<(Made, Option<Value>), ApiError> {
         let body = json!({
             "apiVersion": API_VERSION, "kind": crate::job::KIND,
             "metadata": {
@@ -301,7 +301,7 @@ impl Api {
         path: &str,
         body: &Value,
         accept: &str,
-    ) -> Result<T, Refused> {
+    ) -> Result<T, ApiError> {
         let verb = verb(&method, path);
         let bytes = if body.is_null() {
             Vec::new()
@@ -326,7 +326,7 @@ impl Api {
         }
         let begun = Instant::now();
         let answer = match timeout(PATIENCE, self.client.request(request)).await {
-            Ok(answer) => answer.map_err(Refused::from),
+            Ok(answer) => answer.map_err(ApiError::from),
             Err(_) => Err(unsent(format!("no answer in {} s", PATIENCE.as_secs()))),
         };
         let code = match &answer {
@@ -334,7 +334,7 @@ impl Api {
             Ok(_) => 200,
             Err(refused) => refused.code,
         };
-        self.listener.told(&Told::Request {
+        self.observer.notice(&Notice::Request {
             verb,
             resource,
             code,
@@ -344,8 +344,8 @@ impl Api {
     }
 }
 
-fn unsent(message: String) -> Refused {
-    Refused {
+fn unsent(message: String) -> ApiError {
+    ApiError {
         code: 0,
         reason: String::new(),
         message,
@@ -353,7 +353,7 @@ fn unsent(message: String) -> Refused {
 }
 
 /// A group that was written.
-fn group(Guarded(made): Guarded<DynamicObject>) -> Result<GroupSeen, Refused> {
+fn group(Guarded(made): Guarded<DynamicObject>) -> Result<GroupSeen, ApiError> {
     made.map(GroupSeen::from).map_err(|unread| unsent(unread.why))
 }
 

@@ -12,7 +12,7 @@ use axum::routing::get;
 use tokio::net::TcpListener;
 
 use crate::metrics::Metrics;
-use crate::tell::{Listener, Told};
+use crate::notice::{Notice, Observer};
 
 /// What Prometheus wants to be told about the text.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -31,7 +31,7 @@ pub struct Endpoints {
 
 impl Endpoints {
     /// Begins to listen; answers from then on, for as long as the runtime turns.
-    pub async fn serve(&self, metrics: &Arc<Metrics>, listener: &dyn Listener) -> io::Result<()> {
+    pub async fn serve(&self, metrics: &Arc<Metrics>, observer: &dyn Observer) -> io::Result<()> {
         let health = Router::new()
             .route("/livez", get(async || "ok"))
             .route("/healthz", get(async || "ok"))
@@ -40,10 +40,10 @@ impl Endpoints {
         // Port 0 is a port of its own, every time.
         let fixed = self.health.iter().all(|address| address.port() != 0);
         if fixed && self.health == self.metrics {
-            return listen("all", &self.health, health.merge(numbers), metrics, listener).await;
+            return listen("all", &self.health, health.merge(numbers), metrics, observer).await;
         }
-        listen("health", &self.health, health, metrics, listener).await?;
-        listen("metrics", &self.metrics, numbers, metrics, listener).await
+        listen("health", &self.health, health, metrics, observer).await?;
+        listen("metrics", &self.metrics, numbers, metrics, observer).await
     }
 }
 
@@ -52,7 +52,7 @@ async fn listen(
     bind: &Bind,
     router: Router<Arc<Metrics>>,
     metrics: &Arc<Metrics>,
-    listener: &dyn Listener,
+    observer: &dyn Observer,
 ) -> io::Result<()> {
     let Some(first) = bind.first() else {
         return Ok(());
@@ -60,7 +60,7 @@ async fn listen(
     let named = |error: io::Error| io::Error::new(error.kind(), format!("{first}: {error}"));
     let socket = TcpListener::bind(&**bind).await.map_err(named)?;
     let address = socket.local_addr()?;
-    listener.told(&Told::Listening { what, address });
+    observer.notice(&Notice::Listening { what, address });
     let router = router.with_state(Arc::clone(metrics));
     tokio::spawn(axum::serve(socket, router).into_future());
     Ok(())
@@ -74,7 +74,7 @@ async fn readyz(State(metrics): State<Arc<Metrics>>) -> (StatusCode, &'static st
             "not all jobs and pods have been seen yet",
         ),
         (true, true) => (StatusCode::OK, "ok, acting"),
-        (true, false) => (StatusCode::OK, "ok, standing by"),
+        (true, false) => (StatusCode::OK, "ok, leadership by"),
     }
 }
 

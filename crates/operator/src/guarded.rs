@@ -95,24 +95,24 @@ fn short(error: &serde_json::Error) -> String {
 }
 
 /// What a watch shows, which may be unreadable.
-pub trait Shown {
+pub trait MaybeReadable {
     /// Why it cannot be read; none where it can.
     fn unreadable(&self) -> Option<&str>;
 }
 
-impl<K> Shown for Guarded<K> {
+impl<K> MaybeReadable for Guarded<K> {
     fn unreadable(&self) -> Option<&str> {
         self.0.as_ref().err().map(|unread| &*unread.why)
     }
 }
 
-impl Shown for JobWire {
+impl MaybeReadable for JobWire {
     fn unreadable(&self) -> Option<&str> {
         self.unreadable()
     }
 }
 
-impl Shown for WatchedPod {
+impl MaybeReadable for WatchedPod {
     fn unreadable(&self) -> Option<&str> {
         self.seen.unreadable()
     }

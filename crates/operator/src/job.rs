@@ -15,10 +15,10 @@ use trainyard_manifest::subject::Subject;
 use trainyard_manifest::task_pod::{Owner, TaskPods, fixture_names};
 use trainyard_status::{Unread, tfjob_memory};
 
-use crate::form::Form;
-use crate::gang_form::belongs;
+use crate::address_form::AddressForm;
+use crate::gang_record::belongs;
 pub use crate::job_wire::JobWire;
-use crate::yard::{Needed, panic_words};
+use crate::store::{NeededObject, panic_words};
 
 /// The API we serve.
 pub const API_VERSION: &str = "kubeflow.org/v1";
@@ -86,15 +86,15 @@ pub struct Compiled {
     /// The map of addresses.
     pub map: ClusterMap,
     /// What has to be there before the first task.
-    pub needed: Vec<Needed>,
+    pub needed: Vec<NeededObject>,
     /// Whose groups its tasks are placed as.
     pub groups: Option<Groups>,
     /// The group, where there is one to make.
     pub group: Option<Value>,
     /// How its tasks know each other, where it does not say.
-    pub form: Form,
+    pub form: AddressForm,
     /// It has ended, and what only its tasks need has been let go.
-    pub lean: bool,
+    pub shrunk: bool,
 }
 
 impl Compiled {
@@ -207,7 +207,7 @@ impl Reading {
         if manager.is_some_and(|manager| !OURSELVES.contains(&manager)) {
             return Meaning::NotOurs;
         }
-        let form = Form::of(wire.status.as_ref(), self.per_replica);
+        let form = AddressForm::of(wire.status.as_ref(), self.per_replica);
         let own = meta.annotations.iter().flatten();
         let mut annotations: Map<String, Value> = own
             .map(|(name, value)| (name.clone(), value.as_str().into()))
@@ -254,7 +254,9 @@ impl Reading {
         // One object less a job: hosts stand in the pods that ask for them, as long as that is short.
         map.inline = !map.large;
         let needed = fixture_names(&subject, &map);
-        let needed = needed.map(|(plural, name)| Needed::of(plural, &name)).collect();
+        let needed = needed
+            .map(|(plural, name)| NeededObject::of(plural, &name))
+            .collect();
         Meaning::Job(Box::new(Compiled {
             book,
             cluster,
@@ -263,7 +265,7 @@ impl Reading {
             groups: groups.cloned(),
             group: groups.and_then(|groups| groups.object(&subject)),
             form: form.with(subject.job.addresses),
-            lean: false,
+            shrunk: false,
             subject,
         }))
     }
@@ -340,12 +342,17 @@ mod tests {
             "startTime": began, "trainyard": {}, "conditions": [{ "type": "Suspended", "status": "True" }],
         });
         let rows = [
-            (Some("per-replica"), json!(null), true, Form::PerReplica),
-            (Some("per-job"), json!(null), false, Form::Own),
-            (Some("per-replica"), runs(json!({})), false, Form::Own),
-            (Some("per-job"), runs(other.clone()), true, Form::PerReplica),
-            (None, runs(other), true, Form::PerReplica),
-            (Some("per-replica"), suspended, true, Form::PerReplica),
+            (Some("per-replica"), json!(null), true, AddressForm::PerReplica),
+            (Some("per-job"), json!(null), false, AddressForm::Own),
+            (Some("per-replica"), runs(json!({})), false, AddressForm::Own),
+            (
+                Some("per-job"),
+                runs(other.clone()),
+                true,
+                AddressForm::PerReplica,
+            ),
+            (None, runs(other), true, AddressForm::PerReplica),
+            (Some("per-replica"), suspended, true, AddressForm::PerReplica),
         ];
         for (annotation, status, per_replica, form) in rows {
             let found = read(annotation, &status);

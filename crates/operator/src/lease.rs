@@ -6,7 +6,7 @@
 //!
 //! An operator that cannot renew stops acting before anybody else may begin.
 
-mod turn;
+mod view;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,9 +20,9 @@ use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::tell::{Listener, Told};
+use crate::notice::{Notice, Observer};
 
-use self::turn::{Known, Turn, held_by, returned};
+use self::view::{LeaseStep, LeaseView, held_by, returned};
 
 /// A request that takes longer counts as failed.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -31,7 +31,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 /// Which Lease, and by which name we hold it.
 #[derive(Clone, Debug)]
-pub struct Seat {
+pub struct LeaseId {
     /// Its namespace; the client's own where there is none.
     pub namespace: Option<String>,
     /// Its name.
@@ -42,9 +42,9 @@ pub struct Seat {
 
 /// How we stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum Leadership {
     /// Another one acts, if anybody does.
-    By {
+    Standby {
         /// Who holds the Lease, as far as we know.
         leader: Option<String>,
     },
@@ -58,25 +58,25 @@ pub enum Standing {
 /// that is not ours, or was not: somebody else acts, or has acted.
 pub async fn hold(
     client: Client,
-    seat: Seat,
-    standing: watch::Sender<Standing>,
+    lease_id: LeaseId,
+    leadership: watch::Sender<Leadership>,
     stop: watch::Receiver<bool>,
     others: watch::Sender<bool>,
-    listener: Arc<dyn Listener>,
+    observer: Arc<dyn Observer>,
 ) {
-    let namespace = seat.namespace.as_deref();
+    let namespace = lease_id.namespace.as_deref();
     let namespace = namespace.unwrap_or_else(|| client.default_namespace()).to_owned();
     let leases: Api<Lease> = Api::namespaced(client, &namespace);
-    let only = watcher::Config::default().fields(&format!("metadata.name={}", seat.name));
+    let only = watcher::Config::default().fields(&format!("metadata.name={}", lease_id.name));
     let news = watcher(leases.clone(), only).default_backoff().boxed();
     let mut holder = Holder {
         leases,
-        known: Known::new(seat.identity),
-        name: seat.name,
-        standing,
+        known: LeaseView::new(lease_id.identity),
+        name: lease_id.name,
+        leadership,
         others,
         next: Instant::now(),
-        listener,
+        observer,
         complaint: String::new(),
     };
     holder.run(news, stop).await;
@@ -85,34 +85,34 @@ pub async fn hold(
 struct Holder {
     leases: Api<Lease>,
     name: String,
-    known: Known,
-    standing: watch::Sender<Standing>,
+    known: LeaseView,
+    leadership: watch::Sender<Leadership>,
     others: watch::Sender<bool>,
     /// When something is to be done by itself.
     next: Instant,
-    listener: Arc<dyn Listener>,
+    observer: Arc<dyn Observer>,
     /// What has been complained of and still holds.
     complaint: String,
 }
 
-type News = Pin<Box<dyn Stream<Item = watcher::Result<watcher::Event<Lease>>> + Send>>;
+type LeaseWatch = Pin<Box<dyn Stream<Item = watcher::Result<watcher::Event<Lease>>> + Send>>;
 
 impl Holder {
-    async fn run(&mut self, mut news: News, mut stop: watch::Receiver<bool>) {
+    async fn run(&mut self, mut news: LeaseWatch, mut stop: watch::Receiver<bool>) {
         loop {
             tokio::select! {
                 biased;
                 _ = stop.wait_for(|stop| *stop) => break,
-                Some(event) = news.next() => self.hear(event),
+                Some(event) = news.next() => self.handle(event),
                 () = sleep_until(self.next) => {}
             }
             match self.known.turn(Instant::now()) {
-                Turn::Wait(until) => self.next = until,
-                Turn::Lost => {
-                    self.tell(Standing::Lost);
+                LeaseStep::Wait(until) => self.next = until,
+                LeaseStep::Lost => {
+                    self.tell(Leadership::Lost);
                     return;
                 }
-                Turn::Write(lease) => self.write(*lease).await,
+                LeaseStep::Write(lease) => self.write(*lease).await,
             }
             self.tell_where_we_stand();
         }
@@ -121,7 +121,7 @@ impl Holder {
         }
     }
 
-    fn hear(&mut self, event: watcher::Result<watcher::Event<Lease>>) {
+    fn handle(&mut self, event: watcher::Result<watcher::Event<Lease>>) {
         use watcher::Event::{Apply, Delete, InitApply, InitDone};
         match event {
             Ok(Apply(lease) | InitApply(lease)) => self.see(Some(lease)),
@@ -180,7 +180,7 @@ impl Holder {
     fn complain(&mut self, why: &str) {
         if self.complaint != why {
             why.clone_into(&mut self.complaint);
-            self.listener.told(&Told::LeaseRefused { why });
+            self.observer.notice(&Notice::LeaseRefused { why });
         }
     }
 
@@ -202,21 +202,21 @@ impl Holder {
 
     fn tell_where_we_stand(&self) {
         if self.known.leads() {
-            self.tell(Standing::Leading);
-        } else if *self.standing.borrow() == Standing::Leading {
+            self.tell(Leadership::Leading);
+        } else if *self.leadership.borrow() == Leadership::Leading {
             // Somebody took it from us.
-            self.tell(Standing::Lost);
+            self.tell(Leadership::Lost);
         } else {
             let leader = self.known.lease().and_then(held_by).map(str::to_owned);
-            self.tell(Standing::By { leader });
+            self.tell(Leadership::Standby { leader });
         }
     }
 
-    fn tell(&self, standing: Standing) {
-        self.standing.send_if_modified(|known| {
-            let changed = *known != standing && *known != Standing::Lost;
+    fn tell(&self, leadership: Leadership) {
+        self.leadership.send_if_modified(|known| {
+            let changed = *known != leadership && *known != Leadership::Lost;
             if changed {
-                *known = standing;
+                *known = leadership;
             }
             changed
         });

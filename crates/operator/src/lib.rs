@@ -1,46 +1,44 @@
-//! Jobs on a Kubernetes cluster: the world that `step` decides about when there is one.
+//! Jobs on a Kubernetes cluster.
 //!
 //! ```text
-//! watches (jobs, pods, Services, groups) ─▶ Yard ─▶ look: Observed ─▶ step ─▶ Pass ─▶ carry out: status, then actions, then events
-//!                                  ▲                                             │
-//!                                  └───────────── what was written ◀─────────────┘
+//! watches (jobs, pods, Services, groups) ─▶ Store ─▶ reconcile: Observed ─▶ step ─▶ Writes ─▶ apply: status, actions, events
+//!                                  ▲                                                   │
+//!                                  └──────────────────── Report ◀──────────────────────┘
 //! ```
 //!
-//! One loop owns everything that is known ([`yard`]); it decides ([`look`]) and hands each decision to a task of its own
-//! that does nothing but talk to the API server ([`pass`]). What was written comes back as news before the same job is
-//! looked at again, so a decision never stands on less than our own writes (W2), and one job has one pass at a time.
+//! One loop ([`operate`]) owns the [`store`]. It reconciles one job at a time ([`reconcile`], pure) and hands the resulting
+//! [`Writes`](apply::Writes) to a tokio task that talks to the API server ([`apply`]). The task's report is merged into the store before the
+//! same job is reconciled again, so a decision always includes our own writes (W2), and each job has at most one apply in flight.
 //!
-//! * [`job`] is a `TFJob` as the API server shows it, and what it compiles to.
-//! * [`form`] is how its tasks know each other, which stays as it began.
-//! * [`gang_form`] is whether they are placed as a group, which does so too.
-//! * [`guarded`] reads each object by itself, so that none keeps the others from being read.
-//! * `watches` are the watches, and [`watched`] what is kept of what they show: of a pod hardly anything.
-//! * [`api`] is every request we make, bounded in number and, where asked, in time ([`limit`]).
-//!   What waits for its turn is dealt round robin by namespace ([`turns`], [`permits`]).
-//! * [`lease`] says whether this operator is the one that acts.
-//! * [`tell`] is what happened, for whoever prints or counts it; [`metrics`] counts, and [`endpoints`] answers.
+//! * [`job`]: a job as the API server shows it, and what it compiles to.
+//! * [`address_form`], [`gang_record`]: what a job keeps as it was when it began: its addresses, and its gang scheduling.
+//! * [`guarded`]: decodes every object separately, so that a malformed one affects no other.
+//! * `watches`: the watches; [`watched`]: the few fields that are kept of each object.
+//! * [`api`]: every request; concurrency ([`permits`]) and rate ([`rate_limit`]) are bounded and fair between namespaces ([`fair_queue`]).
+//! * [`lease`]: leader election.
+//! * [`notice`]: what happened, for logs and [`metrics`]; [`endpoints`]: health and metrics over HTTP.
 
+pub mod address_form;
 pub mod api;
+pub mod apply;
 pub mod endpoints;
-pub mod form;
-pub mod gang_form;
+pub mod fair_queue;
+pub mod gang_record;
 pub mod guarded;
 pub mod job;
 mod job_wire;
-mod lean;
 pub mod lease;
-pub mod limit;
-pub mod look;
 pub mod metrics;
+pub mod notice;
 pub mod operate;
-pub mod pass;
 pub mod permits;
+pub mod rate_limit;
+pub mod reconcile;
 pub mod run;
-pub mod tell;
-pub mod turns;
+mod shrink;
+pub mod store;
 pub mod watched;
 mod watches;
-pub mod yard;
 
 pub use self::endpoints::Endpoints;
 pub use self::operate::{Options, operate};

@@ -13,7 +13,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::job::JobKey;
-use crate::tell::{Listener, Phase, Told};
+use crate::notice::{Notice, Observer, Phase};
 
 /// From a millisecond to about half a minute.
 const FAST: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5, 10.0, 30.0];
@@ -261,61 +261,61 @@ fn whole(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-impl Listener for Metrics {
-    fn told(&self, told: &Told<'_>) {
-        match told {
-            Told::Ready { jobs, pods } => {
+impl Observer for Metrics {
+    fn notice(&self, notice: &Notice<'_>) {
+        match notice {
+            Notice::Ready { jobs, pods } => {
                 self.known("jobs", *jobs);
                 self.known("pods", *pods);
                 self.ready.store(true, Ordering::Relaxed);
             }
-            Told::Leading => {
+            Notice::Leading => {
                 self.leads.set(1);
             }
-            Told::StandingBy { .. } => {
+            Notice::Standby { .. } => {
                 self.leads.set(0);
             }
-            Told::WatchCut { what, .. } => {
+            Notice::WatchCut { what, .. } => {
                 self.cuts.get_or_create(&OfKind { kind: what }).inc();
             }
-            Told::Unreadable { what, .. } => {
+            Notice::Unreadable { what, .. } => {
                 self.unreadable.get_or_create(&OfKind { kind: what }).inc();
             }
-            Told::Panicked { .. } => {
+            Notice::Panicked { .. } => {
                 self.panics.inc();
             }
-            Told::Condition { job, kind, .. } => self.condition(job, kind),
-            Told::Started { phase, created, .. } => self.started(*phase, *created),
-            Told::Expired { job } => {
+            Notice::Condition { job, kind, .. } => self.condition(job, kind),
+            Notice::Started { phase, created, .. } => self.started(*phase, *created),
+            Notice::Expired { job } => {
                 self.deleted.get_or_create(&OfNamespace::new(job)).inc();
             }
-            Told::Request {
+            Notice::Request {
                 verb,
                 resource,
                 code,
                 took,
             } => self.request(verb, resource, *code, *took),
-            Told::Passed { took, refused } => {
+            Notice::Applied { took, refused } => {
                 let result = if *refused { "refused" } else { "done" };
                 self.passes
                     .get_or_create(&OfResult { result })
                     .observe(took.as_secs_f64());
             }
-            Told::Load { queued, active } => {
+            Notice::Load { queued, active } => {
                 self.queued.set(whole(*queued));
                 self.active.set(whole(*active));
             }
-            Told::Known { jobs, pods } => {
+            Notice::Known { jobs, pods } => {
                 self.known("jobs", *jobs);
                 self.known("pods", *pods);
             }
-            Told::LeaseRefused { .. }
-            | Told::Refused { .. }
-            | Told::Waits { .. }
-            | Told::Warned { .. }
-            | Told::Starting { .. }
-            | Told::Stopping { .. }
-            | Told::Listening { .. } => {}
+            Notice::LeaseRefused { .. }
+            | Notice::Refused { .. }
+            | Notice::Waits { .. }
+            | Notice::Warned { .. }
+            | Notice::Starting { .. }
+            | Notice::Stopping { .. }
+            | Notice::Listening { .. } => {}
         }
     }
 }
@@ -333,7 +333,7 @@ mod tests {
         };
         for (kind, times) in [("TFJobCreated", 2), ("TFJobRunning", 1), ("TFJobFailed", 1)] {
             for _ in 0..times {
-                metrics.told(&Told::Condition {
+                metrics.notice(&Notice::Condition {
                     job: &job,
                     kind,
                     message: "",
@@ -360,14 +360,14 @@ mod tests {
             name: "mnist".into(),
         };
         for news in [true, false] {
-            metrics.told(&Told::Unreadable {
+            metrics.notice(&Notice::Unreadable {
                 what: "pods",
                 which: "research/strange",
                 why: "",
                 news,
             });
         }
-        metrics.told(&Told::Panicked {
+        metrics.notice(&Notice::Panicked {
             job: &job,
             words: "",
             wait: 1,

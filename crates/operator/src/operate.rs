@@ -11,14 +11,14 @@ use tokio::task::{JoinHandle, JoinSet};
 use trainyard_core::Time;
 
 use crate::api::Api;
+use crate::apply::{Report, apply_catching_panics};
 use crate::guarded::Guarded;
 use crate::job::Reading;
-use crate::lease::{Seat, Standing, hold};
-use crate::limit::Limit;
-use crate::pass::{Report, carry_out_caught};
-use crate::tell::{Listener, Told};
-use crate::watches::{self, News};
-use crate::yard::{Panicked, Yard};
+use crate::lease::{Leadership, LeaseId, hold};
+use crate::notice::{Notice, Observer};
+use crate::rate_limit::RateLimit;
+use crate::store::{Panicked, Store};
+use crate::watches::{self, WatchUpdate};
 
 /// How often it is told how much is known.
 const NOW_AND_THEN: Duration = Duration::from_secs(10);
@@ -37,7 +37,7 @@ pub struct Options {
     /// Requests a second, and so many at once after a quiet time; no limit where there is none.
     pub limit: Option<(f64, u32)>,
     /// The Lease that is to be held before anything is done; without one, this operator acts at once.
-    pub seat: Option<Seat>,
+    pub lease_id: Option<LeaseId>,
 }
 
 impl Default for Options {
@@ -48,7 +48,7 @@ impl Default for Options {
             requests: 32,
             jobs: 32,
             limit: None,
-            seat: None,
+            lease_id: None,
         }
     }
 }
@@ -56,37 +56,37 @@ impl Default for Options {
 /// Another operator may act now, since the Lease could not be renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the Lease could not be renewed in time, or somebody else took it: another operator may act now")]
-pub struct Lost;
+pub struct LeaseLost;
 
 /// Operates until `stop` is over; passes that are under way are finished, and then the Lease is given back.
 pub async fn operate(
     client: Client,
     options: Options,
-    listener: Arc<dyn Listener>,
+    observer: Arc<dyn Observer>,
     stop: impl Future<Output = ()>,
-) -> Result<(), Lost> {
+) -> Result<(), LeaseLost> {
     let (watching, may_watch) = watch::channel(false);
-    let (mut watches, news) = watches::begin(&client, &options, &listener, &may_watch);
+    let (mut watches, news) = watches::begin(&client, &options, &observer, &may_watch);
     let (stopping, stopped) = watch::channel(false);
     // What another operator has made since we listed is known by the watches alone.
     let others = watching.clone();
-    let (standing, lease) = stand(&client, options.seat, stopped, others, Arc::clone(&listener));
+    let (leadership, lease) = stand(&client, options.lease_id, stopped, others, Arc::clone(&observer));
     let limit = options
         .limit
-        .and_then(|(a_second, burst)| Limit::new(a_second, burst));
+        .and_then(|(a_second, burst)| RateLimit::new(a_second, burst));
     let mut operator = Operator {
-        api: Arc::new(Api::new(client, options.requests, limit, Arc::clone(&listener))),
-        passes: JoinSet::new(),
-        listener,
-        unseen: [Kind::Jobs, Kind::Pods, Kind::Services]
+        api: Arc::new(Api::new(client, options.requests, limit, Arc::clone(&observer))),
+        applying: JoinSet::new(),
+        observer,
+        unseen: [Source::Jobs, Source::Pods, Source::Services]
             .into_iter()
-            .chain(options.reading.groups.is_some().then_some(Kind::Groups))
+            .chain(options.reading.groups.is_some().then_some(Source::Groups))
             .collect(),
         leads: false,
         watching,
-        yard: Yard::with_slots(options.reading, options.jobs),
+        store: Store::with_slots(options.reading, options.jobs),
     };
-    let ended = operator.run(&mut watches, news, standing, stop).await;
+    let ended = operator.run(&mut watches, news, leadership, stop).await;
     watches.shutdown().await;
     // Nothing is under way any more, so whoever waits may begin.
     stopping.send_replace(true);
@@ -99,22 +99,22 @@ pub async fn operate(
 /// Reaches for the Lease, where there is one to hold.
 fn stand(
     client: &Client,
-    seat: Option<Seat>,
+    lease_id: Option<LeaseId>,
     stop: watch::Receiver<bool>,
     others: watch::Sender<bool>,
-    listener: Arc<dyn Listener>,
-) -> (watch::Receiver<Standing>, Option<JoinHandle<()>>) {
-    let Some(seat) = seat else {
-        return (watch::channel(Standing::Leading).1, None);
+    observer: Arc<dyn Observer>,
+) -> (watch::Receiver<Leadership>, Option<JoinHandle<()>>) {
+    let Some(lease_id) = lease_id else {
+        return (watch::channel(Leadership::Leading).1, None);
     };
-    let (sender, standing) = watch::channel(Standing::By { leader: None });
-    let lease = tokio::spawn(hold(client.clone(), seat, sender, stop, others, listener));
-    (standing, Some(lease))
+    let (sender, leadership) = watch::channel(Leadership::Standby { leader: None });
+    let lease = tokio::spawn(hold(client.clone(), lease_id, sender, stop, others, observer));
+    (leadership, Some(lease))
 }
 
 /// Kinds of objects that are watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum Source {
     Jobs,
     Pods,
     Services,
@@ -123,11 +123,11 @@ enum Kind {
 
 struct Operator {
     api: Arc<Api>,
-    yard: Yard,
-    passes: JoinSet<Report>,
-    listener: Arc<dyn Listener>,
+    store: Store,
+    applying: JoinSet<Report>,
+    observer: Arc<dyn Observer>,
     /// What has not been seen as a whole yet.
-    unseen: Vec<Kind>,
+    unseen: Vec<Source>,
     /// Whether it is ours to act.
     leads: bool,
     /// Whether every watch may begin.
@@ -138,63 +138,63 @@ impl Operator {
     async fn run(
         &mut self,
         watches: &mut JoinSet<()>,
-        mut news: Receiver<News>,
-        mut standing: watch::Receiver<Standing>,
+        mut news: Receiver<WatchUpdate>,
+        mut leadership: watch::Receiver<Leadership>,
         stop: impl Future<Output = ()>,
-    ) -> Result<(), Lost> {
+    ) -> Result<(), LeaseLost> {
         let mut stop = std::pin::pin!(stop);
         let mut now_and_then = tokio::time::interval(NOW_AND_THEN);
-        standing.mark_changed();
+        leadership.mark_changed();
         loop {
             tokio::select! {
                 () = &mut stop => break,
-                Ok(()) = standing.changed() => self.stand(&standing.borrow_and_update().clone())?,
+                Ok(()) = leadership.changed() => self.stand(&leadership.borrow_and_update().clone())?,
                 Some(first) = news.recv() => {
-                    self.hear(first);
+                    self.handle(first);
                     while let Ok(more) = news.try_recv() {
-                        self.hear(more);
+                        self.handle(more);
                     }
                 }
-                Some(report) = self.passes.join_next() => self.absorb(report),
+                Some(report) = self.applying.join_next() => self.absorb(report),
                 // A watch goes on for ever. Who has lost one knows nothing any more.
                 Some(Err(ended)) = watches.join_next() => if ended.is_panic() {
                     std::panic::resume_unwind(ended.into_panic());
                 },
-                () = wake_up(self.yard.wake()) => {}
+                () = wake_up(self.store.wake()) => {}
                 _ = now_and_then.tick() => {
-                    let (jobs, pods) = self.yard.counts();
-                    self.listener.told(&Told::Known { jobs, pods });
+                    let (jobs, pods) = self.store.counts();
+                    self.observer.notice(&Notice::Known { jobs, pods });
                 }
             }
             self.begin();
         }
-        let passes = self.passes.len();
-        self.listener.told(&Told::Stopping { passes });
+        let passes = self.applying.len();
+        self.observer.notice(&Notice::Stopping { passes });
         loop {
             tokio::select! {
-                report = self.passes.join_next() => match report {
+                report = self.applying.join_next() => match report {
                     Some(report) => self.absorb(report),
                     None => return Ok(()),
                 },
-                Ok(()) = standing.changed() => self.stand(&standing.borrow_and_update().clone())?,
+                Ok(()) = leadership.changed() => self.stand(&leadership.borrow_and_update().clone())?,
             }
         }
     }
 
     /// Hears who is to act. What is under way when it is lost goes no further than its present request.
-    fn stand(&mut self, standing: &Standing) -> Result<(), Lost> {
-        let led = std::mem::replace(&mut self.leads, *standing == Standing::Leading);
+    fn stand(&mut self, leadership: &Leadership) -> Result<(), LeaseLost> {
+        let led = std::mem::replace(&mut self.leads, *leadership == Leadership::Leading);
         if self.leads && !led {
-            self.yard.stand_up();
+            self.store.start_leading();
         }
-        match standing {
-            Standing::Leading => self.listener.told(&Told::Leading),
-            Standing::By { leader } => self.listener.told(&Told::StandingBy {
+        match leadership {
+            Leadership::Leading => self.observer.notice(&Notice::Leading),
+            Leadership::Standby { leader } => self.observer.notice(&Notice::Standby {
                 leader: leader.as_deref(),
             }),
-            Standing::Lost => {
-                self.passes.abort_all();
-                return Err(Lost);
+            Leadership::Lost => {
+                self.applying.abort_all();
+                return Err(LeaseLost);
             }
         }
         Ok(())
@@ -202,7 +202,7 @@ impl Operator {
 
     fn absorb(&mut self, report: Result<Report, tokio::task::JoinError>) {
         match report {
-            Ok(report) => self.yard.reported(report, now()),
+            Ok(report) => self.store.applied(report, now()),
             // Passes catch their own panics.
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             Err(_) => {}
@@ -212,81 +212,81 @@ impl Operator {
     /// Starts what is to be done, as far as there is room for it.
     fn begin(&mut self) {
         if !self.leads {
-            return self.yard.stand_by();
+            return self.store.stop_leading();
         }
-        if self.unseen.iter().any(|kind| *kind != Kind::Jobs) {
+        if self.unseen.iter().any(|kind| *kind != Source::Jobs) {
             // What a job has made is not known yet. Other jobs need not be.
             return;
         }
-        while let Some(pass) = self.yard.next(now()) {
-            let (api, listener) = (Arc::clone(&self.api), Arc::clone(&self.listener));
-            self.passes.spawn(carry_out_caught(api, listener, pass));
+        while let Some(writes) = self.store.next(now()) {
+            let (api, observer) = (Arc::clone(&self.api), Arc::clone(&self.observer));
+            self.applying.spawn(apply_catching_panics(api, observer, writes));
         }
-        for Panicked { job, words, wait } in self.yard.take_panics() {
-            self.listener.told(&Told::Panicked {
+        for Panicked { job, words, wait } in self.store.take_panics() {
+            self.observer.notice(&Notice::Panicked {
                 job: &job,
                 words: &words,
                 wait,
             });
         }
-        let queued = self.yard.queued();
+        let queued = self.store.queued();
         if queued == 0 && self.unseen.is_empty() {
             // The first wave is over.
             self.watching
                 .send_if_modified(|begun| !std::mem::replace(begun, true));
         }
-        let active = self.passes.len();
-        self.listener.told(&Told::Load { queued, active });
+        let active = self.applying.len();
+        self.observer.notice(&Notice::Load { queued, active });
     }
 
-    fn hear(&mut self, news: News) {
+    fn handle(&mut self, news: WatchUpdate) {
         match news {
-            News::Job(Init) => self.yard.jobs_begin(),
+            WatchUpdate::Job(Init) => self.store.jobs_begin(),
             // One without a name cannot be asked for, nor written.
-            News::Job(InitApply(job) | Apply(job)) if job.metadata.name.is_none() => {}
-            News::Job(InitApply(job) | Apply(job)) => self.yard.job_seen(job),
-            News::Job(Delete(job)) => self.yard.job_gone(&job),
-            News::Job(InitDone) => {
-                self.yard.jobs_end();
-                self.seen(Kind::Jobs);
+            WatchUpdate::Job(InitApply(job) | Apply(job)) if job.metadata.name.is_none() => {}
+            WatchUpdate::Job(InitApply(job) | Apply(job)) => self.store.job_seen(job),
+            WatchUpdate::Job(Delete(job)) => self.store.job_gone(&job),
+            WatchUpdate::Job(InitDone) => {
+                self.store.jobs_end();
+                self.seen(Source::Jobs);
             }
-            News::Pod(Init) => self.yard.pods_begin(),
-            News::Pod(InitApply(pod) | Apply(pod)) => self.yard.pod_seen(pod.seen),
-            News::Pod(Delete(pod)) => self.yard.pod_gone(&pod.seen),
-            News::Pod(InitDone) => {
-                self.yard.pods_end();
-                self.seen(Kind::Pods);
+            WatchUpdate::Pod(Init) => self.store.pods_begin(),
+            WatchUpdate::Pod(InitApply(pod) | Apply(pod)) => self.store.pod_seen(pod.seen),
+            WatchUpdate::Pod(Delete(pod)) => self.store.pod_gone(&pod.seen),
+            WatchUpdate::Pod(InitDone) => {
+                self.store.pods_end();
+                self.seen(Source::Pods);
             }
-            News::Service(Init) => self.yard.services_begin(),
-            News::Service(InitApply(Guarded(Ok(service))) | Apply(Guarded(Ok(service)))) => {
-                self.yard.service_seen(service.into());
+            WatchUpdate::Service(Init) => self.store.services_begin(),
+            WatchUpdate::Service(InitApply(Guarded(Ok(service))) | Apply(Guarded(Ok(service)))) => {
+                self.store.service_seen(service.into());
             }
-            News::Service(Delete(Guarded(Ok(service)))) => self.yard.service_gone(&service.into()),
-            News::Service(InitDone) => {
-                self.yard.services_end();
-                self.seen(Kind::Services);
+            WatchUpdate::Service(Delete(Guarded(Ok(service)))) => self.store.service_gone(&service.into()),
+            WatchUpdate::Service(InitDone) => {
+                self.store.services_end();
+                self.seen(Source::Services);
             }
-            News::Group(Init) => self.yard.groups_begin(),
-            News::Group(InitApply(Guarded(Ok(group))) | Apply(Guarded(Ok(group)))) => {
-                self.yard.group_seen(group.into());
+            WatchUpdate::Group(Init) => self.store.groups_begin(),
+            WatchUpdate::Group(InitApply(Guarded(Ok(group))) | Apply(Guarded(Ok(group)))) => {
+                self.store.group_seen(group.into());
             }
-            News::Group(Delete(Guarded(Ok(group)))) => self.yard.group_gone(&group.into()),
-            News::Group(InitDone) => {
-                self.yard.groups_end();
-                self.seen(Kind::Groups);
+            WatchUpdate::Group(Delete(Guarded(Ok(group)))) => self.store.group_gone(&group.into()),
+            WatchUpdate::Group(InitDone) => {
+                self.store.groups_end();
+                self.seen(Source::Groups);
             }
             // One that cannot be read does not exist for us; that it cannot has been told.
-            News::Service(InitApply(_) | Apply(_) | Delete(_))
-            | News::Group(InitApply(_) | Apply(_) | Delete(_)) => {}
+            WatchUpdate::Service(InitApply(_) | Apply(_) | Delete(_))
+            | WatchUpdate::Group(InitApply(_) | Apply(_) | Delete(_)) => {}
         }
     }
 
-    fn seen(&mut self, kind: Kind) {
+    fn seen(&mut self, kind: Source) {
         let before = self.unseen.len();
         self.unseen.retain(|unseen| *unseen != kind);
         if self.unseen.is_empty() && before > 0 {
-            let (jobs, pods) = self.yard.counts();
-            self.listener.told(&Told::Ready { jobs, pods });
+            let (jobs, pods) = self.store.counts();
+            self.observer.notice(&Notice::Ready { jobs, pods });
         }
     }
 }

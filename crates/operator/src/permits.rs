@@ -4,17 +4,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-use crate::turns::Turns;
+use crate::fair_queue::FairQueue;
 
 /// Permits, of which one namespace may have all while no other waits for one.
 #[derive(Clone, Debug)]
-pub struct Permits(Arc<Mutex<State>>);
+pub struct Permits(Arc<Mutex<PermitState>>);
 
 #[derive(Debug)]
-struct State {
+struct PermitState {
     free: usize,
     /// Nothing waits while a permit is free.
-    waiting: Turns<oneshot::Sender<Permit>>,
+    waiting: FairQueue<oneshot::Sender<Permit>>,
 }
 
 /// Given back when it is dropped.
@@ -25,9 +25,9 @@ impl Permits {
     /// So many.
     #[must_use]
     pub fn new(most: usize) -> Self {
-        Self(Arc::new(Mutex::new(State {
+        Self(Arc::new(Mutex::new(PermitState {
             free: most.max(1),
-            waiting: Turns::default(),
+            waiting: FairQueue::default(),
         })))
     }
 
@@ -68,7 +68,7 @@ impl Permits {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PermitState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,8 +7,8 @@ use trainyard_cluster::{Access, ClusterError};
 
 use crate::endpoints::Endpoints;
 use crate::metrics::Metrics;
-use crate::operate::{Lost, Options, operate};
-use crate::tell::{Both, Listener, Told};
+use crate::notice::{Notice, Observer, Tee};
+use crate::operate::{LeaseLost, Options, operate};
 
 /// Why an operator did not begin, or did not end by itself.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +21,7 @@ pub enum CannotOperate {
     System(&'static str, #[source] std::io::Error),
     /// It may not act any more.
     #[error(transparent)]
-    Lost(#[from] Lost),
+    LeaseLost(#[from] LeaseLost),
 }
 
 /// Operates until it is told to stop by SIGTERM or SIGINT.
@@ -29,7 +29,7 @@ pub fn run(
     context: Option<&str>,
     options: Options,
     endpoints: &Endpoints,
-    listener: Arc<dyn Listener>,
+    observer: Arc<dyn Observer>,
 ) -> Result<(), CannotOperate> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -38,16 +38,16 @@ pub fn run(
     runtime.block_on(async {
         let metrics = Arc::new(Metrics::new());
         let Access { client, server } = trainyard_cluster::client(context).await?;
-        listener.told(&Told::Starting { server: &server });
-        let served = endpoints.serve(&metrics, &*listener).await;
+        observer.notice(&Notice::Starting { server: &server });
+        let served = endpoints.serve(&metrics, &*observer).await;
         served.map_err(|error| CannotOperate::System("listen", error))?;
         let mut term = caught(SignalKind::terminate())?;
         let mut int = caught(SignalKind::interrupt())?;
         let stop = async move {
             tokio::select! { _ = term.recv() => {}, _ = int.recv() => {} }
         };
-        let listener = Arc::new(Both(listener, metrics));
-        operate(client, options, listener, stop).await?;
+        let observer = Arc::new(Tee(observer, metrics));
+        operate(client, options, observer, stop).await?;
         Ok(())
     })
 }

@@ -16,10 +16,10 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use trainyard_cluster::told;
 
-use crate::guarded::{Guarded, Shown};
+use crate::guarded::{Guarded, MaybeReadable};
 use crate::job::JobWire;
+use crate::notice::{Notice, Observer};
 use crate::operate::Options;
-use crate::tell::{Listener, Told};
 use crate::watched::{OURS, WatchedPod, WatchedService, group_resource};
 
 /// Jobs that are listed at a time. Whoever is listed first need not wait for the others.
@@ -32,7 +32,7 @@ const LINE: usize = 1024;
 const HELD_BACK: Duration = Duration::from_secs(3);
 
 /// News from the watches.
-pub enum News {
+pub enum WatchUpdate {
     /// About a job.
     Job(watcher::Event<JobWire>),
     /// About a pod.
@@ -52,21 +52,28 @@ pub enum News {
 pub fn begin(
     client: &Client,
     options: &Options,
-    listener: &Arc<dyn Listener>,
+    observer: &Arc<dyn Observer>,
     may_begin: &watch::Receiver<bool>,
-) -> (JoinSet<()>, Receiver<News>) {
+) -> (JoinSet<()>, Receiver<WatchUpdate>) {
     let (sender, news) = mpsc::channel(LINE);
     let mut watches = JoinSet::new();
     let scope = options.namespace.as_deref();
-    let ears = || (Arc::clone(listener), sender.clone());
+    let ears = || (Arc::clone(observer), sender.clone());
     let held_back = || Some(may_begin.clone());
     let all = watcher::Config::default();
     let ours = all.clone().labels(OURS);
     let paged = all.clone().page_size(JOBS_A_PAGE);
     let jobs = scoped(client.clone(), scope);
-    watches.spawn(follow("jobs", jobs, paged, ears(), None, News::Job));
+    watches.spawn(follow("jobs", jobs, paged, ears(), None, WatchUpdate::Job));
     let pods = scoped(client.clone(), scope);
-    watches.spawn(follow("pods", pods, ours.clone(), ears(), held_back(), News::Pod));
+    watches.spawn(follow(
+        "pods",
+        pods,
+        ours.clone(),
+        ears(),
+        held_back(),
+        WatchUpdate::Pod,
+    ));
     let services = scoped(client.clone(), scope);
     watches.spawn(follow(
         "services",
@@ -74,7 +81,7 @@ pub fn begin(
         ours,
         ears(),
         held_back(),
-        News::Service,
+        WatchUpdate::Service,
     ));
     if let Some(groups) = &options.reading.groups {
         // Theirs too: one that somebody else has made for a job is respected.
@@ -83,7 +90,7 @@ pub fn begin(
             Some(namespace) => Watched::namespaced_with(client.clone(), namespace, &resource),
             None => Watched::all_with(client.clone(), &resource),
         };
-        watches.spawn(follow("groups", groups, all, ears(), None, News::Group));
+        watches.spawn(follow("groups", groups, all, ears(), None, WatchUpdate::Group));
     }
     (watches, news)
 }
@@ -103,11 +110,11 @@ async fn follow<K>(
     what: &'static str,
     objects: Watched<K>,
     config: watcher::Config,
-    (listener, sender): (Arc<dyn Listener>, Sender<News>),
+    (observer, sender): (Arc<dyn Observer>, Sender<WatchUpdate>),
     mut held_back: Option<watch::Receiver<bool>>,
-    wrap: fn(watcher::Event<K>) -> News,
+    wrap: fn(watcher::Event<K>) -> WatchUpdate,
 ) where
-    K: kube::Resource + Shown + Clone + DeserializeOwned + Debug + Send + 'static,
+    K: kube::Resource + MaybeReadable + Clone + DeserializeOwned + Debug + Send + 'static,
 {
     let mut stream = std::pin::pin!(watcher(objects, config).default_backoff());
     let mut complaints = Complaints::default();
@@ -115,7 +122,7 @@ async fn follow<K>(
     while let Some(event) = stream.next().await {
         match event {
             Ok(event) => {
-                tell_unreadable(what, &event, &mut unreadable, &*listener);
+                tell_unreadable(what, &event, &mut unreadable, &*observer);
                 let listed = matches!(event, watcher::Event::InitDone);
                 if sender.send(wrap(event)).await.is_err() {
                     return;
@@ -128,7 +135,7 @@ async fn follow<K>(
             Err(error) => {
                 let why = unwatched(what, &error);
                 let news = complaints.is_news(&why, Instant::now());
-                listener.told(&Told::WatchCut {
+                observer.notice(&Notice::WatchCut {
                     what,
                     why: &why,
                     news,
@@ -139,11 +146,11 @@ async fn follow<K>(
 }
 
 /// Tells of an object that cannot be read.
-fn tell_unreadable<K: kube::Resource + Shown>(
+fn tell_unreadable<K: kube::Resource + MaybeReadable>(
     what: &'static str,
     event: &watcher::Event<K>,
     complaints: &mut Complaints,
-    listener: &dyn Listener,
+    observer: &dyn Observer,
 ) {
     let (watcher::Event::Apply(object) | watcher::Event::InitApply(object)) = event else {
         return;
@@ -153,7 +160,7 @@ fn tell_unreadable<K: kube::Resource + Shown>(
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let which = format!("{}/{}", text(&metadata.namespace), text(&metadata.name));
     let news = complaints.is_news(&which, Instant::now());
-    listener.told(&Told::Unreadable {
+    observer.notice(&Notice::Unreadable {
         what,
         which: &which,
         why,

@@ -1,4 +1,4 @@
-//! The checks themselves: which programs are run with which arguments, in which order, and why so.
+//! The checks: which programs run with which arguments, in which order, and why.
 
 mod advisories;
 mod elsewhere;
@@ -17,28 +17,28 @@ use crate::{tools, workspace};
 pub enum Generated {
     /// Write it.
     Write,
-    /// Only say whether it is out of date.
+    /// Only report whether it is out of date.
     Compare,
 }
 
-/// Every package and feature at once. Clippy, the tests, `generate` and `sim` all say exactly this, so that cargo
-/// resolves the same features each time and compiles nothing twice for a difference that does not matter.
+/// Every package and feature at once. Clippy, the tests, `generate` and `sim` all pass exactly this, so that cargo
+/// resolves the same features each time and compiles nothing twice.
 const EVERYTHING: [&str; 2] = ["--workspace", "--all-features"];
 
-/// What the run of the fast tests in a second clone is called.
+/// The name of the step that runs the fast tests in a second clone.
 const ELSEWHERE: &str = "fast tests in another clone";
 
-/// `cargo xtask test`: everything, cheapest first, going on after a failure.
+/// `cargo xtask test`: every check, cheapest first. A failing step does not stop the others.
 pub fn test(shell: &Shell, flags: &Flags) -> Result<bool, String> {
     let mut report = Report::new(flags.verbose);
     report.tool("rustfmt and clippy", || tools::components(shell));
     report.step("format", || shell.quiet("cargo", &["fmt", "--all", "--check"]));
     report.step("clippy", || clippy(shell));
     let kubectl = report.tool("kubectl", || tools::kubectl(shell));
-    // Before the tests, since it takes minutes on a new machine, and those that need a cluster would seem to hang.
+    // Before the tests: it takes minutes on a new machine, and tests that need a cluster would seem to hang.
     report.tool("the programs of a cluster", tools::cluster);
     report.step("tests, doc tests, generated files", || {
-        tests(shell, kubectl.as_deref())
+        tests(shell, kubectl.as_deref(), flags.peers)
     });
     if !flags.quick {
         let target = target()?;
@@ -78,19 +78,21 @@ fn clippy(shell: &Shell) -> Result<Ended, String> {
     )
 }
 
-/// The tests, with their output shown as it comes. Doc tests are among them, and so are the generated files, and the tests
-/// on a real cluster, which start it themselves: by themselves their dependencies would be compiled once more.
-fn tests(shell: &Shell, kubectl: Option<&Path>) -> Result<Ended, String> {
+/// All tests in one run of cargo, with their output shown as it comes: unit tests, doc tests, generated files, and the
+/// tests on a real cluster. Separate runs would compile dependencies again.
+fn tests(shell: &Shell, kubectl: Option<&Path>, peers: bool) -> Result<Ended, String> {
     // A snapshot that differs fails; it is never written by a test run.
-    let shell = shell.with("INSTA_UPDATE", "no");
-    let shell = match kubectl {
-        Some(kubectl) => shell.with("KUBECTL", kubectl),
-        None => shell,
-    };
+    let mut shell = shell.with("INSTA_UPDATE", "no");
+    if let Some(kubectl) = kubectl {
+        shell = shell.with("KUBECTL", kubectl);
+    }
+    if peers {
+        shell = shell.with(trainyard_tools::PEERS, "1");
+    }
     shell.show("cargo", &[&["test", "--no-fail-fast"], &EVERYTHING[..]].concat())
 }
 
-/// `cargo xtask cluster`: the same cluster for people; its own program knows the rest.
+/// `cargo xtask cluster`: the cluster of the tests, for interactive use. Its own program reads the other arguments.
 pub fn cluster(shell: &Shell, arguments: &[&str]) -> Result<bool, String> {
     let run = ["run", "--quiet", "--package", "trainyard-cluster-tests", "--"];
     shell
@@ -98,8 +100,8 @@ pub fn cluster(shell: &Shell, arguments: &[&str]) -> Result<bool, String> {
         .map(|ended| ended.success)
 }
 
-/// A crate compiled by itself, with and without its features, cannot lean on what another one switches on. This is
-/// clippy again rather than `cargo check`: what has the same features as before is then already done.
+/// Compiles a crate by itself, with and without its features, so that it cannot rely on features that another crate
+/// enables. Clippy rather than `cargo check`: crates with the same features as before are already done.
 fn alone(shell: &Shell, member: &workspace::Member) -> Result<Ended, String> {
     let lint = |features| {
         cargo(
@@ -123,8 +125,8 @@ fn documentation(shell: &Shell) -> Result<Ended, String> {
     )
 }
 
-/// `cargo xtask generate`: the list of files is in this crate's `tests/generated`, where it can use our own crates
-/// without making `cargo xtask` wait for them.
+/// `cargo xtask generate`: the list of files is in this crate's `tests/generated`, which may use our own crates without
+/// making every `cargo xtask` compile them.
 pub fn generate(shell: &Shell, what: Generated) -> Result<bool, String> {
     let shell = match what {
         Generated::Write => shell.with("TRAINYARD_GENERATE", "write"),
@@ -139,7 +141,7 @@ pub fn generate(shell: &Shell, what: Generated) -> Result<bool, String> {
     shell.show("cargo", &arguments).map(|ended| ended.success)
 }
 
-/// `cargo xtask sim`: the simulator's own test, told how many seeds to play.
+/// `cargo xtask sim`: the simulator's own test with another number of seeds.
 pub fn simulate(shell: &Shell, seeds: &Seeds) -> Result<bool, String> {
     let shell = shell
         .with("TRAINYARD_SEEDS", seeds.count.to_string())
@@ -153,18 +155,18 @@ pub fn simulate(shell: &Shell, seeds: &Seeds) -> Result<bool, String> {
     shell.show("cargo", &arguments).map(|ended| ended.success)
 }
 
-/// `cargo xtask bench`: the crate of the benchmarks alone, so that nothing else is built for release.
+/// `cargo xtask bench`: only the package of the benchmarks, so that nothing else is built for release.
 pub fn bench(shell: &Shell, arguments: &[&str]) -> Result<bool, String> {
     let arguments = [&["bench", "--package", "trainyard-bench", "--"], arguments].concat();
     shell.show("cargo", &arguments).map(|ended| ended.success)
 }
 
-/// `cargo xtask bench local`: the release and the program that measures it, which looks for it beside itself.
+/// `cargo xtask bench local`: the release build, and the program that measures it, which expects it in its own directory.
 pub fn bench_local(shell: &Shell, arguments: &[&str]) -> Result<bool, String> {
     bench_release(shell, &["--package", "trainyard-bench"], "local", arguments)
 }
 
-/// `cargo xtask bench operator`: the same, and the program of a test cluster beside it.
+/// `cargo xtask bench operator`: the same, with the program of a test cluster.
 pub fn bench_operator(shell: &Shell, arguments: &[&str]) -> Result<bool, String> {
     let packages = [
         "--package",
@@ -177,8 +179,8 @@ pub fn bench_operator(shell: &Shell, arguments: &[&str]) -> Result<bool, String>
     bench_release(shell, &packages, "operator", arguments)
 }
 
-/// Builds the release as users do, by itself, since other packages beside it would give it other features. Then builds these
-/// packages, and starts one of their programs.
+/// Builds the release by itself, as users do: together with other packages it would get other features. Then builds those
+/// packages and runs one of their programs.
 fn bench_release(
     shell: &Shell,
     packages: &[&str],
@@ -193,20 +195,15 @@ fn bench_release(
             return Ok(false);
         }
     }
-    let program = released()?.join(program);
+    let program = target()?.join("release").join(program);
     shell.show(&program, arguments).map(|ended| ended.success)
 }
 
-/// Where everything is built.
+/// Cargo's target directory.
 fn target() -> Result<PathBuf, String> {
     let ourselves = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let target = ourselves.ancestors().nth(2);
     Ok(target.unwrap_or_else(|| Path::new("target")).to_path_buf())
-}
-
-/// Where the release is built.
-fn released() -> Result<PathBuf, String> {
-    Ok(target()?.join("release"))
 }
 
 /// `cargo xtask fuzz`: each target of `fuzz/` in turn, for `seconds` each.

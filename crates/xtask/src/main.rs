@@ -1,8 +1,8 @@
-//! The developers' commands: `cargo xtask help` lists them.
+//! Commands for developers: `cargo xtask help` lists them.
 //!
-//! This crate only starts other programs (cargo, cargo-deny, go) and reports on them; it decides nothing about
-//! training jobs. It uses no crate but `trainyard-tools`, which uses none, so that it builds in a moment and works while
-//! the rest does not compile.
+//! This crate only starts other programs (cargo, cargo-deny, go) and reports on them; it decides nothing about training
+//! jobs. Its only dependency is `trainyard-tools`, which has none, so that it builds in a moment and works while the rest
+//! does not compile.
 #![expect(
     clippy::print_stdout,
     reason = "a program for developers; printing is what it does"
@@ -19,21 +19,22 @@ use std::process::ExitCode;
 use shell::Shell;
 
 const HELP: &str = "\
-The developers' commands.
+Commands for developers.
 
-  cargo xtask test [--quick] [-v]          everything CI runs; --quick: format, clippy and tests only
-  cargo xtask elsewhere                    one step of it: the fast tests from a second clone in an awkward place
-  cargo xtask generate [--check]           write the generated files, or only say which are out of date
-  cargo xtask sim --seeds N [--from S]     play N simulated runs, from seed S on (0 unless told)
-  cargo xtask bench [ARGUMENT…]            run the benchmarks; arguments go to them
-  cargo xtask bench local [--help]         `trainyard run` against a shell, cat and honcho: which bars hold
-  cargo xtask bench operator [--help]      `trainyard operator` against Kubeflow's and a bare client: which bars hold
-  cargo xtask fuzz [SECONDS]               fuzz each target for so long (60 unless told); needs the nightly toolchain
-  cargo xtask cluster up [--kubelet]       a real Kubernetes on this machine, to play with; it says how
-  cargo xtask cluster down                 end it and remove everything
-  cargo xtask help                         this text
+  cargo xtask test [--quick] [--peers] [-v]  everything CI runs; --quick: only format, clippy and tests;
+                                             --peers: also tests against peers that take long to build
+  cargo xtask elsewhere                    one step of it: the fast tests in a second clone with an unusual path
+  cargo xtask generate [--check]           write the generated files, or only report which are out of date
+  cargo xtask sim --seeds N [--from S]     simulate N runs, starting with seed S [default: 0]
+  cargo xtask bench [ARGUMENT…]            run the benchmarks with these arguments
+  cargo xtask bench local [--help]         compare `trainyard run` with a shell, cat and honcho, and check the bars
+  cargo xtask bench operator [--help]      compare `trainyard operator` with Kubeflow's and a bare client
+  cargo xtask fuzz [SECONDS | --long]      fuzz each target for SECONDS [default: 60], or an hour; needs nightly Rust
+  cargo xtask cluster up [--kubelet]       start a real Kubernetes on this machine for interactive use
+  cargo xtask cluster down                 stop it and remove everything
+  cargo xtask help                         print this text
 
-Tools that are missing are installed into $XDG_CACHE_HOME/trainyard/tools (or ~/.cache/trainyard/tools) and kept there.
+Missing tools are installed into $XDG_CACHE_HOME/trainyard/tools (or ~/.cache/trainyard/tools).
 ";
 
 fn main() -> ExitCode {
@@ -48,7 +49,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs one command. `Ok(false)` means that a check failed and has been reported; `Err` that nothing could be checked.
+/// Runs one command. `Ok(false)`: a check failed and has been reported. `Err`: nothing could be checked.
 fn run(typed: &[String]) -> Result<bool, String> {
     let typed: Vec<&str> = typed.iter().map(String::as_str).collect();
     let shell = Shell::new(workspace::root()?);
@@ -63,6 +64,7 @@ fn run(typed: &[String]) -> Result<bool, String> {
         ["bench", arguments @ ..] => checks::bench(&shell, arguments),
         ["cluster", arguments @ ..] => checks::cluster(&shell, arguments),
         ["fuzz"] => checks::fuzz(&shell, 60),
+        ["fuzz", "--long"] => checks::fuzz(&shell, 3600),
         ["fuzz", seconds] => checks::fuzz(&shell, number("SECONDS", seconds)?),
         ["help" | "--help" | "-h"] | [] => {
             println!("{HELP}");
@@ -75,7 +77,7 @@ fn run(typed: &[String]) -> Result<bool, String> {
     }
 }
 
-/// Reads a whole number given as an argument.
+/// Reads a whole number from an argument.
 fn number(name: &str, text: &str) -> Result<u64, String> {
     text.parse()
         .map_err(|_| format!("{name} must be a whole number, found `{text}`"))

@@ -1,10 +1,10 @@
-//! Tells the developer what is being done, how long it took, and how it ended.
+//! Prints each step, how long it took, and how it ended.
 
 use std::time::{Duration, Instant};
 
 use crate::shell::Ended;
 
-/// What is said of a step that could not look.
+/// Printed for a step that could not be checked.
 const NOT_CHECKED: &str = "NOT CHECKED";
 
 /// How one step ended.
@@ -14,7 +14,7 @@ pub enum Outcome {
     Passed,
     /// It found something wrong, or could not be run at all.
     Failed,
-    /// It could not look, for the reason given; that alone fails nothing.
+    /// It could not be checked, for this reason; it does not fail the report.
     Skipped(String),
 }
 
@@ -45,7 +45,7 @@ impl Report {
         });
     }
 
-    /// Runs a step that may also find that it cannot look.
+    /// Runs a step that may also be skipped.
     pub fn judged(&mut self, name: &str, run: impl FnOnce() -> (Outcome, String)) {
         println!("[{}] {name}", clock(self.started.elapsed()));
         let started = Instant::now();
@@ -64,7 +64,7 @@ impl Report {
         self.steps.push((name.to_owned(), outcome, took));
     }
 
-    /// Finds a tool, or installs it, which may take minutes. Without it the checks go on as far as they can.
+    /// Finds a tool or installs it, which may take minutes. A missing tool fails the report, and the other steps still run.
     pub fn tool<T>(&mut self, name: &str, find: impl FnOnce() -> Result<T, String>) -> Option<T> {
         let started = Instant::now();
         let found = find();
@@ -76,7 +76,7 @@ impl Report {
                 Outcome::Failed
             }
         };
-        // A tool that was there is not worth a line.
+        // A tool that was already installed needs no line.
         if outcome == Outcome::Failed || took > Duration::from_secs(5) {
             self.steps.push((name.to_owned(), outcome, took));
         }
@@ -94,8 +94,8 @@ impl Report {
         outcomes.filter(|outcome| *outcome == wanted).count()
     }
 
-    /// One line per step, then the verdict. The last lines name what was not checked: the exit code does not tell, and a
-    /// line in the middle of a long log is not read.
+    /// One line per step, then the result. What was not checked comes last, since the exit code does not show it and a
+    /// line in the middle of a long log is easily missed.
     fn summary(&self) -> String {
         let widths = self.steps.iter().map(|(name, ..)| name.chars().count());
         let width = widths.max().unwrap_or(0);
@@ -127,7 +127,7 @@ impl Report {
     }
 }
 
-/// A duration as people read it: `7.3s`, `2m05s`.
+/// A duration in short form: `7.3s`, `2m05s`.
 fn clock(duration: Duration) -> String {
     let seconds = duration.as_secs();
     if seconds < 60 {

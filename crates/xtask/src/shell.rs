@@ -1,29 +1,28 @@
-//! Starts programs: the one place of this crate that does.
+//! Starts programs; no other module of this crate does.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
-/// Where programs are started, and what they find in their environment.
+/// The directory and the environment in which programs are started.
 #[derive(Clone, Debug)]
 pub struct Shell {
     root: PathBuf,
-    /// Variables and their values; none is a variable that is not passed on.
+    /// Variables to set, or to remove (`None`).
     environment: Vec<(OsString, Option<OsString>)>,
 }
 
-/// How a program ended, with what it said.
+/// How a program ended, with its output.
 #[derive(Debug)]
 pub struct Ended {
     /// Whether it exited with 0.
     pub success: bool,
-    /// Standard output and standard error, in that order; empty where they were shown as they came.
+    /// Standard output, then standard error; empty if they were not captured.
     pub output: String,
 }
 
 impl Shell {
-    /// A shell in `root` with the environment we were started with.
+    /// A shell in `root` with the environment of this process.
     pub fn new(root: PathBuf) -> Self {
         Self {
             root,
@@ -36,7 +35,7 @@ impl Shell {
         &self.root
     }
 
-    /// The same shell in another folder.
+    /// The same shell in another directory.
     pub fn in_folder(&self, root: &Path) -> Self {
         Self {
             root: root.to_path_buf(),
@@ -49,7 +48,7 @@ impl Shell {
         self.set(name.as_ref(), Some(value.as_ref().to_owned()))
     }
 
-    /// The same shell without a variable that we were started with.
+    /// The same shell without a variable of this process.
     pub fn without(&self, name: impl AsRef<OsStr>) -> Self {
         self.set(name.as_ref(), None)
     }
@@ -60,7 +59,7 @@ impl Shell {
         more
     }
 
-    /// Runs a program and lets it speak for itself.
+    /// Runs a program that inherits standard output and standard error.
     pub fn show(&self, program: impl AsRef<OsStr>, arguments: &[&str]) -> Result<Ended, String> {
         let mut command = self.command(program.as_ref(), arguments);
         let status = command
@@ -72,7 +71,7 @@ impl Shell {
         })
     }
 
-    /// Runs a program and keeps what it says.
+    /// Runs a program and captures its output.
     pub fn quiet(&self, program: impl AsRef<OsStr>, arguments: &[&str]) -> Result<Ended, String> {
         let mut command = self.command(program.as_ref(), arguments);
         let ended = command
@@ -86,39 +85,6 @@ impl Shell {
             success: ended.status.success(),
             output,
         })
-    }
-
-    /// Runs a program that says little and may hang (it waits for a network); ends it after `limit`.
-    pub fn quiet_within(&self, limit: Duration, program: &str, arguments: &[&str]) -> Result<Ended, String> {
-        let mut child = self
-            .command(program.as_ref(), arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| not_started(program.as_ref(), &error))?;
-        let started = Instant::now();
-        loop {
-            let looked = child
-                .try_wait()
-                .map_err(|error| not_started(program.as_ref(), &error))?;
-            if let Some(status) = looked {
-                return Ok(Ended {
-                    success: status.success(),
-                    output: String::new(),
-                });
-            }
-            if started.elapsed() > limit {
-                // It may have ended by itself in this very moment: then there is nothing to kill, which is as well.
-                let _ = child.kill();
-                let _ = child.wait();
-                return Ok(Ended {
-                    success: false,
-                    output: format!("no answer within {} s\n", limit.as_secs()),
-                });
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
     }
 
     fn command(&self, program: &OsStr, arguments: &[&str]) -> Command {

@@ -1,4 +1,4 @@
-//! Finds the programs the checks need, or installs them into a cache outside the tree.
+//! Finds the programs that the checks need, or installs them into a cache outside the repository.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -12,19 +12,19 @@ const CARGO_DENY: &str = "0.20.2";
 /// The version of cargo-fuzz that `fuzz/` is written for.
 const CARGO_FUZZ: &str = "0.13.2";
 
-/// Where installed tools are kept.
-fn kept() -> Result<PathBuf, String> {
+/// The directory of installed tools.
+fn installed() -> Result<PathBuf, String> {
     Cache::tools().map_err(|missing| missing.to_string())
 }
 
-/// Whether a program can be started and says what we want to hear.
+/// Whether a program runs and its output contains `wanted`.
 fn answers(shell: &Shell, program: &Path, arguments: &[&str], wanted: &str) -> bool {
     shell
         .quiet(program, arguments)
         .is_ok_and(|ended| ended.success && ended.output.contains(wanted))
 }
 
-/// rustfmt and clippy, which a minimal toolchain lacks.
+/// Installs rustfmt and clippy, which a minimal toolchain lacks.
 pub fn components(shell: &Shell) -> Result<(), String> {
     for (program, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         if answers(shell, Path::new("cargo"), &[program, "--version"], "") {
@@ -39,7 +39,7 @@ pub fn components(shell: &Shell) -> Result<(), String> {
     Ok(())
 }
 
-/// cargo-deny: the one on PATH if it has our version, else our own.
+/// cargo-deny: from PATH if it has the right version, else installed into the cache.
 pub fn cargo_deny(shell: &Shell) -> Result<PathBuf, String> {
     cargo_tool(shell, "cargo-deny", CARGO_DENY)
 }
@@ -54,7 +54,7 @@ fn cargo_tool(shell: &Shell, name: &str, version: &str) -> Result<PathBuf, Strin
     if answers(shell, &on_path, &["--version"], version) {
         return Ok(on_path);
     }
-    let folder = kept()?.join(format!("{name}-{version}"));
+    let folder = installed()?.join(format!("{name}-{version}"));
     let ours = folder.join("bin").join(name);
     if answers(shell, &ours, &["--version"], version) {
         return Ok(ours);
@@ -64,7 +64,7 @@ fn cargo_tool(shell: &Shell, name: &str, version: &str) -> Result<PathBuf, Strin
         folder.display()
     );
     let folder_text = folder.to_string_lossy();
-    // It runs for a second: an unoptimised build is made in half the time and serves as well.
+    // It runs for a second, and an unoptimised build takes half the time.
     let arguments = [
         "install",
         "--quiet",
@@ -84,7 +84,7 @@ fn cargo_tool(shell: &Shell, name: &str, version: &str) -> Result<PathBuf, Strin
     }
 }
 
-/// kubectl, which the tests of the YAML reader compare with: $KUBECTL, else on PATH, else built with Go.
+/// kubectl, with which tests compare the YAML reader: $KUBECTL, else from PATH, else built with Go.
 pub fn kubectl(shell: &Shell) -> Result<PathBuf, String> {
     let works = |program: &Path| answers(shell, program, &["version", "--client"], "Client Version");
     if let Some(named) = std::env::var_os("KUBECTL") {
@@ -103,7 +103,7 @@ pub fn kubectl(shell: &Shell) -> Result<PathBuf, String> {
         .map_err(|missing| missing.to_string())
 }
 
-/// What a test cluster is made of, and who speaks to it; minutes if it has to be built.
+/// The programs of a test cluster and its clients; takes minutes if they have to be built.
 pub fn cluster() -> Result<(), String> {
     let wanted = [&CONTROL_PLANE[..], &NODE[..], &GANG[..]].concat();
     let tell = &mut |line: &str| println!("{line}");
@@ -116,7 +116,7 @@ pub fn cluster() -> Result<(), String> {
     Ok(())
 }
 
-/// Whether we are root, which the tests with a real node need as well; others are told so by those tests.
+/// Whether this process is root, which the tests with a real node need too.
 fn may_install() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|ourselves| ourselves.uid() == 0)
 }

@@ -1,8 +1,8 @@
-//! What there is to check: the workspace's root and its crates, read from the files themselves.
+//! The workspace's root and its crates, read from the manifests.
 
 use std::path::{Path, PathBuf};
 
-/// The folder that holds the workspace. Cargo says where this crate lies; the root is two folders up.
+/// The workspace's root, two directories above this crate.
 pub fn root() -> Result<PathBuf, String> {
     let here = std::env::var_os("CARGO_MANIFEST_DIR").ok_or("start this with `cargo xtask`")?;
     let root = Path::new(&here)
@@ -12,7 +12,7 @@ pub fn root() -> Result<PathBuf, String> {
     Ok(root.to_path_buf())
 }
 
-/// One crate of ours, as far as the checks care.
+/// A crate of the workspace.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Member {
     /// The package's name.
@@ -42,13 +42,9 @@ fn member(manifest: &Path) -> Result<Member, String> {
     read_member(&text).ok_or_else(|| format!("no package name in {}", manifest.display()))
 }
 
-/// Reads the two facts out of a `Cargo.toml` that is written as ours are: one `name = "…"` first, one table a header.
+/// Reads a `Cargo.toml` as ours are written: `name = "…"` first, one header per table.
 fn read_member(text: &str) -> Option<Member> {
-    let name = text
-        .lines()
-        .find_map(|line| line.strip_prefix("name = "))?
-        .trim_matches('"')
-        .to_owned();
+    let name = package_name(text)?;
     let has_features = text
         .lines()
         .skip_while(|line| *line != "[features]")
@@ -56,6 +52,12 @@ fn read_member(text: &str) -> Option<Member> {
         .take_while(|line| !line.starts_with('['))
         .any(|line| line.contains('=') && !line.starts_with('#'));
     Some(Member { name, has_features })
+}
+
+/// The name of the package that a `Cargo.toml` describes.
+pub fn package_name(text: &str) -> Option<String> {
+    let name = text.lines().find_map(|line| line.strip_prefix("name = "))?;
+    Some(name.trim_matches('"').to_owned())
 }
 
 #[cfg(test)]

@@ -42,6 +42,7 @@
 //! | [`fake_kubelet`] | runs every pod of a namespace by a script and records every version of every object |
 //! | [`Crds`] | CRDs of `JobSet`, Volcano and Kubeflow, from their Go modules, and our own |
 //! | [`Operator`] | `trainyard operator` for one namespace, with the rights that `trainyard install` gives it |
+//! | [`last_release`] | the program of the last release, for tests of upgrades |
 //! | [`Client`] | Kubeflow's client for Python |
 //! | [`server`] | the process of a cluster, in its own namespaces |
 //!
@@ -67,6 +68,7 @@ mod kubectl;
 mod namespace;
 mod operator;
 mod parts;
+mod peer;
 mod player;
 pub mod server;
 
@@ -79,4 +81,5 @@ pub use kubectl::{Applied, Kubectl, Said};
 pub use namespace::Namespace;
 pub use operator::Operator;
 pub use parts::Parts;
+pub use peer::last_release;
 pub use player::{Node, Player};

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -22,6 +22,8 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub struct Operator {
     program: PathBuf,
     account: Account,
+    /// How it reaches the API server: as its account, or through a proxy.
+    kubeconfig: PathBuf,
     namespace: String,
     /// Options beside the usual ones.
     more: Vec<String>,
@@ -43,12 +45,37 @@ impl Operator {
     #[track_caller]
     #[must_use]
     pub fn with(namespace: &Namespace<'_>, more: &[&str]) -> Self {
+        Self::of_program(namespace, this_version(), more)
+    }
+
+    /// Starts the operator of another version, with the definition and the rights of this one.
+    #[track_caller]
+    #[must_use]
+    pub fn of_program(namespace: &Namespace<'_>, program: &Path, more: &[&str]) -> Self {
+        let mut operator = Self::new(namespace, program, more);
+        operator.start();
+        operator
+    }
+
+    /// Starts one that reaches the API server through a proxy.
+    #[track_caller]
+    #[must_use]
+    pub fn through(namespace: &Namespace<'_>, kubeconfig: &Path, more: &[&str]) -> Self {
+        let mut operator = Self::new(namespace, this_version(), more);
+        operator.kubeconfig = kubeconfig.to_owned();
+        operator.start();
+        operator
+    }
+
+    #[track_caller]
+    fn new(namespace: &Namespace<'_>, program: &Path, more: &[&str]) -> Self {
         let cluster = namespace.cluster();
         cluster.install(Crds::TfJob);
-        let program = trainyard_tools::trainyard().unwrap_or_else(|missing| panic!("{missing}"));
-        let mut operator = Self {
-            program: program.to_path_buf(),
-            account: Account::of_operator(namespace, groups(more)),
+        let account = Account::of_operator(namespace, groups(more));
+        Self {
+            program: program.to_owned(),
+            kubeconfig: account.kubeconfig().to_owned(),
+            account,
             namespace: namespace.name().to_owned(),
             more: more.iter().map(|option| (*option).to_owned()).collect(),
             log: cluster
@@ -57,9 +84,12 @@ impl Operator {
                 .join(format!("operator-{}-{}.log", namespace.name(), count())),
             process: None,
             in_vain: false,
-        };
-        operator.start();
-        operator
+        }
+    }
+
+    /// Takes another version of the program from its next start on.
+    pub fn use_program(&mut self, program: &Path) {
+        program.clone_into(&mut self.program);
     }
 
     /// Starts it, again if it was killed.
@@ -75,7 +105,7 @@ impl Operator {
             .args(["operator", "--namespace", &self.namespace])
             .args(format)
             .args(&self.more)
-            .env("KUBECONFIG", self.account.kubeconfig())
+            .env("KUBECONFIG", &self.kubeconfig)
             .env("NO_PROXY", "*")
             .stdout(output)
             .stderr(errors)
@@ -147,7 +177,12 @@ impl Operator {
     }
 }
 
-/// Whose groups it is told to make.
+#[track_caller]
+fn this_version() -> &'static Path {
+    trainyard_tools::trainyard().unwrap_or_else(|missing| panic!("{missing}"))
+}
+
+/// The gang scheduler that its options name.
 fn groups(more: &[&str]) -> Option<Groups> {
     let told = |words: &[&str]| (words[0] == "--gang-scheduler-name").then(|| words[1].to_owned());
     Groups::named(&more.windows(2).find_map(told)?)

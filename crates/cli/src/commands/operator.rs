@@ -9,8 +9,8 @@ use trainyard_core::Time;
 use trainyard_document::problem::escaped;
 use trainyard_manifest::pod_group::Groups;
 use trainyard_operator::job::Reading;
-use trainyard_operator::lease::Seat;
-use trainyard_operator::tell::{Listener, Told};
+use trainyard_operator::lease::LeaseId;
+use trainyard_operator::notice::{Notice, Observer};
 use trainyard_operator::{CannotOperate, Endpoints, Options, run as operate};
 use trainyard_status::rfc3339;
 
@@ -23,7 +23,7 @@ use crate::visible;
 /// Operates until it is told to stop.
 pub fn run(typed: Operator) -> Result<Exit, Failure> {
     let namespace = typed.namespace.filter(|namespace| !namespace.is_empty());
-    let seat = typed.leader_elect.then(|| Seat {
+    let lease_id = typed.leader_elect.then(|| LeaseId {
         namespace: typed.leader_election_namespace.or_else(|| namespace.clone()),
         name: typed.leader_election_id,
         identity: identity(),
@@ -39,7 +39,7 @@ pub fn run(typed: Operator) -> Result<Exit, Failure> {
         requests: typed.requests.max(1),
         jobs: typed.controller_threads.max(1),
         limit: Some((typed.kube_api_qps, typed.kube_api_burst)),
-        seat,
+        lease_id,
     };
     let endpoints = Endpoints {
         health: typed.health_probe_bind_address.0,
@@ -56,7 +56,7 @@ fn failure(error: &CannotOperate) -> Failure {
     match error {
         CannotOperate::NoCluster(error) => Failure::usage(words, Some(error.hint.clone())),
         CannotOperate::System(..) => Failure::usage(words, None),
-        CannotOperate::Lost(_) => Failure::Ended {
+        CannotOperate::LeaseLost(_) => Failure::Ended {
             message: words,
             hint: "start it again: it stands by until it may act",
         },
@@ -75,9 +75,9 @@ fn identity() -> String {
 /// Writes lines to standard error.
 struct Log(LogFormat);
 
-impl Listener for Log {
-    fn told(&self, told: &Told<'_>) {
-        let Some(fields) = fields(told) else {
+impl Observer for Log {
+    fn notice(&self, notice: &Notice<'_>) {
+        let Some(fields) = fields(notice) else {
             return;
         };
         let time = SystemTime::now()
@@ -99,15 +99,15 @@ fn line(format: LogFormat, time: String, mut fields: Value) -> String {
 }
 
 /// What is worth a line; the rest is for those who count.
-fn fields(told: &Told<'_>) -> Option<Value> {
-    Some(match told {
-        Told::Ready { jobs, pods } => {
+fn fields(notice: &Notice<'_>) -> Option<Value> {
+    Some(match notice {
+        Notice::Ready { jobs, pods } => {
             json!({ "level": "info", "message": "ready", "jobs": jobs, "pods": pods })
         }
-        Told::WatchCut { what, why, news } if *news => {
+        Notice::WatchCut { what, why, news } if *news => {
             json!({ "level": "warn", "message": format!("{what} cannot be watched now; trying again"), "cause": why })
         }
-        Told::Unreadable {
+        Notice::Unreadable {
             what,
             which,
             why,
@@ -115,40 +115,40 @@ fn fields(told: &Told<'_>) -> Option<Value> {
         } if *news => {
             json!({ "level": "warn", "message": format!("one of the {what} cannot be read"), "object": which, "cause": why })
         }
-        Told::Panicked { job, words, wait } => {
+        Notice::Panicked { job, words, wait } => {
             let job = format!("{}/{}", job.namespace, job.name);
             let message =
                 format!("a bug of the operator: it failed on a job, which is read again in {wait} s");
             json!({ "level": "error", "message": message, "job": job, "cause": words })
         }
-        Told::LeaseRefused { why } => {
+        Notice::LeaseRefused { why } => {
             json!({ "level": "warn", "message": "the Lease cannot be had; trying again", "cause": why })
         }
-        Told::Listening { what, address } => {
+        Notice::Listening { what, address } => {
             json!({ "level": "info", "message": "listening", "for": what, "address": address.to_string() })
         }
-        Told::Starting { server } => {
+        Notice::Starting { server } => {
             let version = env!("CARGO_PKG_VERSION");
             json!({ "level": "info", "message": "starting", "version": version, "cluster": server })
         }
-        Told::Leading => json!({ "level": "info", "message": "acting" }),
-        Told::Stopping { passes } => json!({ "level": "info", "message": "stopping", "passes": passes }),
-        Told::StandingBy { leader: Some(leader) } => {
+        Notice::Leading => json!({ "level": "info", "message": "acting" }),
+        Notice::Stopping { passes } => json!({ "level": "info", "message": "stopping", "passes": passes }),
+        Notice::Standby { leader: Some(leader) } => {
             json!({ "level": "info", "message": "standing by while another one acts", "leader": leader })
         }
-        Told::Expired { job } => {
+        Notice::Expired { job } => {
             let job = format!("{}/{}", job.namespace, job.name);
             json!({ "level": "info", "message": "deleted, since its time is over", "job": job })
         }
-        Told::Waits { job, reason, message } => {
+        Notice::Waits { job, reason, message } => {
             let job = format!("{}/{}", job.namespace, job.name);
             json!({ "level": "warn", "message": message, "job": job, "waits": reason })
         }
-        Told::Warned { job, reason, message } => {
+        Notice::Warned { job, reason, message } => {
             let job = format!("{}/{}", job.namespace, job.name);
             json!({ "level": "warn", "message": message, "job": job, "reason": reason })
         }
-        Told::Condition { job, kind, message } => {
+        Notice::Condition { job, kind, message } => {
             let job = format!("{}/{}", job.namespace, job.name);
             let level = match *kind {
                 "TFJobFailed" | "TFJobRestarting" | "InvalidTFJobSpec" => "warn",
@@ -156,19 +156,19 @@ fn fields(told: &Told<'_>) -> Option<Value> {
             };
             json!({ "level": level, "message": message, "job": job, "condition": kind })
         }
-        Told::Refused { job, doing, refused } => {
+        Notice::Refused { job, doing, refused } => {
             let job = format!("{}/{}", job.namespace, job.name);
             let message = format!("cannot {doing}; it is tried again");
             json!({ "level": "warn", "message": message, "job": job, "code": refused.code, "cause": refused.message })
         }
-        Told::StandingBy { leader: None }
-        | Told::Started { .. }
-        | Told::Request { .. }
-        | Told::Passed { .. }
-        | Told::Load { .. }
-        | Told::WatchCut { .. }
-        | Told::Unreadable { .. }
-        | Told::Known { .. } => return None,
+        Notice::Standby { leader: None }
+        | Notice::Started { .. }
+        | Notice::Request { .. }
+        | Notice::Applied { .. }
+        | Notice::Load { .. }
+        | Notice::WatchCut { .. }
+        | Notice::Unreadable { .. }
+        | Notice::Known { .. } => return None,
     })
 }
 
@@ -195,13 +195,13 @@ mod tests {
     #[test]
     fn whatever_a_cluster_says_is_one_line_that_shows_it() {
         let told = [
-            Told::WatchCut {
+            Notice::WatchCut {
                 what: "pods",
                 why: HOSTILE,
                 news: true,
             },
-            Told::LeaseRefused { why: HOSTILE },
-            Told::StandingBy {
+            Notice::LeaseRefused { why: HOSTILE },
+            Notice::Standby {
                 leader: Some(HOSTILE),
             },
         ];

@@ -82,7 +82,7 @@ fn object(field: &Field<'_>, known: &'static [(&'static str, Shape)]) {
 /// kubectl turns `value: yes` into a boolean, and the API server refuses it.
 fn variable(field: &Field<'_>) {
     let node = field.node;
-    let written = field.problems.written(node.span);
+    let written = field.problems.written(node);
     let problem = match &node.kind {
         Kind::Text(_) => return,
         Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) => {

@@ -9,7 +9,7 @@ use trainyard_document::Entry;
 use trainyard_document::codes::Code;
 use trainyard_document::fields::Field;
 use trainyard_document::names::{mended_label, wrong_label, wrong_port_name};
-use trainyard_document::problem::{Problem, Span, did_you_mean, escaped, shown};
+use trainyard_document::problem::{Problem, Span, did_you_mean, escaped, on_lines, shown};
 
 use super::resources::Amounts;
 use super::{Container, Port, Variable, files};
@@ -64,13 +64,9 @@ impl Unique {
         match self.0.get(name) {
             None => _ = self.0.insert(Arc::clone(name), field.span()),
             Some(first) => {
-                let message = format!(
-                    "the {what} `{}` is used twice, on lines {} and {}",
-                    // Whole, since it may be a path.
-                    escaped(name),
-                    first.line,
-                    field.span().line
-                );
+                // The name is shown whole, since it may be a path.
+                let (name, lines) = (escaped(name), on_lines(*first, field.span()));
+                let message = format!("the {what} `{name}` is used twice{lines}");
                 let problem = field.problem(Code::DuplicateName, message);
                 field
                     .problems
@@ -240,12 +236,8 @@ fn variables(field: &Field<'_>) -> Vec<Variable> {
         }
         sources(&variable);
         if let Some(first) = first.get(&text) {
-            let message = format!(
-                "the variable `{}` is set twice, on lines {} and {}; the last one counts",
-                shown(&text),
-                first.line,
-                name.span().line
-            );
+            let (shown, lines) = (shown(&text), on_lines(*first, name.span()));
+            let message = format!("the variable `{shown}` is set twice{lines}; the last one counts");
             let problem = name.problem(Code::DuplicateVariable, message);
             name.problems
                 .report(problem.label("again here").related(*first, "first here"));

@@ -126,7 +126,7 @@ fn check_amount(name: &str, amount: Quantity, value: &Field<'_>) {
         let problem = value.problem(Code::BadQuantity, "an amount cannot be negative");
         value
             .problems
-            .report(problem.found(value.problems.written(value.node.span)));
+            .report(problem.found(value.problems.written(value.node)));
     }
     let device = name.contains('/') && !name.contains("kubernetes.io/") || name == OLD_GPU;
     if device && amount.milli % 1000 != 0 {
@@ -134,7 +134,7 @@ fn check_amount(name: &str, amount: Quantity, value: &Field<'_>) {
         let problem = value.problem(Code::FractionOfDevice, message);
         value.problems.report(
             problem
-                .found(value.problems.written(value.node.span))
+                .found(value.problems.written(value.node))
                 .allowed("a whole number"),
         );
     }

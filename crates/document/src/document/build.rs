@@ -11,9 +11,10 @@ use std::sync::Arc;
 
 use self::alias::{Anchored, Weight};
 use self::map::{Clash, KeyState, MapFrame, merge_sources};
+use super::yaml::narrow;
 use super::{Document, Entry, Kind, MOST_DOCUMENTS, MOST_LEVELS, MOST_NODES, Node, Source};
 use crate::codes::Code;
-use crate::problem::{FieldPath, Place, Problem, Span, shown};
+use crate::problem::{FieldPath, Place, Problem, Span, on_lines, shown};
 
 /// The source cannot be read any further; the reason has been reported.
 pub(super) struct Stop;
@@ -281,10 +282,10 @@ impl<'s> Builder<'s> {
         } else {
             last.unwrap_or(span.end)
         };
-        span.end = span
-            .end
-            .max(written)
-            .min(u32::try_from(self.source.text.len()).unwrap_or(u32::MAX));
+        span.end = span.end.max(written);
+        if span.is_in_text() {
+            span.end = span.end.min(narrow(self.source.text.len()));
+        }
         let node = Node { span, kind };
         if anchor != 0 {
             let node = node.clone();
@@ -363,11 +364,11 @@ impl<'s> Builder<'s> {
         let clash = self.map().and_then(|map| map.own(entry));
         let Some(Clash { key, first }) = clash else { return };
         let path = self.path().field(Arc::clone(&key)).to_string();
-        let (key, lines) = (
+        let message = format!(
+            "the key `{}` is used twice{}",
             shown(&key),
-            format!("on lines {} and {}", first.line, second.line),
+            on_lines(first, second)
         );
-        let message = format!("the key `{key}` is used twice, {lines}");
         self.problem_with(Code::DuplicateKey, second, message, |mut problem| {
             problem.place.path = path;
             problem

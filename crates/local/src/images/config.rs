@@ -155,7 +155,7 @@ fn entry(mut fields: Fields<'_>, paths: &Paths<'_>) -> ImageEntry {
 /// A version, which people like to write without quotes, or a path.
 fn python(field: &Field<'_>, paths: &Paths<'_>) -> Option<String> {
     if let Kind::Float(_) | Kind::Int(_) = field.node.kind {
-        let written = field.problems.written(field.node.span);
+        let written = field.problems.written(field.node);
         let problem = field.problem(Code::WrongType, "a version of Python must be text");
         let hint = format!("put quotes around it: `\"{written}\"`, or `3.10` would be 3.1");
         field.problems.report(problem.hint(hint));

@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 
 use super::{Install, NAME, labels};
-use crate::pod_group::{Groups, PLURAL};
+use crate::gang::{Groups, PLURAL};
 
 /// The lease by which one of several operators works.
 pub const LEASE: &str = "trainyard-operator";

@@ -9,7 +9,7 @@ use trainyard_manifest::names::KUBEFLOW_JOB_LABEL;
 use trainyard_manifest::observe::PodSeen;
 use trainyard_manifest::pod_group::{Groups, PLURAL};
 
-use super::{Api, Refused, core, group_path};
+use super::{Api, ApiError, core, group_path};
 use crate::guarded::Guarded;
 use crate::job::{API_VERSION, JobKey, JobWire};
 use crate::watched::{GroupSeen, OURS, ServiceSeen, WatchedService};
@@ -21,7 +21,7 @@ struct Items<T> {
 
 impl Api {
     /// One job, as it is now; none where it does not exist.
-    pub async fn job(&self, job: &JobKey) -> Result<Option<JobWire>, Refused> {
+    pub async fn job(&self, job: &JobKey) -> Result<Option<JobWire>, ApiError> {
         let JobKey { namespace, name } = job;
         let path =
             format!("/apis/{API_VERSION}/namespaces/{namespace}/tfjobs?fieldSelector=metadata.name%3D{name}");
@@ -31,12 +31,12 @@ impl Api {
     }
 
     /// The pods that name a job.
-    pub async fn pods(&self, job: &JobKey) -> Result<Vec<PodSeen>, Refused> {
+    pub async fn pods(&self, job: &JobKey) -> Result<Vec<PodSeen>, ApiError> {
         self.list("pods", &ours(job, "pods")).await
     }
 
     /// The Services that name a job.
-    pub async fn services(&self, job: &JobKey) -> Result<Vec<ServiceSeen>, Refused> {
+    pub async fn services(&self, job: &JobKey) -> Result<Vec<ServiceSeen>, ApiError> {
         let path = ours(job, "services");
         let all: Vec<Guarded<WatchedService>> = self.list("services", &path).await?;
         Ok(all
@@ -47,7 +47,7 @@ impl Api {
     }
 
     /// The group of a job's name; none where it does not exist.
-    pub async fn group(&self, groups: &Groups, job: &JobKey) -> Result<Option<GroupSeen>, Refused> {
+    pub async fn group(&self, groups: &Groups, job: &JobKey) -> Result<Option<GroupSeen>, ApiError> {
         let name = &job.name;
         let path = format!(
             "{}?fieldSelector=metadata.name%3D{name}",
@@ -57,7 +57,7 @@ impl Api {
         Ok(all.into_iter().find_map(|one| one.0.ok()).map(Into::into))
     }
 
-    async fn list<T: DeserializeOwned>(&self, plural: &'static str, path: &str) -> Result<Vec<T>, Refused> {
+    async fn list<T: DeserializeOwned>(&self, plural: &'static str, path: &str) -> Result<Vec<T>, ApiError> {
         let what = (Method::GET, plural);
         let list: Items<T> = self.send(what, path, &Value::Null, "application/json").await?;
         Ok(list.items)

@@ -17,12 +17,12 @@ fn harness(name: &str) -> Harness {
 }
 
 impl Harness {
-    fn group_path(&self, name: &str) -> String {
+    pub fn group_path(&self, name: &str) -> String {
         self.namespace.path(VOLCANO, &format!("podgroups/{name}"))
     }
 
     #[track_caller]
-    fn group(&self, name: &str) -> Value {
+    pub fn group(&self, name: &str) -> Value {
         let made = |group: &Value| group["metadata"]["uid"].is_string().then(|| group.clone());
         self.api().wait(&self.group_path(name), "a group", made)
     }
@@ -36,7 +36,7 @@ impl Harness {
     }
 
     #[track_caller]
-    fn let_in(&self, name: &str) {
+    pub fn let_in(&self, name: &str) {
         self.judge(name, &json!({ "phase": "Inqueue" }));
     }
 }

@@ -3,30 +3,28 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use trainyard_cluster_tests::{Operator, shared};
+use trainyard_cluster_tests::{Namespace, Operator, shared};
 
 use super::{Harness, install, job};
 
 /// Waits until the Lease has a holder that `wanted` accepts, and returns its identity.
 #[track_caller]
-fn leader(harness: &Harness, wanted: impl Fn(&str) -> bool) -> String {
-    let path = harness
-        .namespace
-        .path("apis/coordination.k8s.io/v1", "leases/trainyard-operator");
+pub fn leader(namespace: &Namespace<'_>, wanted: impl Fn(&str) -> bool) -> String {
+    let path = namespace.path("apis/coordination.k8s.io/v1", "leases/trainyard-operator");
     shared().api().wait(&path, "a leader", |lease: &Value| {
         let holder = lease["spec"]["holderIdentity"].as_str()?;
         wanted(holder).then(|| holder.to_owned())
     })
 }
 
-fn is(holder: &str, operator: &Operator) -> bool {
+pub fn is(holder: &str, operator: &Operator) -> bool {
     holder.contains(&format!("_{}_", operator.id()))
 }
 
 #[test]
 fn one_of_two_acts_and_the_other_takes_over() {
     let mut harness = Harness::with("leader", &["--leader-elect"]);
-    leader(&harness, |holder| is(holder, &harness.operator));
+    leader(&harness.namespace, |holder| is(holder, &harness.operator));
     let mut second = Operator::with(&harness.namespace, &["--leader-elect"]);
     second.says("standing by");
     harness.create(&job("first", &json!({}), &[("Worker", 1, "Never")]));
@@ -34,7 +32,7 @@ fn one_of_two_acts_and_the_other_takes_over() {
 
     // Killed: the Lease is not released, so it has to expire.
     harness.kill();
-    leader(&harness, |holder| is(holder, &second));
+    leader(&harness.namespace, |holder| is(holder, &second));
     harness.create(&job("second", &json!({}), &[("Worker", 1, "Never")]));
     harness.pod("second-worker-0", "0.0");
 
@@ -43,7 +41,7 @@ fn one_of_two_acts_and_the_other_takes_over() {
     harness.operator.says("standing by");
     let begun = Instant::now();
     assert!(second.stop(), "it ends well when it is told to");
-    leader(&harness, |holder| is(holder, &harness.operator));
+    leader(&harness.namespace, |holder| is(holder, &harness.operator));
     let took = begun.elapsed();
     assert!(
         took < Duration::from_secs(10),
@@ -56,7 +54,7 @@ fn one_of_two_acts_and_the_other_takes_over() {
 #[test]
 fn a_new_leader_knows_the_pods_that_were_created_while_it_stood_by() {
     let mut harness = Harness::with("heir", &["--leader-elect"]);
-    leader(&harness, |holder| is(holder, &harness.operator));
+    leader(&harness.namespace, |holder| is(holder, &harness.operator));
     let heir = Operator::with(&harness.namespace, &["--leader-elect"]);
     // It has listed all pods.
     heir.says("ready");
@@ -69,7 +67,7 @@ fn a_new_leader_knows_the_pods_that_were_created_while_it_stood_by() {
     harness.run(&["kept-worker-0", "kept-worker-1"]);
     harness.conditions("kept", &["Created", "Running"]);
     assert!(harness.operator.stop(), "it ends well when it is told to");
-    leader(&harness, |holder| is(holder, &heir));
+    leader(&harness.namespace, |holder| is(holder, &heir));
     for pod in ["kept-worker-1", "kept-worker-0"] {
         harness.exit(pod, 0);
     }
@@ -84,7 +82,7 @@ fn a_new_leader_knows_the_pods_that_were_created_while_it_stood_by() {
 #[test]
 fn one_that_has_lost_the_lease_stops_at_once() {
     let mut harness = Harness::with("lost", &["--leader-elect"]);
-    leader(&harness, |holder| !holder.is_empty());
+    leader(&harness.namespace, |holder| !holder.is_empty());
     let path = harness
         .namespace
         .path("apis/coordination.k8s.io/v1", "leases/trainyard-operator");

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | [`scenarios`], [`decisions`], [`known_bugs`] | tables of whole runs: what is decided, and when |
 //! | [`jobs`], [`waits`], [`refused`], [`gang`], [`client`] | single behaviours, as a user meets them |
-//! | [`faults`], [`leader`], [`panics`] | failing requests, two operators, panics |
+//! | [`faults`], [`leader`], [`upgrade`], [`panics`] | failing requests, two operators, two versions, panics |
 //! | [`forged`], [`hostile`], [`unreadable_memory`], [`unreadable_objects`], [`fairness`] | tenants that write what no operator would |
 //! | [`rights`], [`pod_security`], [`canary`], [`definition`], [`endpoints`] | rights, secrets, the CRD, metrics and health |
 //!
@@ -36,8 +36,10 @@ mod rights;
 mod scenarios;
 mod unreadable_memory;
 mod unreadable_objects;
+mod upgrade;
 mod waits;
 
+use std::path::Path;
 use std::sync::Once;
 
 use serde_json::{Value, json};
@@ -63,6 +65,16 @@ impl Harness {
         let namespace = shared().namespace(name);
         Self {
             operator: Operator::with(&namespace, more),
+            namespace,
+        }
+    }
+
+    /// With the operator of another version.
+    fn of_program(name: &str, program: &Path, more: &[&str]) -> Self {
+        install();
+        let namespace = shared().namespace(name);
+        Self {
+            operator: Operator::of_program(&namespace, program, more),
             namespace,
         }
     }

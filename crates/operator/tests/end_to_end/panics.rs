@@ -7,7 +7,7 @@ use std::thread;
 use serde_json::json;
 use tokio::sync::oneshot;
 use trainyard_cluster_tests::{Api, Namespace, shared};
-use trainyard_operator::tell::{Listener, Told};
+use trainyard_operator::notice::{Notice, Observer};
 use trainyard_operator::{Options, operate};
 
 use super::{install, job, shown};
@@ -19,16 +19,16 @@ struct Panicking {
     told: AtomicUsize,
 }
 
-impl Listener for Panicking {
-    fn told(&self, told: &Told<'_>) {
-        match told {
-            Told::Condition { job, .. } if &*job.name == "sick" => {
+impl Observer for Panicking {
+    fn notice(&self, notice: &Notice<'_>) {
+        match notice {
+            Notice::Condition { job, .. } if &*job.name == "sick" => {
                 assert!(
                     self.begun.fetch_add(1, Ordering::Relaxed) >= 2,
-                    "a bug\nof the listener"
+                    "a bug\nof the observer"
                 );
             }
-            Told::Panicked { job, .. } => {
+            Notice::Panicked { job, .. } => {
                 assert_eq!(&*job.name, "sick");
                 self.told.fetch_add(1, Ordering::Relaxed);
             }
@@ -38,18 +38,18 @@ impl Listener for Panicking {
 }
 
 /// The operator's loop in this process, for one namespace, while `play` lasts.
-fn operated(namespace: &Namespace<'_>, listener: &Arc<Panicking>, play: impl FnOnce()) {
+fn operated(namespace: &Namespace<'_>, observer: &Arc<Panicking>, play: impl FnOnce()) {
     let options = Options {
         namespace: Some(namespace.name().to_owned()),
         ..Options::default()
     };
     let kubeconfig = namespace.cluster().kubeconfig();
-    let listener: Arc<dyn Listener> = Arc::<Panicking>::clone(listener);
+    let observer: Arc<dyn Observer> = Arc::<Panicking>::clone(observer);
     let (stop, stopped) = oneshot::channel::<()>();
     thread::scope(|scope| {
         let operator = scope.spawn(move || {
             let api = Api::of(&kubeconfig).unwrap();
-            api.block_on(operate(api.client(), options, listener, async {
+            api.block_on(operate(api.client(), options, observer, async {
                 let _ = stopped.await;
             }))
         });
@@ -63,7 +63,7 @@ fn operated(namespace: &Namespace<'_>, listener: &Arc<Panicking>, play: impl FnO
 fn a_job_on_which_the_operator_panics_is_read_again_and_the_others_go_on() {
     install();
     let namespace = shared().namespace("panics");
-    let listener = Arc::new(Panicking::default());
+    let observer = Arc::new(Panicking::default());
     let jobs = namespace.path("apis/kubeflow.org/v1", "tfjobs");
     let create = |name: &str| {
         let job = job(name, &json!({}), &[("Worker", 1, "Never")]);
@@ -83,7 +83,7 @@ fn a_job_on_which_the_operator_panics_is_read_again_and_the_others_go_on() {
                 .then_some(())
         });
     };
-    operated(&namespace, &listener, || {
+    operated(&namespace, &observer, || {
         create("sick");
         create("well");
         ends("well");
@@ -97,5 +97,5 @@ fn a_job_on_which_the_operator_panics_is_read_again_and_the_others_go_on() {
             (told["regarding"]["name"] == "sick" && told["type"] == "Warning").then_some(())
         });
     });
-    assert_eq!(listener.told.load(Ordering::Relaxed), 2);
+    assert_eq!(observer.told.load(Ordering::Relaxed), 2);
 }

@@ -1,31 +1,30 @@
-//! Known security holes in dependencies. The list of them is a git repository that not every machine can reach, so
-//! this check may be left out; the end of the report then says that it was.
+//! Known vulnerabilities of dependencies. The advisory database is a git repository that not every machine can reach, so
+//! this check may be skipped; the end of the report then says so.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use crate::report::Outcome;
 use crate::shell::Shell;
 
-/// How long the list may take to arrive.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Limit for fetching the database, in seconds.
+const FETCH_TIMEOUT: &str = "60";
 
-/// Fetches the list if it can be had, else uses the copy of an earlier day, else skips.
+/// Fetches the database, else uses the copy of an earlier run, else skips.
 pub fn check(shell: &Shell, deny: &Path) -> (Outcome, String) {
     let deny_text = deny.to_string_lossy();
-    // Without this git may wait for a password that nobody types.
+    // Without this git may prompt for a password and wait for ever.
     let shell = shell.with("GIT_TERMINAL_PROMPT", "0");
     let fetched = shell
-        .quiet_within(PATIENCE, &deny_text, &["fetch", "db"])
+        .quiet("timeout", &[FETCH_TIMEOUT, &deny_text, "fetch", "db"])
         .is_ok_and(|ended| ended.success);
     if !fetched && !have_a_copy() {
-        let why = "the advisory database cannot be fetched from here, and no earlier copy is kept";
+        let why = "the advisory database cannot be fetched, and there is no earlier copy";
         return (Outcome::Skipped(why.to_owned()), String::new());
     }
     let note = if fetched {
         ""
     } else {
-        "note: the advisory database could not be brought up to date\n"
+        "note: the advisory database could not be updated\n"
     };
     match shell.quiet(deny, &["--offline", "--all-features", "check", "advisories"]) {
         Ok(ended) if ended.success => (Outcome::Passed, format!("{note}{}", ended.output)),

@@ -1,15 +1,14 @@
-//! The fast tests once more, in an awkward place: a second clone whose path is long and has spaces and a letter
-//! that is not ASCII, another home, another folder for temporary files, umask 077, `LANG=C` and no terminal.
+//! Runs the fast tests again in an unusual environment: a second clone whose path is long and contains spaces and a
+//! non-ASCII letter, another `HOME` and `TMPDIR`, umask 077, `LANG=C` and no terminal.
 //!
-//! The clone is in the target directory, so that every tree has its own and `cargo clean` takes it away. It is kept, and only
-//! files that have changed are copied: cargo compiles again what they concern. Its own target directory is a link to the
-//! ordinary one: the paths that programs are started by are then long too, and nothing but our own crates is compiled twice.
+//! The clone is in the target directory, so that every working tree has its own and `cargo clean` removes it. It is kept
+//! between runs, and only changed files are copied, so that cargo recompiles little. Its target directory is a link to
+//! the ordinary one: paths of programs are then long too, and dependencies are not compiled twice.
 //!
-//! Cargo tells crates of two clones apart by their paths *inside* the workspace, which is not at all: one clone's would be taken
-//! for the other's. So ours are compiled there with another setting that makes no difference ([`APART`]).
+//! Cargo identifies a crate by its path *inside* the workspace, so it would take the crates of one clone for those of the
+//! other. Ours are therefore compiled there with another setting that has no other effect ([`APART`]).
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _, symlink};
@@ -17,26 +16,27 @@ use std::path::{Path, PathBuf};
 
 use crate::report::Outcome;
 use crate::shell::{Ended, Shell};
+use crate::workspace;
 
-/// Tests that are not fast: these packages start a cluster, train with TensorFlow, or measure. All others are fast.
+/// Packages whose tests are not fast: they start a cluster, train with TensorFlow, or measure.
 pub const SLOW: [&str; 3] = ["trainyard-bench", "trainyard-cluster-tests", "trainyard-training"];
 
-/// Longer than a socket's name may be (108 bytes), whatever comes before it.
+/// Alone longer than the path of a socket may be (108 bytes).
 const PLACE: &str = "elsewhere/Übungen nicht löschen/a folder with a long name as people have them in shared homes and synchronised drives";
 
-/// A setting of the clone's crates that only tells them from this tree's; the default is 256.
+/// Distinguishes the clone's crates from those of this working tree; the default is 256.
 const APART: &str = "codegen-units=255";
 
-/// Where everything is.
+/// The directories of the second clone.
 struct Place {
     clone: PathBuf,
     home: PathBuf,
     temporary: PathBuf,
-    /// The ordinary target directory.
+    /// The target directory of this working tree.
     target: PathBuf,
 }
 
-/// Copies the tree and runs its fast tests there.
+/// Copies the working tree and runs its fast tests there.
 pub fn check(shell: &Shell, target: &Path, kubectl: Option<&Path>) -> (Outcome, String) {
     let files = match files(shell) {
         Ok(files) => files,
@@ -58,7 +58,7 @@ pub fn check(shell: &Shell, target: &Path, kubectl: Option<&Path>) -> (Outcome, 
     }
 }
 
-/// The files of the tree as they are: what git tracks, changed or not, and what it would track if it were added.
+/// The files of the working tree: tracked by git, or neither tracked nor ignored.
 fn files(shell: &Shell) -> Result<BTreeSet<PathBuf>, String> {
     let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     match shell.quiet("git", &list) {
@@ -66,7 +66,7 @@ fn files(shell: &Shell) -> Result<BTreeSet<PathBuf>, String> {
             .output
             .split('\0')
             .map(PathBuf::from)
-            // One that was deleted and not yet committed is tracked all the same.
+            // A deleted file is tracked until the deletion is committed.
             .filter(|path| shell.root().join(path).is_file())
             .collect()),
         Ok(ended) => Err(format!("git cannot list the files: {}", ended.output.trim())),
@@ -74,16 +74,15 @@ fn files(shell: &Shell) -> Result<BTreeSet<PathBuf>, String> {
     }
 }
 
-/// The names of the tree's packages, by their manifests.
+/// The names of the packages.
 fn packages(root: &Path, files: &BTreeSet<PathBuf>) -> Result<Vec<String>, String> {
     let manifests = files.iter().filter(|file| file.ends_with("Cargo.toml"));
     let mut names = Vec::new();
     for manifest in manifests {
         let text = fs::read_to_string(root.join(manifest))
             .map_err(|error| format!("cannot read {}: {error}", manifest.display()))?;
-        // The root's own manifest names none.
-        let name = text.lines().find_map(|line| line.strip_prefix("name = "));
-        names.extend(name.map(|name| name.trim_matches('"').to_owned()));
+        // The root's manifest has none.
+        names.extend(workspace::package_name(&text));
     }
     Ok(names)
 }
@@ -99,7 +98,7 @@ impl Place {
         }
     }
 
-    /// Brings the clone up to date, and makes the other folders anew.
+    /// Updates the clone, and creates the other directories afresh.
     fn prepare(&self, root: &Path, files: &BTreeSet<PathBuf>) -> io::Result<()> {
         for folder in [&self.home, &self.temporary] {
             if folder.exists() {
@@ -108,7 +107,7 @@ impl Place {
             private(folder)?;
         }
         private(&self.clone)?;
-        // As `/tmp` is: tests that root runs start programs as another user too.
+        // Like `/tmp`: as root, tests also start programs as another user.
         fs::set_permissions(&self.temporary, fs::Permissions::from_mode(0o1777))?;
         let above = self.temporary.ancestors().skip(1);
         for folder in above.take_while(|folder| *folder != self.target) {
@@ -135,38 +134,32 @@ impl Place {
             .map(|package| format!("profile.dev.package.{package}.{APART}"));
         let apart: Vec<String> = apart.collect();
         arguments.extend(apart.iter().flat_map(|setting| ["--config", setting]));
-        // Its output is kept, so that it is no terminal either.
+        // `quiet` captures the output, so that it is not a terminal either.
         let ended = self.shell(shell, kubectl).quiet("setsid", &arguments);
-        // Nothing of it is wanted again; the clone is.
         let _ = fs::remove_dir_all(&self.temporary);
         ended
     }
 
-    /// The environment of another user, who has the same tools.
+    /// The environment of another user with the same tools.
     fn shell(&self, shell: &Shell, kubectl: Option<&Path>) -> Shell {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let home = set("HOME").map(PathBuf::from).unwrap_or_default();
         let cache = set("XDG_CACHE_HOME").map_or_else(|| home.join(".cache"), PathBuf::from);
-        let or = |name: &str, usual: PathBuf| (name.to_owned(), set(name).unwrap_or_else(|| usual.into()));
         let kept = [
-            or("CARGO_HOME", home.join(".cargo")),
-            or("RUSTUP_HOME", home.join(".rustup")),
-            or("GOCACHE", cache.join("go-build")),
+            ("CARGO_HOME", home.join(".cargo")),
+            ("RUSTUP_HOME", home.join(".rustup")),
+            ("GOCACHE", cache.join("go-build")),
         ];
-        let other = [
-            ("CARGO_TARGET_DIR", self.clone.join("target").into_os_string()),
-            ("HOME", self.home.clone().into_os_string()),
-            ("TMPDIR", self.temporary.clone().into_os_string()),
-            ("LANG", OsString::from("C")),
-            ("LC_ALL", OsString::from("C")),
-            ("INSTA_UPDATE", OsString::from("no")),
-        ];
-        let mut shell = shell.in_folder(&self.clone);
-        for (name, value) in kept {
-            shell = shell.with(name, value);
-        }
-        for (name, value) in other {
-            shell = shell.with(name, value);
+        let mut shell = shell
+            .in_folder(&self.clone)
+            .with("CARGO_TARGET_DIR", self.clone.join("target"))
+            .with("HOME", &self.home)
+            .with("TMPDIR", &self.temporary)
+            .with("LANG", "C")
+            .with("LC_ALL", "C")
+            .with("INSTA_UPDATE", "no");
+        for (name, usual) in kept {
+            shell = shell.with(name, set(name).unwrap_or_else(|| usual.into()));
         }
         for name in [
             "CACHE_HOME",
@@ -177,19 +170,19 @@ impl Place {
         ] {
             shell = shell.without(format!("XDG_{name}"));
         }
-        match kubectl {
-            Some(kubectl) => shell.with("KUBECTL", kubectl),
-            None => shell,
+        if let Some(kubectl) = kubectl {
+            shell = shell.with("KUBECTL", kubectl);
         }
+        shell
     }
 }
 
-/// A folder that is the user's alone, as under umask 077.
+/// Creates a directory as under umask 077.
 fn private(folder: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Copies a file unless it is there already: a new time of change would make cargo compile it again.
+/// Copies a file if its content differs: a new modification time would make cargo compile it again.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let mode = fs::metadata(from)?.permissions().mode() & 0o700;
     let content = fs::read(from)?;
@@ -203,14 +196,14 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     fs::set_permissions(to, fs::Permissions::from_mode(mode))
 }
 
-/// Removes what is not of the tree any more, and folders that have become empty.
+/// Removes files that are no longer in the working tree, and directories that have become empty.
 fn remove_others(clone: &Path, below: &Path, files: &BTreeSet<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(clone.join(below))? {
         let entry = entry?;
         let path = below.join(entry.file_name());
         if entry.file_type()?.is_dir() {
             remove_others(clone, &path, files)?;
-            // It refuses where something is left.
+            // It fails if the directory is not empty.
             let _ = fs::remove_dir(entry.path());
         } else if path != Path::new("target") && !files.contains(&path) {
             fs::remove_file(entry.path())?;
@@ -223,7 +216,7 @@ fn remove_others(clone: &Path, below: &Path, files: &BTreeSet<PathBuf>) -> io::R
 mod tests {
     use super::*;
 
-    /// A folder of a test's own, removed at its end.
+    /// A directory per test, removed at its end.
     struct Scratch(PathBuf);
 
     impl Scratch {
@@ -280,7 +273,7 @@ mod tests {
 
     #[test]
     fn packages_that_are_not_fast_exist() {
-        let root = crate::workspace::root().unwrap();
+        let root = workspace::root().unwrap();
         for package in SLOW {
             let named = format!("name = \"{package}\"");
             let folders = ["bench", "tests/cluster", "tests/training"];

@@ -1,25 +1,28 @@
-//! What was typed after a command, read once.
+//! The arguments of commands that have several.
 
 use crate::number;
 
 /// The flags of `cargo xtask test`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Flags {
-    /// Format, clippy and tests only.
+    /// Only format, clippy and tests.
     pub quick: bool,
+    /// Also the tests against peers that take long to build.
+    pub peers: bool,
     /// Show the output of passing steps too.
     pub verbose: bool,
 }
 
 impl Flags {
-    /// Reads them; anything unknown is an error.
+    /// Anything unknown is an error.
     pub fn read(typed: &[&str]) -> Result<Self, String> {
         let mut flags = Self::default();
         for flag in typed {
             match *flag {
                 "--quick" => flags.quick = true,
+                "--peers" => flags.peers = true,
                 "-v" | "--verbose" => flags.verbose = true,
-                other => return Err(format!("`test` knows --quick and -v, not `{other}`")),
+                other => return Err(format!("`test` takes --quick, --peers and -v, not `{other}`")),
             }
         }
         Ok(flags)
@@ -29,9 +32,9 @@ impl Flags {
 /// The seeds of `cargo xtask sim`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Seeds {
-    /// How many are played.
+    /// Number of simulated runs.
     pub count: u64,
-    /// The first of them.
+    /// The first seed.
     pub from: u64,
 }
 
@@ -44,12 +47,12 @@ impl Seeds {
             match *flag {
                 "--seeds" => count = Some(number("--seeds", value)?),
                 "--from" => from = number("--from", value)?,
-                other => return Err(format!("`sim` knows --seeds and --from, not `{other}`")),
+                other => return Err(format!("`sim` takes --seeds and --from, not `{other}`")),
             }
         }
         match (count, rest) {
             (Some(count), []) => Ok(Self { count, from }),
-            _ => Err("`sim` needs --seeds N, and may have --from S".to_owned()),
+            _ => Err("`sim` needs --seeds N; --from S is optional".to_owned()),
         }
     }
 }
@@ -60,14 +63,13 @@ mod tests {
 
     #[test]
     fn flags_of_test_are_read_in_any_order_and_unknown_ones_refused() {
-        let read = Flags::read(&["-v", "--quick"]);
-        assert_eq!(
-            read,
-            Ok(Flags {
-                quick: true,
-                verbose: true
-            })
-        );
+        let read = Flags::read(&["-v", "--peers", "--quick"]);
+        let all = Flags {
+            quick: true,
+            peers: true,
+            verbose: true,
+        };
+        assert_eq!(read, Ok(all));
         assert_eq!(Flags::read(&[]), Ok(Flags::default()));
         assert!(Flags::read(&["--fast"]).is_err());
     }

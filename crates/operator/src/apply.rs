@@ -1,0 +1,397 @@
+//! A decision on its way to the API server: the status first, where there is one to write, then actions in order, then
+//! events.
+//!
+//! Each pass is a task of its own. It decides nothing; what it has done, and the first thing that was refused, comes back
+//! as a [`Report`].
+
+pub mod addresses;
+pub mod group;
+mod panic;
+mod pods;
+pub mod reread;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures_util::future::join_all;
+use serde_json::Value;
+use trainyard_core::{Action, Fixture, Stamp, TaskId, Time, task_name};
+use trainyard_manifest::observe::PodSeen;
+use trainyard_manifest::task_pod::Owner;
+use trainyard_status::MEMORY_FIELD;
+
+pub use self::panic::apply_catching_panics;
+use self::reread::{Again, Reread};
+use crate::api::{Api, ApiError, How};
+use crate::job::{API_VERSION, Compiled, JobKey, KIND, Meaning};
+use crate::notice::{Notice, Observer, Phase};
+use crate::reconcile::events::{Change, ChangeKind};
+use crate::store::{Ensure, NeededObject};
+use crate::watched::{GroupSeen, ServiceSeen};
+
+/// Something to be done about one job.
+#[derive(Debug)]
+pub struct Writes {
+    /// About which.
+    pub key: JobKey,
+    /// Which job of that name.
+    pub uid: Arc<str>,
+    /// The version it was decided from.
+    pub version: u64,
+    /// What the job means.
+    pub meaning: Arc<Meaning>,
+    /// The new status, if it has changed.
+    pub status: Option<Value>,
+    /// The template for resumed jobs is used.
+    pub resumed: bool,
+    /// What is to be done once the status, if there is one, is stored.
+    pub actions: Vec<Action>,
+    /// What its tasks find each other by and is not there.
+    pub missing: Vec<NeededObject>,
+    /// Its Services, where they are to be removed: name and UID.
+    pub services: Vec<(Arc<str>, Arc<str>)>,
+    /// What is to be done about its group, where that is not as it should be.
+    pub ensure: Option<Ensure>,
+    /// The UID of its group, where that is to be removed.
+    pub ungroup: Option<Arc<str>>,
+    /// What has changed about the job.
+    pub changes: Vec<Change>,
+    /// What is to be told of it on the cluster, after that.
+    pub events: Vec<Value>,
+    /// When the job was created.
+    pub created: Time,
+    /// It had neither run nor been held before.
+    pub fresh: bool,
+    /// Nothing had been done about it before.
+    pub first: bool,
+    /// When it was decided.
+    pub now: Time,
+    /// Everything about the job is to be read again.
+    pub reread: Option<Again>,
+}
+
+/// What a pass has done.
+#[derive(Debug)]
+pub struct Report {
+    /// About which job.
+    pub key: JobKey,
+    /// Which job of that name.
+    pub uid: Arc<str>,
+    /// The version and the status that are stored now, if one was written.
+    pub written: Option<(u64, Value)>,
+    /// Pods that exist now.
+    pub made: Vec<PodSeen>,
+    /// UIDs of pods that have been told to stop, and whether by force.
+    pub stopped: Vec<(Arc<str>, bool)>,
+    /// Services that exist now.
+    pub services: Vec<ServiceSeen>,
+    /// Maps of addresses that exist now.
+    pub maps: Vec<Arc<str>>,
+    /// UIDs of Services that exist no longer.
+    pub removed: Vec<Arc<str>>,
+    /// Its group, if that was written.
+    pub group: Option<GroupSeen>,
+    /// The UID of its group, if that exists no longer.
+    pub ungrouped: Option<Arc<str>>,
+    /// The job has been told to go.
+    pub deleted: bool,
+    /// What was refused: the rest was left undone.
+    pub error: Option<ApplyError>,
+    /// What was read again.
+    pub reread: Option<Reread>,
+    /// What a panic said that ended the pass; what it has done before that is not known.
+    pub panicked: Option<String>,
+}
+
+impl Report {
+    /// Nothing has been done.
+    #[must_use]
+    pub const fn of(key: JobKey, uid: Arc<str>) -> Self {
+        Self {
+            key,
+            uid,
+            written: None,
+            made: Vec::new(),
+            stopped: Vec::new(),
+            services: Vec::new(),
+            maps: Vec::new(),
+            removed: Vec::new(),
+            group: None,
+            ungrouped: None,
+            deleted: false,
+            error: None,
+            reread: None,
+            panicked: None,
+        }
+    }
+}
+
+/// What went wrong, and with what.
+#[derive(Debug)]
+pub struct ApplyError {
+    /// What was being done.
+    pub doing: &'static str,
+    /// What sort of trouble.
+    pub kind: ApplyErrorKind,
+    /// What the API server said.
+    pub refused: ApiError,
+}
+
+/// Sorts of trouble, as far as they are told to users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ApplyErrorKind {
+    /// It was a pod or something that pods need; a job waits for those.
+    Creating,
+    /// The API server drops what we remember.
+    Pruned,
+    /// Anything else.
+    Other,
+}
+
+fn doing(doing: &'static str) -> impl FnOnce(ApiError) -> ApplyError {
+    move |refused| ApplyError {
+        doing,
+        kind: ApplyErrorKind::Other,
+        refused,
+    }
+}
+
+fn creating(doing: &'static str) -> impl FnOnce(ApiError) -> ApplyError {
+    move |refused| ApplyError {
+        doing,
+        kind: ApplyErrorKind::Creating,
+        refused,
+    }
+}
+
+/// Carries a pass out.
+pub async fn apply(api: Arc<Api>, observer: Arc<dyn Observer>, writes: Writes) -> Report {
+    let mut report = Report::of(writes.key.clone(), Arc::clone(&writes.uid));
+    let begun = Instant::now();
+    report.error = try_to(&api, &writes, &mut report).await.err();
+    tell(&*observer, &writes, &report);
+    observer.notice(&Notice::Applied {
+        took: begun.elapsed(),
+        refused: report.error.is_some(),
+    });
+    report
+}
+
+/// Tells what a pass has changed, as far as it is stored.
+fn tell(observer: &dyn Observer, writes: &Writes, report: &Report) {
+    let job = &writes.key;
+    let started = |phase| Notice::Started {
+        phase,
+        created: writes.created,
+    };
+    if writes.first {
+        observer.notice(&started(Phase::Accepted));
+    }
+    let is_told = |change: &&Change| report.written.is_some() || change.what == ChangeKind::Warning;
+    for change in writes.changes.iter().filter(is_told) {
+        let Change { reason, message, .. } = change;
+        match &change.what {
+            ChangeKind::Warning => observer.notice(&Notice::Warned { job, reason, message }),
+            ChangeKind::Wait => observer.notice(&Notice::Waits { job, reason, message }),
+            // For the job's author, not for the log.
+            ChangeKind::Note => {}
+            ChangeKind::Condition(kind) => {
+                if kind == "Running" && writes.fresh {
+                    observer.notice(&started(Phase::Running));
+                }
+                observer.notice(&Notice::Condition {
+                    job,
+                    kind: reason,
+                    message,
+                });
+            }
+        }
+    }
+    if let Some(error) = &report.error {
+        let ApplyError { doing, refused, .. } = error;
+        observer.notice(&Notice::Refused { job, doing, refused });
+    } else if writes.fresh && writes.creates_first_lives() {
+        observer.notice(&started(Phase::Created));
+    }
+    if report.error.is_none() && writes.actions.contains(&Action::DeleteJob) {
+        observer.notice(&Notice::Expired { job });
+    }
+}
+
+impl Writes {
+    /// One that does nothing.
+    #[must_use]
+    pub fn empty(key: &JobKey, uid: Arc<str>, now: Time) -> Self {
+        Self {
+            key: key.clone(),
+            uid,
+            version: 0,
+            meaning: Arc::new(Meaning::NotOurs),
+            status: None,
+            resumed: false,
+            actions: Vec::new(),
+            missing: Vec::new(),
+            services: Vec::new(),
+            ensure: None,
+            ungroup: None,
+            changes: Vec::new(),
+            events: Vec::new(),
+            created: Time::default(),
+            fresh: false,
+            first: false,
+            now,
+            reread: None,
+        }
+    }
+
+    /// Whether these are the first pods of a job of which nothing is known.
+    #[must_use]
+    pub fn starts(&self) -> bool {
+        self.first && self.creates_first_lives()
+    }
+
+    /// Whether pods are made that nobody remembers having been there before.
+    fn creates_first_lives(&self) -> bool {
+        let first =
+            |action: &Action| matches!(action, Action::Create { stamp, .. } if *stamp == Stamp::default());
+        self.actions.iter().any(first)
+    }
+
+    /// Leaves it at actions.
+    pub fn keep_actions_only(&mut self) {
+        self.status = None;
+        self.changes.clear();
+        self.events.clear();
+    }
+}
+
+async fn try_to(api: &Api, writes: &Writes, report: &mut Report) -> Result<(), ApplyError> {
+    let mut forgotten = false;
+    if let Some(status) = &writes.status {
+        let written = api
+            .write_status(&writes.key, &writes.uid, writes.version, status)
+            .await;
+        let (made, stored) = written.map_err(doing("write its status"))?;
+        let stored = stored.unwrap_or_default();
+        let kept = status.get(MEMORY_FIELD).is_none() || stored.get(MEMORY_FIELD).is_some();
+        report.written = Some((made.version, stored));
+        forgotten = !kept;
+    }
+    let acted = match &*writes.meaning {
+        _ if forgotten => Err(pruned()),
+        _ if let Some(again) = &writes.reread => reread::read(api, writes, again)
+            .await
+            .map(|read| report.reread = Some(read)),
+        Meaning::Job(compiled) => act(api, writes, compiled, report).await,
+        Meaning::NotOurs | Meaning::Broken(_) => Ok(()),
+    };
+    for event in &writes.events {
+        // What the status says is told whatever became of the rest: the next pass finds nothing changed. An event that is
+        // lost is lost; one that is there already was told before a crash.
+        let _ = api.event(&writes.key.namespace, event).await;
+    }
+    acted
+}
+
+/// The server keeps no memory for us: whoever goes on now restarts for ever.
+fn pruned() -> ApplyError {
+    let message = "the installed CRD drops `status.trainyard`: install Trainyard's with `trainyard crd | kubectl apply \
+                   --server-side --force-conflicts -f -`; nothing is done about TFJobs until then";
+    ApplyError {
+        doing: "keep its memory",
+        kind: ApplyErrorKind::Pruned,
+        refused: ApiError {
+            code: 0,
+            reason: "Pruned".into(),
+            message: message.into(),
+        },
+    }
+}
+
+/// Actions in order; the first refusal ends it (W5). Neighbours of one kind go together.
+async fn act(api: &Api, writes: &Writes, compiled: &Compiled, report: &mut Report) -> Result<(), ApplyError> {
+    let mut creates: Vec<(&TaskId, Stamp)> = Vec::new();
+    let mut stops: Vec<(&TaskId, &Arc<str>, bool)> = Vec::new();
+    let (mut ungroup, mut expired) = (false, false);
+    for action in &writes.actions {
+        match action {
+            Action::Ensure(Fixture::Addresses) => {
+                addresses::ensure(api, writes, compiled, report).await?;
+            }
+            Action::Remove(Fixture::Addresses) => addresses::remove(api, writes, report).await?,
+            Action::Stop {
+                task,
+                instance,
+                force,
+            } => stops.push((task, instance, *force)),
+            Action::Create { task, stamp } => creates.push((task, *stamp)),
+            Action::DeleteJob => expired = true,
+            Action::Ensure(Fixture::Gang) => group::ensure(api, writes, compiled, report).await?,
+            Action::Remove(Fixture::Gang) => ungroup = true,
+            // Nobody gives orders here, and TFJobs have no extra objects.
+            Action::Answered(_) | Action::Ensure(Fixture::Extras) | Action::Remove(Fixture::Extras) => {}
+        }
+    }
+    stop(api, writes, compiled, &stops, report).await?;
+    pods::create(api, writes, compiled, &creates, report).await?;
+    if ungroup {
+        group::remove(api, writes, compiled, report).await?;
+    }
+    if expired {
+        let written = report.written.as_ref().map(|(version, _)| *version);
+        let version = written.unwrap_or(writes.version);
+        let deleted = api.delete_job(&writes.key, &writes.uid, version).await;
+        unless_gone(deleted).map_err(doing("delete it, since its time is over"))?;
+        report.deleted = true;
+    }
+    Ok(())
+}
+
+async fn stop(
+    api: &Api,
+    writes: &Writes,
+    compiled: &Compiled,
+    stops: &[(&TaskId, &Arc<str>, bool)],
+    report: &mut Report,
+) -> Result<(), ApplyError> {
+    let one = |(task, uid, force): &(&TaskId, &Arc<str>, bool)| {
+        let name = task_name(compiled.job(), task);
+        let how = if *force { How::AtOnce } else { How::Gracefully };
+        let (uid, force) = (Arc::clone(uid), *force);
+        async move {
+            let deleted = api.delete_pod(&writes.key.namespace, &name, &uid, how).await;
+            unless_gone(deleted).map(|()| (uid, force))
+        }
+    };
+    let mut first = Ok(());
+    for stopped in join_all(stops.iter().map(one)).await {
+        match stopped {
+            Ok(stopped) => report.stopped.push(stopped),
+            Err(refused) if first.is_ok() => first = Err(doing("stop a pod")(refused)),
+            Err(_) => {}
+        }
+    }
+    first
+}
+
+/// Gone already: then there is nothing to delete. A conflict means another object of that name: whoever asks again knows by
+/// then what the watches have shown.
+fn unless_gone(deleted: Result<(), ApiError>) -> Result<(), ApiError> {
+    deleted.or_else(|refused| if refused.not_found() { Ok(()) } else { Err(refused) })
+}
+
+fn name_of(object: &Value) -> &str {
+    object
+        .pointer("/metadata/name")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+fn owner(writes: &Writes) -> Owner {
+    Owner {
+        api_version: API_VERSION,
+        kind: KIND,
+        name: Arc::clone(&writes.key.name),
+        uid: Arc::clone(&writes.uid),
+    }
+}

@@ -1,0 +1,107 @@
+//! The pods of a job, made with a growing number of requests at a time.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use trainyard_core::{RoleName, Seen, Stamp, TaskId, TaskSeen};
+use trainyard_manifest::observe::PodSeen;
+use trainyard_manifest::task_pod::TaskPods;
+
+use super::{ApplyError, Report, Writes, creating, name_of, owner};
+use crate::api::{Api, ApiError};
+use crate::job::Compiled;
+
+/// So many pods are asked for at first, and one more at a time for each that was made: a quota that is used up costs few
+/// requests, and nobody waits for the slowest of many.
+const FIRST_PODS: usize = 8;
+/// Never more than this at a time: pods that wait for their turn are memory.
+const MOST_PODS: usize = 64;
+
+/// Makes them in order. What was under way when one is refused is waited for, and nothing else is begun.
+pub async fn create(
+    api: &Api,
+    writes: &Writes,
+    compiled: &Compiled,
+    creates: &[(&TaskId, Stamp)],
+    report: &mut Report,
+) -> Result<(), ApplyError> {
+    if creates.is_empty() {
+        return Ok(());
+    }
+    let owner = owner(writes);
+    let pods = compiled.pods(&owner);
+    let mut rest = creates.iter();
+    let mut making = FuturesUnordered::new();
+    let (mut room, mut first) = (FIRST_PODS, Ok(()));
+    loop {
+        while first.is_ok()
+            && making.len() < room
+            && let Some((task, stamp)) = rest.next()
+        {
+            making.push(one(api, writes, &pods, task, *stamp));
+        }
+        match making.next().await {
+            None => return first,
+            Some(Ok(pod)) => {
+                report.made.push(pod);
+                room = MOST_PODS.min(room + 1);
+            }
+            Some(Err(refused)) if first.is_ok() => first = Err(creating("create a pod")(refused)),
+            Some(Err(_)) => {}
+        }
+    }
+}
+
+async fn one(
+    api: &Api,
+    writes: &Writes,
+    pods: &TaskPods<'_>,
+    task: &TaskId,
+    stamp: Stamp,
+) -> Result<PodSeen, ApiError> {
+    let object = pods.pod(task, stamp, writes.resumed);
+    let name = name_of(&object).to_owned();
+    match api.create("pods", &object).await {
+        Ok(made) => Ok(born(writes, &name, made.uid, made.version, task, stamp)),
+        Err(refused) if refused.exists() => {
+            // Ours from before a crash or a repeated request; another life of the same task, which goes; or none of the job's
+            // tasks, and then it is in the way.
+            let there = api.pod(&writes.key.namespace, &name).await?;
+            let owned = there.owner.as_ref() == Some(&writes.uid);
+            match there.task.as_ref().filter(|seen| owned && seen.id == *task) {
+                Some(seen) if seen.stamp == stamp => Ok(there),
+                Some(_) => Err(refused),
+                None => Err(refused.in_the_way("pod", &writes.key.namespace, &name)),
+            }
+        }
+        Err(refused) => Err(refused),
+    }
+}
+
+/// A pod as it is right after we made it.
+fn born(writes: &Writes, name: &str, uid: Arc<str>, version: u64, task: &TaskId, stamp: Stamp) -> PodSeen {
+    PodSeen {
+        name: name.into(),
+        namespace: Arc::clone(&writes.key.namespace),
+        version: version.to_string().into(),
+        job: Arc::clone(&writes.key.name),
+        owner: Some(Arc::clone(&writes.uid)),
+        task: Some(TaskSeen {
+            id: TaskId {
+                role: RoleName(Arc::clone(&task.role.0)),
+                index: task.index,
+            },
+            stamp,
+            instance: Arc::clone(&uid),
+            state: Seen::Waiting,
+            created: writes.now,
+            in_place: 0,
+            last: None,
+            stopping: None,
+            lingers: false,
+        }),
+        uid,
+        waits: None,
+    }
+}

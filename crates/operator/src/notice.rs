@@ -1,0 +1,199 @@
+//! What happened, for whoever prints or counts it. Nothing here prints.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use trainyard_core::Time;
+
+use crate::api::ApiError;
+use crate::job::JobKey;
+
+/// Hears what the operator has to say.
+pub trait Observer: Send + Sync {
+    /// Something happened.
+    fn notice(&self, notice: &Notice<'_>);
+}
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Notice<'a> {
+    /// Every job and every pod has been seen once.
+    Ready {
+        /// So many jobs.
+        jobs: usize,
+        /// So many pods.
+        pods: usize,
+    },
+    /// The Lease could be neither read nor written; it is tried again.
+    LeaseRefused {
+        /// Why.
+        why: &'a str,
+    },
+    /// A watch was cut or could not be begun; it begins again by itself.
+    WatchCut {
+        /// Of what.
+        what: &'static str,
+        /// Why.
+        why: &'a str,
+        /// Whether that is news: the same was not told a moment ago.
+        news: bool,
+    },
+    /// An object cannot be read; the others are.
+    Unreadable {
+        /// Of what kind it is.
+        what: &'static str,
+        /// Its namespace and its name.
+        which: &'a str,
+        /// What is wrong with it.
+        why: &'a str,
+        /// Whether that is news: the same was not told a moment ago.
+        news: bool,
+    },
+    /// A decision about a job, or its requests, panicked: a bug of ours. The other jobs go on.
+    Panicked {
+        /// Which job.
+        job: &'a JobKey,
+        /// What the panic said.
+        words: &'a str,
+        /// The job is read again after so many seconds.
+        wait: u32,
+    },
+    /// A condition of a job has changed.
+    Condition {
+        /// Whose.
+        job: &'a JobKey,
+        /// Why, in one word: `TFJobSucceeded`.
+        kind: &'a str,
+        /// In words.
+        message: &'a str,
+    },
+    /// A request about a job was refused.
+    Refused {
+        /// About which job.
+        job: &'a JobKey,
+        /// What was being done.
+        doing: &'static str,
+        /// What the API server said.
+        refused: &'a ApiError,
+    },
+    /// Somebody is answered here.
+    Listening {
+        /// About what.
+        what: &'static str,
+        /// Where.
+        address: SocketAddr,
+    },
+    /// It begins; nothing has been asked yet.
+    Starting {
+        /// Whom it will ask.
+        server: &'a str,
+    },
+    /// This operator acts.
+    Leading,
+    /// It was told to end, and finishes so many passes.
+    Stopping {
+        /// How many are under way.
+        passes: usize,
+    },
+    /// Another one acts, or nobody yet.
+    Standby {
+        /// Who acts, as far as is known.
+        leader: Option<&'a str>,
+    },
+    /// A job has come so far for the first time.
+    Started {
+        /// How far.
+        phase: Phase,
+        /// When the job was created.
+        created: Time,
+    },
+    /// A job waits for something that it did not wait for before.
+    Waits {
+        /// Which.
+        job: &'a JobKey,
+        /// For what, in one word.
+        reason: &'a str,
+        /// In words.
+        message: &'a str,
+    },
+    /// Something is wrong about a job that its status does not say.
+    Warned {
+        /// Which.
+        job: &'a JobKey,
+        /// What, in one word.
+        reason: &'a str,
+        /// In words.
+        message: &'a str,
+    },
+    /// A job was deleted since its time was over.
+    Expired {
+        /// Which.
+        job: &'a JobKey,
+    },
+    /// The API server has answered, or has not.
+    Request {
+        /// What was asked.
+        verb: &'static str,
+        /// Of what.
+        resource: &'static str,
+        /// The HTTP code; 0 where there was no answer.
+        code: u16,
+        /// How long it took.
+        took: Duration,
+    },
+    /// Writes have been applied, or some were refused.
+    Applied {
+        /// How long that took.
+        took: Duration,
+        /// Something of it was refused.
+        refused: bool,
+    },
+    /// How much there is to do.
+    Load {
+        /// Jobs that wait to be looked at.
+        queued: usize,
+        /// Decisions that are being carried out.
+        active: usize,
+    },
+    /// How much is known; told now and then.
+    Known {
+        /// So many jobs.
+        jobs: usize,
+        /// So many pods.
+        pods: usize,
+    },
+}
+
+/// How far a job has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// It has been taken up.
+    Accepted,
+    /// Its pods have been created.
+    Created,
+    /// It runs.
+    Running,
+}
+
+impl Phase {
+    /// Its name in numbers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Created => "created",
+            Self::Running => "running",
+        }
+    }
+}
+
+/// Two that hear the same.
+pub struct Tee(pub Arc<dyn Observer>, pub Arc<dyn Observer>);
+
+impl Observer for Tee {
+    fn notice(&self, notice: &Notice<'_>) {
+        self.0.notice(notice);
+        self.1.notice(notice);
+    }
+}

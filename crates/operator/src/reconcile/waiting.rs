@@ -1,0 +1,303 @@
+//! What a job waits for, as its pods, its group, the last refusal and its last edit say: in the cluster's own words, one entry a
+//! reason.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use trainyard_core::{Count, GangSeen, Job, Outcome, Role, Rule, Seen, TaskSeen, Then, Time, When};
+use trainyard_manifest::observe::{PodSeen, UNREADABLE, Waits};
+
+use super::lost_nodes::{LostNodes, NODE_LOST};
+use crate::apply::group::WRITING;
+use crate::apply::{ApplyErrorKind, addresses};
+use crate::job::{JobSeen, Meaning};
+use crate::store::{Entry, LastError};
+
+/// Where it stands in the status.
+pub const WAITING_FIELD: &str = "waiting";
+/// A pod that has been there for less than this many seconds may still be on its way.
+const SETTLES: u32 = 5;
+/// And so it may for so long while its node prepares it, or no scheduler has come to it.
+const SLOW: u32 = 60;
+/// A refusal is told that lasts for so many passes; one may be a hiccup of the API server, or a pod of that name on its way out.
+const LASTS: u32 = 3;
+/// But for this one.
+const QUOTA: &str = "exceeded quota";
+const EXCEEDED_QUOTA: &str = "ExceededQuota";
+const FAILED_CREATE_POD: &str = "FailedCreatePod";
+const FAILED_CREATE_POD_GROUP: &str = "FailedCreatePodGroup";
+const FAILED_CREATE_SERVICE: &str = "FailedCreateService";
+const FAILED_CREATE_CONFIG_MAP: &str = "FailedCreateConfigMap";
+/// It was the API server that refused something.
+pub const REFUSED: [&str; 5] = [
+    EXCEEDED_QUOTA,
+    FAILED_CREATE_POD,
+    FAILED_CREATE_POD_GROUP,
+    FAILED_CREATE_SERVICE,
+    FAILED_CREATE_CONFIG_MAP,
+];
+/// Its group has not been let in.
+const POD_GROUP_PENDING: &str = "PodGroupPending";
+/// Somebody has changed it so that it means nothing.
+pub const INVALID_EDIT: &str = "InvalidTFJobSpec";
+/// No task is wanted of it.
+const NO_REPLICAS: &str = "NoReplicas";
+/// Its node prepares a pod, in the kubelet's word.
+const CREATING: &str = "ContainerCreating";
+/// No scheduler has said a word about a pod.
+const NOT_SCHEDULED: &str = "NotScheduled";
+/// More reasons than these are one too many to read.
+const MOST: usize = 4;
+/// Longer words are cut.
+const LONGEST: usize = 500;
+
+/// What is waited for.
+#[derive(Debug, Default, PartialEq)]
+pub struct Waiting {
+    /// As it stands in the status; empty where nothing is waited for.
+    pub entries: Vec<Value>,
+    /// When a pod that is new now will have had its time.
+    pub settles: Option<Time>,
+}
+
+/// What a job that has not ended waits for; `wants` if something is to be made for it.
+#[must_use]
+pub fn waiting(entry: &Entry, job: &JobSeen, wants: bool, now: Time) -> Waiting {
+    let mut waiting = Waiting {
+        entries: refused(entry, job, wants),
+        settles: None,
+    };
+    waiting.entries.extend(mistaken(job));
+    let meant = match &*job.meaning {
+        Meaning::Job(compiled) => Some(compiled.job()),
+        Meaning::NotOurs | Meaning::Broken(_) => None,
+    };
+    if let Some(meant) = meant {
+        waiting.entries.extend(no_replicas(meant));
+        if meant.size() > 0 {
+            grouped(entry, (job, meant), now, &mut waiting);
+        }
+    }
+    let mut silent = LostNodes::default();
+    let mut reasons: BTreeMap<(bool, &str), (usize, &PodSeen, &Waits)> = BTreeMap::new();
+    let ours = entry.pods.values().map(|held| &held.pod);
+    let ours = ours.filter(|pod| pod.owner.as_ref() == Some(&job.uid));
+    waiting.entries.extend(unreadable(ours.clone()));
+    for (pod, task, waits) in ours.filter_map(|pod| Some((pod, pod.task.as_ref()?, pod.waits.as_ref()?))) {
+        if !counts(task, waits) {
+            continue;
+        }
+        let settled = settles(task, waits);
+        if settled > now {
+            waiting.settles = Some(waiting.settles.map_or(settled, |known| known.min(settled)));
+            continue;
+        }
+        if let Waits::Silent { node, .. } = waits {
+            silent.add(node, &pod.name);
+            continue;
+        }
+        let reason = reason(waits);
+        // What may be ordinary is told after what is not.
+        let order = (is_ordinary(reason), reason);
+        reasons.entry(order).or_insert((0, pod, waits)).0 += 1;
+    }
+    let patience = meant.and_then(|meant| meant.limits.lost_node);
+    waiting.entries.extend(silent.told(&job.key.namespace, patience));
+    let told = reasons.into_iter().take(MOST);
+    let told = told.map(|((_, reason), (pods, pod, waits))| {
+        let mut entry = json!({
+            "reason": reason, "message": cut(&words(pod, waits)), "pods": pods, "pod": pod.name,
+        });
+        if let Waits::Said {
+            container: Some(container),
+            ..
+        } = waits
+        {
+            entry["container"] = json!(container);
+        }
+        entry
+    });
+    waiting.entries.extend(told);
+    waiting
+}
+
+/// What is wrong with the last edit.
+fn mistaken(job: &JobSeen) -> Option<Value> {
+    let words = job.mistake.as_ref()?;
+    let message = format!("the last edit cannot be read and the job goes on as it was: {words}");
+    Some(json!({ "reason": INVALID_EDIT, "message": cut(&message) }))
+}
+
+/// Pods of the job that cannot be read: they are in the way of its tasks.
+fn unreadable<'a>(ours: impl Iterator<Item = &'a PodSeen>) -> Option<Value> {
+    let mut unread = ours.filter(|pod| pod.unreadable().is_some()).peekable();
+    let first = *unread.peek()?;
+    let message = format!("it cannot be read: {}", first.unreadable().unwrap_or_default());
+    Some(json!({
+        "reason": UNREADABLE, "message": cut(&message), "pods": unread.count(), "pod": first.name,
+    }))
+}
+
+/// When a pod has had its time.
+fn settles(task: &TaskSeen, waits: &Waits) -> Time {
+    match waits {
+        Waits::Said { .. } => task.created + SETTLES,
+        Waits::Preparing { since } => since.unwrap_or(task.created) + SLOW,
+        Waits::Unplaced { .. } => task.created + SLOW,
+        Waits::Silent { since, .. } => *since,
+    }
+}
+
+fn reason(waits: &Waits) -> &str {
+    match waits {
+        Waits::Said { reason, .. } => reason,
+        Waits::Preparing { .. } => CREATING,
+        Waits::Unplaced { .. } => NOT_SCHEDULED,
+        Waits::Silent { .. } => NODE_LOST,
+    }
+}
+
+/// In the cluster's own words, where it has any.
+fn words(pod: &PodSeen, waits: &Waits) -> String {
+    match waits {
+        Waits::Said { message, .. } => message.to_string(),
+        Waits::Preparing { .. } => {
+            let name = &pod.name;
+            format!(
+                "its node has been preparing it for {SLOW} s: `kubectl describe pod {name}` says how far it is"
+            )
+        }
+        Waits::Unplaced { scheduler } => format!(
+            "the scheduler `{scheduler}` has said nothing about it for {SLOW} s: it may not run, or wait for the rest of a group"
+        ),
+        Waits::Silent { node, .. } => format!("node `{node}` does not answer"),
+    }
+}
+
+/// Whether it may be as somebody wants it, or pass by itself.
+#[must_use]
+pub fn is_ordinary(reason: &str) -> bool {
+    matches!(reason, NO_REPLICAS | CREATING | NOT_SCHEDULED)
+}
+
+/// What was refused last, as long as it is wanted. Whoever has just begun to look at a job knows of no refusal, or of too few: what its
+/// status says of one stands until what was refused is made.
+fn refused(entry: &Entry, job: &JobSeen, wants: bool) -> Vec<Value> {
+    let error = entry
+        .last_error
+        .as_ref()
+        .filter(|it| it.kind == ApplyErrorKind::Creating);
+    // A group that is corrected is no part of what the job itself wants.
+    let error = error.filter(|it| wants || it.doing == WRITING);
+    let quota = |error: &LastError| error.message.contains(QUOTA);
+    if let Some(error) = error.filter(|it| quota(it) || entry.failures >= LASTS) {
+        let reason = match error.doing {
+            _ if quota(error) => EXCEEDED_QUOTA,
+            WRITING => FAILED_CREATE_POD_GROUP,
+            addresses::MAKING => FAILED_CREATE_SERVICE,
+            addresses::MAPPING => FAILED_CREATE_CONFIG_MAP,
+            _ => FAILED_CREATE_POD,
+        };
+        return vec![json!({ "reason": reason, "message": cut(&error.message) })];
+    }
+    let said = job.status.as_ref().map(|status| &status[WAITING_FIELD]);
+    let said = said.and_then(Value::as_array).into_iter().flatten();
+    let is_refusal = |entry: &&Value| REFUSED.iter().any(|reason| entry["reason"] == *reason);
+    let stands = wants || error.is_some();
+    said.filter(is_refusal).filter(|_| stands).cloned().collect()
+}
+
+/// It waits for its author to give it a replica: there is none at all, or none whose success would be the job's.
+fn no_replicas(job: &Job) -> Option<Value> {
+    let message = if job.size() == 0 {
+        "every role has `replicas: 0`: nothing runs before one of them is raised".to_owned()
+    } else if can_be_completed(job) {
+        return None;
+    } else {
+        let empty = job.roles.iter().filter(|role| role.replicas == 0);
+        let empty: Vec<String> = empty.map(|role| format!("`{}`", role.name)).collect();
+        format!(
+            "no replica that could complete the job: {} with `replicas: 0`; the others run until one is raised",
+            empty.join(", ")
+        )
+    };
+    Some(json!({ "reason": NO_REPLICAS, "message": message }))
+}
+
+/// Whether the job has every task whose success would complete it.
+fn can_be_completed(job: &Job) -> bool {
+    let has = |count: &Count| {
+        let (wanted, index) = (count.who.role.as_ref(), count.who.index.unwrap_or(0));
+        let is = |role: &Role| wanted.is_none_or(|name| *name == role.name) && index < role.replicas;
+        job.roles.iter().any(is)
+    };
+    let completes = |rule: &Rule| match (&rule.when, &rule.then) {
+        (When::Count(counts), Then::Finish(Outcome::Succeeded)) => counts.iter().all(has),
+        _ => false,
+    };
+    job.rules.iter().any(completes)
+}
+
+/// Whether it waits for its group to be let in.
+fn grouped(entry: &Entry, (job, meant): (&JobSeen, &Job), now: Time, waiting: &mut Waiting) {
+    if let Some(words) = too_large(meant) {
+        waiting
+            .entries
+            .push(json!({ "reason": POD_GROUP_PENDING, "message": words }));
+        return;
+    }
+    let holds = meant.gang.as_ref().is_some_and(|gang| gang.hold);
+    let group = entry.group.of(&job.uid).filter(|_| holds);
+    let Some(group) = group.filter(|_| entry.group.seen(&job.uid) == GangSeen::Held) else {
+        return;
+    };
+    let settled = group.created + SETTLES;
+    if settled > now {
+        waiting.settles = Some(settled);
+        return;
+    }
+    let words = group
+        .message
+        .as_deref()
+        .unwrap_or("the scheduler has not let it in");
+    let whose = match entry.group.own(&job.uid) {
+        Some(_) => "",
+        None => ", which was not made for this job and is as somebody else wants it,",
+    };
+    let message = format!("PodGroup {}{whose} waits: {words}", group.name);
+    waiting
+        .entries
+        .push(json!({ "reason": POD_GROUP_PENDING, "message": cut(&message) }));
+}
+
+/// Why a group can never be placed, if that is so.
+fn too_large(job: &Job) -> Option<String> {
+    let gang = job.gang.as_ref().filter(|gang| gang.existing.is_none())?;
+    let tasks = job.size();
+    (u64::from(gang.members) > tasks).then(|| {
+        format!(
+            "PodGroup {} needs {} members and the job has {tasks} tasks: lower `schedulingPolicy.minAvailable`",
+            job.name, gang.members
+        )
+    })
+}
+
+/// A pod that goes or has ended waits for nothing but its node; and one that its node has rejected says why until the next.
+fn counts(task: &TaskSeen, waits: &Waits) -> bool {
+    match (waits, &task.state) {
+        (Waits::Silent { .. }, _) => task.alive(),
+        (_, Seen::Ended(exit)) => exit.is_rejection(),
+        _ => task.stopping.is_none() && matches!(task.state, Seen::Waiting | Seen::Running { .. }),
+    }
+}
+
+fn cut(words: &str) -> String {
+    words.chars().take(LONGEST).collect()
+}
+
+/// The reasons alone: the words may change with every look of a scheduler.
+pub fn reasons(status: &Value) -> Vec<Value> {
+    let entries = status[WAITING_FIELD].as_array();
+    let entries = entries.map(Vec::as_slice).unwrap_or_default();
+    entries.iter().map(|entry| entry["reason"].clone()).collect()
+}

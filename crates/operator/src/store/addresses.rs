@@ -1,0 +1,139 @@
+//! What tasks find each other by, as far as it is known to exist.
+//!
+//! Services are watched, so one that somebody deletes is made again. Maps of addresses, which only very large jobs have, are not: that
+//! we have made one, or have found it, is known until we end.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::Store;
+use super::tracked::{Named, Tracked};
+use crate::job::JobKey;
+use crate::watched::ServiceSeen;
+
+/// Services and maps of one job.
+#[derive(Debug, Default)]
+pub struct Addresses {
+    /// Its Services.
+    pub services: Tracked<ServiceSeen>,
+    maps: BTreeSet<Arc<str>>,
+}
+
+impl Named for ServiceSeen {
+    fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    fn uid(&self) -> &Arc<str> {
+        &self.uid
+    }
+
+    /// Nothing of a Service that is kept ever changes.
+    fn version(&self) -> u64 {
+        0
+    }
+}
+
+impl Addresses {
+    /// We have made or found such a map.
+    pub fn see_map(&mut self, name: Arc<str>) {
+        self.maps.insert(name);
+    }
+
+    /// What of all that a job needs is not there, as its own.
+    #[must_use]
+    pub fn missing(&self, needed: &[NeededObject], owner: &Arc<str>) -> Vec<NeededObject> {
+        let is_there = |needed: &&NeededObject| match needed {
+            NeededObject::Service(name) => {
+                let service = self.services.get(name);
+                service.is_some_and(|service| service.owner.as_ref() == Some(owner))
+            }
+            NeededObject::Map(name) => self.maps.contains(name),
+        };
+        needed
+            .iter()
+            .filter(|needed| !is_there(needed))
+            .cloned()
+            .collect()
+    }
+
+    /// Name and UID of each Service of a job's own.
+    #[must_use]
+    pub fn services_of(&self, owner: &Arc<str>) -> Vec<(Arc<str>, Arc<str>)> {
+        let ours = self
+            .services
+            .all()
+            .filter(|service| service.owner.as_ref() == Some(owner));
+        ours.map(|service| (Arc::clone(&service.name), Arc::clone(&service.uid)))
+            .collect()
+    }
+
+    /// The job is gone.
+    pub fn forget_maps(&mut self) {
+        self.maps.clear();
+    }
+}
+
+impl Store {
+    /// A list of all our Services begins.
+    pub fn services_begin(&mut self) {
+        self.listed_services = Some(self.list_begins(|entry| &mut entry.addresses.services));
+    }
+
+    /// Every Service has been listed: those that were not are gone, but for those we have made since the list began.
+    pub fn services_end(&mut self) {
+        let listed = self.listed_services.take();
+        self.list_ends(listed, |entry| &mut entry.addresses.services);
+    }
+
+    /// There is such a Service.
+    pub fn service_seen(&mut self, service: ServiceSeen) {
+        if let Some(listed) = &mut self.listed_services {
+            listed.insert(Arc::clone(&service.uid));
+        }
+        let key = JobKey {
+            namespace: Arc::clone(&service.namespace),
+            name: Arc::clone(&service.job),
+        };
+        let entry = self.entries.entry(key).or_default();
+        entry.addresses.services.see(service, false);
+    }
+
+    /// A Service is gone. If its job still needs it, it is made again.
+    pub fn service_gone(&mut self, service: &ServiceSeen) {
+        let key = JobKey {
+            namespace: Arc::clone(&service.namespace),
+            name: Arc::clone(&service.job),
+        };
+        if let Some(entry) = self.entries.get_mut(&key)
+            && entry
+                .addresses
+                .services
+                .lose(&service.name, &service.uid, entry.applying)
+        {
+            entry.conflict_removed();
+            self.enqueue(key.clone());
+        }
+        self.drop_if_empty(&key);
+    }
+}
+
+/// Something that a job's tasks find each other by.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NeededObject {
+    /// The Service of this name.
+    Service(Arc<str>),
+    /// The map of addresses of this name.
+    Map(Arc<str>),
+}
+
+impl NeededObject {
+    /// What an object is needed as, by its plural.
+    #[must_use]
+    pub fn of(plural: &str, name: &str) -> Self {
+        match plural {
+            "services" => Self::Service(name.into()),
+            _ => Self::Map(name.into()),
+        }
+    }
+}

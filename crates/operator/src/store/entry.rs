@@ -1,0 +1,413 @@
+//! One job's place in the store.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+use trainyard_core::{Fixture, FixtureSeen, Memory, Observed, Seen, Time};
+use trainyard_manifest::observe::PodSeen;
+
+use super::addresses::Addresses;
+use super::group::Group;
+use super::reread::{Panics, PendingReread};
+use super::tombstones::{Tombstones, not_later};
+use crate::apply::{ApplyError, ApplyErrorKind, Report};
+use crate::job::{Compiled, JobSeen, Meaning, version};
+use crate::reconcile::warnings::Warned;
+
+/// A pass that was refused is tried again after this many seconds, then twice as many, and so on.
+const FIRST_RETRY: u32 = 1;
+const LAST_RETRY: u32 = 60;
+/// When a pod that we have told to stop should have stopped, until the watch shows what the API server says.
+const NOT_SAID: Time = Time(u64::MAX);
+
+/// What is known of one job, and what is under way.
+#[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a state of its own: what is under way, what stands in line, what was put off"
+)]
+pub struct Entry {
+    /// The job; none while only pods are known that name it.
+    pub job: Option<JobSeen>,
+    /// Pods that name it, by their names.
+    pub pods: BTreeMap<Arc<str>, HeldPod>,
+    /// Lives whose pods are gone.
+    gone: Tombstones,
+    /// UIDs of pods that went while a pass was under way, which may have made or read them; of the job, too.
+    pub(super) deleted_in_flight: BTreeSet<Arc<str>>,
+    /// What its tasks find each other by.
+    pub addresses: Addresses,
+    /// What its tasks are placed as.
+    pub group: Group,
+    /// A pass is under way.
+    pub applying: bool,
+    /// It stands in line to be looked at.
+    pub queued: bool,
+    /// There were news of it while a pass was under way.
+    pub changed_in_flight: bool,
+    /// When it is to be looked at by itself.
+    pub wake: Option<Time>,
+    /// When its status was last written.
+    pub status_written: Time,
+    /// Since when counts differ from those in its status, and nothing else does.
+    pub counts_since: Option<Time>,
+    /// Passes refused in a row.
+    pub failures: u32,
+    /// What the last of them was refused.
+    pub last_error: Option<LastError>,
+    /// What was refused is not tried before this.
+    pub retry_at: Time,
+    /// The last look put off what was refused.
+    pub creates_deferred: bool,
+    /// A conflicting object was deleted while requests were in flight: retry at once.
+    conflict_gone: bool,
+    /// What has been told about it beside its status.
+    pub warned: Warned,
+    /// Panics of ours about it.
+    pub panics: Panics,
+    /// It is to be read again, since what is known of it is not believed.
+    pub pending_reread: Option<PendingReread>,
+    /// What it means is kept keep_whole though it seems to have ended: more was needed of it.
+    pub keep_whole: bool,
+    /// Called before each look.
+    #[cfg(test)]
+    pub hook: Option<fn()>,
+}
+
+/// What was refused last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastError {
+    /// What was being done.
+    pub doing: &'static str,
+    /// What sort of trouble it was.
+    pub kind: ApplyErrorKind,
+    /// What the API server said.
+    pub message: String,
+}
+
+/// A pod, and whether it is known from our own write alone.
+#[derive(Debug)]
+pub struct HeldPod {
+    /// The pod.
+    pub pod: PodSeen,
+    /// We have made it, and the list that is being read may have begun before that.
+    unlisted: bool,
+}
+
+impl Entry {
+    /// Takes a job in; false if it is older than what is known.
+    pub fn see(&mut self, seen: JobSeen) -> bool {
+        if let Some(known) = &self.job {
+            let same = known.uid == seen.uid;
+            if same && seen.version <= known.version {
+                return false;
+            }
+            if !same {
+                self.addresses.forget_maps();
+                self.clear_errors();
+                self.keep_whole = false;
+            }
+        }
+        self.gone.sort_out(&seen);
+        self.job = Some(seen);
+        self.shrink();
+        true
+    }
+
+    /// The job is gone; its pods go by themselves, since it owned them.
+    pub fn forget_job(&mut self) {
+        self.job = None;
+        self.addresses.forget_maps();
+        self.gone.clear();
+        self.counts_since = None;
+        self.clear_errors();
+    }
+
+    /// Takes a pod in; false if it is older than what is known.
+    pub fn see_pod(&mut self, mut pod: PodSeen) -> bool {
+        if let Some(known) = self.pods.get(&pod.name) {
+            keep_end(&known.pod, &mut pod);
+            let older = version(Some(&pod.version)) < version(Some(&known.pod.version));
+            if older {
+                return false;
+            }
+            if known.pod.uid != pod.uid {
+                // The one before it vanished while nobody watched.
+                self.gone.add(self.job.as_ref(), &known.pod);
+            }
+        }
+        let held = HeldPod { pod, unlisted: false };
+        self.pods.insert(Arc::clone(&held.pod.name), held);
+        true
+    }
+
+    /// Something of the job's name is gone that may have been in the way, as what a deleted job of that name has left is: what was refused
+    /// because of it is tried at once.
+    pub fn conflict_removed(&mut self) {
+        if self.applying {
+            self.conflict_gone = true;
+        } else if self.was_refused_a_create() {
+            self.clear_errors();
+        }
+    }
+
+    /// An object is gone that a pass may tell of which is under way.
+    pub fn departs(&mut self, uid: &Arc<str>) {
+        if self.applying {
+            self.deleted_in_flight.insert(Arc::clone(uid));
+        }
+    }
+
+    /// A pod is gone.
+    pub fn lose_pod(&mut self, pod: &PodSeen) {
+        self.departs(&pod.uid);
+        let known = self.pods.get(&pod.name).map(|held| &held.pod);
+        if let Some(known) = known.filter(|known| known.uid == pod.uid) {
+            let mut last = pod.clone();
+            keep_end(known, &mut last);
+            self.pods.remove(&pod.name);
+            self.gone.add(self.job.as_ref(), &last);
+        }
+        if self.is_foreign(pod) && !self.pods.values().any(|held| self.is_foreign(&held.pod)) {
+            self.conflict_removed();
+        }
+    }
+
+    /// Whether a pod that names the job is none of its tasks', as those of a deleted job of that name are.
+    fn is_foreign(&self, pod: &PodSeen) -> bool {
+        let job = self.job.as_ref().map(|job| &job.uid);
+        job.is_some_and(|uid| pod.owner.as_ref() != Some(uid) || pod.task.is_none())
+    }
+
+    /// From now on, what we make may be missing in the list.
+    pub fn pods_begin(&mut self) {
+        for held in self.pods.values_mut() {
+            held.unlisted = false;
+        }
+    }
+
+    /// Drops what was not listed; true if something was.
+    pub fn pods_end(&mut self, listed: &BTreeSet<Arc<str>>) -> bool {
+        let lost: Vec<PodSeen> = self
+            .pods
+            .values()
+            .filter(|held| !held.unlisted && !listed.contains(&held.pod.uid))
+            .map(|held| held.pod.clone())
+            .collect();
+        for pod in &lost {
+            self.lose_pod(pod);
+        }
+        !lost.is_empty()
+    }
+
+    /// What `step` may know.
+    #[must_use]
+    pub fn observed(
+        &self,
+        uid: &Arc<str>,
+        fixtures: Vec<(Fixture, FixtureSeen)>,
+        deleting: bool,
+    ) -> Observed {
+        let ours = |pod: &&PodSeen| pod.owner.as_ref() == Some(uid);
+        let here = self.pods.values().map(|held| &held.pod).filter(ours);
+        let tasks = here.filter_map(|pod| pod.task.as_ref()).chain(self.gone.of(uid));
+        Observed {
+            tasks: tasks.cloned().collect(),
+            fixtures,
+            deleting,
+            ..Observed::default()
+        }
+    }
+
+    /// Foreign clocks are not believed about the future (W7): what one says is later than now was now, and stays so. Whoever waits for a second
+    /// after it does not wait until that clock's time has come.
+    pub fn not_later(&mut self, now: Time) {
+        let here = self.pods.values_mut().filter_map(|held| held.pod.task.as_mut());
+        for task in here.chain(self.gone.all_mut()) {
+            not_later(task, now);
+        }
+    }
+
+    /// Tombstones that a stored memory has absorbed are needed no longer.
+    pub fn drop_absorbed(&mut self, compiled: &Compiled, memory: &Memory) {
+        self.gone.drop_absorbed(compiled.job(), memory);
+    }
+
+    /// Takes in what a pass has done. If it was refused, says when to try again.
+    pub fn absorb(&mut self, mut report: Report, now: Time) -> Option<Time> {
+        self.applying = false;
+        let is_it = self.job.as_ref().is_some_and(|job| job.uid == report.uid);
+        if is_it {
+            if let Some((version, status)) = report.written.take() {
+                self.stored(version, status, now);
+            }
+            if let Some(job) = &mut self.job {
+                job.deleting |= report.deleted;
+            }
+        }
+        self.absorb_fixtures(&mut report, is_it);
+        let deleted_in_flight = std::mem::take(&mut self.deleted_in_flight);
+        let made = std::mem::take(&mut report.made);
+        for pod in made
+            .into_iter()
+            .filter(|pod| !deleted_in_flight.contains(&pod.uid))
+        {
+            self.see_made(pod);
+        }
+        let stopped: BTreeMap<&Arc<str>, bool> =
+            report.stopped.iter().map(|(uid, force)| (uid, *force)).collect();
+        for task in self.pods.values_mut().filter_map(|held| held.pod.task.as_mut()) {
+            if let Some(force) = stopped.get(&task.instance) {
+                // The watch may have been faster than the answer, but for a pod that was told before.
+                task.stopping = task.stopping.filter(|_| !force).or(Some(NOT_SAID));
+            }
+        }
+        self.retry(report.error.filter(|_| is_it), now)
+    }
+
+    /// The job's status is this now.
+    fn stored(&mut self, version: u64, status: Value, now: Time) {
+        let Some(job) = self.job.as_mut().filter(|job| version > job.version) else {
+            return;
+        };
+        job.version = version;
+        job.status = Some(status);
+        self.status_written = now;
+        self.drop_absorbed_by_stored();
+        self.keep_whole = false;
+        self.shrink();
+    }
+
+    /// Services, maps and the group. What was made for another job of this name is not this one's.
+    fn absorb_fixtures(&mut self, report: &mut Report, is_it: bool) {
+        if is_it {
+            for map in report.maps.drain(..) {
+                self.addresses.see_map(map);
+            }
+            for service in report.services.drain(..) {
+                self.addresses.services.see(service, true);
+            }
+            if let Some(group) = report.group.take() {
+                self.group.known.see(group, true);
+            }
+        }
+        for uid in &report.removed {
+            self.addresses.services.removed(uid);
+        }
+        self.addresses.services.apply_finished();
+        if let Some(uid) = &report.ungrouped {
+            self.group.known.removed(uid);
+        }
+        self.group.known.apply_finished();
+    }
+
+    /// We have made a pod. The watch may have been faster than the answer.
+    fn see_made(&mut self, pod: PodSeen) {
+        let name = Arc::clone(&pod.name);
+        let known = self.pods.get(&name).is_some_and(|held| held.pod.uid == pod.uid);
+        if !known
+            && self.see_pod(pod)
+            && let Some(held) = self.pods.get_mut(&name)
+        {
+            held.unlisted = true;
+        }
+    }
+
+    /// While somebody else acts: what it has stored need not be kept.
+    pub fn rest(&mut self) {
+        self.queued = false;
+        self.drop_absorbed_by_stored();
+    }
+
+    /// Tombstones that the stored memory has absorbed are needed no longer.
+    fn drop_absorbed_by_stored(&mut self) {
+        let Some(job) = self.job.as_ref().filter(|_| !self.gone.is_empty()) else {
+            return;
+        };
+        let meaning = Arc::clone(&job.meaning);
+        if let Meaning::Job(compiled) = &*meaning
+            && let Ok(Some(memory)) = job.memory(compiled.job())
+        {
+            self.drop_absorbed(compiled, &memory);
+        }
+    }
+
+    /// A pass that was refused is tried again later and later; but at once where what was in its way has gone since.
+    fn retry(&mut self, error: Option<ApplyError>, now: Time) -> Option<Time> {
+        let cleared = std::mem::take(&mut self.conflict_gone);
+        let Some(error) = error else {
+            if !self.creates_deferred || (cleared && self.was_refused_a_create()) {
+                self.clear_errors();
+            }
+            return None;
+        };
+        if cleared {
+            self.clear_errors();
+        }
+        self.group.refused();
+        self.last_error = Some(LastError {
+            doing: error.doing,
+            kind: error.kind,
+            message: error.refused.message,
+        });
+        let wait = FIRST_RETRY
+            .checked_shl(self.failures)
+            .unwrap_or(LAST_RETRY)
+            .min(LAST_RETRY);
+        self.failures = self.failures.saturating_add(1);
+        self.retry_at = if cleared && self.was_refused_a_create() {
+            now
+        } else {
+            now + wait
+        };
+        Some(self.retry_at)
+    }
+
+    /// Whether pods, or what they need, are what was refused last.
+    #[must_use]
+    pub fn was_refused_a_create(&self) -> bool {
+        let error = self.last_error.as_ref();
+        error.is_some_and(|error| error.kind == ApplyErrorKind::Creating)
+    }
+
+    /// Nothing is refused any more.
+    fn clear_errors(&mut self) {
+        self.failures = 0;
+        self.last_error = None;
+        self.creates_deferred = false;
+        self.retry_at = Time::default();
+    }
+
+    /// Whether its pods have been made and nothing has been said of it.
+    #[must_use]
+    pub fn has_pods_without_status(&self) -> bool {
+        let Some(job) = self.job.as_ref().filter(|job| job.status.is_none()) else {
+            return false;
+        };
+        let mut pods = self.pods.values().map(|held| &held.pod);
+        pods.any(|pod| pod.owner.as_ref() == Some(&job.uid) && pod.task.is_some())
+    }
+
+    /// Whether nothing is known here any more.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.job.is_none()
+            && self.pods.is_empty()
+            && self.addresses.services.is_empty()
+            && self.group.known.is_empty()
+            && !self.applying
+            && self.pending_reread.is_none()
+    }
+}
+
+/// The end of a task that has been seen stands, whatever is done to its pod in the same second: times are keep_whole seconds,
+/// and whoever deletes a pod right after its end seems to have asked for it.
+fn keep_end(known: &PodSeen, pod: &mut PodSeen) {
+    let before = known.task.as_ref().filter(|_| known.uid == pod.uid);
+    if let Some(Seen::Ended(first)) = before.map(|task| &task.state)
+        && let Some(Seen::Ended(exit)) = pod.task.as_mut().map(|task| &mut task.state)
+    {
+        *exit = first.clone();
+    }
+}

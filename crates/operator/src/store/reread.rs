@@ -1,0 +1,189 @@
+//! Jobs whose decision or whose requests have panicked.
+//!
+//! What is known of such a job is not believed any more: its entry is dropped and read again, after a while that grows with every panic. The other
+//! jobs go on.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use serde_json::Value;
+use trainyard_core::Time;
+
+use super::{Entry, Store};
+use crate::apply::reread::{Again, Reread};
+use crate::apply::{Report, Writes};
+use crate::job::{JobKey, Reading};
+use crate::reconcile::{Decision, events, reconcile};
+
+/// A job is tried again after this many seconds, then after twice as many, and so on.
+const FIRST_WAIT: u32 = 1;
+const LAST_WAIT: u32 = 300;
+/// After so many seconds without a panic, the next one is the first.
+const FORGOTTEN: u64 = 3600;
+/// Longer words are cut.
+const LONGEST: usize = 300;
+
+/// A panic while a job was decided about, or while that was carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Panicked {
+    /// Which job.
+    pub job: JobKey,
+    /// What the panic said.
+    pub words: String,
+    /// The job is tried again after so many seconds.
+    pub wait: u32,
+}
+
+/// Panics of one job.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Panics {
+    count: u32,
+    last: Time,
+    /// Nothing is done about the job before this.
+    pub until: Time,
+}
+
+impl Panics {
+    /// One more; how many seconds to wait.
+    fn one_more(&mut self, now: Time) -> u32 {
+        if now.since(self.last) > FORGOTTEN {
+            self.count = 0;
+        }
+        let wait = FIRST_WAIT
+            .checked_shl(self.count)
+            .unwrap_or(LAST_WAIT)
+            .clamp(FIRST_WAIT, LAST_WAIT);
+        (self.count, self.last, self.until) = (self.count.saturating_add(1).min(31), now, now + wait);
+        wait
+    }
+}
+
+/// An entry that was dropped and is to be read again.
+#[derive(Debug, Default)]
+pub struct PendingReread {
+    /// Which job it was; empty where that is not known.
+    uid: Arc<str>,
+    /// What is to be told of it on the cluster.
+    events: Vec<Value>,
+}
+
+impl Store {
+    /// What follows from a look at a job.
+    pub(super) fn decide(&mut self, key: &JobKey, now: Time) -> Decision {
+        let Some(entry) = self.entries.get_mut(key) else {
+            return Decision::Idle;
+        };
+        if entry.panics.until > now {
+            return Decision::WakeAt(entry.panics.until);
+        }
+        if entry.pending_reread.is_none() {
+            let kept = self.kept;
+            let looked = catch_unwind(AssertUnwindSafe(|| {
+                #[cfg(test)]
+                entry.hook.inspect(|hook| hook());
+                reconcile(key, entry, kept, now)
+            }));
+            match looked {
+                Ok(Decision::Reread) => entry.lose_job(),
+                Ok(next) => return next,
+                Err(panic) => {
+                    self.panicked(key.clone(), words(&*panic), now);
+                    return Decision::Idle;
+                }
+            }
+        }
+        let lost = self
+            .entries
+            .get_mut(key)
+            .and_then(|entry| entry.pending_reread.as_mut());
+        let lost = lost.map(std::mem::take).unwrap_or_default();
+        let again = Again {
+            groups: self.reading.groups.clone(),
+        };
+        let mut writes = Writes::empty(key, lost.uid, now);
+        (writes.reread, writes.events) = (Some(again), lost.events);
+        Decision::Apply(Box::new(writes))
+    }
+
+    /// A job is forgotten, but for when it is to be read again.
+    pub(super) fn panicked(&mut self, job: JobKey, words: String, now: Time) {
+        let Some(entry) = self.entries.get_mut(&job) else {
+            return;
+        };
+        let old = std::mem::take(entry);
+        let mut panics = old.panics;
+        let wait = panics.one_more(now);
+        let change = events::panicked(&words, wait, now);
+        let told = old.job.as_ref().and_then(|job| events::event(job, &change));
+        entry.pending_reread = Some(PendingReread {
+            uid: old.job.map(|job| job.uid).unwrap_or_default(),
+            events: told.into_iter().collect(),
+        });
+        (entry.queued, entry.wake, entry.panics) = (old.queued, old.wake, panics);
+        self.wake_at(now + wait, job.clone());
+        self.panics.push(Panicked { job, words, wait });
+    }
+
+    /// A job that is to be read again has been, or could not be; says when that is tried again.
+    pub(super) fn read_again(&mut self, report: &mut Report, now: Time) -> Option<Time> {
+        let entry = self.entries.get_mut(&report.key)?;
+        entry.pending_reread.as_ref()?;
+        if let Some(read) = report.reread.take() {
+            entry.read_again(read, &self.reading);
+            return None;
+        }
+        entry.applying = false;
+        entry.panics.one_more(now);
+        Some(entry.panics.until)
+    }
+
+    /// Panics since the last call.
+    pub fn take_panics(&mut self) -> Vec<Panicked> {
+        std::mem::take(&mut self.panics)
+    }
+}
+
+impl Entry {
+    /// The job itself is to be read again; what is known of its pods stands.
+    fn lose_job(&mut self) {
+        self.pending_reread = Some(PendingReread {
+            uid: self.job.take().map(|job| job.uid).unwrap_or_default(),
+            events: Vec::new(),
+        });
+        self.keep_whole = true;
+    }
+
+    /// Takes in what was read. What the watches have shown since is newer, and what went meanwhile is gone.
+    fn read_again(&mut self, read: Reread, reading: &Reading) {
+        self.pending_reread = None;
+        let deleted_in_flight = std::mem::take(&mut self.deleted_in_flight);
+        let uid = |job: &crate::job::JobWire| job.metadata.uid.clone().unwrap_or_default();
+        if let Some(wire) = read.job.filter(|job| !deleted_in_flight.contains(&*uid(job))) {
+            let seen = reading.read(wire, self.job.as_ref());
+            self.see(seen);
+        }
+        for pod in read.pods {
+            if !deleted_in_flight.contains(&pod.uid) {
+                self.see_pod(pod);
+            }
+        }
+        for service in read.services {
+            self.addresses.services.see(service, false);
+        }
+        if let Some(group) = read.group {
+            self.group.known.see(group, false);
+        }
+    }
+}
+
+/// What a panic said.
+#[must_use]
+pub fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied());
+    let text = text.unwrap_or("a panic without words");
+    text.chars().take(LONGEST).collect()
+}
