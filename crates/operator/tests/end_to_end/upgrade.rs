@@ -356,16 +356,14 @@ fn take_over(last: &Path, write: Write, begun: bool) {
     leader(&namespace, |holder| is(holder, &new));
     let heir = Operator::of_program(&namespace, last, &elect);
     heir.says("standing by");
-    if !begun {
-        create();
-        if write != Write::Service && write != Write::Pod && write != Write::Status {
-            running("0.0");
-        }
-    } else {
+    if begun {
         shared().player().exit(&namespace, "mnist-worker-1", 137);
+    } else {
+        create();
     }
     new.wait();
-    assert_eq!(proxy.disturbed(), 1, "{what}");
+    // Writes of one kind may be in flight together.
+    assert!(proxy.disturbed() > 0, "{what}");
     leader(&namespace, |holder| is(holder, &heir));
     if !begun {
         running("0.0");
