@@ -25,7 +25,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
-use trainyard_local::stage::{self, Stage};
+use trainyard_local::supervisor::reexec::{self, Stage};
 
 use crate::args::{Arguments, Color, simpletfjob};
 use crate::exit::Exit;
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     if Path::new(name).file_name() == Some(OsStr::new("simpletfjob")) {
         return as_simpletfjob(arguments);
     }
-    match stage::enter(arguments) {
+    match reexec::enter(arguments) {
         None => typed(&all),
         Some(Stage::Over(code)) => code.into(),
         Some(Stage::Detached(told)) => ended(commands::run::go_on(&told)).into(),

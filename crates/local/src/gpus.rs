@@ -226,7 +226,7 @@ pub fn split(job: &Job, gpus: &[Gpu], share: bool) -> Result<Split, TooFew> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::template::testing::{Scratch, job, role};
+    use crate::pod::testing::{Scratch, job, role};
 
     const TWO: &str =
         "GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-aaaa-1)\nGPU 1: Tesla: odd (UUID: GPU-bbbb-2)\n";

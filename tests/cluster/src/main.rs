@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use trainyard_cluster_tests::developers;
 use trainyard_cluster_tests::server::{self, DETACHED, Life, Place, Trouble};
 use trainyard_cluster_tests::{Parts, SERVE};
-use trainyard_local::stage::{self, Stage};
+use trainyard_local::supervisor::reexec::{self, Stage};
 
 const HELP: &str = "\
 A real Kubernetes on this machine, for experiments.
@@ -26,7 +26,7 @@ A real Kubernetes on this machine, for experiments.
 fn main() -> ExitCode {
     // Parts of this program that it starts itself; they must come before anything that makes a thread.
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
-    let done = match stage::enter(&arguments) {
+    let done = match reexec::enter(&arguments) {
         Some(Stage::Over(code)) => return ExitCode::from(code),
         Some(Stage::Detached(_)) => return ExitCode::from(2),
         None => command(&arguments),

@@ -23,8 +23,8 @@ use std::fmt;
 pub use place::Place;
 pub use supervise::DETACHED;
 use supervise::{Orders, supervise};
-use trainyard_local::outer::{self, Side, SupervisorEnd};
-use trainyard_local::probe::{Network, probe};
+use trainyard_local::sandbox::probe::{Network, probe};
+use trainyard_local::supervisor::outer::{self, Side, SupervisorEnd};
 
 use crate::parts::Parts;
 

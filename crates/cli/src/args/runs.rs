@@ -2,7 +2,7 @@
 
 use clap::Args;
 use trainyard_core::RoleName;
-use trainyard_local::run::moment::Moment;
+use trainyard_local::run::timestamp::Moment;
 
 use super::Format;
 use crate::simulate::faults;

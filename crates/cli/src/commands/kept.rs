@@ -12,9 +12,9 @@ use serde::Serialize;
 use serde_json::Value;
 use trainyard_core::{FORMAT as MEMORY_FORMAT, Hold, Outcome, TaskId};
 use trainyard_document::problem::{closest, escaped, shown};
-use trainyard_local::run::directory::{DirectoryError, Home, JobRuns, RunDirectory};
-use trainyard_local::run::file::RunFile;
-use trainyard_local::run::status::{FORMAT, Status, TaskState, TaskStatus};
+use trainyard_local::run::store::directory::{DirectoryError, Home, JobRuns, RunDirectory};
+use trainyard_local::run::store::run_file::RunFile;
+use trainyard_local::run::store::status::{FORMAT, Status, TaskState, TaskStatus};
 
 use crate::failure::Failure;
 

@@ -4,10 +4,10 @@ mod choice;
 mod follow;
 mod show;
 
-use trainyard_local::log_files;
-use trainyard_local::log_merge::{self, LogMerge};
-use trainyard_local::log_reader::LogReader;
-use trainyard_local::logs::LogSource;
+use trainyard_local::logs::files;
+use trainyard_local::logs::merge::{self, LogMerge};
+use trainyard_local::logs::pump::LogSource;
+use trainyard_local::logs::reader::LogReader;
 
 use self::choice::Choice;
 use self::follow::Following;
@@ -25,14 +25,14 @@ pub fn run(typed: &Logs, color: Color, printer: &mut Printer) -> Result<Exit, Fa
     let run = kept::read_run(&job, typed.run.as_deref())?;
     let listed = list(&run)?;
     let choice = Choice::of(typed, &run, &listed)?;
-    let chosen = log_files::of_lives(&choice.filter(listed.clone()), choice.lives);
+    let chosen = files::of_lives(&choice.filter(listed.clone()), choice.lives);
     tell_of_none(typed, &run, &chosen, printer)?;
     let mut reading = Reading {
         merge: LogMerge::default(),
         show: Show::new(typed, &run, &chosen, color)?,
         exit: Exit::Success,
     };
-    let share = log_merge::share(chosen.len());
+    let share = merge::share(chosen.len());
     for source in chosen {
         let mut reader = LogReader::new(source, share);
         match begin(&mut reader, typed) {
@@ -57,7 +57,7 @@ pub fn run(typed: &Logs, color: Color, printer: &mut Printer) -> Result<Exit, Fa
 fn list(run: &KeptRun) -> Result<Vec<LogSource>, Failure> {
     let logs = run.directory.logs();
     let cannot = |error| Failure::usage(format!("cannot list `{}`: {error}", logs.display()), None);
-    log_files::list(&logs).map_err(cannot)
+    files::list(&logs).map_err(cannot)
 }
 
 fn begin(reader: &mut LogReader, typed: &Logs) -> std::io::Result<()> {

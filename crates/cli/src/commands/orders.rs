@@ -4,7 +4,7 @@ use trainyard_core::RoleName;
 use trainyard_document::Source;
 use trainyard_document::problem::{closest, shown};
 use trainyard_local::run::control;
-use trainyard_local::run::order::{Answer, Order};
+use trainyard_local::run::control::order::{Answer, Order};
 
 use super::kept::{self, KeptRun};
 use crate::args::runs::{OneJob, OneTask, Scale};

@@ -6,10 +6,10 @@ use std::path::Path;
 use anstyle::Style;
 use serde::Serialize;
 use trainyard_document::problem::{escaped, shown};
-use trainyard_local::run::directory::{Home, JobRuns};
 use trainyard_local::run::event::{End, FirstFailure};
-use trainyard_local::run::moment::Moment;
-use trainyard_local::run::status::TaskStatus;
+use trainyard_local::run::store::directory::{Home, JobRuns};
+use trainyard_local::run::store::status::TaskStatus;
+use trainyard_local::run::timestamp::Moment;
 
 use super::kept::{self, KeptRun, RunState, Unreadable};
 use super::table::{self, Cell};

@@ -3,7 +3,7 @@
 mod volumes;
 
 use trainyard_document::problem::shown;
-use trainyard_local::run::directory::{DirectoryError, JobRuns, RunDirectory};
+use trainyard_local::run::store::directory::{DirectoryError, JobRuns, RunDirectory};
 
 use super::kept;
 use super::table;
@@ -135,7 +135,7 @@ impl Removal {
     fn volumes(
         &mut self,
         unused: &volumes::Unused,
-        home: &trainyard_local::run::directory::Home,
+        home: &trainyard_local::run::store::directory::Home,
         printer: &mut Printer,
     ) -> Result<(), Failure> {
         for (path, others) in &unused.still_named {

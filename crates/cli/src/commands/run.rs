@@ -15,11 +15,11 @@ mod supervisor;
 
 use std::path::Path;
 
-use trainyard_local::inner::{self, Inside};
-use trainyard_local::namespace::Walls;
-use trainyard_local::outer::{self, OuterError, Side, SupervisorEnd};
-use trainyard_local::probe::{self, Network, probe_once};
-use trainyard_local::template::Refusal;
+use trainyard_local::pod::Refusal;
+use trainyard_local::sandbox::isolation::Walls;
+use trainyard_local::sandbox::probe::{self, Network, probe_once};
+use trainyard_local::supervisor::inner::{self, Inside};
+use trainyard_local::supervisor::outer::{self, OuterError, Side, SupervisorEnd};
 use trainyard_local::told;
 
 use self::begin::Begun;
@@ -30,7 +30,8 @@ use crate::commands::kept;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{BAD, Printer, STRONG};
-use crate::run::{Glob, View};
+use crate::run::Glob;
+use crate::run::View;
 use crate::visible;
 
 /// Runs what was typed, to its end or, with `--detach`, until it has begun.

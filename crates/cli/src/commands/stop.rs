@@ -4,10 +4,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use trainyard_document::problem::shown;
+use trainyard_local::run::control::order::{Answer, Order};
 use trainyard_local::run::control::{self, NotReached};
-use trainyard_local::run::directory::{JobRuns, RunDirectory};
-use trainyard_local::run::order::{Answer, Order};
-use trainyard_local::run::status::TaskState;
+use trainyard_local::run::store::directory::{JobRuns, RunDirectory};
+use trainyard_local::run::store::status::TaskState;
 
 use super::kept::{self, KeptRun};
 use super::table;

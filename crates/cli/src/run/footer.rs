@@ -2,8 +2,8 @@
 
 use anstyle::Style;
 use trainyard_core::TaskId;
-use trainyard_local::run::moment::Moment;
-use trainyard_local::run::status::{TaskState, TaskStatus};
+use trainyard_local::run::store::status::{TaskState, TaskStatus};
+use trainyard_local::run::timestamp::Moment;
 
 use crate::printer::{BAD, CAREFUL, GOOD, QUIET, STRONG};
 use crate::report::count;

@@ -3,9 +3,9 @@
 use std::io::Write as _;
 
 use memchr::memchr_iter;
-use trainyard_local::logs::{LogBlock, LogSource};
+use trainyard_local::logs::pump::{LogBlock, LogSource};
 use trainyard_local::run::event::RunEvent;
-use trainyard_local::run::moment::Moment;
+use trainyard_local::run::timestamp::Moment;
 
 use crate::visible;
 

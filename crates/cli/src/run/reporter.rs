@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use trainyard_core::TaskId;
-use trainyard_local::logs::{LogBlock, LogSink, LogSource, LogTrouble};
+use trainyard_local::logs::pump::{LogBlock, LogSink, LogSource, LogTrouble};
 use trainyard_local::run::event::{Reporter, RunEvent, What};
-use trainyard_local::run::moment::Moment;
-use trainyard_local::run::status::TaskStatus;
+use trainyard_local::run::store::status::TaskStatus;
+use trainyard_local::run::timestamp::Moment;
 
 use super::footer::Row;
 use super::json;

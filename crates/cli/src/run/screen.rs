@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use trainyard_core::TaskId;
 use trainyard_local::run::event::Reporter;
-use trainyard_local::run::moment::Moment;
+use trainyard_local::run::timestamp::Moment;
 
 use super::footer::Row;
 use super::reporter::JobReporter;

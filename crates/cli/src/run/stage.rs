@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use trainyard_local::run::moment::Moment;
+use trainyard_local::run::timestamp::Moment;
 
 use super::footer::{self, JobRows};
 use super::screen::Message;

@@ -6,7 +6,7 @@ use std::path::Path;
 use anstyle::Style;
 use trainyard_core::{Outcome, TaskId};
 use trainyard_local::run::event::{End, FirstFailure, RunEnd};
-use trainyard_local::run::status::{TaskState, TaskStatus};
+use trainyard_local::run::store::status::{TaskState, TaskStatus};
 
 use super::footer::state_style;
 use super::talk::{lasted, short, signal_name};
@@ -265,7 +265,7 @@ fn log_line(line: &str) -> String {
 mod tests {
     use super::*;
     use trainyard_local::run::event::Life;
-    use trainyard_local::run::moment::Moment;
+    use trainyard_local::run::timestamp::Moment;
 
     fn status(task: &str, state: TaskState, restarts: u32, end: impl Into<Option<End>>) -> TaskStatus {
         TaskStatus {

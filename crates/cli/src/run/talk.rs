@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use trainyard_core::TaskId;
 use trainyard_local::run::event::{End, Life, RunEvent, What};
-use trainyard_local::run::moment::Moment;
-use trainyard_local::run::status::{TaskState, TaskStatus};
+use trainyard_local::run::store::status::{TaskState, TaskStatus};
+use trainyard_local::run::timestamp::Moment;
 
 use super::view::View;
 use crate::locale;

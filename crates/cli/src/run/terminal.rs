@@ -5,7 +5,7 @@
 //! all output is, passes through a quick check and is not touched.
 
 use memchr::{memchr, memchr_iter};
-use trainyard_local::logs::LogBlock;
+use trainyard_local::logs::pump::LogBlock;
 
 const ESCAPE: u8 = 0x1b;
 const RESET: &[u8] = b"\x1b[0m";

@@ -6,10 +6,10 @@ use std::thread;
 use std::time::Duration;
 
 use trainyard_core::{Outcome, Stamp, TaskId};
-use trainyard_local::logs::{LogBlock, LogSource, LogTrouble};
+use trainyard_local::logs::pump::{LogBlock, LogSource, LogTrouble};
 use trainyard_local::run::event::{End, Life, Reporter, RunEnd, RunEvent, What};
-use trainyard_local::run::moment::Moment;
-use trainyard_local::run::status::{TaskState, TaskStatus};
+use trainyard_local::run::store::status::{TaskState, TaskStatus};
+use trainyard_local::run::timestamp::Moment;
 
 use super::glob::Glob;
 use super::screen::Screen;

@@ -7,14 +7,16 @@ use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
 use trainyard_core::{Hold, Memory, Outcome};
-use trainyard_local::log_index::IndexWriter;
-use trainyard_local::run::directory::{Durable, Home, JobRuns, RunDirectory};
+use trainyard_local::logs::index::IndexWriter;
 use trainyard_local::run::event::{End, RunEnd};
-use trainyard_local::run::file::RunFile;
-use trainyard_local::run::moment::Moment;
-use trainyard_local::run::status::{FORMAT, Status, TaskState, TaskStatus};
+use trainyard_local::run::store::directory::{Durable, Home, JobRuns, RunDirectory};
+use trainyard_local::run::store::run_file::RunFile;
+use trainyard_local::run::store::status::{FORMAT, Status, TaskState, TaskStatus};
+use trainyard_local::run::timestamp::Moment;
 
-use crate::run::{Ran, folder, program};
+use crate::run::Ran;
+use crate::run::folder;
+use crate::run::program;
 
 /// When runs began that are not looked at by their age.
 pub const BEGUN: Moment = Moment(1_794_793_512_345);

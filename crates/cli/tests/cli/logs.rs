@@ -7,10 +7,11 @@ use std::process::{Child, ChildStdout, Stdio};
 use std::time::Duration;
 
 use trainyard_core::Outcome;
-use trainyard_local::run::status::TaskState::{Running, Succeeded};
+use trainyard_local::run::store::status::TaskState::{Running, Succeeded};
 
 use crate::kept::{BEGUN, Made, State};
-use crate::run::{Ran, full_disk};
+use crate::run::Ran;
+use crate::run::full_disk;
 
 const ID: &str = "20261116-014512-345";
 

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use rustix::event::{PollFd, PollFlags, poll};
 use trainyard_core::Outcome;
 use trainyard_local::run::control::Door;
-use trainyard_local::run::directory::{Claim, RunDirectory};
-use trainyard_local::run::order::{Answer, Order};
-use trainyard_local::run::status::TaskState::{Running, Stopped, Stopping};
+use trainyard_local::run::control::order::{Answer, Order};
+use trainyard_local::run::store::directory::{Claim, RunDirectory};
+use trainyard_local::run::store::status::TaskState::{Running, Stopped, Stopping};
 
 use crate::kept::{BEGUN, Made, State};
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use trainyard_core::Outcome;
 use trainyard_local::run::event::{FirstFailure, Life};
-use trainyard_local::run::status::TaskState::{
+use trainyard_local::run::store::status::TaskState::{
     Failed, Restarting, Running, Starting, Stopped, Succeeded, Waiting,
 };
 
@@ -158,7 +158,7 @@ fn programs_get_the_same_as_json() {
         last_lines: vec!["boom".into()],
     };
     made.status.end.as_mut().expect("it has ended").first_failure = Some(failure);
-    let durable = trainyard_local::run::directory::Durable::No;
+    let durable = trainyard_local::run::store::directory::Durable::No;
     made.directory
         .write_status(&made.status, durable)
         .expect("a file");

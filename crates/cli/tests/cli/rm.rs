@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use trainyard_core::Outcome;
-use trainyard_local::run::directory::RunDirectory;
-use trainyard_local::run::status::TaskState::{Running, Succeeded};
+use trainyard_local::run::store::directory::RunDirectory;
+use trainyard_local::run::store::status::TaskState::{Running, Succeeded};
 
 use crate::kept::State;
 use crate::run::folder;

@@ -17,10 +17,10 @@ use rustix::process::{Pid, PidfdFlags, Signal, getuid, kill_process, pidfd_open}
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
 use tempfile::TempDir;
 use trainyard_local::run::control;
-use trainyard_local::run::directory::{Home, RunDirectory};
+use trainyard_local::run::control::order::{Answer, Order};
 use trainyard_local::run::event::{RunEvent, What};
-use trainyard_local::run::order::{Answer, Order};
-use trainyard_local::run::status::Status;
+use trainyard_local::run::store::directory::{Home, RunDirectory};
+use trainyard_local::run::store::status::Status;
 
 /// What happens within a second on a machine at rest may take so long on a busy one.
 pub const PATIENCE: Duration = Duration::from_mins(1);

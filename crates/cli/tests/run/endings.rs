@@ -1,7 +1,7 @@
 //! How runs end: exit codes, and what is stopped how.
 
 use rustix::process::Signal;
-use trainyard_local::run::order::Order;
+use trainyard_local::run::control::order::Order;
 
 use crate::bench::{Bench, eventually, quick};
 

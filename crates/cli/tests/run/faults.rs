@@ -9,7 +9,7 @@ use std::process::Command;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 use trainyard_local::run::control;
-use trainyard_local::run::order::{Answer, Order};
+use trainyard_local::run::control::order::{Answer, Order};
 
 use crate::bench::{Bench, Run, eventually, finished, quick, send};
 

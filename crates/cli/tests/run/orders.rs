@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use trainyard_local::run::status::TaskState;
+use trainyard_local::run::store::status::TaskState;
 
 use crate::bench::{Bench, Run, eventually, notes, quick};
 

@@ -7,7 +7,7 @@ use rustix::process::getuid;
 use crate::bench::{ALL_WORKERS, Bench, finished, quick};
 
 /// Lines are shown in pieces of this length.
-const LONGEST: usize = trainyard_local::logs::LONGEST_LINE;
+const LONGEST: usize = trainyard_local::logs::pump::LONGEST_LINE;
 
 #[test]
 fn a_line_of_ten_megabytes_is_kept_whole_and_shown_in_pieces() {

@@ -18,9 +18,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use trainyard_core::{Job, TaskId, Time};
 use trainyard_document::Source;
 use trainyard_local::run::control;
-use trainyard_local::run::directory::RunDirectory;
+use trainyard_local::run::control::order::{Answer, Order};
 use trainyard_local::run::event::What;
-use trainyard_local::run::order::{Answer, Order};
+use trainyard_local::run::store::directory::RunDirectory;
 use trainyard_scenarios::{Ending, Fault, Scenario, World, all};
 
 use crate::bench::{Bench, PATIENCE, events, eventually};

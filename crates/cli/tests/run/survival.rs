@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Stdio;
 
 use rustix::process::{Signal, getuid};
-use trainyard_local::run::status::TaskState;
+use trainyard_local::run::store::status::TaskState;
 
 use crate::bench::{ALL_WORKERS, Bench, Run, Who, eventually, everybody, hold, quick, send, wait_for_end};
 

@@ -200,7 +200,7 @@ mod tests {
     use trainyard_document::Source;
 
     use super::*;
-    use crate::template::testing::{Scratch, job, pod, role, template};
+    use crate::pod::testing::{Scratch, job, pod, role, template};
 
     fn config(text: &str) -> Config {
         let source = Source::from_bytes("config.yaml", text.as_bytes()).unwrap();

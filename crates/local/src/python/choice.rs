@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Progress;
+use super::PythonError;
+use super::Tell;
 use super::tools::{Interpreter, Tools};
 use super::version::{Version, nearest};
-use super::{Progress, PythonError, Tell};
 
 /// What a Python environment is wanted for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -245,7 +247,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::template::testing::Scratch;
+    use crate::pod::testing::Scratch;
 
     /// An index in a script: what it offers depends on the package and the version of Python asked for.
     fn tools(scratch: &Scratch) -> Tools {

@@ -28,7 +28,7 @@ pub use self::choice::{Packages, Release, Wanted};
 use self::tools::run;
 pub use self::tools::{Interpreter, Tools};
 pub use self::version::{BadVersion, Version, nearest};
-use crate::template::hash;
+use crate::pod::hash;
 
 /// The form in which requests and markers are written; others are made anew.
 const FORMAT: u32 = 1;

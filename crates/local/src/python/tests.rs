@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::thread;
 
 use super::*;
-use crate::template::testing::Scratch;
+use crate::pod::testing::Scratch;
 
 /// Tools that install from a directory instead of an index.
 fn tools(wheels: &Path) -> Option<Tools> {

@@ -9,8 +9,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::PythonError;
+use super::Tell;
 use super::version::Version;
-use super::{PythonError, Tell};
 use crate::python::Progress;
 
 /// The oldest minor version of Python 3 that has `venv` and a pip that still works.
@@ -298,7 +299,7 @@ fn is_program(file: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::template::testing::Scratch;
+    use crate::pod::testing::Scratch;
 
     fn fake(scratch: &Scratch, name: &str, version: &str) -> PathBuf {
         scratch.script(name, &format!("echo {version}"))

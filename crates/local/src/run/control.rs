@@ -2,6 +2,8 @@
 //!
 //! One connection, one order, one answer. The socket is a file in the run's directory, for its owner alone.
 
+pub mod order;
+
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -15,8 +17,8 @@ use std::time::Duration;
 use rustix::fs::{Mode, fchmod};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 
-use super::directory::RunDirectory;
-use super::order::{Answer, Order};
+use self::order::{Answer, Order};
+use super::store::directory::RunDirectory;
 
 /// An order is short; whoever sends more is not one of us.
 const LONGEST: u64 = 64 * 1024;
@@ -178,8 +180,8 @@ mod tests {
     use trainyard_core::TaskId;
 
     use super::*;
-    use crate::run::directory::Home;
-    use crate::wait::wait_for;
+    use crate::run::store::directory::Home;
+    use crate::system::poll::wait_for;
 
     #[test]
     fn an_order_gets_its_answer_however_long_the_path_is() {

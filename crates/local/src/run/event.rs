@@ -2,16 +2,18 @@
 //!
 //! Its form is stable: docs/json.md. The runner makes these, after what they tell of was done.
 
+pub(crate) mod text;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use trainyard_core::{Outcome, Stamp, TaskId};
 
-use super::moment::Moment;
-use super::status::TaskStatus;
-use crate::launch::Ended;
-use crate::logs::LogSink;
+use super::store::status::TaskStatus;
+use super::timestamp::Moment;
+use crate::logs::pump::LogSink;
+use crate::process::launch::Ended;
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

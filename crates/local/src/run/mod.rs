@@ -12,43 +12,18 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`closed`] | that no other user reaches what is kept |
-//! | [`control`] | the socket on which it takes orders |
-//! | [`directory`] | where runs are kept, which there are, which of them goes on |
-//! | [`file`](mod@file) | `run.json`: everything the supervisor must know |
-//! | [`status`] | `status.json`: how a run and each of its tasks stands |
-//! | [`event`] | what happens, for those who watch |
-//! | [`order`] | what may be asked of a run while it goes on |
-//! | [`prepare`](mod@prepare) | what the outer process does before the walls go up |
-//! | [`supervise`] | the supervisor's work: a loop for each job (`runner`) and what wakes it (`inbox`), its processes (`world`, `instance`), its ports
-//! (`addresses`), what is told (`telling`, `hints`, `board`, `ending`), what is ordered (`orders`) |
-//! | [`removal`] | removing what runs have left |
-//! | [`moment`] | a point in time as these files write it |
+//! | [`prepare`](mod@prepare) | what the outer process does before the namespaces are made |
+//! | [`supervise`] | the supervisor's loop, one per job: what wakes it, orders, hints, the end of a run |
+//! | `world` | the job's processes as `step` sees them: instances, addresses, the table of tasks |
+//! | [`event`] | what happens, for reporters and `events.jsonl` |
+//! | [`control`] | the socket on which a run takes orders |
+//! | [`store`] | the directories of runs: `run.json`, `status.json`, who may read them, removing them |
+//! | [`timestamp`] | a point in time as these files write it |
 
-mod addresses;
-mod board;
-mod by_hand;
-mod clock;
-pub mod closed;
 pub mod control;
-pub mod directory;
-mod ending;
 pub mod event;
-mod failures;
-pub mod file;
-mod finish;
-mod hints;
-mod in_memory;
-mod inbox;
-mod instance;
-pub mod moment;
-pub mod order;
-mod orders;
 pub mod prepare;
-pub mod removal;
-mod runner;
-pub mod status;
+pub mod store;
 pub mod supervise;
-mod telling;
-mod tensorboard;
+pub mod timestamp;
 mod world;

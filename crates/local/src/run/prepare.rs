@@ -13,15 +13,15 @@ use trainyard_dialect::{ReadJob, Reading, read};
 use trainyard_document::Source;
 use trainyard_document::problem::did_you_mean;
 
-use super::file::{RunFile, TensorBoard};
-use super::moment::Moment;
-use super::status::FORMAT;
+use super::store::run_file::{RunFile, TensorBoard};
+use super::store::status::FORMAT;
+use super::timestamp::Moment;
 use crate::gpus::{self, Gpu, Split};
 use crate::images::{Config, StandIns, choose, of_job, stand_ins};
-use crate::python::{Cache, Packages, PythonError, Tell, Tools, Wanted};
-use crate::template::{
+use crate::pod::{
     Ignored, MOST_ADDRESSES, Machine, Network, Objects, Refusal, Setting, claim_path, needs_addresses, survey,
 };
+use crate::python::{Cache, Packages, PythonError, Tell, Tools, Wanted};
 use crate::told;
 
 /// What was asked for besides the manifest.

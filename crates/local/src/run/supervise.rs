@@ -3,6 +3,16 @@
 //! Every job has a loop on a thread of its own, the last one on the calling thread. What a run was told is known from
 //! before the walls went up; a run in the background reads it again from its directory.
 
+pub(crate) mod clock;
+mod debug_task;
+mod ending;
+mod finish;
+mod hints;
+mod orders;
+mod queue;
+mod runner;
+mod tensorboard;
+
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
@@ -17,29 +27,29 @@ use trainyard_core::Job;
 use trainyard_dialect::{ReadJob, Reading, read};
 use trainyard_document::Source;
 
-use super::addresses::Addresses;
-use super::clock::Clock;
-use super::directory::{DirectoryError, RunDirectory};
+use self::clock::Clock;
+use self::hints::{Hints, Spoken};
+use self::queue::{Bell, News, inbox};
+use self::runner::Runner;
+use self::tensorboard::Board;
 use super::event::{Reporter, RunEnd, RunEvent};
-use super::file::{Handed, RunFile};
-use super::hints::{Hints, Spoken};
-use super::in_memory;
-use super::inbox::{Bell, News, inbox};
 use super::prepare::Ready;
-use super::runner::Runner;
-use super::status::TaskStatus;
-use super::tensorboard::Board;
+use super::store::directory::{DirectoryError, RunDirectory};
+use super::store::run_file::{Handed, RunFile};
+use super::store::status::TaskStatus;
 use super::world::World;
-use crate::environment;
-use crate::inner::Inner;
-use crate::logs::{LogBlock, LogSink, LogSource, LogTrouble};
-use crate::mounts::Tree;
-use crate::namespace::Walls;
-use crate::ports::PortError;
-use crate::private;
-use crate::process::{MissingMounts, SpawnContext};
-use crate::switch::{Switch, SwitchError};
-use crate::template::{Machine, Network, Objects, Setting};
+use super::world::addresses::Addresses;
+use super::world::tmpfs;
+use crate::logs::pump::{LogBlock, LogSink, LogSource, LogTrouble};
+use crate::pod::{Machine, Network, Objects, Setting};
+use crate::process::environment;
+use crate::process::task::{MissingMounts, SpawnContext};
+use crate::sandbox::bridge::{Switch, SwitchError};
+use crate::sandbox::isolation::Walls;
+use crate::sandbox::mounts::Tree;
+use crate::sandbox::ports::PortError;
+use crate::supervisor::inner::Inner;
+use crate::system::private;
 
 /// Seconds of a run that pass in one of ours: for tests of what takes hours.
 const SPEED: &str = "TRAINYARD_TEST_SPEED";
@@ -209,7 +219,7 @@ fn ready(
     };
     let context = context(&directory, &file, &job, run, walls, switch, listener, &bell);
     let files = if file.manifest_not_kept
-        && in_memory::put(&directory.files(), walls).map_err(system("keep files in memory"))?
+        && tmpfs::put(&directory.files(), walls).map_err(system("keep files in memory"))?
     {
         directory.files()
     } else {

@@ -4,7 +4,12 @@
 //! time, and an instance that is gone stays visible until a memory knows of it, which lives as long as the instances do. What a cluster
 //! leaves to others is played here: programs are restarted in place, and gangs and addresses are always there.
 
+pub(crate) mod addresses;
+pub(crate) mod failures;
+mod instance;
 mod lives;
+pub(crate) mod task_table;
+pub(crate) mod tmpfs;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,19 +20,18 @@ use trainyard_core::{
     TaskSeen, Time,
 };
 
-use super::addresses::Addresses;
-use super::board::Board;
-use super::clock::Clock;
+use self::addresses::Addresses;
+use self::failures::{Failures, Root};
+use self::instance::{Instance, Phase};
+use self::task_table::Board;
 use super::event::{Life, What};
-use super::failures::{Failures, Root};
-use super::in_memory;
-use super::instance::{Instance, Phase};
-use super::moment::Moment;
-use super::status::TaskState;
-use crate::launch::Ended;
-use crate::ports::PortError;
-use crate::process::{Running, SpawnContext, spawn};
-use crate::template::{self, Network, Setting};
+use super::store::status::TaskState;
+use super::supervise::clock::Clock;
+use super::timestamp::Moment;
+use crate::pod::{self, Network, Setting};
+use crate::process::launch::Ended;
+use crate::process::task::{Running, SpawnContext, spawn};
+use crate::sandbox::ports::PortError;
 use crate::told;
 
 /// The processes of a run.
@@ -225,10 +229,10 @@ impl World {
     }
 
     /// What must be done to start a task by hand; none if it cannot be prepared.
-    pub fn by_hand(&self) -> Option<template::Prepared> {
+    pub fn by_hand(&self) -> Option<pod::Prepared> {
         let id = self.by_hand.as_ref()?;
         let task = Task::of(&self.setting.job, &self.cluster, id, Stamp::default(), false)?;
-        template::prepare(&self.setting, &task, 0).ok()
+        pod::prepare(&self.setting, &task, 0).ok()
     }
 
     /// Asks an instance to stop; what has ended is taken away.
@@ -294,8 +298,8 @@ impl World {
 
     fn remove(&mut self, task: &TaskId) {
         if let Some(instance) = self.instances.remove(task) {
-            let _ = template::forget(&self.setting.life(task, instance.stamp));
-            let _ = template::forget(&self.setting.files(task, instance.stamp));
+            let _ = pod::forget(&self.setting.life(task, instance.stamp));
+            let _ = pod::forget(&self.setting.files(task, instance.stamp));
             self.gone.push(instance.gone());
         }
     }
@@ -337,7 +341,7 @@ impl World {
         self.context.tree.remove_mount_points();
         // What is left of these is empty, or not ours to remove.
         if self.setting.files != self.setting.lives {
-            in_memory::remove(&self.setting.files);
+            tmpfs::remove(&self.setting.files);
         }
         let _ = std::fs::remove_dir(&self.setting.lives);
         let _ = std::fs::remove_dir(self.setting.lives.with_file_name("root"));
@@ -382,15 +386,15 @@ fn launch(
     in_place: u32,
     context: &Arc<SpawnContext>,
 ) -> Result<Running, String> {
-    let refused = |refusals: Vec<template::Refusal>| {
+    let refused = |refusals: Vec<pod::Refusal>| {
         let lines: Vec<String> = refusals
             .into_iter()
             .map(|refusal| format!("{}: {}", refusal.path, refusal.message))
             .collect();
         lines.join("; ")
     };
-    let prepared = template::prepare(setting, task, in_place).map_err(refused)?;
-    template::make(&prepared.make).map_err(|error| told(&error))?;
+    let prepared = pod::prepare(setting, task, in_place).map_err(refused)?;
+    pod::make(&prepared.make).map_err(|error| told(&error))?;
     spawn(prepared.launch, context)
         .map_err(|error| format!("there is no thread left for it ({error}): raise `ulimit -u`"))
 }

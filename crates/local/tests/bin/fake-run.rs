@@ -13,17 +13,19 @@ use std::sync::{Arc, Mutex, mpsc};
 
 use serde::Deserialize;
 use trainyard_core::{Stamp, TaskId};
-use trainyard_local::inner::{self, Inside};
-use trainyard_local::launch::{Ended, Launch, Mount, Program, TaskChange, TaskEvent};
-use trainyard_local::logs::{LogBlock, LogSink, LogSource, LogTrouble};
-use trainyard_local::mounts::Tree;
-use trainyard_local::namespace::Walls;
-use trainyard_local::outer::{Side, SupervisorEnd};
-use trainyard_local::ports::Ports;
-use trainyard_local::process::{MissingMounts, Running, SpawnContext, spawn};
-use trainyard_local::signals::Notice;
-use trainyard_local::stage::{Stage, enter};
-use trainyard_local::{environment, outer, probe};
+use trainyard_local::logs::pump::{LogBlock, LogSink, LogSource, LogTrouble};
+use trainyard_local::process::environment;
+use trainyard_local::process::launch::{Ended, Launch, Mount, Program, TaskChange, TaskEvent};
+use trainyard_local::process::task::{MissingMounts, Running, SpawnContext, spawn};
+use trainyard_local::sandbox::isolation::Walls;
+use trainyard_local::sandbox::mounts::Tree;
+use trainyard_local::sandbox::ports::Ports;
+use trainyard_local::sandbox::probe;
+use trainyard_local::supervisor::inner::{self, Inside};
+use trainyard_local::supervisor::outer;
+use trainyard_local::supervisor::outer::{Side, SupervisorEnd};
+use trainyard_local::supervisor::reexec::{Stage, enter};
+use trainyard_local::system::signals::Notice;
 
 type Anyhow<T> = Result<T, Box<dyn std::error::Error>>;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use trainyard_local::log_index::IndexReader;
-use trainyard_local::logs::LONGEST_LINE;
+use trainyard_local::logs::index::IndexReader;
+use trainyard_local::logs::pump::LONGEST_LINE;
 
 use crate::bench::{Bench, Who, about, everybody, output};
 

@@ -9,8 +9,8 @@ use std::thread;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::mount::{MountFlags, mount};
 use rustix::stdio::{stderr, stdout};
-use trainyard_local::inner::{self, Inside};
-use trainyard_local::signals::Notice;
+use trainyard_local::supervisor::inner::{self, Inside};
+use trainyard_local::system::signals::Notice;
 
 use super::control_plane::{ControlPlane, PORT, SERVICE, SERVICE_PORT};
 use super::forward::forward;

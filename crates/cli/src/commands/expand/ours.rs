@@ -6,8 +6,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use trainyard_local::private;
-use trainyard_local::run::directory::Home;
+use trainyard_local::run::store::directory::Home;
+use trainyard_local::system::private;
 
 use crate::fingerprint::fingerprint;
 

@@ -2,8 +2,8 @@
 
 use trainyard_document::Source;
 use trainyard_document::problem::{closest, shown};
-use trainyard_local::log_files::Lives;
-use trainyard_local::logs::LogSource;
+use trainyard_local::logs::files::Lives;
+use trainyard_local::logs::pump::LogSource;
 
 use super::kept::{self, KeptRun};
 use crate::args::runs::Logs;

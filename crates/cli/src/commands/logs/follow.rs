@@ -3,16 +3,17 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use trainyard_local::log_files::{self, Lives};
-use trainyard_local::log_merge;
-use trainyard_local::log_reader::LogReader;
-use trainyard_local::logs::LogSource;
-use trainyard_local::run::directory::JobRuns;
-use trainyard_local::watch::{Watch, Woken};
+use trainyard_local::logs::files::{self, Lives};
+use trainyard_local::logs::merge;
+use trainyard_local::logs::pump::LogSource;
+use trainyard_local::logs::reader::LogReader;
+use trainyard_local::run::store::directory::JobRuns;
+use trainyard_local::system::watch::{Watch, Woken};
 
+use super::Reading;
 use super::choice::Choice;
 use super::kept::KeptRun;
-use super::{Reading, list};
+use super::list;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
@@ -47,7 +48,7 @@ impl Following {
             // Looked at first: what was written before the run ended is then there to be read.
             let over = self.is_over();
             self.take_new_logs(reading)?;
-            let newest = log_files::of_lives(&self.listed, Lives::Newest);
+            let newest = files::of_lives(&self.listed, Lives::Newest);
             let live: BTreeSet<&Path> = newest.iter().map(|source| &*source.file).collect();
             // A life before the newest writes no more.
             reading
@@ -86,7 +87,7 @@ impl Following {
         self.known.extend(new.iter().map(|source| source.file.clone()));
         for source in self.choice.filter(new) {
             reading.show.admit(&source);
-            let share = log_merge::share(reading.merge.len() + 1);
+            let share = merge::share(reading.merge.len() + 1);
             reading.merge.add(LogReader::new(source, share));
         }
         Ok(())

@@ -7,18 +7,22 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use trainyard_core::TaskId;
-use trainyard_local::log_merge::Merged;
-use trainyard_local::logs::LogSource;
-use trainyard_local::run::moment::Moment;
+use trainyard_local::logs::merge::Merged;
+use trainyard_local::logs::pump::LogSource;
+use trainyard_local::run::timestamp::Moment;
 
 use super::kept::KeptRun;
 use crate::args::Color;
 use crate::args::runs::Logs;
 use crate::failure::Failure;
+use crate::run::Lines;
+use crate::run::Output;
+use crate::run::View;
+use crate::run::care;
 use crate::run::json;
+use crate::run::stamp;
 use crate::run::terminal::{self, Care};
 use crate::run::voice::{self, Column, Voice};
-use crate::run::{Lines, Output, View, care, stamp};
 
 /// Writes lines as was asked for.
 pub struct Show {

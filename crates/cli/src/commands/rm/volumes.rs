@@ -6,9 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use trainyard_document::Source;
-use trainyard_local::run::directory::{Home, RunDirectory};
-use trainyard_local::run::removal;
-use trainyard_local::template::kept_volumes;
+use trainyard_local::pod::kept_volumes;
+use trainyard_local::run::store::directory::{Home, RunDirectory};
+use trainyard_local::run::store::removal;
 
 /// Volumes that may go, and those that may not.
 #[derive(Default)]

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use trainyard_local::private;
-use trainyard_local::run::directory::{Claim, DirectoryError, Home, JobRuns, RunDirectory};
-use trainyard_local::run::file::{Handed, RunFile};
 use trainyard_local::run::prepare::Ready;
+use trainyard_local::run::store::directory::{Claim, DirectoryError, Home, JobRuns, RunDirectory};
+use trainyard_local::run::store::run_file::{Handed, RunFile};
 use trainyard_local::run::supervise::Given;
+use trainyard_local::system::private;
 
 use crate::commands::kept::home;
 use crate::failure::Failure;

@@ -15,13 +15,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::stdio::stdin;
-use trainyard_local::namespace::Walls;
-use trainyard_local::outer::{self, OuterError, Side};
-use trainyard_local::private;
-use trainyard_local::run::directory::{Claim, Home, RunDirectory};
-use trainyard_local::run::file::Handed;
+use trainyard_local::run::store::directory::{Claim, Home, RunDirectory};
+use trainyard_local::run::store::run_file::Handed;
 use trainyard_local::run::supervise::Given;
-use trainyard_local::stage::{DETACHED, Detached};
+use trainyard_local::sandbox::isolation::Walls;
+use trainyard_local::supervisor::outer::{self, OuterError, Side};
+use trainyard_local::supervisor::reexec::{DETACHED, Detached};
+use trainyard_local::system::private;
 use trainyard_local::told;
 
 use super::begin::Begun;

@@ -9,9 +9,9 @@ use trainyard_document::Source;
 use trainyard_local::gpus;
 use trainyard_local::images::{self, Config};
 use trainyard_local::overrides::{Overrides, Quick, words};
+use trainyard_local::pod::Refusal;
 use trainyard_local::python::Cache;
 use trainyard_local::run::prepare::{self, Provisions, Ready, Request};
-use trainyard_local::template::Refusal;
 
 use super::progress::Progress;
 use crate::args::{Keep, Python, Run};

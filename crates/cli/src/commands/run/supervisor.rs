@@ -6,13 +6,14 @@ use std::thread;
 use std::time::Duration;
 
 use trainyard_core::Outcome;
-use trainyard_local::inner::Inner;
 use trainyard_local::run::event::{Reporter, RunEnd};
 use trainyard_local::run::supervise::{Given, Unwatched, supervise};
+use trainyard_local::supervisor::inner::Inner;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::run::{Screen, View};
+use crate::run::Screen;
+use crate::run::View;
 
 /// How long the last words of a run that somebody ended may take.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -35,13 +36,14 @@ pub fn run(inner: Inner, told: Told) -> Result<Exit, Failure> {
     let Told { view, pid, runs } = told;
     let several = runs.len() > 1;
     let screen = view.map(|view| Arc::new(Screen::new(view)));
-    let watch = |file: &trainyard_local::run::file::RunFile, job: &trainyard_core::Job| match &screen {
-        Some(screen) => {
-            let tasks: Vec<_> = job.tasks().collect();
-            screen.reporter(&file.job, several, &tasks)
-        }
-        None => Arc::new(Unwatched) as Arc<dyn Reporter>,
-    };
+    let watch =
+        |file: &trainyard_local::run::store::run_file::RunFile, job: &trainyard_core::Job| match &screen {
+            Some(screen) => {
+                let tasks: Vec<_> = job.tasks().collect();
+                screen.reporter(&file.job, several, &tasks)
+            }
+            None => Arc::new(Unwatched) as Arc<dyn Reporter>,
+        };
     let ends = supervise(inner, pid, runs, &watch).map_err(|error| Failure::usage(error.to_string(), None));
     let signalled = ends
         .as_ref()

@@ -6,10 +6,10 @@ use std::time::Instant;
 use trainyard_core::{Ending, InPlace, TaskId};
 
 use super::World;
-use crate::launch::{Ended, TaskChange, TaskEvent};
+use crate::process::launch::{Ended, TaskChange, TaskEvent};
 use crate::run::event::{End, Life, What};
-use crate::run::instance::Phase;
-use crate::run::status::TaskState;
+use crate::run::store::status::TaskState;
+use crate::run::world::instance::Phase;
 
 impl World {
     /// Takes note of what happened to a task.

@@ -1,0 +1,199 @@
+//! A container's environment, built in the kubelet's order: what we give, `envFrom`, `env`; later ones win.
+//!
+//! A variable's text may refer to those before it and to those of `envFrom`; a name defined further down stays as it
+//! is written.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use super::downward::Identity;
+use super::expand::expand;
+use super::objects::{Data, Kind, Objects};
+use super::report::Report;
+use super::spec::{Container, Variable, VariablesFrom};
+
+/// A container's variables while they are gathered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Variables(BTreeMap<String, Vec<u8>>);
+
+impl Variables {
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    pub fn get(&self, name: &str) -> Option<&[u8]> {
+        self.0.get(name).map(Vec::as_slice)
+    }
+
+    pub fn set(&mut self, name: &str, value: impl Into<Vec<u8>>) {
+        self.0.insert(name.to_owned(), value.into());
+    }
+
+    /// Sets what nobody has set.
+    pub fn default_to(&mut self, name: &str, value: impl Into<Vec<u8>>) {
+        if !self.has(name) {
+            self.set(name, value);
+        }
+    }
+
+    /// Text with its references replaced.
+    pub fn expand(&self, text: &str) -> OsString {
+        OsString::from_vec(expand(text, |name| self.get(name)))
+    }
+
+    pub fn into_environment(self) -> BTreeMap<OsString, OsString> {
+        let pair = |(name, value): (String, Vec<u8>)| (name.into(), OsString::from_vec(value));
+        self.0.into_iter().map(pair).collect()
+    }
+
+    /// Adds what the container says, on top of what is there.
+    pub fn read(&mut self, container: &Container, sources: &Sources<'_>, report: &Report<'_>) {
+        for (position, from) in container.env_from.iter().flatten().enumerate() {
+            self.take_all(from, sources, &report.at(&format!("envFrom[{position}]")));
+        }
+        for variable in container.env.iter().flatten() {
+            let report = report.at(&format!("env[{}]", variable.name));
+            self.take(variable, container, sources, &report);
+        }
+    }
+
+    fn take_all(&mut self, from: &VariablesFrom, sources: &Sources<'_>, report: &Report<'_>) {
+        let asked = [
+            (Kind::ConfigMap, &from.config_map_ref),
+            (Kind::Secret, &from.secret_ref),
+        ];
+        let prefix = from.prefix.as_deref().unwrap_or_default();
+        for (kind, reference) in asked {
+            let Some(reference) = reference else { continue };
+            let optional = reference.optional.unwrap_or(false);
+            let Some(data) = sources.object(kind, &reference.name, optional, report) else {
+                continue;
+            };
+            for (key, value) in &data.words {
+                let name = format!("{prefix}{key}");
+                if is_name(&name) {
+                    self.put(&name, value, report);
+                } else {
+                    report.ignore(format!(
+                        "`{name}` is no name for a variable, and is left out as on a cluster"
+                    ));
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, variable: &Variable, own: &Container, sources: &Sources<'_>, report: &Report<'_>) {
+        if !is_name(&variable.name) {
+            let message = format!("`{}` is no name for a variable", variable.name);
+            return report.refuse(message, Some("letters, digits, `_`, `-` and `.`".to_owned()));
+        }
+        let value = match (&variable.value, &variable.value_from) {
+            (Some(text), _) if !text.is_empty() => expand(text, |name| self.get(name)),
+            (_, Some(_)) => match sources.value(variable, own, report) {
+                Some(value) => value,
+                None => return,
+            },
+            _ => Vec::new(),
+        };
+        self.put(&variable.name, &value, report);
+    }
+
+    fn put(&mut self, name: &str, value: &[u8], report: &Report<'_>) {
+        if value.contains(&0) {
+            let message = format!("the value of `{name}` holds a zero byte, which no variable can");
+            report.refuse(message, Some("mount it as a file instead".to_owned()));
+        } else {
+            self.set(name, value);
+        }
+    }
+}
+
+/// Where values come from that are not written in the template.
+pub(super) struct Sources<'a> {
+    pub identity: Identity<'a>,
+    pub objects: &'a Objects,
+}
+
+impl Sources<'_> {
+    /// The value of a variable with `valueFrom`; none if it may be missing and is, or if that has been reported.
+    fn value(&self, variable: &Variable, own: &Container, report: &Report<'_>) -> Option<Vec<u8>> {
+        let from = variable.value_from.as_ref()?;
+        let found = if let Some(field) = &from.field_ref {
+            self.identity.field(field, false)
+        } else if let Some(resource) = &from.resource_field_ref {
+            self.identity.resource(resource, own)
+        } else {
+            let (kind, reference) = match (&from.config_map_key_ref, &from.secret_key_ref) {
+                (Some(reference), _) => (Kind::ConfigMap, reference),
+                (None, Some(reference)) => (Kind::Secret, reference),
+                (None, None) => {
+                    let allowed = "`fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`";
+                    report.refuse(
+                        format!(
+                            "`{}` takes its value from a source that is not known here",
+                            variable.name
+                        ),
+                        Some(format!("known are {allowed}")),
+                    );
+                    return None;
+                }
+            };
+            let optional = reference.optional.unwrap_or(false);
+            let data = self.object(kind, &reference.name, optional, report)?;
+            let value = data.words.get(&*reference.key);
+            if value.is_none() && !optional {
+                let message = format!(
+                    "{} `{}` has no key `{}`",
+                    kind.word(),
+                    reference.name,
+                    reference.key
+                );
+                let hint = trainyard_document::problem::did_you_mean(
+                    &reference.key,
+                    data.words.keys().map(|key| &**key),
+                );
+                report.refuse(message, hint);
+            }
+            return value.map(|value| value.to_vec());
+        };
+        match found {
+            Ok(text) => Some(text.into_bytes()),
+            Err(message) => {
+                report.refuse(message, None);
+                None
+            }
+        }
+    }
+
+    /// A ConfigMap or Secret by name; a missing one is reported, unless it may be missing.
+    pub fn object(&self, kind: Kind, name: &str, optional: bool, report: &Report<'_>) -> Option<&Data> {
+        let namespace = &*self.identity.job.namespace;
+        let found = self.objects.get(kind, namespace, name);
+        if found.is_none() && !optional {
+            let word = kind.word();
+            let near = trainyard_document::problem::did_you_mean(name, self.objects.names(kind, namespace));
+            let hint = near.unwrap_or_else(|| {
+                "put it into the manifest's file, or give its file with `--with FILE`".into()
+            });
+            report.refuse(
+                format!("there is no {word} `{name}` in namespace `{namespace}`"),
+                Some(hint),
+            );
+        }
+        found
+    }
+}
+
+/// Whether a name can be a variable's: printable ASCII without `=`, as Kubernetes has it since 1.34.
+fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=')
+}
+
+/// A value of our own environment as bytes.
+pub(super) fn bytes(value: &OsStr) -> Vec<u8> {
+    value.as_bytes().to_vec()
+}

@@ -1,0 +1,211 @@
+//! What is to be started, and how it ended: the words that the parts of a local run share.
+//!
+//! A pod template becomes a [`Launch`] (`template`), a launch becomes processes ([`process`](crate::process::task)), and
+//! what happens to them comes back as [`TaskEvent`]s.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use trainyard_core::{Stamp, TaskId};
+
+/// One container's program, fully resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The container's name.
+    pub container: Arc<str>,
+    /// The program and its arguments. A program without a slash is looked for on the `PATH` of `env`.
+    pub argv: Vec<OsString>,
+    /// Set on top of what passes of our own environment (see [`process`](crate::process::task)).
+    pub env: BTreeMap<OsString, OsString>,
+    /// Where it starts; none is the directory the run was started in.
+    pub workdir: Option<PathBuf>,
+    /// What it finds at which path.
+    pub mounts: Vec<Mount>,
+}
+
+/// A file or directory that a program finds at another path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mount {
+    /// An existing file or directory.
+    pub source: PathBuf,
+    /// The absolute path at which the program finds it.
+    pub target: PathBuf,
+    /// Whether writing is refused.
+    pub read_only: bool,
+}
+
+/// One life of one task, ready to be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Which task.
+    pub task: TaskId,
+    /// Which life.
+    pub stamp: Stamp,
+    /// Which restart in place within that life, from 0.
+    pub in_place: u32,
+    /// Run first, one after the other; each must exit 0.
+    pub init: Vec<Program>,
+    /// The task: when it has ended, the task has.
+    pub main: Program,
+    /// Run beside the main program and stopped when it has ended.
+    pub beside: Vec<Program>,
+    /// Seconds between asking to stop and killing.
+    pub grace: u32,
+}
+
+impl Launch {
+    /// The name of this life: of its log files, and of the mark its processes carry.
+    #[must_use]
+    pub fn life(&self) -> String {
+        life_name(&self.task, self.stamp, self.in_place)
+    }
+
+    /// Every program of the task, in the order of starting.
+    pub fn programs(&self) -> impl Iterator<Item = &Program> {
+        self.init
+            .iter()
+            .chain(std::iter::once(&self.main))
+            .chain(&self.beside)
+    }
+}
+
+/// The name of one life of a task: `worker-0.EPOCH.ATTEMPT`, and `+N` after N restarts in place.
+#[must_use]
+pub fn life_name(task: &TaskId, stamp: Stamp, in_place: u32) -> String {
+    let life = format!("{task}.{}.{}", stamp.epoch, stamp.attempt);
+    if in_place == 0 {
+        life
+    } else {
+        format!("{life}+{in_place}")
+    }
+}
+
+/// How a program ended.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ended {
+    /// It exited with this code.
+    Code(i32),
+    /// This signal killed it.
+    Signal(i32),
+    /// It could not be started; the sentence, for people, says why and what to do.
+    NotStarted(String),
+}
+
+impl Ended {
+    /// Whether it exited 0.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        *self == Self::Code(0)
+    }
+
+    /// The code that a container would show: 128 and the signal's number for a signal; none if it never ran.
+    #[must_use]
+    pub fn code(&self) -> Option<i32> {
+        match self {
+            Self::Code(code) => Some(*code),
+            Self::Signal(signal) => Some(128 + signal),
+            Self::NotStarted(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(out, "exit code {code}"),
+            Self::Signal(signal) => write!(out, "killed by signal {signal}"),
+            Self::NotStarted(why) => write!(out, "not started: {why}"),
+        }
+    }
+}
+
+/// Something that happened to one life of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskEvent {
+    /// Which task.
+    pub task: TaskId,
+    /// Which life.
+    pub stamp: Stamp,
+    /// Which restart in place within that life.
+    pub in_place: u32,
+    /// When.
+    pub at: SystemTime,
+    /// What.
+    pub change: TaskChange,
+}
+
+/// What may happen to a task. The order is: `Started`, `Ended`, `Gone`; the last two always come, once each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TaskChange {
+    /// A mount is missing and the run goes on without it, as was asked.
+    MountMissing {
+        /// Whose.
+        container: Arc<str>,
+        /// Which.
+        mount: Mount,
+        /// Why, for people.
+        why: String,
+    },
+    /// An init program runs.
+    Initialising {
+        /// Which.
+        container: Arc<str>,
+        /// Its process, as the supervisor numbers processes.
+        pid: u32,
+    },
+    /// The main program runs.
+    Started {
+        /// Its process, as the supervisor numbers processes.
+        pid: u32,
+    },
+    /// A program beside the main one ended before it was asked to.
+    BesideEnded {
+        /// Which.
+        container: Arc<str>,
+        /// How.
+        ended: Ended,
+    },
+    /// The task has ended: its main program, or an init program that failed. Its log is complete.
+    Ended {
+        /// Whose end it was.
+        container: Arc<str>,
+        /// Whether that is the main one.
+        main: bool,
+        /// How.
+        ended: Ended,
+        /// Whether programs beside it still run; they are being stopped.
+        lingers: bool,
+    },
+    /// Nothing of it is left, no program beside it and no process it had left behind.
+    Gone,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_life_is_named_by_task_stamp_and_restart_in_place() {
+        let stamp = Stamp { epoch: 2, attempt: 1 };
+        let task = TaskId::new("worker", 0);
+        assert_eq!(life_name(&task, stamp, 0), "worker-0.2.1");
+        assert_eq!(life_name(&task, stamp, 3), "worker-0.2.1+3");
+    }
+
+    #[test]
+    fn a_signal_shows_as_containers_show_it() {
+        let cases = [
+            (Ended::Code(0), Some(0), true),
+            (Ended::Code(7), Some(7), false),
+            (Ended::Signal(9), Some(137), false),
+            (Ended::NotStarted("no".into()), None, false),
+        ];
+        for (ended, code, success) in cases {
+            assert_eq!((ended.code(), ended.is_success()), (code, success), "{ended}");
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! A launch as processes: start, stop, end.
+//!
+//! Every task has one thread, which plays the task's life: its init programs one after the other, then the main program
+//! with those beside it. When the main program has ended, so has the task, and what ran beside it is stopped. What
+//! happens is told as [`TaskEvent`]s; what one program does is in `program`.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime};
+
+use crate::logs::pump::LogSink;
+use crate::process::launch::{Ended, Launch, Program, TaskChange, TaskEvent};
+use crate::process::program::Part;
+use crate::process::stop::Stopping;
+use crate::sandbox::bridge::Switch;
+use crate::sandbox::isolation::Walls;
+use crate::sandbox::mounts::Tree;
+
+/// A task's thread does not go deep.
+const STACK: usize = 256 * 1024;
+
+/// Called when something has happened to a task.
+///
+/// It runs on the task's thread, which may see other files than the rest of the supervisor: it must hand the event on
+/// and neither open files nor start threads or programs.
+pub type Tell = dyn Fn(TaskEvent) + Send + Sync;
+
+/// What is done about a mount that cannot be made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MissingMounts {
+    /// The program is not started.
+    #[default]
+    Refuse,
+    /// It is started without it, and that is told.
+    GoOn,
+}
+
+/// What all tasks of a run have in common.
+pub struct SpawnContext {
+    /// The run's id: the mark of its processes.
+    pub run: String,
+    /// The job's name: jobs of one run have tasks of the same names.
+    pub job: String,
+    /// The walls around the run.
+    pub walls: Walls,
+    /// Where programs start that do not say where; an absolute path.
+    pub workdir: PathBuf,
+    /// Under every program's own variables; see [`environment`](crate::process::environment).
+    pub environment: BTreeMap<OsString, OsString>,
+    /// The directory of the log files.
+    pub logs: PathBuf,
+    /// How many programs run at once, more or less: decides how large their pipes may be.
+    pub programs: usize,
+    /// What is done about a mount that cannot be made.
+    pub missing_mounts: MissingMounts,
+    /// Where mount points are made.
+    pub tree: Tree,
+    /// The networks of tasks that have one each.
+    pub switch: Option<Switch>,
+    /// Gets every program's output.
+    pub sink: Arc<dyn LogSink>,
+    /// Gets every task's events.
+    pub tell: Box<Tell>,
+}
+
+impl fmt::Debug for SpawnContext {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("SpawnContext")
+            .field("run", &self.run)
+            .field("walls", &self.walls)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A task that was started.
+#[derive(Debug)]
+pub struct Running {
+    stopping: Arc<Stopping>,
+    grace: Duration,
+    thread: JoinHandle<()>,
+}
+
+impl Running {
+    /// Asks every process of the task to end, and kills what is left when the launch's grace is over. Asking again
+    /// changes nothing.
+    pub fn terminate(&self) {
+        self.stopping.terminate(self.grace);
+    }
+
+    /// The launch's grace.
+    #[must_use]
+    pub fn grace(&self) -> Duration {
+        self.grace
+    }
+
+    /// The same with another grace; the earlier end counts.
+    pub fn terminate_within(&self, grace: Duration) {
+        self.stopping.terminate(grace);
+    }
+
+    /// Kills every process of the task.
+    pub fn kill(&self) {
+        self.stopping.kill();
+    }
+
+    /// Waits until nothing of the task is left.
+    pub fn wait(self) {
+        // A thread that panicked has told the task's end as well.
+        let _ = self.thread.join();
+    }
+}
+
+/// Starts a task. To be called from a thread that sees the supervisor's own files.
+pub fn spawn(launch: Launch, context: &Arc<SpawnContext>) -> io::Result<Running> {
+    let stopping = Arc::new(Stopping::default());
+    let grace = grace(&launch);
+    let thread = {
+        let (stopping, context) = (Arc::clone(&stopping), Arc::clone(context));
+        builder()
+            .name(launch.task.to_string())
+            .spawn(move || live(&launch, &context, &stopping))?
+    };
+    Ok(Running {
+        stopping,
+        grace,
+        thread,
+    })
+}
+
+fn live(launch: &Launch, context: &SpawnContext, stopping: &Stopping) {
+    let voice = Voice {
+        launch,
+        context,
+        stopping,
+    };
+    let mut ending = Ending { voice, told: false };
+    // Before any other thread of the task is started: they inherit the network.
+    if let Some(Err(error)) = context.switch.as_ref().map(|switch| switch.enter(&launch.task)) {
+        let why = format!("{error}: {}", error.source);
+        ending.tell(&launch.main, Ended::NotStarted(why), false);
+        return;
+    }
+    for program in &launch.init {
+        let ended = voice.initialise(program);
+        if !ended.is_success() {
+            ending.tell(program, ended, false);
+            return;
+        }
+    }
+    let beside = AtomicUsize::new(launch.beside.len());
+    thread::scope(|scope| {
+        // Before this thread enters the main program's mounts: the others would inherit them.
+        for program in &launch.beside {
+            let beside = &beside;
+            let run = move || {
+                voice.accompany(program);
+                beside.fetch_sub(1, Ordering::Relaxed);
+            };
+            if let Err(error) = builder().spawn_scoped(scope, run) {
+                voice.beside_ended(program, no_thread(&error));
+                beside.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        let ended = voice
+            .part(&launch.main)
+            .run(|pid| voice.tell(TaskChange::Started { pid }));
+        ending.tell(&launch.main, ended, beside.load(Ordering::Relaxed) > 0);
+        stopping.terminate(grace(launch));
+    });
+}
+
+fn builder() -> thread::Builder {
+    thread::Builder::new().stack_size(STACK)
+}
+
+fn grace(launch: &Launch) -> Duration {
+    Duration::from_secs(launch.grace.into())
+}
+
+fn no_thread(error: &io::Error) -> Ended {
+    Ended::NotStarted(format!(
+        "there is no thread left for it ({error}): raise `ulimit -u`"
+    ))
+}
+
+/// What the threads of one task share.
+#[derive(Clone, Copy)]
+struct Voice<'a> {
+    launch: &'a Launch,
+    context: &'a SpawnContext,
+    stopping: &'a Stopping,
+}
+
+impl<'a> Voice<'a> {
+    fn tell(self, change: TaskChange) {
+        (self.context.tell)(TaskEvent {
+            task: self.launch.task.clone(),
+            stamp: self.launch.stamp,
+            in_place: self.launch.in_place,
+            at: SystemTime::now(),
+            change,
+        });
+    }
+
+    fn part(self, program: &'a Program) -> Part<'a> {
+        let main = std::ptr::eq(program, &raw const self.launch.main);
+        Part {
+            launch: self.launch,
+            program,
+            main,
+            context: self.context,
+            stopping: self.stopping,
+        }
+    }
+
+    /// An init program has a thread of its own, since it has mounts of its own.
+    fn initialise(self, program: &'a Program) -> Ended {
+        let run = move || {
+            self.part(program).run(|pid| {
+                let container = Arc::clone(&program.container);
+                self.tell(TaskChange::Initialising { container, pid });
+            })
+        };
+        thread::scope(|scope| match builder().spawn_scoped(scope, run) {
+            Err(error) => no_thread(&error),
+            Ok(thread) => thread
+                .join()
+                .unwrap_or_else(|_| Ended::NotStarted(PANICKED.into())),
+        })
+    }
+
+    fn accompany(self, program: &'a Program) {
+        let ended = self.part(program).run(|_| {});
+        if !self.stopping.is_asked() {
+            self.beside_ended(program, ended);
+        }
+    }
+
+    fn beside_ended(self, program: &Program, ended: Ended) {
+        self.tell(TaskChange::BesideEnded {
+            container: Arc::clone(&program.container),
+            ended,
+        });
+    }
+}
+
+const PANICKED: &str =
+    "the supervisor's thread for it failed, which is a mistake in trainyard: please report it";
+
+/// Tells the task's end: however its thread ends, both parts of it are told, once each.
+struct Ending<'a> {
+    voice: Voice<'a>,
+    told: bool,
+}
+
+impl Ending<'_> {
+    fn tell(&mut self, program: &Program, ended: Ended, lingers: bool) {
+        self.told = true;
+        self.voice.tell(TaskChange::Ended {
+            container: Arc::clone(&program.container),
+            main: std::ptr::eq(program, &raw const self.voice.launch.main),
+            ended,
+            lingers,
+        });
+    }
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        if !self.told {
+            self.tell(&self.voice.launch.main, Ended::NotStarted(PANICKED.into()), false);
+        }
+        self.voice.tell(TaskChange::Gone);
+    }
+}

@@ -1,0 +1,92 @@
+//! What `step` decided, for people: its events as [`What`], its verdict as a sentence.
+
+use std::sync::Arc;
+
+use trainyard_core::{Cause, Event, Hold, Job, Oddity, Outcome, Scope, TaskId, Time, Verdict};
+
+use super::What;
+
+/// An event of `step` as those who watch hear it; none for what the world has told already.
+pub(crate) fn told(job: &Job, event: &Event, now: Time) -> Option<What> {
+    match event {
+        Event::Restarting {
+            scope,
+            task,
+            rule,
+            paid,
+            not_before,
+        } => Some(What::Restarting {
+            what: what(scope, task.as_ref()),
+            task: task.clone(),
+            rule: rule.and_then(|at| field(job, at)),
+            paid: *paid,
+            seconds: u32::try_from(not_before.since(now)).unwrap_or(u32::MAX),
+        }),
+        Event::Unpaid { task, rule } => Some(What::Note {
+            text: match field(job, *rule) {
+                Some(field) => format!("no restart is left for {task}, which `{field}` would give it"),
+                None => format!("no restart is left for {task}"),
+            },
+        }),
+        Event::Held(hold) => Some(What::Held {
+            suspended: *hold == Hold::Suspended,
+        }),
+        Event::Resumed => Some(What::Resumed),
+        Event::Odd(oddity) => Some(What::Note { text: odd(oddity) }),
+        Event::Started | Event::TaskEnded { .. } | Event::Finished(_) => None,
+    }
+}
+
+fn what(scope: &Scope, task: Option<&TaskId>) -> String {
+    match (scope, task) {
+        (Scope::Task, Some(task)) => task.to_string(),
+        (Scope::Task, None) => "a task".to_owned(),
+        (Scope::Roles(roles), _) => {
+            let roles: Vec<&str> = roles.iter().map(trainyard_core::RoleName::as_str).collect();
+            format!("every {}", roles.join(" and "))
+        }
+        (Scope::Job, _) => "the whole job".to_owned(),
+    }
+}
+
+fn field(job: &Job, rule: u16) -> Option<Arc<str>> {
+    job.rules.get(usize::from(rule)).map(|rule| rule.from.clone())
+}
+
+fn odd(oddity: &Oddity) -> String {
+    match oddity {
+        Oddity::NewerThanMemory(task) => {
+            format!("{task} is newer than what is known of it, and is left alone")
+        }
+        Oddity::MemoryOfAnotherJob => "what was remembered belongs to another job".to_owned(),
+        Oddity::MemoryOfAnotherFormat(format) => {
+            format!("what was remembered was written by a newer version (format {format})")
+        }
+        Oddity::ClockBehind(seconds) => format!("the clock is behind by {seconds} s"),
+        Oddity::MemoryDropped => "what is to be remembered is not kept, so nothing is done".to_owned(),
+    }
+}
+
+/// What gave a verdict, in a few words.
+pub(crate) fn cause(verdict: &Verdict) -> String {
+    match &verdict.cause {
+        Cause::Rule { task, .. } if verdict.outcome == Outcome::Succeeded => match task {
+            Some(task) => format!("{task} ended well, and that decides"),
+            None => "the tasks that decide have ended well".to_owned(),
+        },
+        // A rule that no manifest writes has no field to name.
+        Cause::Rule {
+            from,
+            task: Some(task),
+        } if &**from == "built in" => task.to_string(),
+        Cause::Rule {
+            from,
+            task: Some(task),
+        } => format!("{task}, by `{from}`"),
+        Cause::Rule { from, task: None } => format!("`{from}`"),
+        Cause::Restarts { task: Some(task) } => format!("no restart is left for {task}"),
+        Cause::Restarts { task: None } => "no restart is left".to_owned(),
+        Cause::Deadline => "it ran longer than its deadline allows".to_owned(),
+        Cause::Order => "somebody ordered it".to_owned(),
+    }
+}

@@ -1,0 +1,132 @@
+//! How a run ended: the verdict, the first failure with its last lines, and how each task ended.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+use std::time::Instant;
+
+use trainyard_core::{Cause, Failure, Outcome, TaskId};
+
+use super::runner::Runner;
+use crate::run::event::text;
+use crate::run::event::{End, FirstFailure, Life, RunEnd};
+use crate::run::world::failures::Root;
+use crate::run::world::task_table::log_name;
+
+/// So many lines of the first failure's log are shown.
+const LINES: usize = 20;
+
+/// They are looked for in so much of its end.
+const TAIL: u64 = 64 * 1024;
+
+/// Somebody ended the run before its job did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ending {
+    /// By this signal, if by one.
+    pub signal: Option<i32>,
+    /// Since when.
+    pub since: Instant,
+}
+
+impl Ending {
+    pub fn now(signal: Option<i32>) -> Self {
+        Self {
+            signal,
+            since: Instant::now(),
+        }
+    }
+}
+
+/// What there is to say at the end.
+pub(crate) fn run_end(run: &Runner, left_alive: Vec<TaskId>) -> RunEnd {
+    let memory = run.memory.as_ref();
+    let verdict = memory.and_then(|memory| memory.verdict.as_ref());
+    let cause = match (verdict, &run.ending) {
+        (Some(verdict), _) => text::cause(verdict),
+        (None, Some(Ending { signal: Some(2), .. })) => "somebody pressed Ctrl-C".to_owned(),
+        (None, _) => "somebody stopped it".to_owned(),
+    };
+    let failed = verdict.is_some_and(|verdict| verdict.outcome == Outcome::Failed);
+    let failure = memory
+        .and_then(|memory| memory.first_failure.as_ref())
+        .filter(|_| failed);
+    RunEnd {
+        outcome: verdict.map(|verdict| verdict.outcome),
+        cause,
+        deadline: verdict.is_some_and(|verdict| verdict.cause == Cause::Deadline),
+        signal: run
+            .ending
+            .and_then(|ending| ending.signal)
+            .filter(|_| verdict.is_none()),
+        seconds: run.clock.elapsed().as_secs_f64(),
+        first_failure: failure.map(|failure| first_failure(run, failure)),
+        left_alive,
+        tasks: run.world.board.tasks().to_vec(),
+    }
+}
+
+fn first_failure(run: &Runner, failure: &Failure) -> FirstFailure {
+    let root = run.world.root_cause().cloned().unwrap_or_else(|| Root {
+        life: Life::new(&failure.task, failure.stamp, 0),
+        end: End {
+            code: failure.exit.code,
+            ..End::default()
+        },
+        meaning: failure.exit.meaning(),
+    });
+    let Root { life, end, meaning } = root;
+    let log = run
+        .directory
+        .logs()
+        .join(log_name(&life, end.container.as_deref()));
+    FirstFailure {
+        meaning,
+        last_lines: last_lines(&log, LINES).unwrap_or_default(),
+        life,
+        end,
+        log,
+    }
+}
+
+/// The last lines of a file, whatever bytes are in them.
+fn last_lines(path: &Path, count: usize) -> io::Result<Vec<String>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let start = length.saturating_sub(TAIL);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut lines: Vec<&str> = text.lines().collect();
+    if start > 0 && lines.len() > 1 {
+        // The first one is probably not whole.
+        lines.remove(0);
+    }
+    let skip = lines.len().saturating_sub(count);
+    Ok(lines[skip..].iter().map(ToString::to_string).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_are_whole_and_few() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.log");
+        let lines: Vec<String> = (0..20_000).map(|line| format!("line {line}\n")).collect();
+        let text = lines.concat();
+        for (text, first, count) in [
+            (text.as_str(), "line 19980", 20),
+            ("one\ntwo", "one", 2),
+            ("", "", 0),
+            ("\u{fffd}bin\n", "\u{fffd}bin", 1),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let lines = last_lines(&path, 20).unwrap();
+            assert_eq!(lines.len(), count);
+            assert_eq!(lines.first().map_or("", String::as_str), first);
+        }
+        assert!(last_lines(Path::new("/nowhere"), 20).is_err());
+    }
+}

@@ -1,0 +1,119 @@
+//! The end of a run: what still runs is stopped, and `TensorBoard` is kept as long as was asked.
+//!
+//! Nothing outlives a run, and nothing holds it up: a task that does not go after it was killed (nobody reads its
+//! output, the kernel does not let go of it) is left to the end of the supervisor, which takes everything with it.
+
+use std::time::{Duration, Instant};
+
+use super::queue::News;
+use super::runner::Runner;
+use crate::run::control::order::{Answer, Order};
+use crate::run::event::What;
+use crate::system::signals::Notice;
+
+/// Tasks end within their grace; after this much more they are killed from here.
+const AFTER_GRACE: Duration = Duration::from_secs(2);
+
+/// What is answered to orders that come too late.
+pub(crate) const ENDING: &str = "the run is ending";
+
+/// What was killed is gone by then, or is not waited for.
+const AFTER_KILL: Duration = Duration::from_secs(3);
+
+impl Runner {
+    /// The job is over: whatever still runs is stopped.
+    pub(crate) fn stop_what_is_left(&mut self) {
+        self.world.stop_all(self.forced);
+        self.pass_on();
+        // Whoever ended the run may look at once at what came of that.
+        (self.unwritten, self.may_write) = (true, Instant::now());
+        if !self.world.is_empty() {
+            self.write_in_time();
+        }
+        self.answer();
+        let mut kill = Instant::now() + self.world.longest_grace() + AFTER_GRACE;
+        let mut give_up = None;
+        while !self.world.is_empty() {
+            let now = Instant::now();
+            if self.forced && give_up.is_none() {
+                give_up = Some(now + AFTER_KILL);
+            }
+            if give_up.is_some_and(|give_up| give_up <= now) {
+                let text = "some tasks do not go, though they were killed: they end with the run".to_owned();
+                return self.tell(What::Note { text });
+            }
+            if kill <= now {
+                self.forced = true;
+                kill = now + AFTER_KILL;
+                self.world.stop_all(true);
+                continue;
+            }
+            self.write_in_time();
+            // Those who watch see which tasks are still waited for, so what is left to write has its time here too.
+            let write = self.unwritten.then_some(self.may_write);
+            let until = [Some(kill), give_up, write]
+                .into_iter()
+                .flatten()
+                .min()
+                .unwrap_or(kill);
+            if let Some(news) = self.inbox.wait(Some(until)) {
+                self.take_at_the_end(news);
+            }
+            self.unwritten |= self.world.board.changed();
+            self.pass_on();
+        }
+    }
+
+    fn take_at_the_end(&mut self, news: News) {
+        match news {
+            News::Order(Order::Stop { now }, answer) => {
+                self.forced |= now;
+                self.world.stop_all(now);
+                let _ = answer.send(Answer::Done);
+            }
+            News::Order(_, answer) => {
+                let _ = answer.send(Answer::Refused(ENDING.to_owned()));
+            }
+            news => self.take(news),
+        }
+    }
+
+    /// Keeps `TensorBoard` as long as was asked, and then stops it.
+    pub(crate) fn stay_for_tensorboard(&mut self) {
+        let Some(board) = self.tensorboard.take() else {
+            return;
+        };
+        if self.ending.is_none() && self.tensorboard_url.is_some() {
+            let keep = self.file.tensorboard.as_ref().and_then(|board| board.keep);
+            let until = keep.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+            if keep != Some(0) {
+                let how_long =
+                    keep.map_or_else(|| "until Ctrl-C".to_owned(), |seconds| format!("for {seconds} s"));
+                let text = format!("the job has ended; TensorBoard stays {how_long}");
+                self.tell(What::Note { text });
+            }
+            self.wait_until(until);
+        }
+        board.stop();
+    }
+
+    /// Waits until then, or until somebody ends the run.
+    fn wait_until(&mut self, until: Option<Instant>) {
+        loop {
+            match self.inbox.wait(until) {
+                Some(News::Signal(Notice::Child | Notice::Resize) | News::Task(_) | News::TensorBoard(_)) => {
+                }
+                Some(News::Order(Order::Stop { .. }, answer)) => {
+                    let _ = answer.send(Answer::Done);
+                    return;
+                }
+                Some(News::Order(_, answer)) => {
+                    let _ = answer.send(Answer::Refused("the job has ended".to_owned()));
+                }
+                Some(News::Signal(_)) => return,
+                None if until.is_some_and(|until| until <= Instant::now()) => return,
+                None => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! The loop of a run: look, decide, act, tell, write down; then wait for news.
+//!
+//! Nothing is decided here: `step` decides. The runner adds what a program on one machine needs and a cluster does not:
+//! signals end it, and when the job has its verdict nothing is left running.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+use std::time::{Duration, Instant};
+
+use trainyard_core::{Memory, step};
+
+use super::clock::Clock;
+use super::ending::{Ending, run_end};
+use super::hints::{Hints, Spoken};
+use super::queue::{Inbox, News};
+use super::tensorboard::Board as TensorBoard;
+use crate::run::control::order::Answer;
+use crate::run::event::text;
+use crate::run::event::{Reporter, RunEvent, What};
+use crate::run::store::directory::{DirectoryError, Durable, RunDirectory};
+use crate::run::store::run_file::RunFile;
+use crate::run::store::status::{FORMAT, Status};
+use crate::run::timestamp::Moment;
+use crate::run::world::World;
+use crate::sandbox::isolation::Walls;
+use crate::system::signals::Notice;
+
+/// How the run stands is not written down more often than this.
+const BETWEEN_WRITES: Duration = Duration::from_millis(100);
+/// And not before this, where the disk has refused it.
+const AFTER_REFUSAL: Duration = Duration::from_secs(5);
+
+/// A run that was shorter is sooner repeated than missed: its end need not survive a sudden end of the machine.
+const WORTH_KEEPING: Duration = Duration::from_secs(1);
+
+/// Signals closer together than this are one.
+const ONE_WISH: Duration = Duration::from_millis(300);
+
+/// One run of one job.
+pub(crate) struct Runner {
+    pub directory: RunDirectory,
+    pub file: RunFile,
+    pub world: World,
+    pub clock: Clock,
+    pub inbox: Inbox,
+    pub reporter: Arc<dyn Reporter>,
+    pub spoken: Arc<Spoken>,
+    pub tensorboard: Option<TensorBoard>,
+    pub memory: Option<Memory>,
+    pub hints: Hints,
+    pub pid: u32,
+    /// What stands around it.
+    pub walls: Walls,
+    /// Somebody ends the run.
+    pub ending: Option<Ending>,
+    pub events: Option<File>,
+    /// The disk has refused something, and that has been told.
+    pub disk_refused: bool,
+    /// Where `TensorBoard` answers.
+    pub tensorboard_url: Option<String>,
+    /// Something has changed since it was last written down.
+    pub unwritten: bool,
+    /// It is not written down again before.
+    pub may_write: Instant,
+    /// Everything has been killed: nothing is waited for any longer.
+    pub forced: bool,
+    /// Answers to orders that wait until `ps` shows what came of them.
+    pub unanswered: Vec<(SyncSender<Answer>, Answer)>,
+}
+
+impl Runner {
+    /// Runs the job to its end.
+    pub fn run(mut self) -> crate::run::event::RunEnd {
+        let tasks = u32::try_from(self.world.job().size()).unwrap_or(u32::MAX);
+        self.tell(What::RunStarted {
+            run: self.directory.id(),
+            directory: self.directory.path.clone(),
+            tasks,
+        });
+        self.say_how_to_start_by_hand();
+        let left_alive = self.until_verdict();
+        self.stop_what_is_left();
+        self.world.board.nothing_starts_again();
+        let end = run_end(&self, left_alive);
+        let durable = if self.clock.elapsed() < WORTH_KEEPING {
+            Durable::No
+        } else {
+            Durable::Yes
+        };
+        self.write(Some(&end), durable);
+        self.tell(What::RunEnded(Box::new(end.clone())));
+        self.stay_for_tensorboard();
+        self.world.clean_up();
+        // Whoever orders from now on hears that the run has ended.
+        let _ = fs::remove_file(self.directory.socket());
+        if self.inbox.listens() {
+            // It was the only one: the process is about to end, and gives back faster what is left here.
+            std::mem::forget(self);
+        }
+        end
+    }
+
+    /// Goes on until the job has its verdict and everything asked to stop has, or somebody ends the run. Gives the tasks
+    /// that the job's own clean-up policy would leave running.
+    fn until_verdict(&mut self) -> Vec<trainyard_core::TaskId> {
+        loop {
+            if self.ending.is_some() {
+                return Vec::new();
+            }
+            let (acted, wake) = self.look();
+            let has_verdict = self
+                .memory
+                .as_ref()
+                .is_some_and(|memory| memory.verdict.is_some());
+            if has_verdict && !acted && !self.world.is_stopping() {
+                return self.world.alive();
+            }
+            if acted {
+                self.inbox.listen_up();
+                self.take_waiting();
+            } else {
+                self.wait(wake);
+            }
+        }
+    }
+
+    /// One look at the job; whether something was done, so that another look is due at once, and when to look again.
+    fn look(&mut self) -> (bool, Option<Instant>) {
+        let now = self.clock.now();
+        let resumed = self.memory.as_ref().is_some_and(|memory| memory.resumed);
+        self.world.start_rested(resumed);
+        let observed = self.world.observe();
+        let decided = step(self.world.job(), self.memory.as_ref(), &observed, now);
+        let changed = self.memory.as_ref() != Some(&decided.memory);
+        let resumed = decided.memory.resumed;
+        self.memory = Some(decided.memory);
+        self.world.absorbed();
+        // What happened comes before what was decided about it.
+        self.tell_of_tasks();
+        for action in &decided.actions {
+            self.world.act(action, resumed);
+        }
+        for event in &decided.events {
+            if let trainyard_core::Event::Restarting { task: Some(task), .. } = event {
+                self.world.board.starts_again(task);
+            }
+            let told = text::told(self.world.job(), event, now);
+            if let Some(what) = told {
+                self.tell(what);
+            }
+        }
+        let memory = self.memory.as_ref();
+        if memory.is_some_and(|memory| memory.verdict.is_some() || memory.held.is_some()) {
+            self.world.board.nothing_starts_again();
+        }
+        self.unwritten |= changed || self.world.board.changed();
+        self.pass_on();
+        if !self.unanswered.is_empty() {
+            // Whoever has an answer may look at once at what came of the order.
+            (self.unwritten, self.may_write) = (true, Instant::now());
+        }
+        // Memory lives as long as the tasks do, and nothing is decided from the file: tasks do not wait for it (ADR 10).
+        self.write_in_time();
+        self.answer();
+        let acted = changed || !decided.actions.is_empty();
+        (acted, decided.wake.map(|wake| self.clock.instant(wake)))
+    }
+
+    /// Writes down how the run stands, but not for every one of a thousand tasks that start together: nothing is
+    /// decided from the file. What is left waits for its time.
+    pub(crate) fn write_in_time(&mut self) {
+        if self.unwritten && self.may_write <= Instant::now() {
+            let written = self.write(None, Durable::No);
+            // A disk that is full now may have room later.
+            let pause = if written { BETWEEN_WRITES } else { AFTER_REFUSAL };
+            self.unwritten = !written;
+            self.may_write = Instant::now() + pause;
+        }
+    }
+
+    /// Answers those whose orders have been carried out.
+    pub(crate) fn answer(&mut self) {
+        for (asked, answer) in self.unanswered.drain(..) {
+            // Whoever asked may have gone.
+            let _ = asked.send(answer);
+        }
+    }
+
+    /// Tells what has happened to the tasks.
+    fn tell_of_tasks(&mut self) {
+        for what in self.world.take_told() {
+            self.tell(what);
+        }
+    }
+
+    /// Tells what the world has to tell.
+    pub(crate) fn pass_on(&mut self) {
+        self.tell_of_tasks();
+        if self.world.board.take_changed() {
+            self.reporter.tasks(self.world.board.tasks());
+        }
+    }
+
+    /// Waits for news, or until something is due.
+    fn wait(&mut self, wake: Option<Instant>) {
+        self.world.addresses.age();
+        let hint = self
+            .hints
+            .due(&self.world, &self.spoken)
+            .map(|at| self.clock.instant(at));
+        let write = self.unwritten.then_some(self.may_write);
+        let due = [wake, hint, write, self.world.due()].into_iter().flatten().min();
+        if let Some(news) = self.inbox.wait(due) {
+            self.take(news);
+        }
+        self.take_waiting();
+        let now = self.clock.now();
+        for hint in self.hints.look(&self.world, &self.spoken, now) {
+            self.tell(hint);
+        }
+    }
+
+    /// Takes what has come meanwhile: it belongs to the same look.
+    fn take_waiting(&mut self) {
+        while let Some(news) = self.inbox.next() {
+            self.take(news);
+        }
+    }
+
+    pub(crate) fn take(&mut self, news: News) {
+        match news {
+            News::Task(event) => self.world.happened(event),
+            News::Signal(notice) => self.signal(notice),
+            News::Order(order, asked) => {
+                let answer = self.obey(&order);
+                self.unanswered.push((asked, answer));
+            }
+            News::TensorBoard(Ok(url)) => {
+                self.tensorboard_url = Some(url.clone());
+                self.tell(What::TensorBoard { url });
+            }
+            News::TensorBoard(Err(why)) => self.tell(What::Note { text: why }),
+        }
+    }
+
+    fn signal(&mut self, notice: Notice) {
+        let now = match (notice, &self.ending) {
+            (Notice::Child | Notice::Resize, _) => return,
+            // Whoever ends us may signal us, our group and our terminal: that is one wish.
+            (Notice::Terminate | Notice::Hangup, Some(ending)) if ending.since.elapsed() < ONE_WISH => {
+                return;
+            }
+            (Notice::Quit, _) | (_, Some(_)) => true,
+            (_, None) => false,
+        };
+        self.end(Some(notice.number()), now);
+    }
+
+    /// Ends the run: once asks the tasks to stop, twice kills them.
+    pub(crate) fn end(&mut self, signal: Option<i32>, now: bool) {
+        self.ending.get_or_insert_with(|| Ending::now(signal));
+        self.forced |= now;
+        let left = self.world.alive().len();
+        if left > 0 {
+            let text = if now {
+                format!("killing what is left: {left} of the tasks")
+            } else {
+                let seconds = self.world.longest_grace().as_secs();
+                let (asked, them) = match left {
+                    1 => ("1 task is asked to end and has".to_owned(), "it"),
+                    more => (format!("{more} tasks are asked to end and have"), "them"),
+                };
+                format!("stopping: {asked} {seconds} s; once more kills {them} at once")
+            };
+            self.tell(What::Note { text });
+        }
+        self.world.stop_all(now);
+        self.pass_on();
+    }
+
+    /// Tells everybody who watches, and the file.
+    pub(crate) fn tell(&mut self, what: What) {
+        let event = RunEvent {
+            time: Moment::now(),
+            job: self.file.job.clone(),
+            what,
+        };
+        if let Some(file) = &mut self.events {
+            let line = serde_json::to_vec(&event).map(|mut line| {
+                line.push(b'\n');
+                line
+            });
+            let written = line
+                .map_err(std::io::Error::from)
+                .and_then(|line| file.write_all(&line));
+            if let Err(error) = written {
+                // A full disk must not end a training; the reporter still hears everything.
+                self.events = None;
+                self.refused_by_disk(&format!(
+                    "cannot write `{}`: {error}",
+                    self.directory.events().display()
+                ));
+            }
+        }
+        self.reporter.event(&event);
+    }
+
+    /// The disk takes no more of what we write. That is told once; the run goes on, since nothing is decided from these
+    /// files.
+    fn refused_by_disk(&mut self, error: &str) {
+        if !std::mem::replace(&mut self.disk_refused, true) {
+            self.tell(What::Note {
+                text: format!("{error}; the run goes on, and `trainyard ps` shows an older state"),
+            });
+        }
+    }
+
+    /// Writes down how the run stands; whether the disk took it.
+    fn write(&mut self, end: Option<&crate::run::event::RunEnd>, durable: Durable) -> bool {
+        let memory = self.memory.as_ref();
+        let is_over = self.ending.is_some() || memory.is_some_and(|memory| memory.verdict.is_some());
+        let status = Status {
+            format: FORMAT,
+            job: self.file.job.clone(),
+            pid: self.pid,
+            started: self.file.started,
+            stopping: end.is_none() && is_over,
+            ended: end.map(|_| Moment::now()),
+            end: end.cloned(),
+            tensorboard: self.tensorboard_url.clone(),
+            tasks: self.world.board.tasks().to_vec(),
+            memory: self.memory.clone(),
+        };
+        let written: Result<(), DirectoryError> = self.directory.write_status(&status, durable);
+        if let Err(error) = &written {
+            self.refused_by_disk(&error.to_string());
+        }
+        written.is_ok()
+    }
+}

@@ -1,0 +1,30 @@
+//! Files in memory: Secrets that tasks find at their mounts, for runs that leave nothing of their manifest on disk.
+//!
+//! The file system is mounted behind the run's walls, so it is gone with the run, however that ends. Where a machine
+//! allows no mounts there is none: then the files are on disk, for the user alone, until their task has ended.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+
+use crate::sandbox::isolation::{Wall, Walls};
+use crate::system::private;
+
+/// Puts a file system in memory there, if there are walls around it; says whether there is one.
+pub(crate) fn put(directory: &Path, walls: Walls) -> io::Result<bool> {
+    if !walls.has(Wall::Mounts) {
+        return Ok(false);
+    }
+    private::directory(directory)?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    mount("tmpfs", directory, "tmpfs", flags, c"mode=0700")?;
+    Ok(true)
+}
+
+/// Takes it away. Nothing is lost if that fails: it goes with the run, and an empty directory is left.
+pub(crate) fn remove(directory: &Path) {
+    let _ = unmount(directory, UnmountFlags::DETACH);
+    let _ = fs::remove_dir(directory);
+}

@@ -1,0 +1,219 @@
+//! A network for each task, joined by a switch: as pods have it, on one machine.
+//!
+//! For manifests whose tasks all listen on the same port (why no spelling of addresses mends that:
+//! [`Network`](crate::pod::Network)). [`Switch::make`] is called once a run by the supervisor; each task's thread
+//! [enters](Switch::enter) its network before it starts anything, and finds there loopback and one interface with the
+//! task's address. A network stays when its task is restarted, so nobody's tables of neighbours grow stale. Nothing of
+//! this is seen from outside, and all of it goes with the supervisor.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, AsRawFd};
+use std::thread;
+
+use nix::sched::{CloneFlags, setns, unshare};
+use trainyard_core::TaskId;
+
+use crate::sandbox::netlink::{Attributes, Link, Netlink};
+
+/// Numbers of interfaces, chosen by us: those of the kernel depend on what it has loaded.
+const BRIDGE: u32 = 1_000;
+const INTERFACE: u32 = 1_000;
+const FIRST_PORT: u32 = 2_000;
+
+/// Tasks' addresses share their first 16 bits.
+const PREFIX: u8 = 16;
+
+/// Where a thread finds the network it is in.
+const OWN: &str = "/proc/thread-self/ns/net";
+
+/// The networks of a run's tasks.
+#[derive(Debug)]
+pub struct Switch {
+    tasks: BTreeMap<TaskId, File>,
+    /// The network that the switch itself is in. Nobody enters it, but the kernel takes a network away that nobody
+    /// holds, and every cable with it.
+    _between: File,
+}
+
+/// A network that could not be made or entered.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {step}")]
+pub struct SwitchError {
+    /// What was being done.
+    pub step: &'static str,
+    /// What the kernel said.
+    #[source]
+    pub source: io::Error,
+}
+
+fn step<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> SwitchError {
+    move |source| SwitchError {
+        step,
+        source: source.into(),
+    }
+}
+
+impl Switch {
+    /// Makes a network for each task. Needs the right to make network namespaces and to set them up.
+    pub fn make(addresses: &BTreeMap<TaskId, Ipv4Addr>) -> Result<Self, SwitchError> {
+        // A thread of its own: what it enters and leaves on the way concerns nobody else.
+        thread::scope(|scope| {
+            let made = scope.spawn(|| wire(addresses)).join();
+            made.unwrap_or_else(|_| Err(step("wire the tasks")(io::Error::other("the thread failed"))))
+        })
+    }
+
+    /// Puts the calling thread, and what it starts from now on, into the network of a task.
+    pub fn enter(&self, task: &TaskId) -> Result<(), SwitchError> {
+        let missing = || step("find the task's network")(io::Error::from(io::ErrorKind::NotFound));
+        let network = self.tasks.get(task).ok_or_else(missing)?;
+        setns(network, CloneFlags::CLONE_NEWNET).map_err(step("enter the task's network"))
+    }
+}
+
+fn wire(addresses: &BTreeMap<TaskId, Ipv4Addr>) -> Result<Switch, SwitchError> {
+    let (switch, mut bridge) = network()?;
+    bridge
+        .create_bridge()
+        .map_err(step("make a switch between the tasks"))?;
+    let mut tasks = BTreeMap::new();
+    for ((task, address), port) in addresses.iter().zip(FIRST_PORT..) {
+        let (network, mut own) = network()?;
+        own.bring_up_loopback()
+            .map_err(step("bring up a task's loopback interface"))?;
+        own.create_pair(*address, port, &switch)
+            .map_err(step("join a task to the switch"))?;
+        own.add_address(*address)
+            .map_err(step("give a task its address"))?;
+        bridge
+            .plug_in(port)
+            .map_err(step("plug a task into the switch"))?;
+        tasks.insert(task.clone(), network);
+    }
+    Ok(Switch {
+        tasks,
+        _between: switch,
+    })
+}
+
+/// A new network, which the calling thread is then in, and a socket to set it up with, wherever the thread is later.
+fn network() -> Result<(File, Netlink), SwitchError> {
+    unshare(CloneFlags::CLONE_NEWNET).map_err(step("make a network namespace"))?;
+    let network = File::open(OWN).map_err(step("open a network namespace"))?;
+    let socket = Netlink::open().map_err(step("open a netlink socket"))?;
+    Ok((network, socket))
+}
+
+impl Netlink {
+    fn create_bridge(&mut self) -> io::Result<()> {
+        let mut attributes = Attributes::new();
+        attributes.text(IFLA_IFNAME, "switch");
+        attributes.nest(IFLA_LINKINFO, |info| info.text(IFLA_INFO_KIND, "bridge"));
+        self.create(Link::up(BRIDGE), &attributes)
+    }
+
+    /// A cable: one end is the task's interface, the other is in the switch.
+    fn create_pair(&mut self, address: Ipv4Addr, port: u32, switch: &File) -> io::Result<()> {
+        let switch = u32::try_from(switch.as_fd().as_raw_fd()).map_err(io::Error::other)?;
+        let mut attributes = Attributes::new();
+        attributes.text(IFLA_IFNAME, "eth0");
+        attributes.bytes(IFLA_ADDRESS, &hardware_address(address));
+        attributes.nest(IFLA_LINKINFO, |info| {
+            info.text(IFLA_INFO_KIND, "veth");
+            info.nest(IFLA_INFO_DATA, |data| {
+                data.nest(VETH_INFO_PEER, |peer| {
+                    // It can come up only once the other end is there.
+                    peer.raw(&Link::idle(port).bytes());
+                    peer.text(IFLA_IFNAME, &format!("port{port}"));
+                    peer.number(IFLA_NET_NS_FD, switch);
+                });
+            });
+        });
+        self.create(Link::up(INTERFACE), &attributes)
+    }
+
+    fn add_address(&mut self, address: Ipv4Addr) -> io::Result<()> {
+        let mut attributes = Attributes::new();
+        attributes.bytes(IFA_LOCAL, &address.octets());
+        attributes.bytes(IFA_ADDRESS, &address.octets());
+        self.create_address(INTERFACE, PREFIX, &attributes)
+    }
+
+    fn plug_in(&mut self, port: u32) -> io::Result<()> {
+        let mut attributes = Attributes::new();
+        attributes.number(IFLA_MASTER, BRIDGE);
+        self.change(Link::up(port), &attributes)
+    }
+}
+
+/// One of those that anybody may choose, made from the task's address.
+fn hardware_address(address: Ipv4Addr) -> [u8; 6] {
+    let [a, b, c, d] = address.octets();
+    [0x02, 0, a, b, c, d]
+}
+
+// Names of attributes, as the kernel's headers number them.
+const IFLA_ADDRESS: u16 = 1;
+const IFLA_IFNAME: u16 = 3;
+const IFLA_MASTER: u16 = 10;
+const IFLA_LINKINFO: u16 = 18;
+const IFLA_NET_NS_FD: u16 = 28;
+const IFLA_INFO_KIND: u16 = 1;
+const IFLA_INFO_DATA: u16 = 2;
+const VETH_INFO_PEER: u16 = 1;
+const IFA_ADDRESS: u16 = 1;
+const IFA_LOCAL: u16 = 2;
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn tasks_with_a_network_each_listen_on_the_same_port_and_reach_each_other() {
+        let (ps, worker) = (TaskId::new("ps", 0), TaskId::new("worker", 0));
+        let addresses = BTreeMap::from([
+            (ps.clone(), Ipv4Addr::new(10, 77, 0, 2)),
+            (worker.clone(), Ipv4Addr::new(10, 77, 0, 3)),
+        ]);
+        let switch = match Switch::make(&addresses) {
+            // An ordinary user has the right only within a user namespace, which a test's process cannot enter.
+            Err(error) if error.source.kind() == io::ErrorKind::PermissionDenied => return,
+            other => other.unwrap(),
+        };
+        let (ready, is_ready) = mpsc::channel();
+        thread::scope(|scope| {
+            for (task, greeting) in [(&ps, "ps"), (&worker, "worker")] {
+                let (switch, ready) = (&switch, ready.clone());
+                scope.spawn(move || {
+                    switch.enter(task).unwrap();
+                    let listener = TcpListener::bind(("0.0.0.0", 2222)).unwrap();
+                    ready.send(()).unwrap();
+                    let (mut peer, _) = listener.accept().unwrap();
+                    peer.write_all(greeting.as_bytes()).unwrap();
+                });
+            }
+            is_ready.recv().unwrap();
+            is_ready.recv().unwrap();
+            for (from, to, greeting) in [(&ps, &worker, "worker"), (&worker, &ps, "ps")] {
+                let (switch, address) = (&switch, addresses[to]);
+                scope.spawn(move || {
+                    // A second life of the task finds the same network.
+                    switch.enter(from).unwrap();
+                    let mut heard = String::new();
+                    let mut stream = TcpStream::connect((address, 2222)).unwrap();
+                    stream.read_to_string(&mut heard).unwrap();
+                    assert_eq!(heard, greeting);
+                    assert!(TcpStream::connect(("127.0.0.1", 2223)).is_err());
+                });
+            }
+        });
+        assert!(switch.enter(&TaskId::new("nobody", 0)).is_err());
+    }
+}

@@ -1,0 +1,205 @@
+//! Which walls this machine allows, found out by putting them up in a process that is thrown away.
+//!
+//! Settings do not tell: a kernel may allow a namespace and then refuse every mount in it. The command line asks once
+//! a run, before [`outer`](crate::supervisor::outer).
+
+mod cache;
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rustix::mount::{MountFlags, mount};
+use rustix::process::{WaitOptions, getuid, waitpid};
+
+use crate::sandbox::isolation::{Wall, Walls, put_up_around, put_up_inside, step};
+use crate::supervisor::reexec::{PROBE, ourselves};
+use crate::system::fork::{Twin, split};
+
+/// What this machine allows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probed {
+    /// The best set of walls that could be put up.
+    pub walls: Walls,
+    /// The better ones that could not, and why.
+    pub refused: Vec<(Walls, String)>,
+}
+
+impl Probed {
+    /// What these walls leave open, in a sentence for people; none if nothing survives a run.
+    #[must_use]
+    pub fn not_covered(&self) -> Option<String> {
+        if self.walls.has(Wall::Processes) {
+            return None;
+        }
+        let why = self.refused.first().map_or("not tried", |(_, why)| why.as_str());
+        Some(format!(
+            "process namespaces are not allowed here ({why}): a guard process ends what a killed run leaves behind, but \
+             not if trainyard, its supervisor and the guard are killed at the same moment, and not a process that wiped \
+             its environment"
+        ))
+    }
+}
+
+/// No wall around the network could be put up, though one was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this machine allows no network namespace ({why}): run without --isolate, or as root")]
+pub struct NoNetwork {
+    /// What the kernel said.
+    pub why: String,
+}
+
+/// Whether the job gets a network of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Network {
+    /// The machine's network.
+    #[default]
+    Shared,
+    /// Loopback only.
+    Isolated,
+}
+
+/// The same as [`probe`], but where the best walls were found before under the same circumstances, that is believed.
+pub fn probe_once(network: Network, kept: &Path) -> Result<Probed, NoNetwork> {
+    if let Some(walls) = cache::recall(kept, network) {
+        return Ok(Probed {
+            walls,
+            refused: Vec::new(),
+        });
+    }
+    let probed = probe(network)?;
+    cache::keep(kept, network, probed.walls);
+    Ok(probed)
+}
+
+/// Forgets what [`probe_once`] believes: walls that it named could not be put up.
+pub fn forget(kept: &Path) {
+    cache::forget(kept);
+}
+
+/// Finds the best set of walls.
+pub fn probe(network: Network) -> Result<Probed, NoNetwork> {
+    let mut refused = Vec::new();
+    for walls in candidates(getuid().is_root(), network) {
+        match attempt(walls) {
+            Ok(()) => return Ok(Probed { walls, refused }),
+            Err(why) => refused.push((walls, why)),
+        }
+    }
+    match network {
+        Network::Shared => Ok(Probed {
+            walls: Walls::NONE,
+            refused,
+        }),
+        Network::Isolated => Err(NoNetwork {
+            why: refused.into_iter().map(|(_, why)| why).next().unwrap_or_default(),
+        }),
+    }
+}
+
+/// Best first. Root needs no user namespace, but a root without the rights of one may get them from it.
+fn candidates(root: bool, network: Network) -> Vec<Walls> {
+    let full = Walls::of(&[Wall::Processes, Wall::Mounts]);
+    let mounts = Walls::of(&[Wall::Mounts]);
+    let mut sets = Vec::new();
+    for set in [full, mounts] {
+        if root {
+            sets.push(set);
+        }
+        sets.push(set.with(Wall::Users));
+    }
+    match network {
+        Network::Shared => sets,
+        Network::Isolated => sets.into_iter().map(|set| set.with(Wall::Network)).collect(),
+    }
+}
+
+fn attempt(walls: Walls) -> Result<(), String> {
+    let output = Command::new(ourselves())
+        .arg0("trainyard")
+        .arg(PROBE)
+        .arg(walls.to_string())
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .map_err(|error| format!("cannot start ourselves: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let why = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    Err(if why.is_empty() {
+        format!("the attempt ended with {}", output.status)
+    } else {
+        why
+    })
+}
+
+/// The thrown-away process: puts up the walls and becomes another one behind them.
+pub(crate) fn put_up(walls: &OsString) -> Result<(), u8> {
+    let walls = parse(walls)?;
+    put_up_around(walls).map_err(|error| tell(&error))?;
+    let inside = match split().map_err(|error| tell(&error))? {
+        Twin::Second => return move_in(walls),
+        Twin::First(inside) => inside,
+    };
+    let status = waitpid(Some(inside), WaitOptions::empty()).map_err(|error| tell(&error))?;
+    let succeeded = status.is_some_and(|(_, status)| status.exit_status() == Some(0));
+    if succeeded { Ok(()) } else { Err(1) }
+}
+
+/// The process behind the walls: does what a supervisor and its tasks will have to do.
+fn move_in(walls: Walls) -> Result<(), u8> {
+    put_up_inside(walls).map_err(|error| tell(&error))?;
+    mount("tmpfs", "/tmp", "tmpfs", MountFlags::empty(), None)
+        .map_err(step("mount a tmpfs"))
+        .map_err(|error| tell(&error))
+}
+
+fn parse(walls: &OsString) -> Result<Walls, u8> {
+    walls.to_str().and_then(|text| text.parse().ok()).ok_or(2)
+}
+
+/// Says on standard output, which the asking process reads, what went wrong.
+fn tell(error: &dyn std::error::Error) -> u8 {
+    let source = error.source().map(|source| format!(": {source}"));
+    let _ = writeln!(io::stdout(), "{error}{}", source.unwrap_or_default());
+    1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_walls_are_tried_first() {
+        let names = |root, network| -> Vec<String> {
+            candidates(root, network).iter().map(Walls::to_string).collect()
+        };
+        assert_eq!(
+            names(true, Network::Shared),
+            [
+                "processes+mounts",
+                "users+processes+mounts",
+                "mounts",
+                "users+mounts"
+            ]
+        );
+        assert_eq!(
+            names(false, Network::Isolated),
+            ["users+processes+mounts+network", "users+mounts+network"]
+        );
+    }
+
+    #[test]
+    fn only_a_run_without_a_process_namespace_is_not_covered() {
+        let probed = |walls| Probed {
+            walls,
+            refused: vec![(Walls::NONE, "EPERM".into())],
+        };
+        assert_eq!(probed(Walls::of(&[Wall::Processes])).not_covered(), None);
+        let sentence = probed(Walls::NONE).not_covered().unwrap();
+        assert!(sentence.contains("EPERM"), "{sentence}");
+    }
+}

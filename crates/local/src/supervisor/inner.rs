@@ -1,0 +1,210 @@
+//! The supervisor: its first steps, before it starts a task.
+//!
+//! It is the first process behind the walls. From here on the runner decides what happens; what is left of this module are
+//! its ears, which turn signals into calls and take note of adopted processes that have died.
+
+use std::io::{self, PipeWriter, Write as _};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::thread;
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getrlimit, set_child_subreaper,
+    set_parent_process_death_signal, setpgid, setrlimit, waitid,
+};
+
+use crate::process::orphans;
+use crate::sandbox::isolation::{Wall, WallError, Walls, put_up_inside, step};
+use crate::supervisor::watchdog::Guard;
+use crate::system::poll::wait_for;
+use crate::system::signals::{Notice, Signals, Wanted};
+
+/// With fewer descriptors than this a run of a few hundred tasks would fail.
+const DESCRIPTORS: u64 = 16_384;
+
+/// The supervisor, before it has moved in: what [`outer::split_off`](crate::supervisor::outer::split_off) made it.
+#[derive(Debug)]
+pub struct Inside {
+    pub(crate) run: String,
+    pub(crate) walls: Walls,
+    /// The outer process holds the other end.
+    pub(crate) socket: UnixStream,
+    /// Which signals are to be caught.
+    pub(crate) wanted: Wanted,
+    /// Closed when they are: then they may be passed on.
+    pub(crate) unready: PipeWriter,
+}
+
+/// What a supervisor says when it has nothing more to do.
+#[derive(Debug)]
+pub struct LastWord {
+    walls: Walls,
+    socket: Arc<UnixStream>,
+}
+
+impl LastWord {
+    /// Says with which exit code the run ends: the outer process ends with it at once. To be called when everything has
+    /// been written and said; the caller does nothing afterwards but end. If anything is left that this process has
+    /// started, or if nothing but our own word would hold it, nothing is said: then the outer process waits until we
+    /// have ended.
+    pub fn say(self, code: u8) {
+        if self.walls.has(Wall::Processes) && is_alone() {
+            // If nobody listens, nobody waits.
+            let _ = (&*self.socket).write_all(&[code]);
+        }
+    }
+}
+
+/// Whether there is no other process behind the wall, alive or unburied: all of them descend from its first one.
+fn is_alone() -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    waitid(WaitId::All, options).is_err_and(|error| error == Errno::CHILD)
+}
+
+/// Why a supervisor cannot supervise.
+#[derive(Debug, thiserror::Error)]
+pub enum InnerError {
+    /// The outer process has died.
+    #[error("the process that was started has gone")]
+    Alone,
+    /// It could not move in.
+    #[error("cannot prepare the supervisor")]
+    Walls(#[from] WallError),
+}
+
+/// A supervisor that is ready to start tasks. The run is guarded as long as this lives, and then as long as its [`Ears`] do.
+#[derive(Debug)]
+pub struct Inner {
+    /// The walls it stands behind.
+    pub walls: Walls,
+    /// The run's id.
+    pub run: String,
+    socket: Arc<UnixStream>,
+    signals: Signals,
+    guard: Option<Guard>,
+}
+
+/// Makes this process a supervisor. It must have one thread only.
+///
+/// The calling thread must not start programs by itself, now or later: its children are taken for strays.
+pub fn prepare(inside: Inside) -> Result<Inner, InnerError> {
+    let Inside {
+        run,
+        walls,
+        socket,
+        wanted,
+        unready,
+    } = inside;
+    let signals = Signals::catch(&wanted).map_err(step("catch signals"))?;
+    drop(unready);
+    // In a group of our own: Ctrl-C reaches us once, through the outer process.
+    setpgid(None, None).map_err(step("leave the group of the outer process"))?;
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(step("bind our life to the outer process"))?;
+    if !outer_lives(&socket) {
+        return Err(InnerError::Alone);
+    }
+    put_up_inside(walls)?;
+    let guard = if walls.has(Wall::Processes) {
+        None
+    } else {
+        // Any number but 0 means yes.
+        set_child_subreaper(Some(Pid::INIT)).map_err(step("adopt what tasks leave behind"))?;
+        Some(Guard::post(&run).map_err(step("start the guard"))?)
+    };
+    make_room();
+    Ok(Inner {
+        walls,
+        run,
+        socket: Arc::new(socket),
+        signals,
+        guard,
+    })
+}
+
+impl Inner {
+    /// To be said in the end.
+    #[must_use]
+    pub fn last_word(&self) -> LastWord {
+        LastWord {
+            walls: self.walls,
+            socket: Arc::clone(&self.socket),
+        }
+    }
+
+    /// What hears signals: `tell` is called for every one that concerns the run.
+    #[must_use]
+    pub fn ears(self, tell: impl Fn(Notice) + Send + 'static) -> Ears {
+        Ears {
+            signals: self.signals,
+            tell: Box::new(tell),
+            _guard: self.guard,
+        }
+    }
+}
+
+/// Hears signals, and takes note of adopted processes that have died.
+pub struct Ears {
+    signals: Signals,
+    tell: Box<dyn Fn(Notice) + Send>,
+    /// It acts when this is dropped.
+    _guard: Option<Guard>,
+}
+
+impl Ears {
+    /// Heeds what has come; nothing may have.
+    pub(crate) fn heed(&mut self) {
+        for notice in self.signals.pending() {
+            match notice {
+                Notice::Child => orphans::reap(),
+                notice => (self.tell)(notice),
+            }
+        }
+    }
+
+    /// Heeds whatever comes, on a thread of its own.
+    pub fn on_a_thread(mut self) -> io::Result<()> {
+        let hear = move || {
+            loop {
+                // That waiting failed is no reason to miss what has come.
+                let _ = wait_for(&mut [PollFd::new(&self, PollFlags::IN)], None);
+                self.heed();
+            }
+        };
+        let builder = thread::Builder::new().name("ears".into());
+        builder.stack_size(256 * 1024).spawn(hear).map(drop)
+    }
+}
+
+/// Readable when there is something to heed.
+impl AsFd for Ears {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.signals.as_fd()
+    }
+}
+
+/// The parent's death signal comes only if the parent dies after it was asked for; the socket tells of a death before.
+fn outer_lives(socket: &UnixStream) -> bool {
+    let mut descriptors = [PollFd::new(socket, PollFlags::IN)];
+    match rustix::event::poll(&mut descriptors, Some(&rustix::event::Timespec::default())) {
+        Ok(_) => descriptors[0].revents().is_empty(),
+        Err(_) => false,
+    }
+}
+
+/// A task costs half a dozen descriptors, and the usual limit is 1,024. What we start has the raised limit as well,
+/// as programs in containers do.
+fn make_room() {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.map_or(DESCRIPTORS, |most| most.min(DESCRIPTORS));
+    if limit.current.is_some_and(|current| current < wanted) {
+        let raised = Rlimit {
+            current: Some(wanted),
+            ..limit
+        };
+        let _ = setrlimit(Resource::Nofile, raised);
+    }
+}

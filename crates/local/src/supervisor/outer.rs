@@ -1,0 +1,182 @@
+//! What the user started: it becomes two processes, the supervisor behind its walls and one that passes signals on.
+//!
+//! It has one thread: the kernel allows no other one to a process that has made a pid namespace for its children. What
+//! it waits for are the supervisor's end and signals. If it is killed, the supervisor dies with it, by a rule of the
+//! kernel, and with the supervisor everything that the run had started.
+//!
+//! A supervisor that has nothing left but itself says how the run ended ([`LastWord`](crate::supervisor::inner::LastWord)). That is the end: it
+//! cannot do anything from then on but go, and taking its walls down would be a good part of a short run.
+
+use std::io::{self, PipeReader, Read as _};
+use std::os::unix::net::UnixStream;
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+
+use crate::sandbox::isolation::{Wall, WallError, Walls, put_up_around};
+use crate::sandbox::ports;
+use crate::supervisor::inner::Inside;
+use crate::supervisor::watchdog;
+use crate::system::fork::{Twin, split};
+use crate::system::poll::wait_for;
+use crate::system::signals::{Notice, Signals, Wanted};
+
+/// How the supervisor ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SupervisorEnd {
+    /// It chose this exit code.
+    Code(i32),
+    /// This signal killed it, and with it the whole run.
+    Signal(i32),
+}
+
+/// The supervisor could not be started or waited for.
+#[derive(Debug, thiserror::Error)]
+pub enum OuterError {
+    /// A wall could not be put up.
+    #[error("cannot enter the run's namespaces")]
+    Walls(#[from] WallError),
+    /// Something about signals or processes was refused.
+    #[error("cannot {step}")]
+    System {
+        /// What was being done.
+        step: &'static str,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+fn system<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> OuterError {
+    move |source| OuterError::System {
+        step,
+        source: source.into(),
+    }
+}
+
+/// Who the calling process is when [`split_off`] comes back.
+#[derive(Debug)]
+pub enum Side {
+    /// The supervisor: it goes on with [`inner::prepare`](crate::supervisor::inner::prepare).
+    Inside(Inside),
+    /// What the user started: it goes on with [`Outside::wait`].
+    Outside(Outside),
+}
+
+/// Becomes two processes: the supervisor, as the first process behind these walls, and the outer one. Comes back in both. `run` is
+/// the mark of the run's processes.
+///
+/// The process must have one thread only, and nothing that it has buffered may be unwritten. If the outer one ends, the
+/// supervisor does.
+pub fn split_off(run: &str, walls: Walls) -> Result<Side, OuterError> {
+    let wanted = Wanted::look();
+    if !walls.has(Wall::Network) {
+        // The supervisor remembers it. A network of its own has ports of its own.
+        let _ = ports::allowed();
+    }
+    put_up_around(walls)?;
+    let (ours, theirs) = UnixStream::pair().map_err(system("make a pair of sockets"))?;
+    let (ready, unready) = io::pipe().map_err(system("make a pipe"))?;
+    let process = match split().map_err(system("start the supervisor"))? {
+        Twin::Second => {
+            drop((ours, ready));
+            return Ok(Side::Inside(Inside {
+                run: run.to_owned(),
+                walls,
+                socket: theirs,
+                wanted,
+                unready,
+            }));
+        }
+        Twin::First(process) => process,
+    };
+    drop((theirs, unready));
+    Ok(Side::Outside(Outside {
+        run: run.to_owned(),
+        walls,
+        process,
+        socket: Some(ours),
+        ready,
+        signals: Signals::catch(&wanted).map_err(system("catch signals"))?,
+    }))
+}
+
+/// What the outer process does while the supervisor works.
+#[derive(Debug)]
+pub struct Outside {
+    run: String,
+    walls: Walls,
+    process: Pid,
+    /// On it the supervisor says its last word, if it can.
+    socket: Option<UnixStream>,
+    /// Nothing comes on it; its end does when the supervisor can take signals.
+    ready: PipeReader,
+    signals: Signals,
+}
+
+impl Outside {
+    /// Passes signals on to the supervisor, and waits until it has ended.
+    pub fn wait(mut self) -> Result<SupervisorEnd, OuterError> {
+        let end = self.attend().map_err(system("wait for the supervisor"))?;
+        if !self.walls.has(Wall::Processes) {
+            // The guard does it too; but it may have been killed.
+            watchdog::sweep(&self.run);
+        }
+        Ok(end)
+    }
+
+    /// Waits for the supervisor's end, or for its word that nothing is left but itself; passes signals on.
+    fn attend(&mut self) -> io::Result<SupervisorEnd> {
+        loop {
+            // Before waiting: it may have ended before its end was caught.
+            if let Some((_, status)) = waitpid(Some(self.process), WaitOptions::NOHANG)? {
+                return Ok(match (status.exit_status(), status.terminating_signal()) {
+                    (Some(code), _) => SupervisorEnd::Code(code),
+                    (None, signal) => SupervisorEnd::Signal(signal.unwrap_or_default()),
+                });
+            }
+            // Its end is a signal too.
+            let mut descriptors = vec![PollFd::new(&self.signals, PollFlags::IN)];
+            descriptors.extend(
+                self.socket
+                    .iter()
+                    .map(|socket| PollFd::new(socket, PollFlags::IN)),
+            );
+            wait_for(&mut descriptors, None)?;
+            let spoken = descriptors
+                .get(1)
+                .is_some_and(|socket| !socket.revents().is_empty());
+            if let Some(code) = spoken.then(|| self.hear()).flatten() {
+                return Ok(SupervisorEnd::Code(code.into()));
+            }
+            for signal in self.signals.pending().filter_map(passed_on) {
+                // Until it has caught signals, one would be lost on it. It lets go of its end when it has, or has died.
+                let _ = self.ready.read(&mut [0]);
+                let _ = kill_process(self.process, signal);
+            }
+        }
+    }
+
+    /// What the supervisor says: its exit code.
+    fn hear(&mut self) -> Option<u8> {
+        let mut code = [0];
+        match self.socket.as_mut()?.read(&mut code) {
+            Ok(1) => return Some(code[0]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // It goes without a word.
+            _ => self.socket = None,
+        }
+        None
+    }
+}
+
+fn passed_on(notice: Notice) -> Option<Signal> {
+    match notice {
+        Notice::Interrupt => Some(Signal::INT),
+        Notice::Terminate => Some(Signal::TERM),
+        Notice::Hangup => Some(Signal::HUP),
+        Notice::Quit => Some(Signal::QUIT),
+        Notice::Resize => Some(Signal::WINCH),
+        Notice::Child => None,
+    }
+}

@@ -1,0 +1,76 @@
+//! Our own program, started by ourselves: which part it then plays.
+//!
+//! A process with several threads cannot become two (see [`outer`](crate::supervisor::outer)), and one that is thrown away should
+//! not share anything with us: those are this program again, with a hidden first argument. The command line asks here
+//! first, before it parses anything or starts a thread.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use crate::process::exec;
+use crate::sandbox::isolation::Walls;
+use crate::sandbox::probe;
+use crate::supervisor::watchdog;
+
+/// The outer process of a run in the background.
+pub const DETACHED: &str = "__detached";
+/// Puts up walls to see whether it may.
+pub(crate) const PROBE: &str = "__probe";
+/// Watches over a supervisor without walls.
+pub(crate) const GUARD: &str = "__guard";
+/// Becomes a task's program, where there are no walls.
+pub(crate) const START: &str = "__start";
+
+/// What a process that we started is to do.
+#[derive(Debug)]
+pub enum Stage {
+    /// Be the outer process of a run in the background: the caller goes on with [`outer::split_off`](crate::supervisor::outer::split_off).
+    Detached(Detached),
+    /// It has been done; exit with this code.
+    Over(u8),
+}
+
+/// What a run in the background was told by whoever started it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Detached {
+    /// The run's id.
+    pub run: String,
+    /// The walls to put up around it.
+    pub walls: Walls,
+    /// The arguments meant for the supervisor.
+    pub arguments: Vec<OsString>,
+}
+
+impl Detached {
+    fn read(arguments: &[OsString]) -> Option<Self> {
+        Some(Self {
+            walls: text(arguments.first())?.parse().ok()?,
+            run: text(arguments.get(1))?.to_owned(),
+            arguments: arguments.get(2..)?.to_vec(),
+        })
+    }
+}
+
+/// Plays the part that the arguments (without the program's name) name; none if they are a user's.
+#[must_use]
+pub fn enter(arguments: &[OsString]) -> Option<Stage> {
+    let (first, rest) = arguments.split_first()?;
+    let done = |result: Result<(), u8>| Some(Stage::Over(result.err().unwrap_or(0)));
+    match (first.to_str()?, rest) {
+        (DETACHED, rest) => Detached::read(rest).map(Stage::Detached),
+        (PROBE, [walls]) => done(probe::put_up(walls)),
+        (GUARD, [run]) => done(watchdog::stand(run).map_err(|_| 1)),
+        (START, rest) => done(exec::become_program(rest)),
+        _ => None,
+    }
+}
+
+/// Where the program that is running now is found, even if its file has been replaced.
+pub(crate) fn ourselves() -> &'static Path {
+    Path::new("/proc/self/exe")
+}
+
+/// An argument as text, if it is text.
+pub(crate) fn text(argument: Option<&OsString>) -> Option<&str> {
+    argument.map(OsString::as_os_str).and_then(OsStr::to_str)
+}
