@@ -25,7 +25,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
-use trainyard_local::supervisor::reexec::{self, Stage};
+use trainyard_local::supervisor::reexec::{self, Reexec};
 
 use crate::args::{Arguments, Color, simpletfjob};
 use crate::exit::Exit;
@@ -44,8 +44,8 @@ fn main() -> ExitCode {
     }
     match reexec::enter(arguments) {
         None => typed(&all),
-        Some(Stage::Over(code)) => code.into(),
-        Some(Stage::Detached(told)) => ended(commands::run::go_on(&told)).into(),
+        Some(Reexec::Finished(code)) => code.into(),
+        Some(Reexec::Background(told)) => ended(commands::run::go_on(&told)).into(),
     }
 }
 

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use trainyard_cluster_tests::developers;
 use trainyard_cluster_tests::server::{self, DETACHED, Life, Place, Trouble};
 use trainyard_cluster_tests::{Parts, SERVE};
-use trainyard_local::supervisor::reexec::{self, Stage};
+use trainyard_local::supervisor::reexec::{self, Reexec};
 
 const HELP: &str = "\
 A real Kubernetes on this machine, for experiments.
@@ -27,8 +27,8 @@ fn main() -> ExitCode {
     // Parts of this program that it starts itself; they must come before anything that makes a thread.
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
     let done = match reexec::enter(&arguments) {
-        Some(Stage::Over(code)) => return ExitCode::from(code),
-        Some(Stage::Detached(_)) => return ExitCode::from(2),
+        Some(Reexec::Finished(code)) => return ExitCode::from(code),
+        Some(Reexec::Background(_)) => return ExitCode::from(2),
         None => command(&arguments),
     };
     match done {

@@ -24,7 +24,7 @@ pub use place::Place;
 pub use supervise::DETACHED;
 use supervise::{Orders, supervise};
 use trainyard_local::sandbox::probe::{Network, probe};
-use trainyard_local::supervisor::outer::{self, Side, SupervisorEnd};
+use trainyard_local::supervisor::outer::{self, Split, SupervisorEnd};
 
 use crate::parts::Parts;
 
@@ -61,7 +61,7 @@ pub enum Life {
     Detached,
 }
 
-/// The outer process: it makes a place, starts the cluster behind its walls, waits for its end and cleans up.
+/// The outer process: it makes a place, starts the cluster in its own namespaces, waits for its end and cleans up.
 ///
 /// Standard output must be a socket that listens: what comes there is passed on to the API server. On standard error
 /// it says where the place is (`at DIRECTORY`), then `ready`.
@@ -70,14 +70,15 @@ pub fn serve(place: Place, parts: Parts, life: Life) -> Result<(), Trouble> {
         // The terminal it was started from may close; without a session of its own it lives on as well as it can.
         let _ = rustix::process::setsid();
     }
-    let walls = probe(Network::Isolated).map_err(|error| {
+    let isolation = probe(Network::Isolated).map_err(|error| {
         Trouble(format!(
             "a test cluster needs namespaces for processes, mounts and network: {error}"
         ))
     })?;
     say(&format!("at {}", place.path().display()));
-    let ended = match outer::split_off(&format!("cluster-{}", std::process::id()), walls.walls) {
-        Ok(Side::Inside(inside)) => {
+    let ended = match outer::fork_supervisor(&format!("cluster-{}", std::process::id()), isolation.isolation)
+    {
+        Ok(Split::Supervisor(inside)) => {
             let orders = Orders {
                 // The outer process holds its lock.
                 place: place.path().to_owned(),
@@ -87,7 +88,7 @@ pub fn serve(place: Place, parts: Parts, life: Life) -> Result<(), Trouble> {
             drop(place);
             return supervise(inside, orders);
         }
-        Ok(Side::Outside(outside)) => outside.wait(),
+        Ok(Split::Outer(outside)) => outside.wait(),
         Err(error) => Err(error),
     };
     place.remove();

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use trainyard_core::RoleName;
-use trainyard_local::run::timestamp::Moment;
+use trainyard_local::run::timestamp::Timestamp;
 
 use super::Format;
 use crate::simulate::faults;
@@ -128,7 +128,7 @@ pub struct Logs {
     pub follow: bool,
     /// Only what was written since then
     #[arg(long, value_name = "TIME", value_parser = since)]
-    pub since: Option<Moment>,
+    pub since: Option<Timestamp>,
     /// Only the last lines of each log
     #[arg(long, value_name = "LINES")]
     pub tail: Option<u64>,
@@ -225,15 +225,15 @@ pub struct Scale {
 }
 
 /// `10m`, counted back from now, or a point in time.
-fn since(text: &str) -> Result<Moment, String> {
+fn since(text: &str) -> Result<Timestamp, String> {
     if let Ok(moment) = text.parse() {
         return Ok(moment);
     }
     let seconds = faults::duration(text).map_err(|_| {
         format!("`{text}` is no time: expected something like `10m`, `1h30m` or `2026-11-16T01:45:12Z`")
     })?;
-    let Moment(now) = Moment::now();
-    Ok(Moment(now.saturating_sub(u64::from(seconds) * 1000)))
+    let Timestamp(now) = Timestamp::now();
+    Ok(Timestamp(now.saturating_sub(u64::from(seconds) * 1000)))
 }
 
 /// `worker=4`.
@@ -251,9 +251,9 @@ mod tests {
 
     #[test]
     fn a_time_is_a_moment_or_how_long_ago() {
-        assert_eq!(since("1970-01-01T00:00:01Z").unwrap(), Moment(1000));
+        assert_eq!(since("1970-01-01T00:00:01Z").unwrap(), Timestamp(1000));
         let ago = since("1h").unwrap();
-        let passed = Moment::now().since(ago).as_secs();
+        let passed = Timestamp::now().since(ago).as_secs();
         assert!((3600..3700).contains(&passed), "{passed}");
         assert!(since("yesterday").unwrap_err().contains("`yesterday` is no time"));
     }

@@ -4,7 +4,7 @@ use trainyard_core::RoleName;
 use trainyard_document::Source;
 use trainyard_document::problem::{closest, shown};
 use trainyard_local::run::control;
-use trainyard_local::run::control::order::{Answer, Order};
+use trainyard_local::run::control::order::{Order, OrderReply};
 
 use super::kept::{self, KeptRun};
 use crate::args::runs::{OneJob, OneTask, Scale};
@@ -99,11 +99,11 @@ fn give(run: &KeptRun, order: &Order, done: &str, printer: &mut Printer) -> Resu
         return Ok(Exit::No);
     }
     let trouble = match control::send(&run.directory, order) {
-        Ok(Answer::Done) => {
+        Ok(OrderReply::Done) => {
             printer.say(&format!("`{job}`: {done}"))?;
             return Ok(Exit::Success);
         }
-        Ok(Answer::Refused(why)) => why,
+        Ok(OrderReply::Refused(why)) => why,
         Err(error) => error.to_string(),
     };
     printer.failure(&Failure::usage(format!("`{job}`: {trouble}"), None));

@@ -6,10 +6,10 @@ use std::path::Path;
 use anstyle::Style;
 use serde::Serialize;
 use trainyard_document::problem::{escaped, shown};
-use trainyard_local::run::event::{End, FirstFailure};
+use trainyard_local::run::event::{FirstFailure, ProgramEnd};
 use trainyard_local::run::store::directory::{Home, JobRuns};
 use trainyard_local::run::store::status::TaskStatus;
-use trainyard_local::run::timestamp::Moment;
+use trainyard_local::run::timestamp::Timestamp;
 
 use super::kept::{self, KeptRun, RunState, Unreadable};
 use super::table::{self, Cell};
@@ -26,7 +26,7 @@ pub fn run(typed: &Ps, printer: &mut Printer) -> Result<Exit, Failure> {
         None => every_job(&home, typed.all)?,
         Some(name) => one_job(&kept::job(&home, name)?, typed)?,
     };
-    let now = Moment::now();
+    let now = Timestamp::now();
     match (typed.output, &typed.job, typed.all) {
         (Format::Json, ..) => printer.json(&Answer::of(&found))?,
         (Format::Text, Some(_), false) => {
@@ -121,7 +121,7 @@ fn state_cell(word: &str) -> Cell {
 }
 
 /// One line a run.
-fn runs(runs: &[KeptRun], now: Moment) -> String {
+fn runs(runs: &[KeptRun], now: Timestamp) -> String {
     let rows: Vec<_> = runs
         .iter()
         .map(|run| {
@@ -178,7 +178,7 @@ fn seconds(run: &KeptRun) -> Option<f64> {
 }
 
 /// A run and its tasks.
-fn tasks(run: &KeptRun, now: Moment) -> String {
+fn tasks(run: &KeptRun, now: Timestamp) -> String {
     let mut text = about(run, now);
     let rows: Vec<_> = run
         .tasks()
@@ -208,7 +208,7 @@ fn tasks(run: &KeptRun, now: Moment) -> String {
 }
 
 /// What there is to know about the run itself.
-fn about(run: &KeptRun, now: Moment) -> String {
+fn about(run: &KeptRun, now: Timestamp) -> String {
     let mut text = String::new();
     let mut line = |name: &str, what: &str| {
         // Writing to a String cannot fail.
@@ -263,7 +263,7 @@ fn whole_path(path: &Path) -> String {
 }
 
 /// `0`, `137`, `not started`.
-fn exit(end: &End) -> Option<String> {
+fn exit(end: &ProgramEnd) -> Option<String> {
     let not_started = end.not_started.as_ref().map(|_| "not started".to_owned());
     end.code.map(|code| code.to_string()).or(not_started)
 }
@@ -293,9 +293,9 @@ struct JsonRun<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<&'a str>,
     state: RunState,
-    started: Moment,
+    started: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
-    ended: Option<Moment>,
+    ended: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seconds: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]

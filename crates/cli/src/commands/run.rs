@@ -1,10 +1,10 @@
 //! `trainyard run FILE`: a job as a real training on this machine.
 //!
 //! ```text
-//! what was typed ─▶ manifest, overrides ─▶ prepare (Python, GPUs, volumes) ─▶ run directories ─▶ walls ─▶ supervisor
+//! what was typed ─▶ manifest, overrides ─▶ prepare (Python, GPUs, volumes) ─▶ run directories ─▶ isolation ─▶ supervisor
 //! ```
 //!
-//! This process has one thread. Where the walls go up it becomes two: the outer one does nothing from then on but pass
+//! This process has one thread. Where the isolation go up it becomes two: the outer one does nothing from then on but pass
 //! signals on; the other one is the supervisor (`supervisor`).
 
 mod begin;
@@ -16,10 +16,10 @@ mod supervisor;
 use std::path::Path;
 
 use trainyard_local::pod::Refusal;
-use trainyard_local::sandbox::isolation::Walls;
+use trainyard_local::sandbox::isolation::Isolation;
 use trainyard_local::sandbox::probe::{self, Network, probe_once};
-use trainyard_local::supervisor::inner::{self, Inside};
-use trainyard_local::supervisor::outer::{self, OuterError, Side, SupervisorEnd};
+use trainyard_local::supervisor::inner::{self, NewSupervisor};
+use trainyard_local::supervisor::outer::{self, OuterError, Split, SupervisorEnd};
 use trainyard_local::told;
 
 use self::begin::Begun;
@@ -56,8 +56,9 @@ pub fn run(typed: &Run, color: crate::args::Color, printer: &mut Printer) -> Res
     } else {
         Network::Shared
     };
-    let walls_file = kept::home()?.walls();
-    let probed = probe_once(network, &walls_file).map_err(|error| Failure::usage(error.to_string(), None))?;
+    let isolation_cache = kept::home()?.isolation_cache();
+    let probed =
+        probe_once(network, &isolation_cache).map_err(|error| Failure::usage(error.to_string(), None))?;
     if let Some(sentence) = probed.not_covered() {
         printer.say(&sentence)?;
     }
@@ -66,43 +67,49 @@ pub fn run(typed: &Run, color: crate::args::Color, printer: &mut Printer) -> Res
     let begun = begin::begin(&input.source.text, ready, alone)?;
     if typed.detach {
         let handed = begun.handed(&input.source.text);
-        let detached = detach::detach(begun, handed.as_ref(), probed.walls, typed.view.output, printer);
-        return detached.inspect_err(|_| probe::forget(&walls_file));
+        let detached = detach::detach(
+            begun,
+            handed.as_ref(),
+            probed.isolation,
+            typed.view.output,
+            printer,
+        );
+        return detached.inspect_err(|_| probe::forget(&isolation_cache));
     }
     let view = view(typed, color);
     printer.flush()?;
-    attended(begun, probed.walls, view, &walls_file)
+    attended(begun, probed.isolation, view, &isolation_cache)
 }
 
 /// Runs it in the foreground. Comes back in the supervisor, and in the outer process only if something went wrong: otherwise
 /// there is nothing left to do there.
-fn attended(begun: Begun, walls: Walls, view: View, walls_file: &Path) -> Result<Exit, Failure> {
+fn attended(begun: Begun, isolation: Isolation, view: View, isolation_cache: &Path) -> Result<Exit, Failure> {
     let pid = std::process::id();
     let unable = |error: OuterError| Failure::usage(told(&error), None);
-    let ended = match outer::split_off(&begun.id(), walls).map_err(unable) {
-        Ok(Side::Inside(inside)) => {
+    let ended = match outer::fork_supervisor(&begun.id(), isolation).map_err(unable) {
+        Ok(Split::Supervisor(inside)) => {
             let told = Told {
                 view: Some(view),
                 pid,
                 runs: begun.into_runs(),
             };
-            return Ok(supervised(inside, told, || probe::forget(walls_file)));
+            return Ok(supervised(inside, told, || probe::forget(isolation_cache)));
         }
-        Ok(Side::Outside(outside)) => outside.wait().map_err(unable).and_then(exit),
+        Ok(Split::Outer(outside)) => outside.wait().map_err(unable).and_then(exit),
         Err(failure) => Err(failure),
     };
     match ended {
         Ok(exit) => exit.at_once(),
         Err(failure) => {
             // What was believed about this machine may be wrong by now.
-            probe::forget(walls_file);
+            probe::forget(isolation_cache);
             Err(failure)
         }
     }
 }
 
 /// Everything that the supervisor does. `refused` is called where it cannot even move in.
-fn supervised(inside: Inside, told: Told, refused: impl FnOnce()) -> Exit {
+fn supervised(inside: NewSupervisor, told: Told, refused: impl FnOnce()) -> Exit {
     let inner = match inner::prepare(inside) {
         Ok(inner) => inner,
         Err(error) => {
@@ -110,9 +117,9 @@ fn supervised(inside: Inside, told: Told, refused: impl FnOnce()) -> Exit {
             return crate::ended(Err(Failure::usage(trainyard_local::told(&error), None)));
         }
     };
-    let last_word = inner.last_word();
+    let exit_report = inner.exit_report();
     let exit = crate::ended(supervisor::run(inner, told));
-    last_word.say(exit.code());
+    exit_report.say(exit.code());
     exit
 }
 

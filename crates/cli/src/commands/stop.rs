@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use trainyard_document::problem::shown;
-use trainyard_local::run::control::order::{Answer, Order};
+use trainyard_local::run::control::order::{Order, OrderReply};
 use trainyard_local::run::control::{self, NotReached};
 use trainyard_local::run::store::directory::{JobRuns, RunDirectory};
 use trainyard_local::run::store::status::TaskState;
@@ -130,8 +130,8 @@ impl Ending {
             return Ok(Seen::Stays);
         };
         match control::send(run, &self.order) {
-            Ok(Answer::Done) => self.heard = Heard::Obeys,
-            Ok(Answer::Refused(why)) => {
+            Ok(OrderReply::Done) => self.heard = Heard::Obeys,
+            Ok(OrderReply::Refused(why)) => {
                 let message = format!("`{}` does not stop: {}", self.name(), why);
                 printer.failure(&Failure::usage(message, None));
                 return Ok(Seen::Over(Exit::No));

@@ -3,7 +3,7 @@
 use anstyle::Style;
 use trainyard_core::TaskId;
 use trainyard_local::run::store::status::{TaskState, TaskStatus};
-use trainyard_local::run::timestamp::Moment;
+use trainyard_local::run::timestamp::Timestamp;
 
 use crate::printer::{BAD, CAREFUL, GOOD, QUIET, STRONG};
 use crate::report::count;
@@ -20,7 +20,7 @@ const MOST_ROWS: usize = 16;
 pub struct JobRows {
     name: String,
     /// When its run began.
-    pub began: Option<Moment>,
+    pub began: Option<Timestamp>,
     /// Its tasks.
     pub rows: Vec<Row>,
     /// It has ended and is not shown any more.
@@ -44,7 +44,7 @@ impl JobRows {
 pub struct Row {
     task: TaskId,
     state: TaskState,
-    since: Moment,
+    since: Timestamp,
     restarts: u32,
     port: Option<u16>,
 }
@@ -99,10 +99,10 @@ impl Line {
 }
 
 /// How much is told of a job.
-type Form = fn(&JobRows, Moment, usize) -> Vec<Line>;
+type Form = fn(&JobRows, Timestamp, usize) -> Vec<Line>;
 
 /// The footer for a terminal of this size; nothing if there is nothing to show.
-pub fn lines(jobs: &[JobRows], now: Moment, columns: usize, rows: usize) -> Vec<Line> {
+pub fn lines(jobs: &[JobRows], now: Timestamp, columns: usize, rows: usize) -> Vec<Line> {
     let shown: Vec<&JobRows> = jobs
         .iter()
         .filter(|job| !job.ended && !job.rows.is_empty())
@@ -122,7 +122,7 @@ pub fn lines(jobs: &[JobRows], now: Moment, columns: usize, rows: usize) -> Vec<
     page.into_iter().map(|line: Line| line.cut(width)).collect()
 }
 
-fn head(job: &JobRows, now: Moment, width: usize) -> Line {
+fn head(job: &JobRows, now: Timestamp, width: usize) -> Line {
     let mut line = Line::default();
     line.push("── ", QUIET);
     line.push(job.name.clone(), STRONG);
@@ -137,7 +137,7 @@ fn head(job: &JobRows, now: Moment, width: usize) -> Line {
 }
 
 /// A cell for each task, as many in a row as there is room for.
-fn each_task(job: &JobRows, now: Moment, width: usize) -> Vec<Line> {
+fn each_task(job: &JobRows, now: Timestamp, width: usize) -> Vec<Line> {
     let longest = |text: fn(&Row) -> String| job.rows.iter().map(|row| text(row).len()).max();
     let name = longest(|row| row.task.to_string()).unwrap_or(0);
     let state = longest(|row| row.state.word().into()).unwrap_or(0);
@@ -176,7 +176,7 @@ fn each_task(job: &JobRows, now: Moment, width: usize) -> Vec<Line> {
 }
 
 /// `worker  61 running, 3 waiting`.
-fn each_role(job: &JobRows, now: Moment, width: usize) -> Vec<Line> {
+fn each_role(job: &JobRows, now: Timestamp, width: usize) -> Vec<Line> {
     let mut roles: Vec<&str> = job.rows.iter().map(|row| row.task.role.as_str()).collect();
     roles.dedup();
     let name = roles.iter().map(|role| role.len()).max().unwrap_or(0);
@@ -196,7 +196,7 @@ fn each_role(job: &JobRows, now: Moment, width: usize) -> Vec<Line> {
 }
 
 /// The head alone, with what there is of the whole job.
-fn only_head(job: &JobRows, _: Moment, _: usize) -> Vec<Line> {
+fn only_head(job: &JobRows, _: Timestamp, _: usize) -> Vec<Line> {
     let mut line = Line::default();
     line.push(format!("{}  ", job.name), STRONG);
     tell_counts(&mut line, &job.rows.iter().collect::<Vec<_>>());
@@ -226,7 +226,7 @@ fn port(row: &Row) -> String {
 }
 
 /// `12s`, `1m05s`, `2h10m`: seconds are left out where they say little.
-fn age(since: Moment, now: Moment) -> String {
+fn age(since: Timestamp, now: Timestamp) -> String {
     let seconds = now.since(since).as_secs();
     let told = if seconds >= 3600 {
         seconds - seconds % 60
@@ -255,13 +255,13 @@ pub fn state_style(state: TaskState) -> Style {
 mod tests {
     use super::*;
 
-    const NOW: Moment = Moment(10_000_000);
+    const NOW: Timestamp = Timestamp(10_000_000);
 
     fn row(task: &str, state: TaskState, seconds: u64, restarts: u32, port: Option<u16>) -> Row {
         Row {
             task: task.parse().unwrap(),
             state,
-            since: Moment(NOW.0 - seconds * 1000),
+            since: Timestamp(NOW.0 - seconds * 1000),
             restarts,
             port,
         }
@@ -269,7 +269,7 @@ mod tests {
 
     fn job(name: &str, rows: Vec<Row>) -> JobRows {
         JobRows {
-            began: Some(Moment(NOW.0 - 75_000)),
+            began: Some(Timestamp(NOW.0 - 75_000)),
             rows,
             ..JobRows::new(name)
         }

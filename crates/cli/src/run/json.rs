@@ -5,7 +5,7 @@ use std::io::Write as _;
 use memchr::memchr_iter;
 use trainyard_local::logs::pump::{LogBlock, LogSource};
 use trainyard_local::run::event::RunEvent;
-use trainyard_local::run::timestamp::Moment;
+use trainyard_local::run::timestamp::Timestamp;
 
 use crate::visible;
 
@@ -17,7 +17,7 @@ pub fn event(event: &RunEvent) -> Vec<u8> {
 }
 
 /// Appends each line of the block as an event of its own.
-pub fn lines(out: &mut Vec<u8>, now: Moment, job: &str, source: &LogSource, block: LogBlock<'_>) {
+pub fn lines(out: &mut Vec<u8>, now: Timestamp, job: &str, source: &LogSource, block: LogBlock<'_>) {
     let head = head(now, job, source);
     let mut start = 0;
     let unended = !block.bytes.is_empty() && !block.bytes.ends_with(b"\n");
@@ -36,7 +36,7 @@ pub fn lines(out: &mut Vec<u8>, now: Moment, job: &str, source: &LogSource, bloc
 }
 
 /// Everything up to the line itself, which is the same for all lines of a block.
-fn head(now: Moment, job: &str, source: &LogSource) -> Vec<u8> {
+fn head(now: Timestamp, job: &str, source: &LogSource) -> Vec<u8> {
     let mut head = Vec::new();
     // Writing to a Vec cannot fail.
     let _ = write!(head, "{{\"time\":\"{now}\",\"job\":");
@@ -89,7 +89,7 @@ mod tests {
         let mut out = Vec::new();
         lines(
             &mut out,
-            Moment(1_794_793_512_345),
+            Timestamp(1_794_793_512_345),
             "mnist",
             &source(Some("setup")),
             block,
@@ -120,7 +120,7 @@ mod tests {
             cut: false,
         };
         let mut out = Vec::new();
-        lines(&mut out, Moment(0), "m", &source(None), block);
+        lines(&mut out, Timestamp(0), "m", &source(None), block);
         assert!(!String::from_utf8(out).unwrap().contains("container"));
     }
 }

@@ -7,16 +7,16 @@ use trainyard_core::TaskId;
 use trainyard_local::logs::pump::{LogBlock, LogSink, LogSource, LogTrouble};
 use trainyard_local::run::event::{Reporter, RunEvent, What};
 use trainyard_local::run::store::status::TaskStatus;
-use trainyard_local::run::timestamp::Moment;
+use trainyard_local::run::timestamp::Timestamp;
 
+use super::display::{Message, Shared};
 use super::footer::Row;
 use super::json;
-use super::screen::{Message, Shared};
+use super::prefix::{self, LinePrefix};
+use super::sentences::{self, Narration};
 use super::summary;
-use super::talk::{self, Story};
 use super::terminal::{self, Care};
 use super::view::{Lines, Output, View};
-use super::voice::{self, Voice};
 use crate::locale;
 
 /// The reporter of one job.
@@ -27,19 +27,19 @@ pub struct JobReporter {
     several: bool,
     tasks: Vec<TaskId>,
     care: Care,
-    voices: RwLock<Voices>,
-    story: Mutex<Story>,
+    prefixes: RwLock<Prefixes>,
+    narration: Mutex<Narration>,
 }
 
 /// By task and container.
-type Voices = BTreeMap<(TaskId, Option<Arc<str>>), Arc<Voice>>;
+type Prefixes = BTreeMap<(TaskId, Option<Arc<str>>), Arc<LinePrefix>>;
 
 impl JobReporter {
     pub fn new(shared: Arc<Shared>, number: usize, job: &str, several: bool, tasks: &[TaskId]) -> Self {
         let before = several.then_some(job);
         for task in tasks {
             if shared.view.shows(job, task) {
-                shared.column.admit(&voice::label(before, task, None));
+                shared.column.admit(&prefix::label(before, task, None));
             }
         }
         Self {
@@ -48,48 +48,48 @@ impl JobReporter {
             job: job.into(),
             several,
             tasks: tasks.to_vec(),
-            voices: RwLock::default(),
-            story: Mutex::new(Story::new(job, several, tasks.len())),
+            prefixes: RwLock::default(),
+            narration: Mutex::new(Narration::new(job, several, tasks.len())),
             shared,
         }
     }
 
-    /// The voice of a program, made when it first speaks and again when the column has become wider.
-    fn voice(&self, source: &LogSource) -> Arc<Voice> {
+    /// The prefix of a program, made when it first speaks and again when the column has become wider.
+    fn prefix(&self, source: &LogSource) -> Arc<LinePrefix> {
         let key = (source.task.clone(), source.container.clone());
-        let known = self.voices.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(voice) = known.get(&key)
-            && voice.width == self.shared.column.width()
+        let known = self.prefixes.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(prefix) = known.get(&key)
+            && prefix.width == self.shared.column.width()
         {
-            return Arc::clone(voice);
+            return Arc::clone(prefix);
         }
         drop(known);
-        let voice = Arc::new(self.new_voice(source));
-        let mut known = self.voices.write().unwrap_or_else(PoisonError::into_inner);
-        known.insert(key, Arc::clone(&voice));
-        voice
+        let prefix = Arc::new(self.new_prefix(source));
+        let mut known = self.prefixes.write().unwrap_or_else(PoisonError::into_inner);
+        known.insert(key, Arc::clone(&prefix));
+        prefix
     }
 
-    fn new_voice(&self, source: &LogSource) -> Voice {
+    fn new_prefix(&self, source: &LogSource) -> LinePrefix {
         let view = &self.shared.view;
         let shown = view.shows(&self.job, &source.task);
         let job = self.several.then_some(&*self.job);
-        let label = voice::label(job, &source.task, source.container.as_ref());
+        let label = prefix::label(job, &source.task, source.container.as_ref());
         if shown {
             self.shared.column.admit(&label);
         }
-        let style = voice::style(&self.tasks, self.number, &source.task);
-        Voice::new(view, shown, &label, style, self.shared.column.width())
+        let style = prefix::style(&self.tasks, self.number, &source.task);
+        LinePrefix::new(view, shown, &label, style, self.shared.column.width())
     }
 
-    fn write(&self, out: &mut Vec<u8>, voice: &Voice, block: LogBlock<'_>) {
+    fn write(&self, out: &mut Vec<u8>, prefix: &LinePrefix, block: LogBlock<'_>) {
         let view = &self.shared.view;
         let (prefix, continuation): (&[u8], &[u8]) = match view.lines {
-            Lines::Prefixed => (&voice.prefix, &voice.continuation),
+            Lines::Prefixed => (&prefix.first, &prefix.continuation),
             Lines::Plain | Lines::Raw => (b"", b""),
         };
         if view.timestamps {
-            let time = talk::stamp(view, Moment::now());
+            let time = sentences::stamp(view, Timestamp::now());
             let before = |rest: &[u8]| [time.as_bytes(), rest].concat();
             terminal::write(out, block, &before(prefix), &before(continuation), self.care);
         } else {
@@ -124,16 +124,16 @@ impl LogSink for JobReporter {
         if view.quiet || block.bytes.is_empty() {
             return;
         }
-        let voice = self.voice(source);
-        if !voice.shown {
+        let prefix = self.prefix(source);
+        if !prefix.shown {
             return;
         }
         match (view.output, view.lines) {
             (Output::Json, _) => self.shared.print_built(|out| {
-                json::lines(out, Moment::now(), &self.job, source, block);
+                json::lines(out, Timestamp::now(), &self.job, source, block);
             }),
             (Output::Text, Lines::Raw) => self.shared.print(block.bytes),
-            (Output::Text, _) => self.shared.print_built(|out| self.write(out, &voice, block)),
+            (Output::Text, _) => self.shared.print_built(|out| self.write(out, &prefix, block)),
         }
     }
 
@@ -142,7 +142,7 @@ impl LogSink for JobReporter {
             text: format!("{}: {trouble}: {}", source.task, trouble.source),
         };
         self.event(&RunEvent {
-            time: Moment::now(),
+            time: Timestamp::now(),
             job: Arc::clone(&self.job),
             what: note,
         });
@@ -158,18 +158,18 @@ impl Reporter for JobReporter {
         if view.output == Output::Json {
             return self.shared.tell(Message::Out(json::event(event)));
         }
-        let mut story = self.story.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut narration = self.narration.lock().unwrap_or_else(PoisonError::into_inner);
         if let What::RunEnded(end) = &event.what {
-            let page = summary::page(&self.job, end, story.directory(), locale::columns());
+            let page = summary::page(&self.job, end, narration.directory(), locale::columns());
             let message = Message::Err(view.dress(&page, view.err).into_bytes());
             return if self.several {
                 self.shared.tell(message);
             } else {
-                // The last word: it is shown when the screen is closed, which is now.
+                // The last word: it is shown when the display is closed, which is now.
                 self.shared.leave(message);
             };
         }
-        let said = story.tell(event);
+        let said = narration.tell(event);
         if let Some(said) = said.filter(|said| said.matters || !view.quiet) {
             self.shared.say(event.time, &said.text);
         }
@@ -184,9 +184,9 @@ impl Reporter for JobReporter {
             });
         }
         if view.output == Output::Text && !view.quiet {
-            let mut story = self.story.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(said) = story.stand(tasks) {
-                self.shared.say(Moment::now(), &said.text);
+            let mut narration = self.narration.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(said) = narration.stand(tasks) {
+                self.shared.say(Timestamp::now(), &said.text);
             }
         }
     }

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use anstyle::Style;
 use trainyard_core::{Outcome, TaskId};
-use trainyard_local::run::event::{End, FirstFailure, RunEnd};
+use trainyard_local::run::event::{FirstFailure, ProgramEnd, RunEnd};
 use trainyard_local::run::store::status::{TaskState, TaskStatus};
 
 use super::footer::state_style;
-use super::talk::{lasted, short, signal_name};
+use super::sentences::{lasted, short, signal_name};
 use super::terminal;
 use crate::printer::{BAD, CAREFUL, GOOD, QUIET, STRONG};
 use crate::report::count;
@@ -144,7 +144,7 @@ fn outcome(status: &TaskStatus) -> String {
     }
 }
 
-fn brief(end: &End) -> String {
+fn brief(end: &ProgramEnd) -> String {
     let whose = end
         .container
         .as_ref()
@@ -265,13 +265,13 @@ fn log_line(line: &str) -> String {
 mod tests {
     use super::*;
     use trainyard_local::run::event::Life;
-    use trainyard_local::run::timestamp::Moment;
+    use trainyard_local::run::timestamp::Timestamp;
 
-    fn status(task: &str, state: TaskState, restarts: u32, end: impl Into<Option<End>>) -> TaskStatus {
+    fn status(task: &str, state: TaskState, restarts: u32, end: impl Into<Option<ProgramEnd>>) -> TaskStatus {
         TaskStatus {
             task: task.parse().unwrap(),
             state,
-            since: Moment(0),
+            since: Timestamp(0),
             epoch: 0,
             attempt: restarts,
             restarts,
@@ -281,18 +281,18 @@ mod tests {
         }
     }
 
-    fn exit(code: i32) -> End {
-        End {
+    fn exit(code: i32) -> ProgramEnd {
+        ProgramEnd {
             code: Some(code),
-            ..End::default()
+            ..ProgramEnd::default()
         }
     }
 
-    fn killed(signal: i32) -> End {
-        End {
+    fn killed(signal: i32) -> ProgramEnd {
+        ProgramEnd {
             code: Some(128 + signal),
             signal: Some(signal),
-            ..End::default()
+            ..ProgramEnd::default()
         }
     }
 
@@ -309,7 +309,7 @@ mod tests {
         }
     }
 
-    fn failure(task: &str, attempt: u32, end: End, meaning: &str, lines: &[&str]) -> FirstFailure {
+    fn failure(task: &str, attempt: u32, end: ProgramEnd, meaning: &str, lines: &[&str]) -> FirstFailure {
         FirstFailure {
             life: Life {
                 task: task.parse().unwrap(),
@@ -438,10 +438,10 @@ mod tests {
 
     #[test]
     fn what_could_not_be_started_says_why() {
-        let not_started = End {
+        let not_started = ProgramEnd {
             not_started: Some("there is no program `pyton` on the PATH".into()),
             container: Some("setup".into()),
-            ..End::default()
+            ..ProgramEnd::default()
         };
         let tasks = vec![status(
             "worker-0",

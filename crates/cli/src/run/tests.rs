@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use trainyard_core::{Outcome, Stamp, TaskId};
 use trainyard_local::logs::pump::{LogBlock, LogSource, LogTrouble};
-use trainyard_local::run::event::{End, Life, Reporter, RunEnd, RunEvent, What};
+use trainyard_local::run::event::{Life, ProgramEnd, Reporter, RunEnd, RunEvent, What};
 use trainyard_local::run::store::status::{TaskState, TaskStatus};
-use trainyard_local::run::timestamp::Moment;
+use trainyard_local::run::timestamp::Timestamp;
 
+use super::display::Display;
 use super::glob::Glob;
-use super::screen::Screen;
 use super::view::{Lines, Output, Stream, View};
 
 const TERMINAL: Stream = Stream {
@@ -63,7 +63,7 @@ impl Write for Closed {
 }
 
 struct Watched {
-    screen: Screen,
+    display: Display,
     out: Written,
     err: Written,
 }
@@ -72,17 +72,17 @@ impl Watched {
     fn new(view: View) -> Self {
         let (out, err) = (Written::default(), Written::default());
         let size = Box::new(|| Some((80, 24)));
-        let screen = Screen::with(view, Box::new(out.clone()), Box::new(err.clone()), size);
-        Self { screen, out, err }
+        let display = Display::with(view, Box::new(out.clone()), Box::new(err.clone()), size);
+        Self { display, out, err }
     }
 
     /// A reporter of a job with a chief and eleven workers.
     fn job(&self) -> Arc<dyn Reporter> {
-        self.screen.reporter("mnist", false, &tasks(11))
+        self.display.reporter("mnist", false, &tasks(11))
     }
 
     fn shown(&self) -> (String, String) {
-        self.screen.finish();
+        self.display.finish();
         (self.out.text(), self.err.text())
     }
 }
@@ -112,7 +112,7 @@ fn whole(bytes: &[u8]) -> LogBlock<'_> {
 
 fn happens(reporter: &dyn Reporter, what: What) {
     reporter.event(&RunEvent {
-        time: Moment(5_000),
+        time: Timestamp(5_000),
         job: "mnist".into(),
         what,
     });
@@ -134,10 +134,10 @@ fn life(task: &str, attempt: u32) -> Life {
 fn failed(task: &str) -> What {
     What::TaskEnded {
         life: life(task, 0),
-        end: End {
+        end: ProgramEnd {
             code: Some(137),
             signal: Some(9),
-            ..End::default()
+            ..ProgramEnd::default()
         },
         stopped: false,
     }
@@ -160,7 +160,7 @@ fn status(task: &TaskId, state: TaskState) -> TaskStatus {
     TaskStatus {
         task: task.clone(),
         state,
-        since: Moment(0),
+        since: Timestamp(0),
         epoch: 0,
         attempt: 0,
         restarts: 0,
@@ -178,7 +178,7 @@ fn lines_of_tasks_are_aligned_under_their_names_and_written_at_once() {
     job.lines(&source("worker-10", None), whole(b"no end"));
     job.lines(&source("worker-1", Some("setup")), whole(b"wider\n"));
     job.lines(&source("chief-0", None), whole(b"last\n"));
-    watched.screen.finish();
+    watched.display.finish();
     assert_eq!(
         watched.out.writes(),
         [
@@ -236,7 +236,7 @@ fn timestamps_stand_before_names() {
     let (out, _) = watched.shown();
     for (line, text) in out.lines().zip(["chief-0   │ a", "chief-0   │ b"]) {
         let (time, rest) = line.split_once(' ').unwrap();
-        assert!(time.parse::<Moment>().is_ok() && time.len() == 24, "{time}");
+        assert!(time.parse::<Timestamp>().is_ok() && time.len() == 24, "{time}");
         assert_eq!(rest, text);
     }
 }
@@ -247,11 +247,11 @@ fn timestamps_stand_before_what_we_say_ourselves() {
         timestamps: true,
         ..View::default()
     });
-    let at = Moment(1_794_900_000_123);
+    let at = Timestamp(1_794_900_000_123);
     watched.job().event(&RunEvent {
         time: at,
         job: "mnist".into(),
-        what: What::ByHand {
+        what: What::DebugTask {
             task: TaskId::new("worker", 1),
             text: "two\nlines".into(),
             script: String::new(),
@@ -269,7 +269,7 @@ fn timestamps_stand_before_what_we_say_ourselves() {
 fn with_several_jobs_each_name_says_whose_it_is() {
     let watched = Watched::new(View::default());
     let task = [TaskId::new("worker", 0)];
-    let jobs = ["a", "bb"].map(|name| watched.screen.reporter(name, true, &task));
+    let jobs = ["a", "bb"].map(|name| watched.display.reporter(name, true, &task));
     for job in &jobs {
         job.lines(&source("worker-0", None), whole(b"x\n"));
         happens(&**job, failed("worker-0"));
@@ -375,8 +375,8 @@ fn the_footer_stays_below_the_lines_and_goes_at_the_end() {
         out, "",
         "one terminal is written through one stream, so that nothing crosses"
     );
-    let screen = played(&err);
-    let shown: Vec<&str> = screen
+    let display = played(&err);
+    let shown: Vec<&str> = display
         .iter()
         .map(String::as_str)
         .filter(|line| !line.is_empty())
@@ -394,7 +394,7 @@ fn the_footer_stays_below_the_lines_and_goes_at_the_end() {
 
 /// What a terminal shows after these bytes: lines, cursor up, and erasing below are all that is used.
 fn played(text: &str) -> Vec<String> {
-    let mut screen = vec![String::new()];
+    let mut display = vec![String::new()];
     let mut row = 0;
     let mut rest = text;
     while let Some(character) = rest.chars().next() {
@@ -402,7 +402,7 @@ fn played(text: &str) -> Vec<String> {
         match character {
             '\n' => {
                 row += 1;
-                screen.resize(screen.len().max(row + 1), String::new());
+                display.resize(display.len().max(row + 1), String::new());
             }
             '\r' => {}
             '\x1b' => {
@@ -411,34 +411,34 @@ fn played(text: &str) -> Vec<String> {
                 match &rest[end..=end] {
                     "A" => row -= number,
                     "J" => {
-                        screen.truncate(row + 1);
-                        screen[row].clear();
+                        display.truncate(row + 1);
+                        display[row].clear();
                     }
                     "m" => {}
                     other => panic!("unknown sequence {other}"),
                 }
                 rest = &rest[end + 1..];
             }
-            _ => screen[row].push(character),
+            _ => display[row].push(character),
         }
     }
-    screen
+    display
 }
 
 #[test]
 fn a_reader_that_has_gone_is_told_of_once_and_the_run_goes_on() {
     let err = Written::default();
-    let screen = Screen::with(
+    let display = Display::with(
         View::default(),
         Box::new(Closed),
         Box::new(err.clone()),
         Box::new(|| None),
     );
-    let job = screen.reporter("mnist", false, &tasks(1));
+    let job = display.reporter("mnist", false, &tasks(1));
     for _ in 0..3 {
         job.lines(&source("chief-0", None), whole(b"x\n"));
     }
-    screen.finish();
+    display.finish();
     let text = err.text();
     assert_eq!(
         text.matches("nobody reads the output any more").count(),
@@ -467,13 +467,13 @@ impl Write for Stuck {
 fn a_run_goes_on_deciding_while_nobody_reads_its_output() {
     let ((let_go, held), (stuck, reached)) = (mpsc::channel(), mpsc::channel());
     let err = Written::default();
-    let screen = Screen::with(
+    let display = Display::with(
         View::default(),
         Box::new(Stuck(held, stuck)),
         Box::new(err.clone()),
         Box::new(|| None),
     );
-    let job = screen.reporter("mnist", false, &tasks(1));
+    let job = display.reporter("mnist", false, &tasks(1));
     let (told, heard) = mpsc::channel();
     thread::scope(|scope| {
         scope.spawn(|| job.lines(&source("chief-0", None), whole(b"x\n")));
@@ -488,7 +488,7 @@ fn a_run_goes_on_deciding_while_nobody_reads_its_output() {
         drop(let_go);
         assert!(free.is_ok(), "telling waited for a reader");
     });
-    screen.finish();
+    display.finish();
     assert!(err.text().contains("SIGKILL"), "{}", err.text());
 }
 
@@ -496,7 +496,7 @@ fn a_run_goes_on_deciding_while_nobody_reads_its_output() {
 fn many_tasks_start_without_many_words() {
     let watched = Watched::new(View::default());
     let many = tasks(40);
-    let job = watched.screen.reporter("mnist", false, &many);
+    let job = watched.display.reporter("mnist", false, &many);
     for task in &many {
         happens(&*job, started(&task.to_string()));
     }
@@ -565,27 +565,27 @@ fn every_event_has_its_sentence() {
         },
         What::TaskEnded {
             life: life("worker-1", 1),
-            end: End {
+            end: ProgramEnd {
                 not_started: Some("no such program".into()),
                 container: Some("setup".into()),
-                ..End::default()
+                ..ProgramEnd::default()
             },
             stopped: false,
         },
         What::TaskEnded {
             life: life("worker-2", 0),
-            end: End {
+            end: ProgramEnd {
                 code: Some(0),
-                ..End::default()
+                ..ProgramEnd::default()
             },
             stopped: false,
         },
         What::TaskEnded {
             life: life("worker-3", 0),
-            end: End {
+            end: ProgramEnd {
                 code: Some(143),
                 signal: Some(15),
-                ..End::default()
+                ..ProgramEnd::default()
             },
             stopped: true,
         },

@@ -8,18 +8,18 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use trainyard_core::{Hold, Memory, Outcome};
 use trainyard_local::logs::index::IndexWriter;
-use trainyard_local::run::event::{End, RunEnd};
+use trainyard_local::run::event::{ProgramEnd, RunEnd};
 use trainyard_local::run::store::directory::{Durable, Home, JobRuns, RunDirectory};
 use trainyard_local::run::store::run_file::RunFile;
 use trainyard_local::run::store::status::{FORMAT, Status, TaskState, TaskStatus};
-use trainyard_local::run::timestamp::Moment;
+use trainyard_local::run::timestamp::Timestamp;
 
 use crate::run::Ran;
 use crate::run::folder;
 use crate::run::program;
 
 /// When runs began that are not looked at by their age.
-pub const BEGUN: Moment = Moment(1_794_793_512_345);
+pub const BEGUN: Timestamp = Timestamp(1_794_793_512_345);
 
 /// A state directory.
 pub struct State {
@@ -41,12 +41,12 @@ impl State {
 
     /// A run that began so long ago. Ids are not made of the time here: they stay the same.
     pub fn begin(&self, job: &str, id: &str, ago: Duration) -> Made {
-        let Moment(now) = Moment::now();
+        let Timestamp(now) = Timestamp::now();
         let ago = u64::try_from(ago.as_millis()).expect("not so long");
-        self.begin_at(job, id, Moment(now - ago))
+        self.begin_at(job, id, Timestamp(now - ago))
     }
 
-    pub fn begin_at(&self, job: &str, id: &str, started: Moment) -> Made {
+    pub fn begin_at(&self, job: &str, id: &str, started: Timestamp) -> Made {
         let directory = self.job(job).run(id);
         fs::create_dir_all(directory.logs()).expect("a directory");
         fs::create_dir_all(directory.lives()).expect("a directory");
@@ -131,12 +131,12 @@ impl Made {
         self.status.tasks.push(TaskStatus {
             task: name.parse().expect("a task"),
             state,
-            since: Moment(self.status.started.0 + 1000),
+            since: Timestamp(self.status.started.0 + 1000),
             epoch: 0,
             attempt: 0,
             restarts: u32::from(state == TaskState::Restarting),
             port: u16::try_from(20_000 + number).ok(),
-            end: ended.then_some(End {
+            end: ended.then_some(ProgramEnd {
                 code: Some(code),
                 signal: None,
                 not_started: None,
@@ -155,7 +155,7 @@ impl Made {
     }
 
     pub fn end(&mut self, outcome: Option<Outcome>, cause: &str) {
-        self.status.ended = Some(Moment(self.status.started.0 + 83_500));
+        self.status.ended = Some(Timestamp(self.status.started.0 + 83_500));
         self.status.end = Some(RunEnd {
             outcome,
             cause: cause.into(),

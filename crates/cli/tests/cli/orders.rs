@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use trainyard_core::Outcome;
-use trainyard_local::run::control::Door;
-use trainyard_local::run::control::order::{Answer, Order};
+use trainyard_local::run::control::ControlSocket;
+use trainyard_local::run::control::order::{Order, OrderReply};
 use trainyard_local::run::store::directory::{Claim, RunDirectory};
 use trainyard_local::run::store::status::TaskState::{Running, Stopped, Stopping};
 
@@ -32,9 +32,9 @@ struct Played {
 /// Answers orders from now on.
 fn listen(
     directory: &RunDirectory,
-    obey: impl Fn(Order) -> Answer + Send + Sync + 'static,
+    obey: impl Fn(Order) -> OrderReply + Send + Sync + 'static,
 ) -> std::io::Result<()> {
-    let door = Door::open(directory, obey)?;
+    let door = ControlSocket::open(directory, obey)?;
     std::thread::spawn(move || {
         loop {
             let _ = poll(&mut [PollFd::new(&door, PollFlags::IN)], None);
@@ -48,7 +48,7 @@ fn listen(
 fn play(
     state: &State,
     job: &str,
-    obey: impl Fn(&Order) -> Option<Answer> + Send + Sync + 'static,
+    obey: impl Fn(&Order) -> Option<OrderReply> + Send + Sync + 'static,
 ) -> Arc<Mutex<Played>> {
     let claim = state.job(job).claim().expect("a lock");
     let made = Mutex::new(begun(state, job));
@@ -67,7 +67,7 @@ fn play(
                 .expect("nobody panicked")
                 .end(None, "somebody stopped it");
             played.claim = None;
-            Answer::Done
+            OrderReply::Done
         })
     });
     listened.expect("a socket");
@@ -81,7 +81,7 @@ fn orders(played: &Arc<Mutex<Played>>) -> Vec<Order> {
 #[test]
 fn an_order_reaches_the_run_and_its_answer_is_told() {
     let state = State::new("orders-given");
-    let played = play(&state, "mnist", |_| Some(Answer::Done));
+    let played = play(&state, "mnist", |_| Some(OrderReply::Done));
     let mut shown = String::new();
     for typed in [
         &["drain", "mnist", "worker-1"][..],
@@ -113,7 +113,7 @@ fn an_order_reaches_the_run_and_its_answer_is_told() {
 fn a_refusal_exits_1_and_says_why() {
     let state = State::new("orders-refused");
     let played = play(&state, "mnist", |_| {
-        Some(Answer::Refused("worker-1 does not run".into()))
+        Some(OrderReply::Refused("worker-1 does not run".into()))
     });
     for typed in [&["kill", "mnist", "worker-1"][..], &["stop", "mnist"]] {
         let ran = state.run(typed);
@@ -188,7 +188,7 @@ fn a_job_whose_fellow_goes_on_has_ended_though_its_lock_is_held() {
             .expect("nobody panicked")
             .end(None, "somebody stopped it");
         std::fs::remove_file(&socket).expect("it is there");
-        Answer::Done
+        OrderReply::Done
     });
     listened.expect("a socket");
     for words in [
@@ -205,7 +205,7 @@ fn a_job_whose_fellow_goes_on_has_ended_though_its_lock_is_held() {
 #[test]
 fn stop_says_what_it_waits_for_and_gives_up_in_time() {
     let state = State::new("stop-slow");
-    let played = play(&state, "mnist", |_| Some(Answer::Done));
+    let played = play(&state, "mnist", |_| Some(OrderReply::Done));
     let ran = state.run(&["stop", "mnist", "--timeout", "3s"]);
     assert_eq!(ran.code, Some(1));
     // It may have been looked at late.
@@ -236,7 +236,7 @@ fn stop_waits_for_a_run_that_takes_no_orders_yet() {
             .expect("nobody panicked")
             .end(None, "somebody stopped it");
         claim.lock().expect("nobody panicked").take();
-        Answer::Done
+        OrderReply::Done
     })
     .expect("a socket");
     let ran: crate::run::Ran = child.wait_with_output().expect("it ends").into();

@@ -17,7 +17,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, getuid, kill_process, pidfd_open}
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
 use tempfile::TempDir;
 use trainyard_local::run::control;
-use trainyard_local::run::control::order::{Answer, Order};
+use trainyard_local::run::control::order::{Order, OrderReply};
 use trainyard_local::run::event::{RunEvent, What};
 use trainyard_local::run::store::directory::{Home, RunDirectory};
 use trainyard_local::run::store::status::Status;
@@ -250,7 +250,7 @@ impl Bench {
     pub fn order(&self, job: &str, order: &Order) {
         eventually(&format!("{order:?} is obeyed"), || {
             let run = self.newest(job);
-            run.is_some_and(|run| matches!(control::send(&run, order), Ok(Answer::Done)))
+            run.is_some_and(|run| matches!(control::send(&run, order), Ok(OrderReply::Done)))
         });
     }
 }

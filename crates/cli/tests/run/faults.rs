@@ -9,7 +9,7 @@ use std::process::Command;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 use trainyard_local::run::control;
-use trainyard_local::run::control::order::{Answer, Order};
+use trainyard_local::run::control::order::{Order, OrderReply};
 
 use crate::bench::{Bench, Run, eventually, finished, quick, send};
 
@@ -213,7 +213,7 @@ fn a_run_that_is_ending_may_be_told_to_stop() {
         // It takes the order until nobody is there to take any.
         let directory = bench.newest("job").expect("it was run");
         while let Ok(answer) = control::send(&directory, &Order::Stop { now: false }) {
-            assert_eq!(answer, Answer::Done, "{signal:?}");
+            assert_eq!(answer, OrderReply::Done, "{signal:?}");
         }
         let stop = bench.run(&["stop", "job"]);
         assert_eq!(stop.code, Some(0), "{signal:?}: {stop:?}");

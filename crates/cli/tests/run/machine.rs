@@ -45,7 +45,7 @@ fn an_isolated_run_has_loopback_and_nothing_else() {
     let ran = isolated(&["--isolate"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.out.contains("1 passed"), "{ran:?}");
-    // The check checks: without walls the task reaches us.
+    // The check checks: without isolation the task reaches us.
     assert_eq!(isolated(&[]).code, Some(1));
 }
 

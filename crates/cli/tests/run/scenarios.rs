@@ -18,7 +18,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use trainyard_core::{Job, TaskId, Time};
 use trainyard_document::Source;
 use trainyard_local::run::control;
-use trainyard_local::run::control::order::{Answer, Order};
+use trainyard_local::run::control::order::{Order, OrderReply};
 use trainyard_local::run::event::What;
 use trainyard_local::run::store::directory::RunDirectory;
 use trainyard_scenarios::{Ending, Fault, Scenario, World, all};
@@ -331,7 +331,7 @@ impl Begin {
 fn insist(run: &RunDirectory, order: &Order, child: &mut Child) -> Result<(), String> {
     let mut obeyed = false;
     eventually("an order is obeyed", || {
-        obeyed = matches!(control::send(run, order), Ok(Answer::Done));
+        obeyed = matches!(control::send(run, order), Ok(OrderReply::Done));
         obeyed || !matches!(child.try_wait(), Ok(None))
     });
     if obeyed {

@@ -5,7 +5,7 @@
 //! each itself; others write `--ps_hosts=job-ps-0.ns.svc:2222` into their arguments. Each of their tasks listens on the
 //! same port. TensorFlow's servers listen on every address of the machine, whatever host they are told, so two of
 //! them cannot have one port in one network: no spelling of host names mends that, nor does an address of its own in
-//! 127.0.0.0/8. What does is a network for each task, as a pod has one, joined by a switch, and the names in
+//! 127.0.0.0/8. What does is a network for each task, as a pod has one, joined by a bridge, and the names in
 //! `/etc/hosts`. The price: tasks reach each other and nobody else. So it is used where a template needs it.
 
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub enum Network {
 /// The addresses of tasks with a network each: 10.77.0.0/16.
 const FIRST: u32 = 0x0a4d_0001;
 
-/// How many tasks can have an address each: a switch of the kernel has 1,024 ports.
+/// How many tasks can have an address each: a bridge of the kernel has 1,024 ports.
 pub const MOST_ADDRESSES: u64 = 1_000;
 
 impl Network {

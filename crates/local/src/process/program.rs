@@ -22,7 +22,7 @@ use crate::process::lookup;
 use crate::process::orphans::{self, Among, Mark, TASK_MARK};
 use crate::process::stop::{Stopping, Wake};
 use crate::process::task::{MissingMounts, SpawnContext};
-use crate::sandbox::isolation::Wall;
+use crate::sandbox::isolation::Namespace;
 use crate::sandbox::mounts::{self, MountError};
 use crate::supervisor::watchdog::RUN_MARK;
 use crate::system::poll::wait_for;
@@ -115,7 +115,7 @@ impl Part<'_> {
     /// The mark by which the program's processes are known.
     fn mark(&self) -> Mark {
         let mark = Mark::new(TASK_MARK, &self.full_name());
-        if self.context.walls.has(Wall::Mounts) {
+        if self.context.isolation.has(Namespace::Mounts) {
             mark.and_own_namespace()
         } else {
             mark
@@ -123,7 +123,7 @@ impl Part<'_> {
     }
 
     fn take_mounts(&self) -> Result<(), String> {
-        let missing = mounts::enter(&self.context.tree, self.context.walls, &self.program.mounts);
+        let missing = mounts::enter(&self.context.tree, self.context.isolation, &self.program.mounts);
         if missing.is_empty() {
             return Ok(());
         }
@@ -158,9 +158,9 @@ impl Part<'_> {
     }
 
     fn spawn(&self, file: &Path, workdir: &Path, output: PipeWriter) -> io::Result<Child> {
-        let walled = self.context.walls.has(Wall::Processes);
+        let isolated = self.context.isolation.has(Namespace::Processes);
         let argv = &self.program.argv;
-        let mut command = if walled {
+        let mut command = if isolated {
             let mut command = Command::new(file);
             command.arg0(&argv[0]).args(&argv[1..]);
             command
@@ -178,7 +178,7 @@ impl Part<'_> {
             .stdout(output.try_clone()?)
             .stderr(output)
             .process_group(0);
-        if walled {
+        if isolated {
             command.spawn()
         } else {
             exec::spawn(file, &mut command)

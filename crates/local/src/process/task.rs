@@ -18,8 +18,8 @@ use crate::logs::pump::LogSink;
 use crate::process::launch::{Ended, Launch, Program, TaskChange, TaskEvent};
 use crate::process::program::Part;
 use crate::process::stop::Stopping;
-use crate::sandbox::bridge::Switch;
-use crate::sandbox::isolation::Walls;
+use crate::sandbox::bridge::Bridge;
+use crate::sandbox::isolation::Isolation;
 use crate::sandbox::mounts::Tree;
 
 /// A task's thread does not go deep.
@@ -47,8 +47,8 @@ pub struct SpawnContext {
     pub run: String,
     /// The job's name: jobs of one run have tasks of the same names.
     pub job: String,
-    /// The walls around the run.
-    pub walls: Walls,
+    /// The isolation around the run.
+    pub isolation: Isolation,
     /// Where programs start that do not say where; an absolute path.
     pub workdir: PathBuf,
     /// Under every program's own variables; see [`environment`](crate::process::environment).
@@ -62,7 +62,7 @@ pub struct SpawnContext {
     /// Where mount points are made.
     pub tree: Tree,
     /// The networks of tasks that have one each.
-    pub switch: Option<Switch>,
+    pub bridge: Option<Bridge>,
     /// Gets every program's output.
     pub sink: Arc<dyn LogSink>,
     /// Gets every task's events.
@@ -73,7 +73,7 @@ impl fmt::Debug for SpawnContext {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("SpawnContext")
             .field("run", &self.run)
-            .field("walls", &self.walls)
+            .field("isolation", &self.isolation)
             .finish_non_exhaustive()
     }
 }
@@ -141,7 +141,7 @@ fn live(launch: &Launch, context: &SpawnContext, stopping: &Stopping) {
     };
     let mut ending = Ending { voice, told: false };
     // Before any other thread of the task is started: they inherit the network.
-    if let Some(Err(error)) = context.switch.as_ref().map(|switch| switch.enter(&launch.task)) {
+    if let Some(Err(error)) = context.bridge.as_ref().map(|bridge| bridge.enter(&launch.task)) {
         let why = format!("{error}: {}", error.source);
         ending.tell(&launch.main, Ended::NotStarted(why), false);
         return;

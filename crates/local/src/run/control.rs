@@ -17,7 +17,7 @@ use std::time::Duration;
 use rustix::fs::{Mode, fchmod};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 
-use self::order::{Answer, Order};
+use self::order::{Order, OrderReply};
 use super::store::directory::RunDirectory;
 
 /// An order is short; whoever sends more is not one of us.
@@ -44,25 +44,25 @@ pub enum NotReached {
 }
 
 /// The side of the run.
-pub struct Door {
+pub struct ControlSocket {
     listener: UnixListener,
     obey: Arc<Obey>,
 }
 
 /// Answers an order.
-type Obey = dyn Fn(Order) -> Answer + Send + Sync;
+type Obey = dyn Fn(Order) -> OrderReply + Send + Sync;
 
-impl fmt::Debug for Door {
+impl fmt::Debug for ControlSocket {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_tuple("Door").field(&self.listener).finish()
+        out.debug_tuple("ControlSocket").field(&self.listener).finish()
     }
 }
 
-impl Door {
+impl ControlSocket {
     /// From now on orders may come; `obey` answers each.
     pub fn open(
         run: &RunDirectory,
-        obey: impl Fn(Order) -> Answer + Send + Sync + 'static,
+        obey: impl Fn(Order) -> OrderReply + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let path = run.socket();
         // A socket that a killed run has left behind.
@@ -94,7 +94,7 @@ impl Door {
 }
 
 /// Readable when somebody waits.
-impl AsFd for Door {
+impl AsFd for ControlSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.listener.as_fd()
     }
@@ -125,7 +125,7 @@ fn answer(mut connection: &UnixStream, obey: &Obey) -> io::Result<()> {
     BufReader::new(connection.take(LONGEST)).read_until(b'\n', &mut line)?;
     let answer = match serde_json::from_slice(&line) {
         Ok(order) => obey(order),
-        Err(error) => Answer::Refused(format!("this is no order that this version knows: {error}")),
+        Err(error) => OrderReply::Refused(format!("this is no order that this version knows: {error}")),
     };
     let mut bytes = serde_json::to_vec(&answer)?;
     bytes.push(b'\n');
@@ -133,7 +133,7 @@ fn answer(mut connection: &UnixStream, obey: &Obey) -> io::Result<()> {
 }
 
 /// Gives a run an order and waits for its answer.
-pub fn send(run: &RunDirectory, order: &Order) -> Result<Answer, NotReached> {
+pub fn send(run: &RunDirectory, order: &Order) -> Result<OrderReply, NotReached> {
     let mut connection = match reachable(&run.socket(), |path| UnixStream::connect(path)) {
         Ok(connection) => connection,
         Err(error)
@@ -193,24 +193,24 @@ mod tests {
         };
         assert!(matches!(send(&run, &kill), Err(NotReached::NobodyListens)));
         let mode = |run: &RunDirectory| fs::metadata(run.socket()).unwrap().permissions().mode() & 0o777;
-        let door = Door::open(&run, |order| match order {
-            Order::Kill { .. } => Answer::Done,
-            other => Answer::Refused(format!("{other:?}")),
+        let socket = ControlSocket::open(&run, |order| match order {
+            Order::Kill { .. } => OrderReply::Done,
+            other => OrderReply::Refused(format!("{other:?}")),
         })
         .unwrap();
         // Somebody who never speaks is in nobody's way.
         let silent = reachable(&run.socket(), |path| UnixStream::connect(path)).unwrap();
         let porter = thread::spawn(move || {
             for _ in 0..3 {
-                wait_for(&mut [PollFd::new(&door, PollFlags::IN)], None).unwrap();
-                door.admit().unwrap();
+                wait_for(&mut [PollFd::new(&socket, PollFlags::IN)], None).unwrap();
+                socket.admit().unwrap();
             }
         });
         assert_eq!(mode(&run), 0o600);
-        assert_eq!(send(&run, &kill).unwrap(), Answer::Done);
+        assert_eq!(send(&run, &kill).unwrap(), OrderReply::Done);
         assert_eq!(
             send(&run, &Order::Suspend).unwrap(),
-            Answer::Refused("Suspend".into())
+            OrderReply::Refused("Suspend".into())
         );
         porter.join().unwrap();
         drop(silent);

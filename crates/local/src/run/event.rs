@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use trainyard_core::{Outcome, Stamp, TaskId};
 
 use super::store::status::TaskStatus;
-use super::timestamp::Moment;
+use super::timestamp::Timestamp;
 use crate::logs::pump::LogSink;
 use crate::process::launch::Ended;
 
@@ -20,7 +20,7 @@ use crate::process::launch::Ended;
 #[serde(rename_all = "camelCase")]
 pub struct RunEvent {
     /// When.
-    pub time: Moment,
+    pub time: Timestamp,
     /// To which job.
     pub job: Arc<str>,
     /// What.
@@ -76,7 +76,7 @@ pub enum What {
         /// The init container; none for the main one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         init: Option<Arc<str>>,
-        /// Its process, as this machine numbers processes behind the run's walls.
+        /// Its process, as this machine numbers processes behind the run's isolation.
         pid: u32,
         /// The port it is told to listen on, if it is told one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,7 +89,7 @@ pub enum What {
         life: Life,
         /// How.
         #[serde(flatten)]
-        end: End,
+        end: ProgramEnd,
         /// We stopped it: then its code is no success and no failure.
         stopped: bool,
     },
@@ -129,7 +129,8 @@ pub enum What {
         text: String,
     },
     /// A task is left out, and this is how it is started by hand.
-    ByHand {
+    #[serde(rename = "byHand")]
+    DebugTask {
         /// Which.
         task: TaskId,
         /// What people should know, a sentence a line.
@@ -157,7 +158,7 @@ pub enum What {
 /// How a program ended, as these files write it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct End {
+pub struct ProgramEnd {
     /// Its exit code; 128 and the signal's number for a signal; none if it never ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<i32>,
@@ -172,7 +173,7 @@ pub struct End {
     pub container: Option<Arc<str>>,
 }
 
-impl From<&Ended> for End {
+impl From<&Ended> for ProgramEnd {
     fn from(ended: &Ended) -> Self {
         let (signal, not_started) = match ended {
             Ended::Code(_) => (None, None),
@@ -222,7 +223,7 @@ pub struct FirstFailure {
     pub life: Life,
     /// How.
     #[serde(flatten)]
-    pub end: End,
+    pub end: ProgramEnd,
     /// What that means, in a sentence.
     pub meaning: String,
     /// Its log.

@@ -1,7 +1,7 @@
-//! What the outer process does before the walls go up: from a job that was read to what its run is told.
+//! What the outer process does before the isolation go up: from a job that was read to what its run is told.
 //!
 //! Everything that may fail for a reason the user can mend fails here, all of it at once, before anything is started.
-//! Python environments are made here too, since behind the walls there may be no network.
+//! Python environments are made here too, since behind the isolation there may be no network.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use trainyard_document::problem::did_you_mean;
 
 use super::store::run_file::{RunFile, TensorBoard};
 use super::store::status::FORMAT;
-use super::timestamp::Moment;
+use super::timestamp::Timestamp;
 use crate::gpus::{self, Gpu, Split};
 use crate::images::{Config, StandIns, choose, of_job, stand_ins};
 use crate::pod::{
@@ -123,7 +123,7 @@ pub fn prepare(
         document: read_job.document,
         kind: read_job.dialect.kind().to_owned(),
         source: request.source.clone(),
-        started: Moment::now(),
+        started: Timestamp::now(),
         directory: request.directory.clone(),
         manifest_not_kept: request.manifest_not_kept,
         with: request

@@ -1,7 +1,7 @@
 //! The supervisor's work: from the directories of runs to how each of them ended.
 //!
 //! Every job has a loop on a thread of its own, the last one on the calling thread. What a run was told is known from
-//! before the walls went up; a run in the background reads it again from its directory.
+//! before the isolation went up; a run in the background reads it again from its directory.
 
 pub(crate) mod clock;
 mod debug_task;
@@ -29,9 +29,9 @@ use trainyard_document::Source;
 
 use self::clock::Clock;
 use self::hints::{Hints, Spoken};
-use self::queue::{Bell, News, inbox};
+use self::queue::{LoopEvent, Waker, queue};
 use self::runner::Runner;
-use self::tensorboard::Board;
+use self::tensorboard::TensorBoardProcess;
 use super::event::{Reporter, RunEnd, RunEvent};
 use super::prepare::Ready;
 use super::store::directory::{DirectoryError, RunDirectory};
@@ -44,8 +44,8 @@ use crate::logs::pump::{LogBlock, LogSink, LogSource, LogTrouble};
 use crate::pod::{Machine, Network, Objects, Setting};
 use crate::process::environment;
 use crate::process::task::{MissingMounts, SpawnContext};
-use crate::sandbox::bridge::{Switch, SwitchError};
-use crate::sandbox::isolation::Walls;
+use crate::sandbox::bridge::{Bridge, BridgeError};
+use crate::sandbox::isolation::Isolation;
 use crate::sandbox::mounts::Tree;
 use crate::sandbox::ports::PortError;
 use crate::supervisor::inner::Inner;
@@ -73,7 +73,7 @@ pub enum CannotRun {
     Ports(#[from] PortError),
     /// The tasks cannot have a network each.
     #[error("the tasks cannot have a network each, which this manifest needs: {0}: {source}", source = .0.source)]
-    Switch(#[from] SwitchError),
+    Bridge(#[from] BridgeError),
     /// Something else was refused.
     #[error("cannot {what}: {source}")]
     System {
@@ -147,22 +147,22 @@ pub fn supervise(
     runs: Vec<Given>,
     watch: &dyn Fn(&RunFile, &Job) -> Arc<dyn Reporter>,
 ) -> Result<Vec<RunEnd>, CannotRun> {
-    let (walls, run) = (inner.walls, inner.run.clone());
+    let (isolation, run) = (inner.isolation, inner.run.clone());
     let mut runners = Vec::new();
-    let mut bells = Vec::new();
+    let mut wakers = Vec::new();
     for given in runs {
-        let (bell, runner) = ready(given, pid, walls, &run, watch)?;
-        bells.push(bell);
+        let (waker, runner) = ready(given, pid, isolation, &run, watch)?;
+        wakers.push(waker);
         runners.push(runner);
     }
-    let ears = inner.ears(move |notice| {
-        for bell in &bells {
-            bell.ring(News::Signal(notice));
+    let signal_listener = inner.signal_listener(move |notice| {
+        for waker in &wakers {
+            waker.wake(LoopEvent::Signal(notice));
         }
     });
     match &mut runners[..] {
-        [only] => only.inbox.listen(ears),
-        _ => ears.on_a_thread().map_err(system("listen for signals"))?,
+        [only] => only.queue.listen(signal_listener),
+        _ => signal_listener.spawn().map_err(system("listen for signals"))?,
     }
     run_all(runners)
 }
@@ -195,10 +195,10 @@ fn run_all(mut runners: Vec<Runner>) -> Result<Vec<RunEnd>, CannotRun> {
 fn ready(
     given: Given,
     pid: u32,
-    walls: Walls,
+    isolation: Isolation,
     run: &str,
     watch: &dyn Fn(&RunFile, &Job) -> Arc<dyn Reporter>,
-) -> Result<(Bell, Runner), CannotRun> {
+) -> Result<(Waker, Runner), CannotRun> {
     let Given {
         directory,
         file,
@@ -208,18 +208,18 @@ fn ready(
     } = given;
     let reporter = watch(&file, &job);
     let spoken = Arc::new(Spoken::default());
-    let (bell, mut inbox) = inbox().map_err(system("be woken up"))?;
-    inbox.open_door(&directory).map_err(system("take orders"))?;
+    let (waker, mut queue) = queue().map_err(system("be woken up"))?;
+    queue.open_socket(&directory).map_err(system("take orders"))?;
     let mut addresses = Addresses::choose(&job, &format!("{run}/{}", file.job), file.per_task_network)?;
-    let (network, switch) = network(&job, file.per_task_network)?;
-    let tensorboard = tensorboard(&directory, &file, run, &mut addresses, &bell)?;
+    let (network, bridge) = network(&job, file.per_task_network)?;
+    let tensorboard = tensorboard(&directory, &file, run, &mut addresses, &waker)?;
     let listener = Listener {
         reporter: Arc::clone(&reporter),
         spoken: Arc::clone(&spoken),
     };
-    let context = context(&directory, &file, &job, run, walls, switch, listener, &bell);
+    let context = context(&directory, &file, &job, run, isolation, bridge, listener, &waker);
     let files = if file.manifest_not_kept
-        && tmpfs::put(&directory.files(), walls).map_err(system("keep files in memory"))?
+        && tmpfs::put(&directory.files(), isolation).map_err(system("keep files in memory"))?
     {
         directory.files()
     } else {
@@ -248,14 +248,14 @@ fn ready(
         file,
         world,
         clock,
-        inbox,
+        queue,
         reporter,
         spoken,
         tensorboard,
         memory: None,
         hints: Hints::default(),
         pid,
-        walls,
+        isolation,
         ending: None,
         tensorboard_url: None,
         unwritten: true,
@@ -263,7 +263,7 @@ fn ready(
         forced: false,
         unanswered: Vec::new(),
     };
-    Ok((bell, runner))
+    Ok((waker, runner))
 }
 
 /// Starts the `TensorBoard` that was asked for, if one was.
@@ -272,13 +272,13 @@ fn tensorboard(
     file: &RunFile,
     run: &str,
     addresses: &mut Addresses,
-    bell: &Bell,
-) -> Result<Option<Board>, CannotRun> {
+    waker: &Waker,
+) -> Result<Option<TensorBoardProcess>, CannotRun> {
     let Some(told) = &file.tensorboard else {
         return Ok(None);
     };
     let log = directory.logs().join("tensorboard.log");
-    let board = Board::start(told.clone(), run, addresses.another()?, &log, bell.clone());
+    let board = TensorBoardProcess::start(told.clone(), run, addresses.another()?, &log, waker.clone());
     board.map(Some).map_err(system("start TensorBoard"))
 }
 
@@ -312,16 +312,16 @@ fn job(
     Ok((read_job.job.clone(), objects))
 }
 
-fn network(job: &Job, per_task: bool) -> Result<(Network, Option<Switch>), CannotRun> {
+fn network(job: &Job, per_task: bool) -> Result<(Network, Option<Bridge>), CannotRun> {
     if !per_task {
         return Ok((Network::Shared, None));
     }
     let network = Network::per_task(job);
-    let switch = match &network {
-        Network::PerTask(addresses) => Some(Switch::make(addresses)?),
+    let bridge = match &network {
+        Network::PerTask(addresses) => Some(Bridge::make(addresses)?),
         Network::Shared => None,
     };
-    Ok((network, switch))
+    Ok((network, bridge))
 }
 
 #[expect(
@@ -333,10 +333,10 @@ fn context(
     file: &RunFile,
     job: &Job,
     run: &str,
-    walls: Walls,
-    switch: Option<Switch>,
+    isolation: Isolation,
+    bridge: Option<Bridge>,
     listener: Listener,
-    bell: &Bell,
+    waker: &Waker,
 ) -> SpawnContext {
     let root = directory.path.join("root");
     let home = env::var_os("HOME").map(PathBuf::from);
@@ -346,11 +346,11 @@ fn context(
         Some(env::temp_dir()),
         Some(directory.path.clone()),
     ];
-    let bell = bell.clone();
+    let waker = waker.clone();
     SpawnContext {
         run: run.to_owned(),
         job: job.name.to_string(),
-        walls,
+        isolation,
         workdir: file.directory.clone(),
         environment: passed(),
         logs: directory.logs(),
@@ -361,11 +361,11 @@ fn context(
             MissingMounts::Refuse
         },
         tree: Tree::new(root, own.into_iter().flatten().collect()),
-        switch,
+        bridge,
         sink: Arc::new(listener),
         tell: Box::new(move |event| {
             // A run that has ended needs no news.
-            bell.ring(News::Task(event));
+            waker.wake(LoopEvent::Task(event));
         }),
     }
 }

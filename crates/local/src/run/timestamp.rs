@@ -10,9 +10,9 @@ use trainyard_status::{read_rfc3339, rfc3339};
 
 /// Milliseconds since 1970, in UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Moment(pub u64);
+pub struct Timestamp(pub u64);
 
-impl Moment {
+impl Timestamp {
     /// Now, by the wall clock: for people. Nothing is decided by it.
     #[must_use]
     pub fn now() -> Self {
@@ -26,14 +26,14 @@ impl Moment {
     }
 }
 
-impl From<SystemTime> for Moment {
+impl From<SystemTime> for Timestamp {
     fn from(time: SystemTime) -> Self {
         let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
         Self(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
     }
 }
 
-impl fmt::Display for Moment {
+impl fmt::Display for Timestamp {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let whole = rfc3339(Time(self.0 / 1000));
         write!(out, "{}.{:03}Z", whole.trim_end_matches('Z'), self.0 % 1000)
@@ -43,13 +43,13 @@ impl fmt::Display for Moment {
 /// Text that is no point in time.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is no point in time; expected one like 2026-11-16T01:45:12.345Z")]
-pub struct BadMoment(String);
+pub struct BadTimestamp(String);
 
-impl FromStr for Moment {
-    type Err = BadMoment;
+impl FromStr for Timestamp {
+    type Err = BadTimestamp;
 
-    fn from_str(text: &str) -> Result<Self, BadMoment> {
-        let bad = || BadMoment(text.into());
+    fn from_str(text: &str) -> Result<Self, BadTimestamp> {
+        let bad = || BadTimestamp(text.into());
         let whole = read_rfc3339(text).ok_or_else(bad)?;
         let fraction = text.get(19..).and_then(|rest| rest.strip_prefix('.'));
         let digits = fraction.map_or("", |rest| {
@@ -61,13 +61,13 @@ impl FromStr for Moment {
     }
 }
 
-impl Serialize for Moment {
+impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Moment {
+impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         text.parse().map_err(serde::de::Error::custom)
@@ -84,17 +84,17 @@ mod tests {
             (0, "1970-01-01T00:00:00.000Z"),
             (1_794_793_512_345, "2026-11-16T01:45:12.345Z"),
         ] {
-            assert_eq!(Moment(millis).to_string(), text);
-            assert_eq!(text.parse::<Moment>().unwrap(), Moment(millis));
+            assert_eq!(Timestamp(millis).to_string(), text);
+            assert_eq!(text.parse::<Timestamp>().unwrap(), Timestamp(millis));
         }
         assert_eq!(
-            "2026-11-16T01:45:12Z".parse::<Moment>().unwrap(),
-            Moment(1_794_793_512_000)
+            "2026-11-16T01:45:12Z".parse::<Timestamp>().unwrap(),
+            Timestamp(1_794_793_512_000)
         );
         assert_eq!(
-            "2026-11-16T01:45:12.5Z".parse::<Moment>().unwrap(),
-            Moment(1_794_793_512_500)
+            "2026-11-16T01:45:12.5Z".parse::<Timestamp>().unwrap(),
+            Timestamp(1_794_793_512_500)
         );
-        assert!("yesterday".parse::<Moment>().is_err());
+        assert!("yesterday".parse::<Timestamp>().is_err());
     }
 }

@@ -23,11 +23,11 @@ use trainyard_core::{
 use self::addresses::Addresses;
 use self::failures::{Failures, Root};
 use self::instance::{Instance, Phase};
-use self::task_table::Board;
+use self::task_table::TaskTable;
 use super::event::{Life, What};
 use super::store::status::TaskState;
 use super::supervise::clock::Clock;
-use super::timestamp::Moment;
+use super::timestamp::Timestamp;
 use crate::pod::{self, Network, Setting};
 use crate::process::launch::Ended;
 use crate::process::task::{Running, SpawnContext, spawn};
@@ -38,7 +38,7 @@ use crate::told;
 pub(super) struct World {
     pub setting: Setting,
     pub addresses: Addresses,
-    pub board: Board,
+    pub table: TaskTable,
     context: Arc<SpawnContext>,
     cluster: Cluster,
     clock: Clock,
@@ -46,7 +46,7 @@ pub(super) struct World {
     gone: Vec<TaskSeen>,
     fixtures: BTreeSet<Fixture>,
     /// The task that somebody starts by hand.
-    by_hand: Option<TaskId>,
+    debug_task: Option<TaskId>,
     /// Ports have been looked at since the last look at the job.
     ports_looked_at: bool,
     /// What happened, until somebody takes it.
@@ -63,11 +63,11 @@ impl World {
         addresses: Addresses,
         context: Arc<SpawnContext>,
         clock: Clock,
-        by_hand: Option<TaskId>,
+        debug_task: Option<TaskId>,
     ) -> Self {
         Self {
             cluster: Cluster::of(&setting.job, &setting.book),
-            board: Board::new(&setting.job, |task| addresses.port(task)),
+            table: TaskTable::new(&setting.job, |task| addresses.port(task)),
             setting,
             addresses,
             context,
@@ -75,7 +75,7 @@ impl World {
             instances: BTreeMap::new(),
             gone: Vec::new(),
             fixtures: BTreeSet::new(),
-            by_hand,
+            debug_task,
             ports_looked_at: false,
             told: Vec::new(),
             orders: Vec::new(),
@@ -102,7 +102,7 @@ impl World {
         self.setting.book = self.addresses.book(&self.setting.job);
         self.cluster = Cluster::of(&self.setting.job, &self.setting.book);
         let addresses = &self.addresses;
-        self.board.extend(&self.setting.job, |task| addresses.port(task));
+        self.table.extend(&self.setting.job, |task| addresses.port(task));
     }
 
     /// Everything there is to see.
@@ -129,7 +129,7 @@ impl World {
 
     /// Gives `step` an order.
     pub fn order(&mut self, what: Ordered) {
-        let id = format!("order-{}", Moment::now().0).into();
+        let id = format!("order-{}", Timestamp::now().0).into();
         self.orders.push(Order { id, what });
     }
 
@@ -209,13 +209,13 @@ impl World {
         let (stamp, in_place) = (instance.stamp, instance.in_place);
         instance.phase = Phase::Starting;
         let life = Life::new(id, stamp, in_place);
-        self.board.begins(&life, &self.context.logs);
-        if self.by_hand.as_ref() == Some(id) {
+        self.table.begins(&life, &self.context.logs);
+        if self.debug_task.as_ref() == Some(id) {
             instance.phase = Phase::Running {
                 since: self.clock.now(),
                 pid: None,
             };
-            self.board.is(id, TaskState::LeftOut);
+            self.table.is(id, TaskState::LeftOut);
             return;
         }
         let started = match Task::of(&self.setting.job, &self.cluster, id, stamp, resumed) {
@@ -229,8 +229,8 @@ impl World {
     }
 
     /// What must be done to start a task by hand; none if it cannot be prepared.
-    pub fn by_hand(&self) -> Option<pod::Prepared> {
-        let id = self.by_hand.as_ref()?;
+    pub fn debug_task(&self) -> Option<pod::Prepared> {
+        let id = self.debug_task.as_ref()?;
         let task = Task::of(&self.setting.job, &self.cluster, id, Stamp::default(), false)?;
         pod::prepare(&self.setting, &task, 0).ok()
     }
@@ -247,12 +247,12 @@ impl World {
         // What has ended stays what it was, also between two lives in place.
         let ended = matches!(instance.phase, Phase::Ended { .. } | Phase::Resting { .. });
         if matches!(instance.phase, Phase::Resting { .. }) {
-            self.board.stays_down(task);
+            self.table.stays_down(task);
         }
         let Some(running) = &instance.running else {
-            let by_hand = self.by_hand.as_ref() == Some(task);
-            if !ended && !by_hand {
-                self.board.is(task, TaskState::Stopped);
+            let debug_task = self.debug_task.as_ref() == Some(task);
+            if !ended && !debug_task {
+                self.table.is(task, TaskState::Stopped);
             }
             self.remove(task);
             return;
@@ -263,7 +263,7 @@ impl World {
             running.terminate_within(self.clock.shortened(running.grace()));
         }
         if !ended {
-            self.board.is(task, TaskState::Stopping);
+            self.table.is(task, TaskState::Stopping);
         }
     }
 

@@ -1,8 +1,8 @@
-//! A network for each task, joined by a switch: as pods have it, on one machine.
+//! A network for each task, joined by a bridge: as pods have it, on one machine.
 //!
 //! For manifests whose tasks all listen on the same port (why no spelling of addresses mends that:
-//! [`Network`](crate::pod::Network)). [`Switch::make`] is called once a run by the supervisor; each task's thread
-//! [enters](Switch::enter) its network before it starts anything, and finds there loopback and one interface with the
+//! [`Network`](crate::pod::Network)). [`Bridge::make`] is called once a run by the supervisor; each task's thread
+//! [enters](Bridge::enter) its network before it starts anything, and finds there loopback and one interface with the
 //! task's address. A network stays when its task is restarted, so nobody's tables of neighbours grow stale. Nothing of
 //! this is seen from outside, and all of it goes with the supervisor.
 
@@ -31,9 +31,9 @@ const OWN: &str = "/proc/thread-self/ns/net";
 
 /// The networks of a run's tasks.
 #[derive(Debug)]
-pub struct Switch {
+pub struct Bridge {
     tasks: BTreeMap<TaskId, File>,
-    /// The network that the switch itself is in. Nobody enters it, but the kernel takes a network away that nobody
+    /// The network that the bridge itself is in. Nobody enters it, but the kernel takes a network away that nobody
     /// holds, and every cable with it.
     _between: File,
 }
@@ -41,7 +41,7 @@ pub struct Switch {
 /// A network that could not be made or entered.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {step}")]
-pub struct SwitchError {
+pub struct BridgeError {
     /// What was being done.
     pub step: &'static str,
     /// What the kernel said.
@@ -49,16 +49,16 @@ pub struct SwitchError {
     pub source: io::Error,
 }
 
-fn step<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> SwitchError {
-    move |source| SwitchError {
+fn step<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> BridgeError {
+    move |source| BridgeError {
         step,
         source: source.into(),
     }
 }
 
-impl Switch {
+impl Bridge {
     /// Makes a network for each task. Needs the right to make network namespaces and to set them up.
-    pub fn make(addresses: &BTreeMap<TaskId, Ipv4Addr>) -> Result<Self, SwitchError> {
+    pub fn make(addresses: &BTreeMap<TaskId, Ipv4Addr>) -> Result<Self, BridgeError> {
         // A thread of its own: what it enters and leaves on the way concerns nobody else.
         thread::scope(|scope| {
             let made = scope.spawn(|| wire(addresses)).join();
@@ -67,40 +67,40 @@ impl Switch {
     }
 
     /// Puts the calling thread, and what it starts from now on, into the network of a task.
-    pub fn enter(&self, task: &TaskId) -> Result<(), SwitchError> {
+    pub fn enter(&self, task: &TaskId) -> Result<(), BridgeError> {
         let missing = || step("find the task's network")(io::Error::from(io::ErrorKind::NotFound));
         let network = self.tasks.get(task).ok_or_else(missing)?;
         setns(network, CloneFlags::CLONE_NEWNET).map_err(step("enter the task's network"))
     }
 }
 
-fn wire(addresses: &BTreeMap<TaskId, Ipv4Addr>) -> Result<Switch, SwitchError> {
-    let (switch, mut bridge) = network()?;
+fn wire(addresses: &BTreeMap<TaskId, Ipv4Addr>) -> Result<Bridge, BridgeError> {
+    let (between, mut bridge) = network()?;
     bridge
         .create_bridge()
-        .map_err(step("make a switch between the tasks"))?;
+        .map_err(step("make a bridge between the tasks"))?;
     let mut tasks = BTreeMap::new();
     for ((task, address), port) in addresses.iter().zip(FIRST_PORT..) {
         let (network, mut own) = network()?;
         own.bring_up_loopback()
             .map_err(step("bring up a task's loopback interface"))?;
-        own.create_pair(*address, port, &switch)
-            .map_err(step("join a task to the switch"))?;
+        own.create_pair(*address, port, &between)
+            .map_err(step("join a task to the bridge"))?;
         own.add_address(*address)
             .map_err(step("give a task its address"))?;
         bridge
             .plug_in(port)
-            .map_err(step("plug a task into the switch"))?;
+            .map_err(step("plug a task into the bridge"))?;
         tasks.insert(task.clone(), network);
     }
-    Ok(Switch {
+    Ok(Bridge {
         tasks,
-        _between: switch,
+        _between: between,
     })
 }
 
 /// A new network, which the calling thread is then in, and a socket to set it up with, wherever the thread is later.
-fn network() -> Result<(File, Netlink), SwitchError> {
+fn network() -> Result<(File, Netlink), BridgeError> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(step("make a network namespace"))?;
     let network = File::open(OWN).map_err(step("open a network namespace"))?;
     let socket = Netlink::open().map_err(step("open a netlink socket"))?;
@@ -110,14 +110,14 @@ fn network() -> Result<(File, Netlink), SwitchError> {
 impl Netlink {
     fn create_bridge(&mut self) -> io::Result<()> {
         let mut attributes = Attributes::new();
-        attributes.text(IFLA_IFNAME, "switch");
+        attributes.text(IFLA_IFNAME, "bridge");
         attributes.nest(IFLA_LINKINFO, |info| info.text(IFLA_INFO_KIND, "bridge"));
         self.create(Link::up(BRIDGE), &attributes)
     }
 
-    /// A cable: one end is the task's interface, the other is in the switch.
-    fn create_pair(&mut self, address: Ipv4Addr, port: u32, switch: &File) -> io::Result<()> {
-        let switch = u32::try_from(switch.as_fd().as_raw_fd()).map_err(io::Error::other)?;
+    /// A cable: one end is the task's interface, the other is in the bridge.
+    fn create_pair(&mut self, address: Ipv4Addr, port: u32, bridge: &File) -> io::Result<()> {
+        let bridge = u32::try_from(bridge.as_fd().as_raw_fd()).map_err(io::Error::other)?;
         let mut attributes = Attributes::new();
         attributes.text(IFLA_IFNAME, "eth0");
         attributes.bytes(IFLA_ADDRESS, &hardware_address(address));
@@ -128,7 +128,7 @@ impl Netlink {
                     // It can come up only once the other end is there.
                     peer.raw(&Link::idle(port).bytes());
                     peer.text(IFLA_IFNAME, &format!("port{port}"));
-                    peer.number(IFLA_NET_NS_FD, switch);
+                    peer.number(IFLA_NET_NS_FD, bridge);
                 });
             });
         });
@@ -182,7 +182,7 @@ mod tests {
             (ps.clone(), Ipv4Addr::new(10, 77, 0, 2)),
             (worker.clone(), Ipv4Addr::new(10, 77, 0, 3)),
         ]);
-        let switch = match Switch::make(&addresses) {
+        let bridge = match Bridge::make(&addresses) {
             // An ordinary user has the right only within a user namespace, which a test's process cannot enter.
             Err(error) if error.source.kind() == io::ErrorKind::PermissionDenied => return,
             other => other.unwrap(),
@@ -190,9 +190,9 @@ mod tests {
         let (ready, is_ready) = mpsc::channel();
         thread::scope(|scope| {
             for (task, greeting) in [(&ps, "ps"), (&worker, "worker")] {
-                let (switch, ready) = (&switch, ready.clone());
+                let (bridge, ready) = (&bridge, ready.clone());
                 scope.spawn(move || {
-                    switch.enter(task).unwrap();
+                    bridge.enter(task).unwrap();
                     let listener = TcpListener::bind(("0.0.0.0", 2222)).unwrap();
                     ready.send(()).unwrap();
                     let (mut peer, _) = listener.accept().unwrap();
@@ -202,10 +202,10 @@ mod tests {
             is_ready.recv().unwrap();
             is_ready.recv().unwrap();
             for (from, to, greeting) in [(&ps, &worker, "worker"), (&worker, &ps, "ps")] {
-                let (switch, address) = (&switch, addresses[to]);
+                let (bridge, address) = (&bridge, addresses[to]);
                 scope.spawn(move || {
                     // A second life of the task finds the same network.
-                    switch.enter(from).unwrap();
+                    bridge.enter(from).unwrap();
                     let mut heard = String::new();
                     let mut stream = TcpStream::connect((address, 2222)).unwrap();
                     stream.read_to_string(&mut heard).unwrap();
@@ -214,6 +214,6 @@ mod tests {
                 });
             }
         });
-        assert!(switch.enter(&TaskId::new("nobody", 0)).is_err());
+        assert!(bridge.enter(&TaskId::new("unknown", 0)).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! The walls around a run, and how they are put up.
+//! The isolation around a run, and how they are put up.
 //!
 //! [`probe`](crate::sandbox::probe) chooses them, [`outer`](crate::supervisor::outer) puts them up around everything it starts from then on,
 //! and [`inner`](crate::supervisor::inner) moves in. A wall that stands cannot be taken down again by the process that put it up.
@@ -16,7 +16,7 @@ use crate::sandbox::netlink::Netlink;
 
 /// One wall between a run and the rest of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Wall {
+pub enum Namespace {
     /// A user namespace: the right to put up the others, for whoever is not root.
     Users,
     /// A pid namespace: when its first process dies, the kernel kills all the others.
@@ -27,14 +27,14 @@ pub enum Wall {
     Network,
 }
 
-const ALL: [(Wall, &str); 4] = [
-    (Wall::Users, "users"),
-    (Wall::Processes, "processes"),
-    (Wall::Mounts, "mounts"),
-    (Wall::Network, "network"),
+const ALL: [(Namespace, &str); 4] = [
+    (Namespace::Users, "users"),
+    (Namespace::Processes, "processes"),
+    (Namespace::Mounts, "mounts"),
+    (Namespace::Network, "network"),
 ];
 
-impl Wall {
+impl Namespace {
     fn bit(self) -> u8 {
         1 << self as u8
     }
@@ -49,38 +49,38 @@ impl Wall {
     }
 }
 
-/// A set of walls.
+/// A set of isolation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Walls(u8);
+pub struct Isolation(u8);
 
-impl Walls {
+impl Isolation {
     /// No wall at all.
     pub const NONE: Self = Self(0);
 
-    /// These walls.
+    /// These isolation.
     #[must_use]
-    pub fn of(walls: &[Wall]) -> Self {
-        Self(walls.iter().fold(0, |set, wall| set | wall.bit()))
+    pub fn of(isolation: &[Namespace]) -> Self {
+        Self(isolation.iter().fold(0, |set, wall| set | wall.bit()))
     }
 
-    /// These walls and one more.
+    /// These isolation and one more.
     #[must_use]
-    pub fn with(self, wall: Wall) -> Self {
+    pub fn with(self, wall: Namespace) -> Self {
         Self(self.0 | wall.bit())
     }
 
     /// Whether the wall is among them.
     #[must_use]
-    pub fn has(self, wall: Wall) -> bool {
+    pub fn has(self, wall: Namespace) -> bool {
         self.0 & wall.bit() != 0
     }
 
-    fn each(self) -> impl Iterator<Item = (Wall, &'static str)> {
+    fn each(self) -> impl Iterator<Item = (Namespace, &'static str)> {
         ALL.into_iter().filter(move |(wall, _)| self.has(*wall))
     }
 }
 
-impl fmt::Display for Walls {
+impl fmt::Display for Isolation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.each().map(|(_, name)| name).collect();
         if names.is_empty() {
@@ -91,22 +91,22 @@ impl fmt::Display for Walls {
     }
 }
 
-/// Text that names no set of walls.
+/// Text that names no set of isolation.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` names no set of namespaces")]
-pub struct BadWalls(String);
+pub struct UnknownIsolation(String);
 
-impl FromStr for Walls {
-    type Err = BadWalls;
+impl FromStr for Isolation {
+    type Err = UnknownIsolation;
 
-    fn from_str(text: &str) -> Result<Self, BadWalls> {
+    fn from_str(text: &str) -> Result<Self, UnknownIsolation> {
         if text == "none" {
             return Ok(Self::NONE);
         }
         text.split('+').try_fold(Self::NONE, |set, part| {
             let wall = ALL.iter().find(|(_, name)| *name == part);
             wall.map(|(wall, _)| set.with(*wall))
-                .ok_or_else(|| BadWalls(text.into()))
+                .ok_or_else(|| UnknownIsolation(text.into()))
         })
     }
 }
@@ -114,7 +114,7 @@ impl FromStr for Walls {
 /// A wall that could not be put up.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {step}")]
-pub struct WallError {
+pub struct IsolationError {
     /// What was being done: "mount /proc".
     pub step: &'static str,
     /// What the kernel said.
@@ -123,21 +123,21 @@ pub struct WallError {
 }
 
 /// Names the step at which an error happened.
-pub(crate) fn step<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> WallError {
-    move |source| WallError {
+pub(crate) fn step<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> IsolationError {
+    move |source| IsolationError {
         step,
         source: source.into(),
     }
 }
 
-/// Puts up the walls that must stand before the first process behind them is there: those around users and processes.
+/// Puts up the isolation that must stand before the first process behind them is there: those around users and processes.
 ///
-/// The process must have one thread only. It cannot start another one afterwards if [`Wall::Processes`] is among
+/// The process must have one thread only. It cannot start another one afterwards if [`Namespace::Processes`] is among
 /// them, and what it starts first is the first process of the new pid namespace.
-pub(crate) fn put_up_around(walls: Walls) -> Result<(), WallError> {
+pub(crate) fn unshare_before_fork(isolation: Isolation) -> Result<(), IsolationError> {
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
-    make(walls, &[Wall::Users, Wall::Processes])?;
-    if walls.has(Wall::Users) {
+    make(isolation, &[Namespace::Users, Namespace::Processes])?;
+    if isolation.has(Namespace::Users) {
         keep_identity(user, group)?;
     }
     Ok(())
@@ -145,25 +145,25 @@ pub(crate) fn put_up_around(walls: Walls) -> Result<(), WallError> {
 
 /// Puts up the others. The first process does that itself, so that nobody else stands behind them: whoever is the last
 /// to leave takes them down, and that takes a while.
-pub(crate) fn put_up_inside(walls: Walls) -> Result<(), WallError> {
-    make(walls, &[Wall::Mounts, Wall::Network])?;
-    if walls.has(Wall::Mounts) {
+pub(crate) fn unshare_in_supervisor(isolation: Isolation) -> Result<(), IsolationError> {
+    make(isolation, &[Namespace::Mounts, Namespace::Network])?;
+    if isolation.has(Namespace::Mounts) {
         mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)
             .map_err(step("make mounts private"))?;
     }
-    if walls.has(Wall::Processes) {
+    if isolation.has(Namespace::Processes) {
         mount_proc()?;
     }
-    if walls.has(Wall::Network) {
+    if isolation.has(Namespace::Network) {
         let loopback = Netlink::open().and_then(|mut network| network.bring_up_loopback());
         loopback.map_err(step("bring up the loopback interface"))?;
     }
     Ok(())
 }
 
-/// Makes those of the namespaces that are among the walls.
-fn make(walls: Walls, which: &[Wall]) -> Result<(), WallError> {
-    let wanted = which.iter().filter(|wall| walls.has(**wall));
+/// Makes those of the namespaces that are among the isolation.
+fn make(isolation: Isolation, which: &[Namespace]) -> Result<(), IsolationError> {
+    let wanted = which.iter().filter(|wall| isolation.has(**wall));
     let flags = wanted.fold(CloneFlags::empty(), |flags, wall| flags | wall.flag());
     if flags.is_empty() {
         return Ok(());
@@ -172,13 +172,13 @@ fn make(walls: Walls, which: &[Wall]) -> Result<(), WallError> {
 }
 
 /// Shows the processes of this pid namespace, and no others, under `/proc`.
-fn mount_proc() -> Result<(), WallError> {
+fn mount_proc() -> Result<(), IsolationError> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("proc", "/proc", "proc", flags, None).map_err(step("mount /proc"))
 }
 
 /// Users and groups keep their numbers: `id` says the same as outside, and new files belong to the real user.
-fn keep_identity(user: u32, group: u32) -> Result<(), WallError> {
+fn keep_identity(user: u32, group: u32) -> Result<(), IsolationError> {
     let write = |file: &'static str, text: String| fs::write(file, text);
     write("/proc/self/setgroups", "deny".into()).map_err(step("write /proc/self/setgroups"))?;
     write("/proc/self/uid_map", format!("{user} {user} 1")).map_err(step("write /proc/self/uid_map"))?;
@@ -190,20 +190,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn walls_read_back_from_their_names() {
-        for (walls, text) in [
-            (Walls::NONE, "none"),
-            (Walls::of(&[Wall::Mounts]), "mounts"),
+    fn isolation_reads_back_from_their_names() {
+        for (isolation, text) in [
+            (Isolation::NONE, "none"),
+            (Isolation::of(&[Namespace::Mounts]), "mounts"),
             (
-                Walls::of(&[Wall::Network, Wall::Users, Wall::Processes, Wall::Mounts]),
+                Isolation::of(&[
+                    Namespace::Network,
+                    Namespace::Users,
+                    Namespace::Processes,
+                    Namespace::Mounts,
+                ]),
                 "users+processes+mounts+network",
             ),
         ] {
-            assert_eq!(walls.to_string(), text);
-            assert_eq!(text.parse::<Walls>().unwrap(), walls);
+            assert_eq!(isolation.to_string(), text);
+            assert_eq!(text.parse::<Isolation>().unwrap(), isolation);
         }
-        for bad in ["", "mounts+", "walls"] {
-            assert!(bad.parse::<Walls>().is_err(), "{bad}");
+        for bad in ["", "mounts+", "isolation"] {
+            assert!(bad.parse::<Isolation>().is_err(), "{bad}");
         }
     }
 }

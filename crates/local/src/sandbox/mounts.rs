@@ -20,7 +20,7 @@ use rustix::mount::{MountFlags, UnmountFlags, mount_bind_recursive, mount_remoun
 use rustix::process::{chroot, pivot_root};
 
 use crate::process::launch::Mount;
-use crate::sandbox::isolation::{Wall, Walls};
+use crate::sandbox::isolation::{Isolation, Namespace};
 
 pub use tree::Tree;
 use tree::{Place, TMPFS_FLAGS};
@@ -64,12 +64,12 @@ impl Failed {
 
 /// Gives the calling thread these mounts, and a mount namespace of its own if there are any (making and unmaking one is
 /// a good part of what it costs to start a small program); gives back those that could not be made.
-pub(crate) fn enter(tree: &Tree, walls: Walls, mounts: &[Mount]) -> Vec<MountError> {
+pub(crate) fn enter(tree: &Tree, isolation: Isolation, mounts: &[Mount]) -> Vec<MountError> {
     if mounts.is_empty() {
         return Vec::new();
     }
-    if !walls.has(Wall::Mounts) {
-        return without_walls(mounts);
+    if !isolation.has(Namespace::Mounts) {
+        return without_namespace(mounts);
     }
     let mut missing = Vec::new();
     let mut ready = Vec::new();
@@ -92,7 +92,7 @@ pub(crate) fn enter(tree: &Tree, walls: Walls, mounts: &[Mount]) -> Vec<MountErr
 }
 
 /// Where there is no mount namespace, only what is there already can be had.
-fn without_walls(mounts: &[Mount]) -> Vec<MountError> {
+fn without_namespace(mounts: &[Mount]) -> Vec<MountError> {
     let same = |mount: &Mount| match (fs::canonicalize(&mount.source), fs::canonicalize(&mount.target)) {
         (Ok(source), Ok(target)) => source == target && !mount.read_only,
         _ => false,
@@ -296,7 +296,7 @@ mod tests {
             read_only: true,
             ..mount("/tmp", "/tmp")
         };
-        let missing = without_walls(&[mount("/tmp", "/tmp/."), mount("/tmp", "/data"), read_only]);
+        let missing = without_namespace(&[mount("/tmp", "/tmp/."), mount("/tmp", "/data"), read_only]);
         let missing: Vec<_> = missing.iter().map(ToString::to_string).collect();
         assert_eq!(missing.len(), 2, "{missing:?}");
         assert!(missing[0].contains("`/tmp` at `/data`"), "{missing:?}");

@@ -1,4 +1,4 @@
-//! Messages to the kernel about interfaces and addresses: what [`switch`](crate::sandbox::bridge) needs of rtnetlink, and
+//! Messages to the kernel about interfaces and addresses: what [`bridge`](crate::sandbox::bridge) needs of rtnetlink, and
 //! [`namespace`](crate::sandbox::isolation) for a network with loopback and nothing else.
 
 use std::io;

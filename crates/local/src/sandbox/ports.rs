@@ -2,7 +2,7 @@
 //!
 //! A task listens only seconds after its port was chosen, so a port is not held by listening on it. Instead a run
 //! holds a token for each: an abstract socket named after the port. The kernel frees it however the run dies, and its
-//! scope is the network namespace, as that of ports. The supervisor takes the ports, behind its walls.
+//! scope is the network namespace, as that of ports. The supervisor takes the ports, behind its isolation.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -106,7 +106,7 @@ pub(crate) struct Allowed {
     reserved: Vec<Range<u16>>,
 }
 
-/// As the kernel said when it was first asked. Before the walls go up it answers in half the time: behind them is a `/proc` that
+/// As the kernel said when it was first asked. Before the isolation go up it answers in half the time: behind them is a `/proc` that
 /// nobody has looked at.
 pub(crate) fn allowed() -> &'static Allowed {
     static ALLOWED: OnceLock<Allowed> = OnceLock::new();

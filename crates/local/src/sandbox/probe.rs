@@ -1,4 +1,4 @@
-//! Which walls this machine allows, found out by putting them up in a process that is thrown away.
+//! Which isolation this machine allows, found out by putting them up in a process that is thrown away.
 //!
 //! Settings do not tell: a kernel may allow a namespace and then refuse every mount in it. The command line asks once
 //! a run, before [`outer`](crate::supervisor::outer).
@@ -14,30 +14,30 @@ use std::process::{Command, Stdio};
 use rustix::mount::{MountFlags, mount};
 use rustix::process::{WaitOptions, getuid, waitpid};
 
-use crate::sandbox::isolation::{Wall, Walls, put_up_around, put_up_inside, step};
+use crate::sandbox::isolation::{Isolation, Namespace, step, unshare_before_fork, unshare_in_supervisor};
 use crate::supervisor::reexec::{PROBE, ourselves};
-use crate::system::fork::{Twin, split};
+use crate::system::fork::{Forked, fork};
 
 /// What this machine allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probed {
-    /// The best set of walls that could be put up.
-    pub walls: Walls,
+    /// The best set of isolation that could be put up.
+    pub isolation: Isolation,
     /// The better ones that could not, and why.
-    pub refused: Vec<(Walls, String)>,
+    pub refused: Vec<(Isolation, String)>,
 }
 
 impl Probed {
-    /// What these walls leave open, in a sentence for people; none if nothing survives a run.
+    /// What these isolation leave open, in a sentence for people; none if nothing survives a run.
     #[must_use]
     pub fn not_covered(&self) -> Option<String> {
-        if self.walls.has(Wall::Processes) {
+        if self.isolation.has(Namespace::Processes) {
             return None;
         }
         let why = self.refused.first().map_or("not tried", |(_, why)| why.as_str());
         Some(format!(
-            "process namespaces are not allowed here ({why}): a guard process ends what a killed run leaves behind, but \
-             not if trainyard, its supervisor and the guard are killed at the same moment, and not a process that wiped \
+            "process namespaces are not allowed here ({why}): a watchdog process ends what a killed run leaves behind, but \
+             not if trainyard, its supervisor and the watchdog are killed at the same moment, and not a process that wiped \
              its environment"
         ))
     }
@@ -61,36 +61,36 @@ pub enum Network {
     Isolated,
 }
 
-/// The same as [`probe`], but where the best walls were found before under the same circumstances, that is believed.
+/// The same as [`probe`], but where the best isolation were found before under the same circumstances, that is believed.
 pub fn probe_once(network: Network, kept: &Path) -> Result<Probed, NoNetwork> {
-    if let Some(walls) = cache::recall(kept, network) {
+    if let Some(isolation) = cache::recall(kept, network) {
         return Ok(Probed {
-            walls,
+            isolation,
             refused: Vec::new(),
         });
     }
     let probed = probe(network)?;
-    cache::keep(kept, network, probed.walls);
+    cache::keep(kept, network, probed.isolation);
     Ok(probed)
 }
 
-/// Forgets what [`probe_once`] believes: walls that it named could not be put up.
+/// Forgets what [`probe_once`] believes: isolation that it named could not be put up.
 pub fn forget(kept: &Path) {
     cache::forget(kept);
 }
 
-/// Finds the best set of walls.
+/// Finds the best set of isolation.
 pub fn probe(network: Network) -> Result<Probed, NoNetwork> {
     let mut refused = Vec::new();
-    for walls in candidates(getuid().is_root(), network) {
-        match attempt(walls) {
-            Ok(()) => return Ok(Probed { walls, refused }),
-            Err(why) => refused.push((walls, why)),
+    for isolation in candidates(getuid().is_root(), network) {
+        match attempt(isolation) {
+            Ok(()) => return Ok(Probed { isolation, refused }),
+            Err(why) => refused.push((isolation, why)),
         }
     }
     match network {
         Network::Shared => Ok(Probed {
-            walls: Walls::NONE,
+            isolation: Isolation::NONE,
             refused,
         }),
         Network::Isolated => Err(NoNetwork {
@@ -100,27 +100,27 @@ pub fn probe(network: Network) -> Result<Probed, NoNetwork> {
 }
 
 /// Best first. Root needs no user namespace, but a root without the rights of one may get them from it.
-fn candidates(root: bool, network: Network) -> Vec<Walls> {
-    let full = Walls::of(&[Wall::Processes, Wall::Mounts]);
-    let mounts = Walls::of(&[Wall::Mounts]);
+fn candidates(root: bool, network: Network) -> Vec<Isolation> {
+    let full = Isolation::of(&[Namespace::Processes, Namespace::Mounts]);
+    let mounts = Isolation::of(&[Namespace::Mounts]);
     let mut sets = Vec::new();
     for set in [full, mounts] {
         if root {
             sets.push(set);
         }
-        sets.push(set.with(Wall::Users));
+        sets.push(set.with(Namespace::Users));
     }
     match network {
         Network::Shared => sets,
-        Network::Isolated => sets.into_iter().map(|set| set.with(Wall::Network)).collect(),
+        Network::Isolated => sets.into_iter().map(|set| set.with(Namespace::Network)).collect(),
     }
 }
 
-fn attempt(walls: Walls) -> Result<(), String> {
+fn attempt(isolation: Isolation) -> Result<(), String> {
     let output = Command::new(ourselves())
         .arg0("trainyard")
         .arg(PROBE)
-        .arg(walls.to_string())
+        .arg(isolation.to_string())
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .output()
@@ -136,29 +136,29 @@ fn attempt(walls: Walls) -> Result<(), String> {
     })
 }
 
-/// The thrown-away process: puts up the walls and becomes another one behind them.
-pub(crate) fn put_up(walls: &OsString) -> Result<(), u8> {
-    let walls = parse(walls)?;
-    put_up_around(walls).map_err(|error| tell(&error))?;
-    let inside = match split().map_err(|error| tell(&error))? {
-        Twin::Second => return move_in(walls),
-        Twin::First(inside) => inside,
+/// The thrown-away process: puts up the isolation and becomes another one behind them.
+pub(crate) fn put_up(isolation: &OsString) -> Result<(), u8> {
+    let isolation = parse(isolation)?;
+    unshare_before_fork(isolation).map_err(|error| tell(&error))?;
+    let inside = match fork().map_err(|error| tell(&error))? {
+        Forked::Child => return move_in(isolation),
+        Forked::Parent(inside) => inside,
     };
     let status = waitpid(Some(inside), WaitOptions::empty()).map_err(|error| tell(&error))?;
     let succeeded = status.is_some_and(|(_, status)| status.exit_status() == Some(0));
     if succeeded { Ok(()) } else { Err(1) }
 }
 
-/// The process behind the walls: does what a supervisor and its tasks will have to do.
-fn move_in(walls: Walls) -> Result<(), u8> {
-    put_up_inside(walls).map_err(|error| tell(&error))?;
+/// The process behind the isolation: does what a supervisor and its tasks will have to do.
+fn move_in(isolation: Isolation) -> Result<(), u8> {
+    unshare_in_supervisor(isolation).map_err(|error| tell(&error))?;
     mount("tmpfs", "/tmp", "tmpfs", MountFlags::empty(), None)
         .map_err(step("mount a tmpfs"))
         .map_err(|error| tell(&error))
 }
 
-fn parse(walls: &OsString) -> Result<Walls, u8> {
-    walls.to_str().and_then(|text| text.parse().ok()).ok_or(2)
+fn parse(isolation: &OsString) -> Result<Isolation, u8> {
+    isolation.to_str().and_then(|text| text.parse().ok()).ok_or(2)
 }
 
 /// Says on standard output, which the asking process reads, what went wrong.
@@ -173,9 +173,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_best_walls_are_tried_first() {
+    fn the_best_isolation_is_tried_first() {
         let names = |root, network| -> Vec<String> {
-            candidates(root, network).iter().map(Walls::to_string).collect()
+            candidates(root, network)
+                .iter()
+                .map(Isolation::to_string)
+                .collect()
         };
         assert_eq!(
             names(true, Network::Shared),
@@ -194,12 +197,12 @@ mod tests {
 
     #[test]
     fn only_a_run_without_a_process_namespace_is_not_covered() {
-        let probed = |walls| Probed {
-            walls,
-            refused: vec![(Walls::NONE, "EPERM".into())],
+        let probed = |isolation| Probed {
+            isolation,
+            refused: vec![(Isolation::NONE, "EPERM".into())],
         };
-        assert_eq!(probed(Walls::of(&[Wall::Processes])).not_covered(), None);
-        let sentence = probed(Walls::NONE).not_covered().unwrap();
+        assert_eq!(probed(Isolation::of(&[Namespace::Processes])).not_covered(), None);
+        let sentence = probed(Isolation::NONE).not_covered().unwrap();
         assert!(sentence.contains("EPERM"), "{sentence}");
     }
 }

@@ -1,7 +1,7 @@
 //! The supervisor: its first steps, before it starts a task.
 //!
-//! It is the first process behind the walls. From here on the runner decides what happens; what is left of this module are
-//! its ears, which turn signals into calls and take note of adopted processes that have died.
+//! It is the first process behind the isolation. From here on the runner decides what happens; what is left of this module are
+//! its signal_listener, which turn signals into calls and take note of adopted processes that have died.
 
 use std::io::{self, PipeWriter, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -17,19 +17,19 @@ use rustix::process::{
 };
 
 use crate::process::orphans;
-use crate::sandbox::isolation::{Wall, WallError, Walls, put_up_inside, step};
-use crate::supervisor::watchdog::Guard;
+use crate::sandbox::isolation::{Isolation, IsolationError, Namespace, step, unshare_in_supervisor};
+use crate::supervisor::watchdog::Watchdog;
 use crate::system::poll::wait_for;
-use crate::system::signals::{Notice, Signals, Wanted};
+use crate::system::signals::{SignalKind, Signals, Wanted};
 
 /// With fewer descriptors than this a run of a few hundred tasks would fail.
 const DESCRIPTORS: u64 = 16_384;
 
-/// The supervisor, before it has moved in: what [`outer::split_off`](crate::supervisor::outer::split_off) made it.
+/// The supervisor, before it has moved in: what [`outer::fork_supervisor`](crate::supervisor::outer::fork_supervisor) made it.
 #[derive(Debug)]
-pub struct Inside {
+pub struct NewSupervisor {
     pub(crate) run: String,
-    pub(crate) walls: Walls,
+    pub(crate) isolation: Isolation,
     /// The outer process holds the other end.
     pub(crate) socket: UnixStream,
     /// Which signals are to be caught.
@@ -40,18 +40,18 @@ pub struct Inside {
 
 /// What a supervisor says when it has nothing more to do.
 #[derive(Debug)]
-pub struct LastWord {
-    walls: Walls,
+pub struct ExitReport {
+    isolation: Isolation,
     socket: Arc<UnixStream>,
 }
 
-impl LastWord {
+impl ExitReport {
     /// Says with which exit code the run ends: the outer process ends with it at once. To be called when everything has
     /// been written and said; the caller does nothing afterwards but end. If anything is left that this process has
     /// started, or if nothing but our own word would hold it, nothing is said: then the outer process waits until we
     /// have ended.
     pub fn say(self, code: u8) {
-        if self.walls.has(Wall::Processes) && is_alone() {
+        if self.isolation.has(Namespace::Processes) && is_alone() {
             // If nobody listens, nobody waits.
             let _ = (&*self.socket).write_all(&[code]);
         }
@@ -72,28 +72,28 @@ pub enum InnerError {
     Alone,
     /// It could not move in.
     #[error("cannot prepare the supervisor")]
-    Walls(#[from] WallError),
+    Isolation(#[from] IsolationError),
 }
 
-/// A supervisor that is ready to start tasks. The run is guarded as long as this lives, and then as long as its [`Ears`] do.
+/// A supervisor that is ready to start tasks. The run is guarded as long as this lives, and then as long as its [`SignalListener`] do.
 #[derive(Debug)]
 pub struct Inner {
-    /// The walls it stands behind.
-    pub walls: Walls,
+    /// The isolation it stands behind.
+    pub isolation: Isolation,
     /// The run's id.
     pub run: String,
     socket: Arc<UnixStream>,
     signals: Signals,
-    guard: Option<Guard>,
+    watchdog: Option<Watchdog>,
 }
 
 /// Makes this process a supervisor. It must have one thread only.
 ///
 /// The calling thread must not start programs by itself, now or later: its children are taken for strays.
-pub fn prepare(inside: Inside) -> Result<Inner, InnerError> {
-    let Inside {
+pub fn prepare(inside: NewSupervisor) -> Result<Inner, InnerError> {
+    let NewSupervisor {
         run,
-        walls,
+        isolation,
         socket,
         wanted,
         unready,
@@ -107,80 +107,80 @@ pub fn prepare(inside: Inside) -> Result<Inner, InnerError> {
     if !outer_lives(&socket) {
         return Err(InnerError::Alone);
     }
-    put_up_inside(walls)?;
-    let guard = if walls.has(Wall::Processes) {
+    unshare_in_supervisor(isolation)?;
+    let watchdog = if isolation.has(Namespace::Processes) {
         None
     } else {
         // Any number but 0 means yes.
         set_child_subreaper(Some(Pid::INIT)).map_err(step("adopt what tasks leave behind"))?;
-        Some(Guard::post(&run).map_err(step("start the guard"))?)
+        Some(Watchdog::start(&run).map_err(step("start the watchdog"))?)
     };
     make_room();
     Ok(Inner {
-        walls,
+        isolation,
         run,
         socket: Arc::new(socket),
         signals,
-        guard,
+        watchdog,
     })
 }
 
 impl Inner {
     /// To be said in the end.
     #[must_use]
-    pub fn last_word(&self) -> LastWord {
-        LastWord {
-            walls: self.walls,
+    pub fn exit_report(&self) -> ExitReport {
+        ExitReport {
+            isolation: self.isolation,
             socket: Arc::clone(&self.socket),
         }
     }
 
     /// What hears signals: `tell` is called for every one that concerns the run.
     #[must_use]
-    pub fn ears(self, tell: impl Fn(Notice) + Send + 'static) -> Ears {
-        Ears {
+    pub fn signal_listener(self, tell: impl Fn(SignalKind) + Send + 'static) -> SignalListener {
+        SignalListener {
             signals: self.signals,
             tell: Box::new(tell),
-            _guard: self.guard,
+            _guard: self.watchdog,
         }
     }
 }
 
 /// Hears signals, and takes note of adopted processes that have died.
-pub struct Ears {
+pub struct SignalListener {
     signals: Signals,
-    tell: Box<dyn Fn(Notice) + Send>,
+    tell: Box<dyn Fn(SignalKind) + Send>,
     /// It acts when this is dropped.
-    _guard: Option<Guard>,
+    _guard: Option<Watchdog>,
 }
 
-impl Ears {
+impl SignalListener {
     /// Heeds what has come; nothing may have.
-    pub(crate) fn heed(&mut self) {
+    pub(crate) fn handle_pending(&mut self) {
         for notice in self.signals.pending() {
             match notice {
-                Notice::Child => orphans::reap(),
+                SignalKind::Child => orphans::reap(),
                 notice => (self.tell)(notice),
             }
         }
     }
 
     /// Heeds whatever comes, on a thread of its own.
-    pub fn on_a_thread(mut self) -> io::Result<()> {
+    pub fn spawn(mut self) -> io::Result<()> {
         let hear = move || {
             loop {
                 // That waiting failed is no reason to miss what has come.
                 let _ = wait_for(&mut [PollFd::new(&self, PollFlags::IN)], None);
-                self.heed();
+                self.handle_pending();
             }
         };
-        let builder = thread::Builder::new().name("ears".into());
+        let builder = thread::Builder::new().name("signal_listener".into());
         builder.stack_size(256 * 1024).spawn(hear).map(drop)
     }
 }
 
-/// Readable when there is something to heed.
-impl AsFd for Ears {
+/// Readable when there is something to handle_pending.
+impl AsFd for SignalListener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.signals.as_fd()
     }

@@ -1,11 +1,11 @@
-//! What the user started: it becomes two processes, the supervisor behind its walls and one that passes signals on.
+//! What the user started: it becomes two processes, the supervisor behind its isolation and one that passes signals on.
 //!
 //! It has one thread: the kernel allows no other one to a process that has made a pid namespace for its children. What
 //! it waits for are the supervisor's end and signals. If it is killed, the supervisor dies with it, by a rule of the
 //! kernel, and with the supervisor everything that the run had started.
 //!
-//! A supervisor that has nothing left but itself says how the run ended ([`LastWord`](crate::supervisor::inner::LastWord)). That is the end: it
-//! cannot do anything from then on but go, and taking its walls down would be a good part of a short run.
+//! A supervisor that has nothing left but itself says how the run ended ([`ExitReport`](crate::supervisor::inner::ExitReport)). That is the end: it
+//! cannot do anything from then on but go, and taking its isolation down would be a good part of a short run.
 
 use std::io::{self, PipeReader, Read as _};
 use std::os::unix::net::UnixStream;
@@ -13,13 +13,13 @@ use std::os::unix::net::UnixStream;
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-use crate::sandbox::isolation::{Wall, WallError, Walls, put_up_around};
+use crate::sandbox::isolation::{Isolation, IsolationError, Namespace, unshare_before_fork};
 use crate::sandbox::ports;
-use crate::supervisor::inner::Inside;
+use crate::supervisor::inner::NewSupervisor;
 use crate::supervisor::watchdog;
-use crate::system::fork::{Twin, split};
+use crate::system::fork::{Forked, fork};
 use crate::system::poll::wait_for;
-use crate::system::signals::{Notice, Signals, Wanted};
+use crate::system::signals::{SignalKind, Signals, Wanted};
 
 /// How the supervisor ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub enum SupervisorEnd {
 pub enum OuterError {
     /// A wall could not be put up.
     #[error("cannot enter the run's namespaces")]
-    Walls(#[from] WallError),
+    Isolation(#[from] IsolationError),
     /// Something about signals or processes was refused.
     #[error("cannot {step}")]
     System {
@@ -54,46 +54,46 @@ fn system<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> OuterErro
     }
 }
 
-/// Who the calling process is when [`split_off`] comes back.
+/// The process in which [`fork_supervisor`] returned.
 #[derive(Debug)]
-pub enum Side {
+pub enum Split {
     /// The supervisor: it goes on with [`inner::prepare`](crate::supervisor::inner::prepare).
-    Inside(Inside),
-    /// What the user started: it goes on with [`Outside::wait`].
-    Outside(Outside),
+    Supervisor(NewSupervisor),
+    /// What the user started: it goes on with [`OuterProcess::wait`].
+    Outer(OuterProcess),
 }
 
-/// Becomes two processes: the supervisor, as the first process behind these walls, and the outer one. Comes back in both. `run` is
+/// Becomes two processes: the supervisor, as the first process behind these isolation, and the outer one. Comes back in both. `run` is
 /// the mark of the run's processes.
 ///
 /// The process must have one thread only, and nothing that it has buffered may be unwritten. If the outer one ends, the
 /// supervisor does.
-pub fn split_off(run: &str, walls: Walls) -> Result<Side, OuterError> {
+pub fn fork_supervisor(run: &str, isolation: Isolation) -> Result<Split, OuterError> {
     let wanted = Wanted::look();
-    if !walls.has(Wall::Network) {
+    if !isolation.has(Namespace::Network) {
         // The supervisor remembers it. A network of its own has ports of its own.
         let _ = ports::allowed();
     }
-    put_up_around(walls)?;
+    unshare_before_fork(isolation)?;
     let (ours, theirs) = UnixStream::pair().map_err(system("make a pair of sockets"))?;
     let (ready, unready) = io::pipe().map_err(system("make a pipe"))?;
-    let process = match split().map_err(system("start the supervisor"))? {
-        Twin::Second => {
+    let process = match fork().map_err(system("start the supervisor"))? {
+        Forked::Child => {
             drop((ours, ready));
-            return Ok(Side::Inside(Inside {
+            return Ok(Split::Supervisor(NewSupervisor {
                 run: run.to_owned(),
-                walls,
+                isolation,
                 socket: theirs,
                 wanted,
                 unready,
             }));
         }
-        Twin::First(process) => process,
+        Forked::Parent(process) => process,
     };
     drop((theirs, unready));
-    Ok(Side::Outside(Outside {
+    Ok(Split::Outer(OuterProcess {
         run: run.to_owned(),
-        walls,
+        isolation,
         process,
         socket: Some(ours),
         ready,
@@ -103,9 +103,9 @@ pub fn split_off(run: &str, walls: Walls) -> Result<Side, OuterError> {
 
 /// What the outer process does while the supervisor works.
 #[derive(Debug)]
-pub struct Outside {
+pub struct OuterProcess {
     run: String,
-    walls: Walls,
+    isolation: Isolation,
     process: Pid,
     /// On it the supervisor says its last word, if it can.
     socket: Option<UnixStream>,
@@ -114,12 +114,12 @@ pub struct Outside {
     signals: Signals,
 }
 
-impl Outside {
+impl OuterProcess {
     /// Passes signals on to the supervisor, and waits until it has ended.
     pub fn wait(mut self) -> Result<SupervisorEnd, OuterError> {
         let end = self.attend().map_err(system("wait for the supervisor"))?;
-        if !self.walls.has(Wall::Processes) {
-            // The guard does it too; but it may have been killed.
+        if !self.isolation.has(Namespace::Processes) {
+            // The watchdog does it too; but it may have been killed.
             watchdog::sweep(&self.run);
         }
         Ok(end)
@@ -170,13 +170,13 @@ impl Outside {
     }
 }
 
-fn passed_on(notice: Notice) -> Option<Signal> {
+fn passed_on(notice: SignalKind) -> Option<Signal> {
     match notice {
-        Notice::Interrupt => Some(Signal::INT),
-        Notice::Terminate => Some(Signal::TERM),
-        Notice::Hangup => Some(Signal::HUP),
-        Notice::Quit => Some(Signal::QUIT),
-        Notice::Resize => Some(Signal::WINCH),
-        Notice::Child => None,
+        SignalKind::Interrupt => Some(Signal::INT),
+        SignalKind::Terminate => Some(Signal::TERM),
+        SignalKind::Hangup => Some(Signal::HUP),
+        SignalKind::Quit => Some(Signal::QUIT),
+        SignalKind::Resize => Some(Signal::WINCH),
+        SignalKind::Child => None,
     }
 }

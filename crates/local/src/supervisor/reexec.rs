@@ -8,26 +8,26 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use crate::process::exec;
-use crate::sandbox::isolation::Walls;
+use crate::sandbox::isolation::Isolation;
 use crate::sandbox::probe;
 use crate::supervisor::watchdog;
 
 /// The outer process of a run in the background.
 pub const DETACHED: &str = "__detached";
-/// Puts up walls to see whether it may.
+/// Puts up isolation to see whether it may.
 pub(crate) const PROBE: &str = "__probe";
-/// Watches over a supervisor without walls.
+/// Watches over a supervisor without isolation.
 pub(crate) const GUARD: &str = "__guard";
-/// Becomes a task's program, where there are no walls.
+/// Becomes a task's program, where there are no isolation.
 pub(crate) const START: &str = "__start";
 
 /// What a process that we started is to do.
 #[derive(Debug)]
-pub enum Stage {
-    /// Be the outer process of a run in the background: the caller goes on with [`outer::split_off`](crate::supervisor::outer::split_off).
-    Detached(Detached),
+pub enum Reexec {
+    /// Be the outer process of a run in the background: the caller goes on with [`outer::fork_supervisor`](crate::supervisor::outer::fork_supervisor).
+    Background(Detached),
     /// It has been done; exit with this code.
-    Over(u8),
+    Finished(u8),
 }
 
 /// What a run in the background was told by whoever started it.
@@ -35,8 +35,8 @@ pub enum Stage {
 pub struct Detached {
     /// The run's id.
     pub run: String,
-    /// The walls to put up around it.
-    pub walls: Walls,
+    /// The isolation to put up around it.
+    pub isolation: Isolation,
     /// The arguments meant for the supervisor.
     pub arguments: Vec<OsString>,
 }
@@ -44,7 +44,7 @@ pub struct Detached {
 impl Detached {
     fn read(arguments: &[OsString]) -> Option<Self> {
         Some(Self {
-            walls: text(arguments.first())?.parse().ok()?,
+            isolation: text(arguments.first())?.parse().ok()?,
             run: text(arguments.get(1))?.to_owned(),
             arguments: arguments.get(2..)?.to_vec(),
         })
@@ -53,12 +53,12 @@ impl Detached {
 
 /// Plays the part that the arguments (without the program's name) name; none if they are a user's.
 #[must_use]
-pub fn enter(arguments: &[OsString]) -> Option<Stage> {
+pub fn enter(arguments: &[OsString]) -> Option<Reexec> {
     let (first, rest) = arguments.split_first()?;
-    let done = |result: Result<(), u8>| Some(Stage::Over(result.err().unwrap_or(0)));
+    let done = |result: Result<(), u8>| Some(Reexec::Finished(result.err().unwrap_or(0)));
     match (first.to_str()?, rest) {
-        (DETACHED, rest) => Detached::read(rest).map(Stage::Detached),
-        (PROBE, [walls]) => done(probe::put_up(walls)),
+        (DETACHED, rest) => Detached::read(rest).map(Reexec::Background),
+        (PROBE, [isolation]) => done(probe::put_up(isolation)),
         (GUARD, [run]) => done(watchdog::stand(run).map_err(|_| 1)),
         (START, rest) => done(exec::become_program(rest)),
         _ => None,

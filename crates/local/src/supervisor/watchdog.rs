@@ -1,8 +1,8 @@
 //! Where namespaces are forbidden: a process that ends what a killed run has left behind.
 //!
 //! It holds the other end of a pipe that the supervisor keeps open. When the supervisor is gone, however it went, the
-//! guard kills every process that carries the run's mark. It is in a session of its own, so that neither the terminal
-//! nor a killed process group reaches it. Not covered: guard and supervisor killed at the same moment, and a process
+//! watchdog kills every process that carries the run's mark. It is in a session of its own, so that neither the terminal
+//! nor a killed process group reaches it. Not covered: watchdog and supervisor killed at the same moment, and a process
 //! that has wiped its environment.
 
 use std::ffi::OsString;
@@ -19,19 +19,19 @@ use crate::system::signals::{Signals, Wanted};
 /// The variable that every process of a run carries.
 pub const RUN_MARK: &str = "TRAINYARD_RUN";
 
-/// How often nothing may be found before the guard believes it: a process may fork while it is looked for.
+/// How often nothing may be found before the watchdog believes it: a process may fork while it is looked for.
 const CLEAN_ROUNDS: usize = 2;
 
-/// A guard that watches over this process.
+/// A watchdog that watches over this process.
 #[derive(Debug)]
-pub(crate) struct Guard {
-    /// The guard acts when this is closed.
+pub(crate) struct Watchdog {
+    /// The watchdog acts when this is closed.
     _lifeline: PipeWriter,
 }
 
-impl Guard {
-    /// Starts a guard over this process and waits until it stands.
-    pub(crate) fn post(run: &str) -> io::Result<Self> {
+impl Watchdog {
+    /// Starts a watchdog over this process and waits until it stands.
+    pub(crate) fn start(run: &str) -> io::Result<Self> {
         let (watched, lifeline) = io::pipe()?;
         let (mut standing, tell) = io::pipe()?;
         Command::new(ourselves())
@@ -48,9 +48,9 @@ impl Guard {
     }
 }
 
-/// The guard's whole life.
+/// The watchdog's whole life.
 pub(crate) fn stand(run: &OsString) -> io::Result<()> {
-    // A guard that cannot leave its session still guards.
+    // A watchdog that cannot leave its session still guards.
     let _ = setsid();
     let _caught = Signals::catch(&Wanted::look())?;
     io::stdout().write_all(b"r")?;

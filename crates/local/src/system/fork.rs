@@ -1,33 +1,32 @@
-//! Becoming two processes.
+//! `fork`, in a process with one thread.
 //!
-//! The second one goes on where the first one is, with everything that was read and made so far: starting our own
-//! program again would cost as much as starting a task. That is sound only in a process with one thread, so the kernel
-//! is asked first whether it is one.
+//! The child continues with everything that was read so far: starting this program again would cost as much as starting a
+//! task. Forking is sound only in a process with one thread, so the kernel is asked first.
 
 use std::io;
 
-use fork::{Fork, fork};
+use fork::Fork;
 use nix::sched::{CloneFlags, unshare};
 use rustix::process::Pid;
 
-/// Which of the two we are.
+/// The process in which [`fork`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Twin {
-    /// The one that was there before; the other one is this child of it.
-    First(Pid),
-    /// The new one.
-    Second,
+pub(crate) enum Forked {
+    /// The calling process, with the pid of its new child.
+    Parent(Pid),
+    /// The new process.
+    Child,
 }
 
-/// Goes on as two processes. What is buffered must have been written before, or both write it.
-pub(crate) fn split() -> io::Result<Twin> {
-    // Leaving a group of threads that has no other one changes nothing, and is refused if there are others.
+/// Forks. Buffered output must have been flushed, or both processes write it. Fails with `EINVAL` if there are other threads.
+pub(crate) fn fork() -> io::Result<Forked> {
+    // Leaving the thread group does nothing in a process with one thread, and is refused in any other.
     unshare(CloneFlags::CLONE_THREAD)?;
-    Ok(match fork()? {
-        Fork::Child => Twin::Second,
+    Ok(match ::fork::fork()? {
+        Fork::Child => Forked::Child,
         Fork::Parent(child) => {
             let child = Pid::from_raw(child);
-            Twin::First(child.ok_or_else(|| io::Error::other("the new process has no number"))?)
+            Forked::Parent(child.ok_or_else(|| io::Error::other("the new process has no pid"))?)
         }
     })
 }
@@ -37,9 +36,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_with_several_threads_is_not_split() {
+    fn a_process_with_several_threads_is_not_forked() {
         // Every test has a thread of its own.
-        let refused = split().unwrap_err();
+        let refused = fork().unwrap_err();
         assert_eq!(
             refused.raw_os_error(),
             Some(rustix::io::Errno::INVAL.raw_os_error())

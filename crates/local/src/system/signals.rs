@@ -16,7 +16,7 @@ use crate::system::proc_file;
 
 /// A signal that concerns a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Notice {
+pub enum SignalKind {
     /// Ctrl-C.
     Interrupt,
     /// Asked to end.
@@ -31,16 +31,16 @@ pub enum Notice {
     Child,
 }
 
-const ALL: [(Notice, i32); 6] = [
-    (Notice::Interrupt, SIGINT),
-    (Notice::Terminate, SIGTERM),
-    (Notice::Hangup, SIGHUP),
-    (Notice::Quit, SIGQUIT),
-    (Notice::Resize, SIGWINCH),
-    (Notice::Child, SIGCHLD),
+const ALL: [(SignalKind, i32); 6] = [
+    (SignalKind::Interrupt, SIGINT),
+    (SignalKind::Terminate, SIGTERM),
+    (SignalKind::Hangup, SIGHUP),
+    (SignalKind::Quit, SIGQUIT),
+    (SignalKind::Resize, SIGWINCH),
+    (SignalKind::Child, SIGCHLD),
 ];
 
-impl Notice {
+impl SignalKind {
     /// The signal's number.
     #[must_use]
     pub fn number(self) -> i32 {
@@ -86,8 +86,8 @@ impl Signals {
     }
 
     /// Those that have come; none if there are none.
-    pub fn pending(&mut self) -> impl Iterator<Item = Notice> + use<> {
-        self.0.pending().filter_map(Notice::from_number)
+    pub fn pending(&mut self) -> impl Iterator<Item = SignalKind> + use<> {
+        self.0.pending().filter_map(SignalKind::from_number)
     }
 }
 
@@ -112,9 +112,9 @@ mod tests {
     #[test]
     fn a_notice_reads_back_from_its_number() {
         for (notice, _) in ALL {
-            assert_eq!(Notice::from_number(notice.number()), Some(notice));
+            assert_eq!(SignalKind::from_number(notice.number()), Some(notice));
         }
-        assert_eq!(Notice::from_number(64), None);
+        assert_eq!(SignalKind::from_number(64), None);
     }
 
     #[test]

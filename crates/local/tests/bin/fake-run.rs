@@ -1,4 +1,4 @@
-//! A run for the tests: starts the tasks of a plan behind the walls this machine allows and says what happens.
+//! A run for the tests: starts the tasks of a plan behind the isolation this machine allows and says what happens.
 //!
 //! `fake-run PLAN` is the outer process. The supervisor starts every task, says one line for each event and each line
 //! of output, and ends when all tasks are gone. The first signal stops the tasks, the second kills them.
@@ -17,15 +17,15 @@ use trainyard_local::logs::pump::{LogBlock, LogSink, LogSource, LogTrouble};
 use trainyard_local::process::environment;
 use trainyard_local::process::launch::{Ended, Launch, Mount, Program, TaskChange, TaskEvent};
 use trainyard_local::process::task::{MissingMounts, Running, SpawnContext, spawn};
-use trainyard_local::sandbox::isolation::Walls;
+use trainyard_local::sandbox::isolation::Isolation;
 use trainyard_local::sandbox::mounts::Tree;
 use trainyard_local::sandbox::ports::Ports;
 use trainyard_local::sandbox::probe;
-use trainyard_local::supervisor::inner::{self, Inside};
+use trainyard_local::supervisor::inner::{self, NewSupervisor};
 use trainyard_local::supervisor::outer;
-use trainyard_local::supervisor::outer::{Side, SupervisorEnd};
-use trainyard_local::supervisor::reexec::{Stage, enter};
-use trainyard_local::system::signals::Notice;
+use trainyard_local::supervisor::outer::{Split, SupervisorEnd};
+use trainyard_local::supervisor::reexec::{Reexec, enter};
+use trainyard_local::system::signals::SignalKind;
 
 type Anyhow<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -33,7 +33,7 @@ type Anyhow<T> = Result<T, Box<dyn std::error::Error>>;
 struct Plan {
     run: String,
     directory: PathBuf,
-    walls: Option<String>,
+    isolation: Option<String>,
     #[serde(default)]
     isolate: bool,
     #[serde(default)]
@@ -71,8 +71,8 @@ struct Part {
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let result = match enter(&arguments) {
-        Some(Stage::Over(code)) => return ExitCode::from(code),
-        Some(Stage::Detached(_)) => return ExitCode::from(98),
+        Some(Reexec::Finished(code)) => return ExitCode::from(code),
+        Some(Reexec::Background(_)) => return ExitCode::from(98),
         None => start(&arguments),
     };
     result.unwrap_or_else(|error| {
@@ -119,19 +119,19 @@ fn start(arguments: &[OsString]) -> Anyhow<ExitCode> {
     } else {
         probe::Network::Shared
     };
-    let walls = if let Some(walls) = &plan.walls {
-        walls.parse()?
+    let isolation = if let Some(isolation) = &plan.isolation {
+        isolation.parse()?
     } else {
         let probed = probe::probe(network)?;
         if let Some(sentence) = probed.not_covered() {
             say(&format!("not covered: {sentence}"));
         }
-        probed.walls
+        probed.isolation
     };
-    say(&format!("walls {walls}"));
-    let outside = match outer::split_off(&plan.run, walls)? {
-        Side::Inside(inside) => return supervise(inside, walls, plan),
-        Side::Outside(outside) => outside,
+    say(&format!("isolation {isolation}"));
+    let outside = match outer::fork_supervisor(&plan.run, isolation)? {
+        Split::Supervisor(inside) => return supervise(inside, isolation, plan),
+        Split::Outer(outside) => outside,
     };
     match outside.wait()? {
         SupervisorEnd::Code(code) => Ok(ExitCode::from(u8::try_from(code)?)),
@@ -144,19 +144,19 @@ fn start(arguments: &[OsString]) -> Anyhow<ExitCode> {
 
 enum Happened {
     Task(TaskEvent),
-    Signal(Notice),
+    Signal(SignalKind),
 }
 
-fn supervise(inside: Inside, walls: Walls, plan: Plan) -> Anyhow<ExitCode> {
+fn supervise(inside: NewSupervisor, isolation: Isolation, plan: Plan) -> Anyhow<ExitCode> {
     let inner = inner::prepare(inside)?;
-    let last_word = inner.last_word();
+    let exit_report = inner.exit_report();
     let (sender, happened) = mpsc::channel();
     let signals = sender.clone();
-    let ears = inner.ears(move |notice| {
+    let signal_listener = inner.signal_listener(move |notice| {
         drop(signals.send(Happened::Signal(notice)));
     });
-    ears.on_a_thread()?;
-    let context = Arc::new(context(&plan, walls, sender)?);
+    signal_listener.spawn()?;
+    let context = Arc::new(context(&plan, isolation, sender)?);
     let mut running = BTreeMap::new();
     for task in plan.tasks {
         let launch = launch(task)?;
@@ -184,11 +184,11 @@ fn supervise(inside: Inside, walls: Walls, plan: Plan) -> Anyhow<ExitCode> {
     }
     context.tree.remove_mount_points();
     say("over");
-    last_word.say(plan.exit);
+    exit_report.say(plan.exit);
     Ok(ExitCode::from(plan.exit))
 }
 
-fn context(plan: &Plan, walls: Walls, sender: mpsc::Sender<Happened>) -> Anyhow<SpawnContext> {
+fn context(plan: &Plan, isolation: Isolation, sender: mpsc::Sender<Happened>) -> Anyhow<SpawnContext> {
     let logs = plan.directory.join("logs");
     let root = plan.directory.join("root");
     fs::create_dir_all(&logs)?;
@@ -197,7 +197,7 @@ fn context(plan: &Plan, walls: Walls, sender: mpsc::Sender<Happened>) -> Anyhow<
     Ok(SpawnContext {
         run: plan.run.clone(),
         job: "fake".into(),
-        walls,
+        isolation,
         workdir: std::env::current_dir()?,
         environment: environment::passed(std::env::vars_os()),
         logs,
@@ -208,7 +208,7 @@ fn context(plan: &Plan, walls: Walls, sender: mpsc::Sender<Happened>) -> Anyhow<
             MissingMounts::Refuse
         },
         tree: Tree::new(root, vec![plan.directory.clone(), std::env::temp_dir()]),
-        switch: None,
+        bridge: None,
         sink: Arc::new(Sink(merged.map(|file| Mutex::new((file, Vec::new()))))),
         tell: Box::new(move |event| drop(sender.send(Happened::Task(event)))),
     })

@@ -211,7 +211,7 @@ fn a_mount_that_cannot_be_made_is_named_and_may_be_done_without() {
 #[test]
 fn without_a_mount_namespace_every_mount_is_named() {
     let bench = Bench::new(Who::Us)
-        .set("walls", "none")
+        .set("isolation", "none")
         .set("allow_missing_mounts", true);
     sources(&bench);
     let here = bench.work().join("host");

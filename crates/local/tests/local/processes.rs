@@ -9,24 +9,24 @@ use serde_json::json;
 
 use crate::bench::{Bench, Who, about, everybody, hold, output, signal};
 
-/// Behind the best walls there are, and behind none.
+/// Behind the best isolation there are, and behind none.
 const WALLS: [Option<&str>; 2] = [None, Some("none")];
 
-fn bench(who: Who, walls: Option<&str>) -> Bench {
+fn bench(who: Who, isolation: Option<&str>) -> Bench {
     let bench = Bench::new(who);
-    match walls {
-        Some(walls) => bench.set("walls", walls),
+    match isolation {
+        Some(isolation) => bench.set("isolation", isolation),
         None => bench,
     }
 }
 
 #[test]
 fn a_task_ends_as_its_program_ends() {
-    for (who, walls) in everybody()
+    for (who, isolation) in everybody()
         .into_iter()
-        .flat_map(|who| WALLS.map(|walls| (who, walls)))
+        .flat_map(|who| WALLS.map(|isolation| (who, isolation)))
     {
-        let said = bench(who, walls)
+        let said = bench(who, isolation)
             .task("worker-0", "exit 0")
             .task("worker-1", "exit 3")
             .task("worker-2", "exit 255")
@@ -41,15 +41,15 @@ fn a_task_ends_as_its_program_ends() {
             ("worker-4", "signal 6"),
         ] {
             let expected = ["started", &format!("ended main {how}"), "gone"];
-            assert_eq!(about(&said, task), expected, "{who:?} {walls:?}");
+            assert_eq!(about(&said, task), expected, "{who:?} {isolation:?}");
         }
     }
 }
 
 #[test]
 fn a_program_that_cannot_be_started_is_explained() {
-    for walls in WALLS {
-        let mut bench = bench(Who::Us, walls);
+    for isolation in WALLS {
+        let mut bench = bench(Who::Us, isolation);
         let write = |name: &str, text: &str, mode: u32| {
             let path = bench.work().join(name);
             fs::write(&path, text).unwrap();
@@ -79,7 +79,7 @@ fn a_program_that_cannot_be_started_is_explained() {
             let heard = about(&said, &format!("worker-{number}"));
             assert!(
                 heard[0].starts_with("ended main not started: ") && heard[0].contains(words),
-                "{walls:?} {heard:?}"
+                "{isolation:?} {heard:?}"
             );
             assert_eq!(heard[1..], ["gone"]);
         }
@@ -136,8 +136,8 @@ fn a_program_finds_a_clean_place() {
 
 #[test]
 fn the_first_signal_asks_and_what_ignores_it_is_killed_after_its_grace() {
-    for walls in WALLS {
-        let bench = bench(Who::Us, walls);
+    for isolation in WALLS {
+        let bench = bench(Who::Us, isolation);
         let polite = bench.part("main", "end-on-term 7");
         let deaf = bench.part("main", "ignore-term say ready hang");
         let bench = bench
@@ -153,12 +153,12 @@ fn the_first_signal_asks_and_what_ignores_it_is_killed_after_its_grace() {
         assert_eq!(
             about(&said, "polite-0")[1..],
             ["ended main code 7", "gone"],
-            "{walls:?}"
+            "{isolation:?}"
         );
         assert_eq!(
             about(&said, "deaf-0")[1..],
             ["ended main signal 9", "gone"],
-            "{walls:?}"
+            "{isolation:?}"
         );
         bench.assert_nothing_left();
     }
@@ -256,16 +256,20 @@ fn the_main_programs_end_is_the_tasks_and_stops_what_runs_beside_it() {
 
 #[test]
 fn what_a_program_leaves_behind_ends_with_it_and_other_tasks_go_on() {
-    for (who, walls) in everybody()
+    for (who, isolation) in everybody()
         .into_iter()
-        .flat_map(|who| WALLS.map(|walls| (who, walls)))
+        .flat_map(|who| WALLS.map(|isolation| (who, isolation)))
     {
-        let bench = bench(who, walls);
+        let bench = bench(who, isolation);
         let tag = bench.tag.clone();
-        // Without walls a process that wiped its environment cannot be told from any other.
+        // Without isolation a process that wiped its environment cannot be told from any other.
         let pipe = bench.pipe();
         let pipe = pipe.display();
-        let wiped = if walls.is_none() { "wiped-daemon" } else { "daemon" };
+        let wiped = if isolation.is_none() {
+            "wiped-daemon"
+        } else {
+            "daemon"
+        };
         let deaf = format!("tag,{tag},ignore-term,say,up,arrive,{pipe},hang");
         let words = format!("child {deaf} daemon {deaf} {wiped} {deaf} meet {pipe} 3 exit 0");
         let bench = bench.task("leaver-0", &words).task("stayer-0", "end-on-term 0");
@@ -274,10 +278,10 @@ fn what_a_program_leaves_behind_ends_with_it_and_other_tasks_go_on() {
         assert_eq!(
             output(&run.said, "leaver-0"),
             ["up", "up", "up"],
-            "{who:?} {walls:?}"
+            "{who:?} {isolation:?}"
         );
         // The outer process and its like carry no tag: what is left is the stayer.
-        assert_eq!(bench.processes().len(), 1, "{who:?} {walls:?} {:?}", run.said);
+        assert_eq!(bench.processes().len(), 1, "{who:?} {isolation:?} {:?}", run.said);
         signal(run.outer(), Signal::TERM);
         let (said, _) = run.finish();
         assert_eq!(about(&said, "stayer-0")[1..], ["ended main code 0", "gone"]);

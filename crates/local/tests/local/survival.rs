@@ -7,14 +7,14 @@ use rustix::process::Signal;
 use crate::bench::{Bench, Held, Run, Who, everybody, hold, signal};
 
 /// Two tasks that do not want to die: the program, a child, and a daemon in its own session, all deaf.
-fn stubborn(who: Who, walls: Option<&str>) -> (Bench, Run, Held) {
+fn stubborn(who: Who, isolation: Option<&str>) -> (Bench, Run, Held) {
     let bench = Bench::new(who);
     let tag = &bench.tag;
     let deaf = format!("tag,{tag},ignore-term,say,up,hang");
     let words = format!("child {deaf} daemon {deaf} ignore-term say up hang");
     let mut bench = bench.task("worker-0", &words).task("worker-1", &words);
-    if let Some(walls) = walls {
-        bench = bench.set("walls", walls);
+    if let Some(isolation) = isolation {
+        bench = bench.set("isolation", isolation);
     }
     let mut run = bench.start();
     for _ in 0..6 {
@@ -34,12 +34,12 @@ const VICTIMS: [(&str, Victims); 3] = [
     ("both", |run| vec![run.inner(), run.outer()]),
 ];
 
-fn nothing_survives(walls: Option<&str>) {
+fn nothing_survives(isolation: Option<&str>) {
     for (who, (name, victims)) in everybody()
         .into_iter()
         .flat_map(|who| VICTIMS.map(|victim| (who, victim)))
     {
-        let (bench, run, held) = stubborn(who, walls);
+        let (bench, run, held) = stubborn(who, isolation);
         let parts = hold([run.outer(), run.inner()]);
         for victim in victims(&run) {
             signal(victim, Signal::KILL);
@@ -58,10 +58,10 @@ fn nothing_survives(walls: Option<&str>) {
 }
 
 #[test]
-fn behind_walls_nothing_survives_a_kill() {
+fn in_namespaces_nothing_survives_a_kill() {
     let (bench, run, _) = stubborn(Who::Us, None);
     assert!(
-        run.said[0].starts_with("walls ") && run.said[0].contains("processes"),
+        run.said[0].starts_with("isolation ") && run.said[0].contains("processes"),
         "{:?}",
         run.said
     );
@@ -72,16 +72,16 @@ fn behind_walls_nothing_survives_a_kill() {
 }
 
 #[test]
-fn without_walls_the_guard_sees_to_it() {
+fn without_namespaces_the_watchdog_does_it() {
     nothing_survives(Some("none"));
 }
 
 #[test]
 fn with_a_mount_namespace_alone_the_guard_sees_to_it() {
     let root = |who| who == Who::Us && rustix::process::getuid().is_root();
-    let walls = |who| if root(who) { "mounts" } else { "users+mounts" };
+    let isolation = |who| if root(who) { "mounts" } else { "users+mounts" };
     for who in everybody() {
-        let (bench, run, held) = stubborn(who, Some(walls(who)));
+        let (bench, run, held) = stubborn(who, Some(isolation(who)));
         signal(run.outer(), Signal::KILL);
         held.wait();
         run.finish();
@@ -94,7 +94,7 @@ fn a_killed_guard_is_replaced_by_the_outer_process() {
     let (bench, run, held) = stubborn(Who::Us, Some("none"));
     let inner = run.inner();
     let children = fs::read_to_string(format!("/proc/{inner}/task/{inner}/children")).unwrap();
-    let guard = children
+    let watchdog = children
         .split_whitespace()
         .map(|child| child.parse::<i32>().unwrap())
         .find(|child| {
@@ -102,7 +102,7 @@ fn a_killed_guard_is_replaced_by_the_outer_process() {
             words.starts_with(b"trainyard\0__guard\0")
         })
         .unwrap();
-    signal(guard, Signal::KILL);
+    signal(watchdog, Signal::KILL);
     signal(inner, Signal::KILL);
     held.wait();
     run.finish();

@@ -9,8 +9,8 @@ use std::thread;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::mount::{MountFlags, mount};
 use rustix::stdio::{stderr, stdout};
-use trainyard_local::supervisor::inner::{self, Inside};
-use trainyard_local::system::signals::Notice;
+use trainyard_local::supervisor::inner::{self, NewSupervisor};
+use trainyard_local::system::signals::SignalKind;
 
 use super::control_plane::{ControlPlane, PORT, SERVICE, SERVICE_PORT};
 use super::forward::forward;
@@ -34,16 +34,16 @@ pub struct Orders {
 pub const DETACHED: &str = "--detached";
 
 /// Runs the cluster until it is asked to end or cannot go on. The process must have one thread only.
-pub fn supervise(inside: Inside, orders: Orders) -> Result<(), Trouble> {
-    let inner = inner::prepare(inside).map_err(doing("move in behind the walls"))?;
+pub fn supervise(inside: NewSupervisor, orders: Orders) -> Result<(), Trouble> {
+    let inner = inner::prepare(inside).map_err(doing("prepare the supervisor"))?;
     let (ends, ending) = mpsc::channel();
     let asked = ends.clone();
-    let ears = inner.ears(move |notice| {
-        if matches!(notice, Notice::Interrupt | Notice::Terminate) {
+    let signal_listener = inner.signal_listener(move |notice| {
+        if matches!(notice, SignalKind::Interrupt | SignalKind::Terminate) {
             let _ = asked.send(Ending::Asked);
         }
     });
-    ears.on_a_thread().map_err(doing("listen to signals"))?;
+    signal_listener.spawn().map_err(doing("listen to signals"))?;
     // This thread must not start programs: what it has for children is taken for adopted.
     let starting = thread::Builder::new().name("start".into());
     let started = starting.spawn(move || {

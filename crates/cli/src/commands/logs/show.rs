@@ -9,7 +9,7 @@ use std::sync::Arc;
 use trainyard_core::TaskId;
 use trainyard_local::logs::merge::Merged;
 use trainyard_local::logs::pump::LogSource;
-use trainyard_local::run::timestamp::Moment;
+use trainyard_local::run::timestamp::Timestamp;
 
 use super::kept::KeptRun;
 use crate::args::Color;
@@ -20,9 +20,9 @@ use crate::run::Output;
 use crate::run::View;
 use crate::run::care;
 use crate::run::json;
+use crate::run::prefix::{self, Column, LinePrefix};
 use crate::run::stamp;
 use crate::run::terminal::{self, Care};
-use crate::run::voice::{self, Column, Voice};
 
 /// Writes lines as was asked for.
 pub struct Show {
@@ -30,11 +30,11 @@ pub struct Show {
     view: View,
     care: Care,
     job: Arc<str>,
-    begun: Moment,
+    begun: Timestamp,
     /// All tasks of the run: a task has the same colour whatever is shown beside it.
     tasks: Vec<TaskId>,
     column: Column,
-    voices: BTreeMap<(TaskId, Option<Arc<str>>), Voice>,
+    prefixes: BTreeMap<(TaskId, Option<Arc<str>>), LinePrefix>,
     block: Vec<u8>,
 }
 
@@ -55,7 +55,7 @@ impl Show {
             begun: run.file.started,
             tasks: run.tasks().iter().map(|task| task.task.clone()).collect(),
             column: Column::default(),
-            voices: BTreeMap::new(),
+            prefixes: BTreeMap::new(),
             block: Vec::new(),
         };
         for source in chosen {
@@ -66,11 +66,11 @@ impl Show {
 
     /// The column of names has room for this one from now on.
     pub fn admit(&mut self, source: &LogSource) {
-        let label = voice::label(None, &source.task, source.container.as_ref());
+        let label = prefix::label(None, &source.task, source.container.as_ref());
         let before = self.column.width();
         self.column.admit(&label);
         if self.column.width() > before {
-            self.voices.clear();
+            self.prefixes.clear();
         }
     }
 
@@ -83,7 +83,7 @@ impl Show {
     pub fn write(&mut self, merged: &Merged<'_>) -> Result<(), Failure> {
         if self.view.output == Output::Json {
             // Where nobody noted the time, it was after the run began.
-            let time = merged.time.map_or(self.begun, Moment::from);
+            let time = merged.time.map_or(self.begun, Timestamp::from);
             self.block.clear();
             json::lines(&mut self.block, time, &self.job, merged.source, merged.block);
             return Ok(self.out.write_all(&self.block)?);
@@ -92,15 +92,15 @@ impl Show {
             return Ok(self.out.write_all(merged.block.bytes)?);
         }
         let time = match merged.time {
-            Some(time) if self.view.timestamps => stamp(&self.view, Moment::from(time)),
+            Some(time) if self.view.timestamps => stamp(&self.view, Timestamp::from(time)),
             // Nobody noted it.
             None if self.view.timestamps => format!("{:<24} ", "-"),
             _ => String::new(),
         };
         let before = |rest: &[u8]| [time.as_bytes(), rest].concat();
         let (prefix, continuation) = if self.view.lines == Lines::Prefixed {
-            let voice = self.voice(merged.source);
-            (before(&voice.prefix), before(&voice.continuation))
+            let prefix = self.prefix(merged.source);
+            (before(&prefix.first), before(&prefix.continuation))
         } else {
             (before(b""), before(b""))
         };
@@ -109,13 +109,13 @@ impl Show {
         Ok(self.out.write_all(&self.block)?)
     }
 
-    fn voice(&mut self, source: &LogSource) -> &Voice {
+    fn prefix(&mut self, source: &LogSource) -> &LinePrefix {
         let key = (source.task.clone(), source.container.clone());
         let (view, tasks, width) = (&self.view, &self.tasks, self.column.width());
-        self.voices.entry(key).or_insert_with(|| {
-            let label = voice::label(None, &source.task, source.container.as_ref());
-            let style = voice::style(tasks, 0, &source.task);
-            Voice::new(view, true, &label, style, width)
+        self.prefixes.entry(key).or_insert_with(|| {
+            let label = prefix::label(None, &source.task, source.container.as_ref());
+            let style = prefix::style(tasks, 0, &source.task);
+            LinePrefix::new(view, true, &label, style, width)
         })
     }
 

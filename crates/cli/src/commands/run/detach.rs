@@ -18,8 +18,8 @@ use rustix::stdio::stdin;
 use trainyard_local::run::store::directory::{Claim, Home, RunDirectory};
 use trainyard_local::run::store::run_file::Handed;
 use trainyard_local::run::supervise::Given;
-use trainyard_local::sandbox::isolation::Walls;
-use trainyard_local::supervisor::outer::{self, OuterError, Side};
+use trainyard_local::sandbox::isolation::Isolation;
+use trainyard_local::supervisor::outer::{self, OuterError, Split};
 use trainyard_local::supervisor::reexec::{DETACHED, Detached};
 use trainyard_local::system::private;
 use trainyard_local::told;
@@ -47,7 +47,7 @@ const TAKEN: u8 = b't';
 pub fn detach(
     begun: Begun,
     handed: Option<&Handed>,
-    walls: Walls,
+    isolation: Isolation,
     output: Format,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
@@ -58,7 +58,7 @@ pub fn detach(
         .collect();
     let log_path = PathBuf::from(arguments.first().cloned().unwrap_or_default()).join("supervisor.log");
     let (ours, theirs) = UnixStream::pair()?;
-    let mut child = match start(&begun.id(), walls, &arguments, &log_path, theirs) {
+    let mut child = match start(&begun.id(), isolation, &arguments, &log_path, theirs) {
         Ok(child) => child,
         Err(failure) => {
             begun.undo();
@@ -98,7 +98,7 @@ fn first_event(run: &RunDirectory) -> String {
 
 fn start(
     run: &str,
-    walls: Walls,
+    isolation: Isolation,
     arguments: &[OsString],
     log: &std::path::Path,
     socket: UnixStream,
@@ -111,7 +111,7 @@ fn start(
     let err = out.try_clone().map_err(unwritable)?;
     let spawned = Command::new("/proc/self/exe")
         .arg0("trainyard")
-        .args([DETACHED, &walls.to_string(), run])
+        .args([DETACHED, &isolation.to_string(), run])
         .args(arguments)
         .stdin(OwnedFd::from(socket))
         .stdout(out)
@@ -180,9 +180,9 @@ pub fn go_on(detached: &Detached) -> Result<Exit, Failure> {
         runs: runs.map_err(|error| Failure::usage(error.to_string(), None))?,
     };
     let unable = |error: OuterError| Failure::usage(told(&error), None);
-    match outer::split_off(&detached.run, detached.walls).map_err(unable)? {
-        Side::Outside(outside) => super::exit(outside.wait().map_err(unable)?),
-        Side::Inside(inside) => {
+    match outer::fork_supervisor(&detached.run, detached.isolation).map_err(unable)? {
+        Split::Outer(outside) => super::exit(outside.wait().map_err(unable)?),
+        Split::Supervisor(inside) => {
             // The outer process holds them.
             drop(claims);
             // Whoever started us sees that nothing has begun.

@@ -1,4 +1,4 @@
-//! The supervisor, behind the walls. It is the one that prints while a run goes on.
+//! The supervisor, behind the isolation. It is the one that prints while a run goes on.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -12,7 +12,7 @@ use trainyard_local::supervisor::inner::Inner;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::run::Screen;
+use crate::run::Display;
 use crate::run::View;
 
 /// How long the last words of a run that somebody ended may take.
@@ -35,12 +35,12 @@ pub struct Told {
 pub fn run(inner: Inner, told: Told) -> Result<Exit, Failure> {
     let Told { view, pid, runs } = told;
     let several = runs.len() > 1;
-    let screen = view.map(|view| Arc::new(Screen::new(view)));
+    let display = view.map(|view| Arc::new(Display::new(view)));
     let watch =
-        |file: &trainyard_local::run::store::run_file::RunFile, job: &trainyard_core::Job| match &screen {
-            Some(screen) => {
+        |file: &trainyard_local::run::store::run_file::RunFile, job: &trainyard_core::Job| match &display {
+            Some(display) => {
                 let tasks: Vec<_> = job.tasks().collect();
-                screen.reporter(&file.job, several, &tasks)
+                display.reporter(&file.job, several, &tasks)
             }
             None => Arc::new(Unwatched) as Arc<dyn Reporter>,
         };
@@ -48,20 +48,20 @@ pub fn run(inner: Inner, told: Told) -> Result<Exit, Failure> {
     let signalled = ends
         .as_ref()
         .is_ok_and(|ends| ends.iter().any(|end| end.signal.is_some()));
-    if let Some(screen) = screen {
-        finish(screen, signalled);
+    if let Some(display) = display {
+        finish(display, signalled);
     }
     Ok(exit(&ends?))
 }
 
 /// Shows everything that is still to be shown. A run that somebody ended does not wait for a reader who does not read.
-fn finish(screen: Arc<Screen>, signalled: bool) {
+fn finish(display: Arc<Display>, signalled: bool) {
     if !signalled {
-        return screen.finish();
+        return display.finish();
     }
     let (done, finished) = channel();
     thread::spawn(move || {
-        screen.finish();
+        display.finish();
         let _ = done.send(());
     });
     let _ = finished.recv_timeout(LAST_WORDS);

@@ -7,7 +7,7 @@ use trainyard_core::{RoleName, TaskId};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "camelCase")]
 pub enum Order {
-    /// End the run: ask the tasks to stop, and kill what is left when their grace is over.
+    /// ProgramEnd the run: ask the tasks to stop, and kill what is left when their grace is over.
     Stop {
         /// At once, without asking.
         now: bool,
@@ -38,7 +38,7 @@ pub enum Order {
 /// What became of an order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Answer {
+pub enum OrderReply {
     /// It is being done.
     Done,
     /// It cannot be, and why, for people.

@@ -118,8 +118,8 @@ mod tests {
             fs::create_dir_all(&directory).unwrap();
             fs::set_permissions(&directory, Permissions::from_mode(mode)).unwrap();
         }
-        fs::write(home.walls(), "").unwrap();
-        fs::write(home.path().join("walls.123"), "").unwrap();
+        fs::write(home.isolation_cache(), "").unwrap();
+        fs::write(home.path().join("isolation.123"), "").unwrap();
         fs::set_permissions(home.path(), Permissions::from_mode(mode)).unwrap();
         (scratch, home)
     }

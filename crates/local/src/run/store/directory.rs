@@ -29,7 +29,7 @@ use super::removal;
 use super::run_file::RunFile;
 use super::status::Status;
 use crate::run::event::{RunEnd, RunEvent, What};
-use crate::run::timestamp::Moment;
+use crate::run::timestamp::Timestamp;
 use crate::system::private;
 
 /// Whoever lists runs holds the lock for a moment: that is no reason to refuse a run.
@@ -94,9 +94,9 @@ impl Home {
         self.root.join("runs")
     }
 
-    /// Where is kept which walls this machine allows.
+    /// The cache of [`probe`](crate::sandbox::probe). Older releases call it `walls`, too.
     #[must_use]
-    pub fn walls(&self) -> PathBuf {
+    pub fn isolation_cache(&self) -> PathBuf {
         self.root.join("walls")
     }
 
@@ -226,11 +226,11 @@ impl JobRuns {
 
     /// Makes the directory of a new run. Whoever calls this has claimed the job.
     pub fn begin(&self) -> Result<RunDirectory, DirectoryError> {
-        let mut id = new_id(Moment::now());
+        let mut id = new_id(Timestamp::now());
         // Two runs within a millisecond: the second waits for the next one.
         while self.path.join(&id).exists() {
             thread::sleep(Duration::from_millis(1));
-            id = new_id(Moment::now());
+            id = new_id(Timestamp::now());
         }
         let run = self.run(&id);
         let logs = run.logs();
@@ -254,7 +254,7 @@ impl JobRuns {
 }
 
 /// `20261116-014512-345`: sorts by time, and reads as one.
-fn new_id(now: Moment) -> String {
+fn new_id(now: Timestamp) -> String {
     let digits: String = now.to_string().chars().filter(char::is_ascii_digit).collect();
     format!("{}-{}-{}", &digits[..8], &digits[8..14], &digits[14..17])
 }
@@ -358,7 +358,7 @@ impl RunDirectory {
 
     /// When and how it ended, as its events tell it.
     #[must_use]
-    pub fn read_end(&self) -> Option<(Moment, RunEnd)> {
+    pub fn read_end(&self) -> Option<(Timestamp, RunEnd)> {
         let text = fs::read(self.events()).ok()?;
         let events = text.rsplit(|byte| *byte == b'\n');
         let end = |event: RunEvent| match event.what {
@@ -486,6 +486,6 @@ mod tests {
 
     #[test]
     fn an_id_is_the_time() {
-        assert_eq!(new_id(Moment(1_794_793_512_345)), "20261116-014512-345");
+        assert_eq!(new_id(Timestamp(1_794_793_512_345)), "20261116-014512-345");
     }
 }

@@ -1,4 +1,4 @@
-//! `run.json`: everything the supervisor must know, made by the outer process before the walls go up.
+//! `run.json`: everything the supervisor must know, made by the outer process before the isolation go up.
 //!
 //! The manifest itself is beside it, overrides applied (`manifest.yaml`); a run in the background reads it again. With
 //! `--no-keep-manifest` it is nowhere on disk, and a run in the background is handed it ([`Handed`]).
@@ -12,7 +12,7 @@ use trainyard_core::TaskId;
 
 use crate::gpus::Split;
 use crate::images::StandIn;
-use crate::run::timestamp::Moment;
+use crate::run::timestamp::Timestamp;
 
 /// What a run is told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub struct RunFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// When it was begun.
-    pub started: Moment,
+    pub started: Timestamp,
     /// Where the run was started: programs start there that do not say where.
     pub directory: PathBuf,
     /// `--no-keep-manifest`: neither the manifest nor what was given with it is written.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use trainyard_core::{Memory, TaskId};
 
-use crate::run::event::{End, RunEnd};
-use crate::run::timestamp::Moment;
+use crate::run::event::{ProgramEnd, RunEnd};
+use crate::run::timestamp::Timestamp;
 
 /// The form in which these files are written; a newer one is not touched.
 pub const FORMAT: u32 = 1;
@@ -23,13 +23,13 @@ pub struct Status {
     /// The process that was started, as the whole machine numbers it: killing it ends the run.
     pub pid: u32,
     /// When the run began.
-    pub started: Moment,
+    pub started: Timestamp,
     /// The job is over, or somebody ends the run: what still runs is being stopped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopping: bool,
     /// How it ended, once it has; a run that has not and does not go on was interrupted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended: Option<Moment>,
+    pub ended: Option<Timestamp>,
     /// The same, as the summary shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<RunEnd>,
@@ -52,7 +52,7 @@ pub struct TaskStatus {
     /// In one word.
     pub state: TaskState,
     /// Since when.
-    pub since: Moment,
+    pub since: Timestamp,
     /// Which start of the whole job its newest life belongs to, from 0.
     pub epoch: u32,
     /// Which start within that, from 0.
@@ -64,7 +64,7 @@ pub struct TaskStatus {
     pub port: Option<u16>,
     /// How its newest life ended, once it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub end: Option<End>,
+    pub end: Option<ProgramEnd>,
     /// The log of its newest life, if it has had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<PathBuf>,

@@ -13,14 +13,14 @@ use super::runner::Runner;
 use crate::pod;
 use crate::process::launch::Launch;
 use crate::run::event::What;
-use crate::sandbox::isolation::Wall;
+use crate::sandbox::isolation::Namespace;
 use crate::system::private;
 use crate::told;
 
 impl Runner {
     /// Says how to start the task that is left out, and makes what it needs.
-    pub(crate) fn say_how_to_start_by_hand(&mut self) {
-        let Some(prepared) = self.world.by_hand() else {
+    pub(crate) fn announce_debug_task(&mut self) {
+        let Some(prepared) = self.world.debug_task() else {
             return;
         };
         if let Err(error) = pod::make(&prepared.make) {
@@ -43,9 +43,9 @@ impl Runner {
             launch.task,
             file.display()
         );
-        if self.walls.has(Wall::Network) {
+        if self.isolation.has(Namespace::Network) {
             // An ordinary user enters the network through the user namespace that it belongs to.
-            let user = if self.walls.has(Wall::Users) {
+            let user = if self.isolation.has(Namespace::Users) {
                 "--user --preserve-credentials "
             } else {
                 ""
@@ -58,7 +58,7 @@ impl Runner {
         }
         let text = format!("{text}\nthe job does not see how it ends: end the run with Ctrl-C");
         let task = launch.task.clone();
-        self.tell(What::ByHand { task, text, script });
+        self.tell(What::DebugTask { task, text, script });
     }
 }
 

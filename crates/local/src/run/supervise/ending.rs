@@ -9,7 +9,7 @@ use trainyard_core::{Cause, Failure, Outcome, TaskId};
 
 use super::runner::Runner;
 use crate::run::event::text;
-use crate::run::event::{End, FirstFailure, Life, RunEnd};
+use crate::run::event::{FirstFailure, Life, ProgramEnd, RunEnd};
 use crate::run::world::failures::Root;
 use crate::run::world::task_table::log_name;
 
@@ -61,16 +61,16 @@ pub(crate) fn run_end(run: &Runner, left_alive: Vec<TaskId>) -> RunEnd {
         seconds: run.clock.elapsed().as_secs_f64(),
         first_failure: failure.map(|failure| first_failure(run, failure)),
         left_alive,
-        tasks: run.world.board.tasks().to_vec(),
+        tasks: run.world.table.tasks().to_vec(),
     }
 }
 
 fn first_failure(run: &Runner, failure: &Failure) -> FirstFailure {
     let root = run.world.root_cause().cloned().unwrap_or_else(|| Root {
         life: Life::new(&failure.task, failure.stamp, 0),
-        end: End {
+        end: ProgramEnd {
             code: failure.exit.code,
-            ..End::default()
+            ..ProgramEnd::default()
         },
         meaning: failure.exit.meaning(),
     });

@@ -5,11 +5,11 @@
 
 use std::time::{Duration, Instant};
 
-use super::queue::News;
+use super::queue::LoopEvent;
 use super::runner::Runner;
-use crate::run::control::order::{Answer, Order};
+use crate::run::control::order::{Order, OrderReply};
 use crate::run::event::What;
-use crate::system::signals::Notice;
+use crate::system::signals::SignalKind;
 
 /// Tasks end within their grace; after this much more they are killed from here.
 const AFTER_GRACE: Duration = Duration::from_secs(2);
@@ -56,23 +56,23 @@ impl Runner {
                 .flatten()
                 .min()
                 .unwrap_or(kill);
-            if let Some(news) = self.inbox.wait(Some(until)) {
+            if let Some(news) = self.queue.wait(Some(until)) {
                 self.take_at_the_end(news);
             }
-            self.unwritten |= self.world.board.changed();
+            self.unwritten |= self.world.table.changed();
             self.pass_on();
         }
     }
 
-    fn take_at_the_end(&mut self, news: News) {
+    fn take_at_the_end(&mut self, news: LoopEvent) {
         match news {
-            News::Order(Order::Stop { now }, answer) => {
+            LoopEvent::Order(Order::Stop { now }, answer) => {
                 self.forced |= now;
                 self.world.stop_all(now);
-                let _ = answer.send(Answer::Done);
+                let _ = answer.send(OrderReply::Done);
             }
-            News::Order(_, answer) => {
-                let _ = answer.send(Answer::Refused(ENDING.to_owned()));
+            LoopEvent::Order(_, answer) => {
+                let _ = answer.send(OrderReply::Refused(ENDING.to_owned()));
             }
             news => self.take(news),
         }
@@ -100,17 +100,20 @@ impl Runner {
     /// Waits until then, or until somebody ends the run.
     fn wait_until(&mut self, until: Option<Instant>) {
         loop {
-            match self.inbox.wait(until) {
-                Some(News::Signal(Notice::Child | Notice::Resize) | News::Task(_) | News::TensorBoard(_)) => {
-                }
-                Some(News::Order(Order::Stop { .. }, answer)) => {
-                    let _ = answer.send(Answer::Done);
+            match self.queue.wait(until) {
+                Some(
+                    LoopEvent::Signal(SignalKind::Child | SignalKind::Resize)
+                    | LoopEvent::Task(_)
+                    | LoopEvent::TensorBoard(_),
+                ) => {}
+                Some(LoopEvent::Order(Order::Stop { .. }, answer)) => {
+                    let _ = answer.send(OrderReply::Done);
                     return;
                 }
-                Some(News::Order(_, answer)) => {
-                    let _ = answer.send(Answer::Refused("the job has ended".to_owned()));
+                Some(LoopEvent::Order(_, answer)) => {
+                    let _ = answer.send(OrderReply::Refused("the job has ended".to_owned()));
                 }
-                Some(News::Signal(_)) => return,
+                Some(LoopEvent::Signal(_)) => return,
                 None if until.is_some_and(|until| until <= Instant::now()) => return,
                 None => {}
             }

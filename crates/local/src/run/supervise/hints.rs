@@ -130,7 +130,7 @@ impl Hints {
             return None;
         }
         self.silence = true;
-        let causes = causes(world.job(), world.board.tasks());
+        let causes = causes(world.job(), world.table.tasks());
         Some(What::Hint {
             task: None,
             text: format!("No task has written anything for a minute. Usual causes: {causes}"),
@@ -177,7 +177,7 @@ fn not_listening(world: &World, silent: &[(RunningTask<'_>, u16)], now: Time) ->
             count - 1
         ),
     };
-    let causes = causes(world.job(), world.board.tasks());
+    let causes = causes(world.job(), world.table.tasks());
     Some(What::Hint {
         task: Some(first.clone()),
         text: format!("{who} {seconds} s after its start. Usual causes: {causes}"),

@@ -5,7 +5,7 @@ use trainyard_document::problem::did_you_mean;
 
 use super::finish::ENDING;
 use super::runner::Runner;
-use crate::run::control::order::{Answer, Order};
+use crate::run::control::order::{Order, OrderReply};
 use crate::run::event::What;
 
 /// More tasks of a role than this are a slip of the pen on one machine.
@@ -16,16 +16,16 @@ const TERMINATE: i32 = 15;
 
 impl Runner {
     /// Does what was ordered, or says why not.
-    pub(crate) fn obey(&mut self, order: &Order) -> Answer {
+    pub(crate) fn obey(&mut self, order: &Order) -> OrderReply {
         let memory = self.memory.as_ref();
         let decided = memory.is_some_and(|memory| memory.verdict.is_some());
         if decided && !matches!(order, Order::Stop { .. }) {
-            return Answer::Refused(ENDING.to_owned());
+            return OrderReply::Refused(ENDING.to_owned());
         }
         match order {
             Order::Stop { now } => {
                 self.end(Some(TERMINATE), *now);
-                Answer::Done
+                OrderReply::Done
             }
             Order::Kill { task } => self.on_task(task, "killed", |runner| runner.world.crash(task)),
             Order::Drain { task } => self.on_task(task, "drained", |runner| runner.world.drain(task)),
@@ -35,43 +35,43 @@ impl Runner {
         }
     }
 
-    fn on_task(&mut self, task: &TaskId, word: &str, act: impl FnOnce(&mut Self) -> bool) -> Answer {
-        if self.world.board.get(task).is_none() {
+    fn on_task(&mut self, task: &TaskId, word: &str, act: impl FnOnce(&mut Self) -> bool) -> OrderReply {
+        if self.world.table.get(task).is_none() {
             let names: Vec<String> = self.world.job().tasks().map(|task| task.to_string()).collect();
             let hint = did_you_mean(&task.to_string(), names.iter().map(String::as_str));
             let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-            return Answer::Refused(format!("the job has no task `{task}`{hint}"));
+            return OrderReply::Refused(format!("the job has no task `{task}`{hint}"));
         }
         if act(self) {
             self.tell(What::Note {
                 text: format!("{task} is {word}, as was ordered"),
             });
-            Answer::Done
+            OrderReply::Done
         } else {
-            Answer::Refused(format!("{task} does not run now"))
+            OrderReply::Refused(format!("{task} does not run now"))
         }
     }
 
-    fn suspend(&mut self) -> Answer {
+    fn suspend(&mut self) -> OrderReply {
         if self.world.job().suspend {
-            return Answer::Refused("it is suspended already".to_owned());
+            return OrderReply::Refused("it is suspended already".to_owned());
         }
         self.edit(|job| job.suspend = true)
     }
 
-    fn resume(&mut self) -> Answer {
+    fn resume(&mut self) -> OrderReply {
         let held = self.memory.as_ref().and_then(|memory| memory.held);
         if self.world.job().suspend {
             self.edit(|job| job.suspend = false)
         } else if held == Some(Hold::Aborted) {
             self.world.order(Ordered::Resume { paid: false });
-            Answer::Done
+            OrderReply::Done
         } else {
-            Answer::Refused("it is not suspended".to_owned())
+            OrderReply::Refused("it is not suspended".to_owned())
         }
     }
 
-    fn scale(&mut self, role: &RoleName, replicas: u32) -> Answer {
+    fn scale(&mut self, role: &RoleName, replicas: u32) -> OrderReply {
         let names: Vec<String> = self
             .world
             .job()
@@ -80,20 +80,20 @@ impl Runner {
             .map(|role| role.name.to_string())
             .collect();
         let Some((_, found)) = self.world.job().role(role) else {
-            return Answer::Refused(format!(
+            return OrderReply::Refused(format!(
                 "the job has no role `{role}`; its roles are {}",
                 names.join(", ")
             ));
         };
         if replicas > found.replicas && replicas > MOST_TASKS {
-            return Answer::Refused(format!(
+            return OrderReply::Refused(format!(
                 "`{role}` cannot have {replicas} tasks here: {MOST_TASKS} at most"
             ));
         }
         if replicas > found.replicas && !self.world.shares_network() {
             let why =
                 "its tasks have a network each, and another one cannot be joined to them while they run";
-            return Answer::Refused(format!("`{role}` cannot grow: {why}"));
+            return OrderReply::Refused(format!("`{role}` cannot grow: {why}"));
         }
         let role = role.clone();
         self.edit(move |job| {
@@ -104,10 +104,10 @@ impl Runner {
         })
     }
 
-    fn edit(&mut self, change: impl FnOnce(&mut trainyard_core::Job)) -> Answer {
+    fn edit(&mut self, change: impl FnOnce(&mut trainyard_core::Job)) -> OrderReply {
         match self.world.edit(change) {
-            Ok(()) => Answer::Done,
-            Err(error) => Answer::Refused(error.to_string()),
+            Ok(()) => OrderReply::Done,
+            Err(error) => OrderReply::Refused(error.to_string()),
         }
     }
 }

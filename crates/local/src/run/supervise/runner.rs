@@ -14,18 +14,18 @@ use trainyard_core::{Memory, step};
 use super::clock::Clock;
 use super::ending::{Ending, run_end};
 use super::hints::{Hints, Spoken};
-use super::queue::{Inbox, News};
-use super::tensorboard::Board as TensorBoard;
-use crate::run::control::order::Answer;
+use super::queue::{EventQueue, LoopEvent};
+use super::tensorboard::TensorBoardProcess;
+use crate::run::control::order::OrderReply;
 use crate::run::event::text;
 use crate::run::event::{Reporter, RunEvent, What};
 use crate::run::store::directory::{DirectoryError, Durable, RunDirectory};
 use crate::run::store::run_file::RunFile;
 use crate::run::store::status::{FORMAT, Status};
-use crate::run::timestamp::Moment;
+use crate::run::timestamp::Timestamp;
 use crate::run::world::World;
-use crate::sandbox::isolation::Walls;
-use crate::system::signals::Notice;
+use crate::sandbox::isolation::Isolation;
+use crate::system::signals::SignalKind;
 
 /// How the run stands is not written down more often than this.
 const BETWEEN_WRITES: Duration = Duration::from_millis(100);
@@ -44,15 +44,15 @@ pub(crate) struct Runner {
     pub file: RunFile,
     pub world: World,
     pub clock: Clock,
-    pub inbox: Inbox,
+    pub queue: EventQueue,
     pub reporter: Arc<dyn Reporter>,
     pub spoken: Arc<Spoken>,
-    pub tensorboard: Option<TensorBoard>,
+    pub tensorboard: Option<TensorBoardProcess>,
     pub memory: Option<Memory>,
     pub hints: Hints,
     pub pid: u32,
     /// What stands around it.
-    pub walls: Walls,
+    pub isolation: Isolation,
     /// Somebody ends the run.
     pub ending: Option<Ending>,
     pub events: Option<File>,
@@ -67,7 +67,7 @@ pub(crate) struct Runner {
     /// Everything has been killed: nothing is waited for any longer.
     pub forced: bool,
     /// Answers to orders that wait until `ps` shows what came of them.
-    pub unanswered: Vec<(SyncSender<Answer>, Answer)>,
+    pub unanswered: Vec<(SyncSender<OrderReply>, OrderReply)>,
 }
 
 impl Runner {
@@ -79,10 +79,10 @@ impl Runner {
             directory: self.directory.path.clone(),
             tasks,
         });
-        self.say_how_to_start_by_hand();
+        self.announce_debug_task();
         let left_alive = self.until_verdict();
         self.stop_what_is_left();
-        self.world.board.nothing_starts_again();
+        self.world.table.nothing_starts_again();
         let end = run_end(&self, left_alive);
         let durable = if self.clock.elapsed() < WORTH_KEEPING {
             Durable::No
@@ -95,7 +95,7 @@ impl Runner {
         self.world.clean_up();
         // Whoever orders from now on hears that the run has ended.
         let _ = fs::remove_file(self.directory.socket());
-        if self.inbox.listens() {
+        if self.queue.listens() {
             // It was the only one: the process is about to end, and gives back faster what is left here.
             std::mem::forget(self);
         }
@@ -118,7 +118,7 @@ impl Runner {
                 return self.world.alive();
             }
             if acted {
-                self.inbox.listen_up();
+                self.queue.poll();
                 self.take_waiting();
             } else {
                 self.wait(wake);
@@ -144,7 +144,7 @@ impl Runner {
         }
         for event in &decided.events {
             if let trainyard_core::Event::Restarting { task: Some(task), .. } = event {
-                self.world.board.starts_again(task);
+                self.world.table.starts_again(task);
             }
             let told = text::told(self.world.job(), event, now);
             if let Some(what) = told {
@@ -153,9 +153,9 @@ impl Runner {
         }
         let memory = self.memory.as_ref();
         if memory.is_some_and(|memory| memory.verdict.is_some() || memory.held.is_some()) {
-            self.world.board.nothing_starts_again();
+            self.world.table.nothing_starts_again();
         }
-        self.unwritten |= changed || self.world.board.changed();
+        self.unwritten |= changed || self.world.table.changed();
         self.pass_on();
         if !self.unanswered.is_empty() {
             // Whoever has an answer may look at once at what came of the order.
@@ -198,8 +198,8 @@ impl Runner {
     /// Tells what the world has to tell.
     pub(crate) fn pass_on(&mut self) {
         self.tell_of_tasks();
-        if self.world.board.take_changed() {
-            self.reporter.tasks(self.world.board.tasks());
+        if self.world.table.take_changed() {
+            self.reporter.tasks(self.world.table.tasks());
         }
     }
 
@@ -212,7 +212,7 @@ impl Runner {
             .map(|at| self.clock.instant(at));
         let write = self.unwritten.then_some(self.may_write);
         let due = [wake, hint, write, self.world.due()].into_iter().flatten().min();
-        if let Some(news) = self.inbox.wait(due) {
+        if let Some(news) = self.queue.wait(due) {
             self.take(news);
         }
         self.take_waiting();
@@ -224,35 +224,37 @@ impl Runner {
 
     /// Takes what has come meanwhile: it belongs to the same look.
     fn take_waiting(&mut self) {
-        while let Some(news) = self.inbox.next() {
+        while let Some(news) = self.queue.next() {
             self.take(news);
         }
     }
 
-    pub(crate) fn take(&mut self, news: News) {
+    pub(crate) fn take(&mut self, news: LoopEvent) {
         match news {
-            News::Task(event) => self.world.happened(event),
-            News::Signal(notice) => self.signal(notice),
-            News::Order(order, asked) => {
+            LoopEvent::Task(event) => self.world.happened(event),
+            LoopEvent::Signal(notice) => self.signal(notice),
+            LoopEvent::Order(order, asked) => {
                 let answer = self.obey(&order);
                 self.unanswered.push((asked, answer));
             }
-            News::TensorBoard(Ok(url)) => {
+            LoopEvent::TensorBoard(Ok(url)) => {
                 self.tensorboard_url = Some(url.clone());
                 self.tell(What::TensorBoard { url });
             }
-            News::TensorBoard(Err(why)) => self.tell(What::Note { text: why }),
+            LoopEvent::TensorBoard(Err(why)) => self.tell(What::Note { text: why }),
         }
     }
 
-    fn signal(&mut self, notice: Notice) {
+    fn signal(&mut self, notice: SignalKind) {
         let now = match (notice, &self.ending) {
-            (Notice::Child | Notice::Resize, _) => return,
+            (SignalKind::Child | SignalKind::Resize, _) => return,
             // Whoever ends us may signal us, our group and our terminal: that is one wish.
-            (Notice::Terminate | Notice::Hangup, Some(ending)) if ending.since.elapsed() < ONE_WISH => {
+            (SignalKind::Terminate | SignalKind::Hangup, Some(ending))
+                if ending.since.elapsed() < ONE_WISH =>
+            {
                 return;
             }
-            (Notice::Quit, _) | (_, Some(_)) => true,
+            (SignalKind::Quit, _) | (_, Some(_)) => true,
             (_, None) => false,
         };
         self.end(Some(notice.number()), now);
@@ -283,7 +285,7 @@ impl Runner {
     /// Tells everybody who watches, and the file.
     pub(crate) fn tell(&mut self, what: What) {
         let event = RunEvent {
-            time: Moment::now(),
+            time: Timestamp::now(),
             job: self.file.job.clone(),
             what,
         };
@@ -327,10 +329,10 @@ impl Runner {
             pid: self.pid,
             started: self.file.started,
             stopping: end.is_none() && is_over,
-            ended: end.map(|_| Moment::now()),
+            ended: end.map(|_| Timestamp::now()),
             end: end.cloned(),
             tensorboard: self.tensorboard_url.clone(),
-            tasks: self.world.board.tasks().to_vec(),
+            tasks: self.world.table.tasks().to_vec(),
             memory: self.memory.clone(),
         };
         let written: Result<(), DirectoryError> = self.directory.write_status(&status, durable);

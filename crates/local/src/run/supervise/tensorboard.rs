@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::queue::{Bell, News};
+use super::queue::{LoopEvent, Waker};
 use crate::run::store::run_file::TensorBoard;
 use crate::supervisor::watchdog::RUN_MARK;
 use crate::system::private;
@@ -27,14 +27,14 @@ const GRACE: Duration = Duration::from_secs(3);
 
 /// A `TensorBoard` that was started.
 #[derive(Debug)]
-pub(crate) struct Board {
+pub(crate) struct TensorBoardProcess {
     stop: Sender<()>,
     thread: JoinHandle<()>,
 }
 
-impl Board {
+impl TensorBoardProcess {
     /// Starts it, and tells when it answers. The thread that starts it lives as long as it does.
-    pub fn start(told: TensorBoard, run: &str, port: u16, log: &Path, bell: Bell) -> io::Result<Self> {
+    pub fn start(told: TensorBoard, run: &str, port: u16, log: &Path, waker: Waker) -> io::Result<Self> {
         let run = run.to_owned();
         let (stop, stopped) = channel();
         let log = private::create(log)?;
@@ -46,7 +46,7 @@ impl Board {
                         "TensorBoard cannot be started: `{}`: {error}",
                         told.program.display()
                     );
-                    bell.ring(News::TensorBoard(Err(why)));
+                    waker.wake(LoopEvent::TensorBoard(Err(why)));
                     return;
                 }
             };
@@ -54,7 +54,7 @@ impl Board {
                 stopped.try_recv() != Err(std::sync::mpsc::TryRecvError::Empty)
             });
             if let Some(answer) = answer {
-                bell.ring(News::TensorBoard(answer));
+                waker.wake(LoopEvent::TensorBoard(answer));
                 let _ = stopped.recv();
             }
             end(&mut child);
@@ -89,7 +89,7 @@ fn command(told: &TensorBoard, run: &str, port: u16, log: File) -> io::Result<Ch
         .args(["--host", "127.0.0.1", "--port", &port.to_string()])
         // Its second process would listen on a port of its own choosing.
         .arg("--load_fast=false")
-        // Where namespaces are forbidden, the guard knows it by this.
+        // Where namespaces are forbidden, the watchdog knows it by this.
         .env(RUN_MARK, run)
         .stdin(Stdio::null())
         .stdout(log)

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use trainyard_core::Exit;
 
-use crate::run::event::{End, Life};
+use crate::run::event::{Life, ProgramEnd};
 
 /// Failures further apart than this have nothing to do with each other: what the job has survived is no cause.
 const APART: Duration = Duration::from_secs(30);
@@ -23,18 +23,18 @@ pub(crate) struct Failures {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Root {
     pub life: Life,
-    pub end: End,
+    pub end: ProgramEnd,
     /// What it means, in a sentence.
     pub meaning: String,
 }
 
 impl Failures {
     /// Takes note of a failure. To be called in the order in which they happen.
-    pub fn note(&mut self, life: &Life, end: &End, exit: &Exit) {
+    pub fn note(&mut self, life: &Life, end: &ProgramEnd, exit: &Exit) {
         self.note_at(Instant::now(), life, end, exit);
     }
 
-    fn note_at(&mut self, now: Instant, life: &Life, end: &End, exit: &Exit) {
+    fn note_at(&mut self, now: Instant, life: &Life, end: &ProgramEnd, exit: &Exit) {
         let related = self
             .latest
             .is_some_and(|latest| now.saturating_duration_since(latest) <= APART);
@@ -85,7 +85,7 @@ mod tests {
             failures.note_at(
                 begin + Duration::from_secs(seconds),
                 &life,
-                &End::default(),
+                &ProgramEnd::default(),
                 &exit,
             );
             assert_eq!(

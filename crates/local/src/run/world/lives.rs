@@ -7,7 +7,7 @@ use trainyard_core::{Ending, InPlace, TaskId};
 
 use super::World;
 use crate::process::launch::{Ended, TaskChange, TaskEvent};
-use crate::run::event::{End, Life, What};
+use crate::run::event::{Life, ProgramEnd, What};
 use crate::run::store::status::TaskState;
 use crate::run::world::instance::Phase;
 
@@ -45,9 +45,9 @@ impl World {
                     pid: Some(pid),
                 };
                 let port = self.addresses.port(&event.task);
-                self.board.is(&event.task, TaskState::Running);
+                self.table.is(&event.task, TaskState::Running);
                 if instance.stopping.is_some() {
-                    self.board.is(&event.task, TaskState::Stopping);
+                    self.table.is(&event.task, TaskState::Stopping);
                 }
                 self.told.push(What::TaskStarted {
                     life,
@@ -82,9 +82,9 @@ impl World {
         };
         let exit = instance.exit(ended, init.as_ref(), now);
         let life = Life::new(task, instance.stamp, instance.in_place);
-        let end = End {
+        let end = ProgramEnd {
             container: init,
-            ..End::from(ended)
+            ..ProgramEnd::from(ended)
         };
         if Ending::of(Some(&exit)).is_failure() {
             self.failures.note(&life, &end, &exit);
@@ -94,12 +94,12 @@ impl World {
             end: end.clone(),
             stopped: Ending::of(Some(&exit)) == Ending::Disrupted,
         });
-        self.board.ended(&life, &exit, end, &self.context.logs);
+        self.table.ended(&life, &exit, end, &self.context.logs);
         if let Some(seconds) = instance.comes_back(policy, &exit) {
             instance.phase = Phase::Resting {
                 until: self.clock.after(seconds),
             };
-            self.board.is(task, TaskState::Restarting);
+            self.table.is(task, TaskState::Restarting);
             let in_place = instance.in_place;
             self.told.push(What::RestartsInPlace {
                 life: Life { in_place, ..life },

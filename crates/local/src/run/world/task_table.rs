@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use trainyard_core::{Ending, Exit, Job, TaskId};
 
-use crate::run::event::{End, Life};
+use crate::run::event::{Life, ProgramEnd};
 use crate::run::store::status::{TaskState, TaskStatus};
-use crate::run::timestamp::Moment;
+use crate::run::timestamp::Timestamp;
 
 /// Every task, in the order of the job.
 #[derive(Debug)]
-pub(crate) struct Board {
+pub(crate) struct TaskTable {
     tasks: Vec<TaskStatus>,
     places: BTreeMap<TaskId, usize>,
     /// Tasks that are to be started again, and how they stood before that was decided.
@@ -22,21 +22,21 @@ pub(crate) struct Board {
     changed: bool,
 }
 
-impl Board {
+impl TaskTable {
     pub fn new(job: &Job, port: impl Fn(&TaskId) -> Option<u16>) -> Self {
-        let mut board = Self {
+        let mut table = Self {
             tasks: Vec::new(),
             places: BTreeMap::new(),
             resting: BTreeMap::new(),
             changed: true,
         };
-        board.extend(job, port);
-        board
+        table.extend(job, port);
+        table
     }
 
     /// Takes in tasks that are new, and ports that have changed.
     pub fn extend(&mut self, job: &Job, port: impl Fn(&TaskId) -> Option<u16>) {
-        let now = Moment::now();
+        let now = Timestamp::now();
         for task in job.tasks() {
             let port = port(&task);
             if let Some(place) = self.places.get(&task) {
@@ -98,7 +98,7 @@ impl Board {
     }
 
     /// Its newest life has ended; in an init container, that one's log says why.
-    pub fn ended(&mut self, life: &Life, exit: &Exit, end: End, logs: &Path) {
+    pub fn ended(&mut self, life: &Life, exit: &Exit, end: ProgramEnd, logs: &Path) {
         let log = logs.join(log_name(life, end.container.as_deref()));
         self.change(&life.task, ended_state(Some(exit)), |status| {
             status.end = Some(end);
@@ -150,7 +150,7 @@ impl Board {
         let status = &mut self.tasks[*place];
         if status.state != state {
             status.state = state;
-            status.since = Moment::now();
+            status.since = Timestamp::now();
         }
         change(status);
         self.changed = true;
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn whatever_has_ended_and_is_started_again_is_shown_so() {
         use TaskState::{Failed, Restarting, Running, Starting, Stopped, Succeeded};
-        let mut board = Board::new(&job(vec![role("worker", 1)]), |_| None);
+        let mut table = TaskTable::new(&job(vec![role("worker", 1)]), |_| None);
         let task: TaskId = "worker-0".parse().unwrap();
         for (state, shown) in [
             (Failed, Restarting),
@@ -196,11 +196,11 @@ mod tests {
             (Starting, Starting),
             (Running, Running),
         ] {
-            board.is(&task, state);
-            board.starts_again(&task);
-            assert_eq!(board.get(&task).unwrap().state, shown, "{state:?}");
-            board.nothing_starts_again();
-            assert_eq!(board.get(&task).unwrap().state, state, "as it ended");
+            table.is(&task, state);
+            table.starts_again(&task);
+            assert_eq!(table.get(&task).unwrap().state, shown, "{state:?}");
+            table.nothing_starts_again();
+            assert_eq!(table.get(&task).unwrap().state, state, "as it ended");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What was found out once about this machine's walls, so that not every run has to start two processes to ask again.
+//! What was found out once about this machine's isolation, so that not every run has to start two processes to ask again.
 //!
 //! It holds for this boot, this user, and everything that is known to change the answer: namespaces, rights, filters
 //! and limits. Only the best answer is kept; whoever got less is asked about again, since that may have been mended.
@@ -9,12 +9,12 @@ use std::path::Path;
 use rustix::process::getuid;
 
 use super::Network;
-use crate::sandbox::isolation::{Wall, Walls};
+use crate::sandbox::isolation::{Isolation, Namespace};
 use crate::system::private;
 use crate::system::proc_file;
 
-/// The walls that were found for exactly these circumstances, if any were.
-pub(super) fn recall(file: &Path, network: Network) -> Option<Walls> {
+/// The isolation that were found for exactly these circumstances, if any were.
+pub(super) fn recall(file: &Path, network: Network) -> Option<Isolation> {
     let text = fs::read_to_string(file).ok()?;
     let wanted = circumstances(network);
     let line = text
@@ -24,8 +24,8 @@ pub(super) fn recall(file: &Path, network: Network) -> Option<Walls> {
 }
 
 /// Keeps what was found. That it cannot be kept costs some milliseconds the next time.
-pub(super) fn keep(file: &Path, network: Network, walls: Walls) {
-    if !walls.has(Wall::Processes) {
+pub(super) fn keep(file: &Path, network: Network, isolation: Isolation) {
+    if !isolation.has(Namespace::Processes) {
         return;
     }
     let boot = boot();
@@ -37,7 +37,7 @@ pub(super) fn keep(file: &Path, network: Network, walls: Walls) {
         .filter(|line| line.starts_with(&boot) && !line.starts_with(&own));
     let lines: Vec<String> = others
         .map(str::to_owned)
-        .chain([format!("{own}\t{walls}\n")])
+        .chain([format!("{own}\t{isolation}\n")])
         .collect();
     if let Some(directory) = file.parent() {
         let _ = private::directory(directory);
@@ -84,7 +84,7 @@ fn circumstances(network: Network) -> String {
         .any(|name| line.starts_with(name))
     });
     let rights: String = rights.flat_map(str::split_ascii_whitespace).collect();
-    // Whoever may put up the other walls needs no namespace of users.
+    // Whoever may put up the other isolation needs no namespace of users.
     let limit = if may_administer(proc_file::own_status()) {
         String::new()
     } else {
@@ -116,11 +116,11 @@ mod tests {
     #[test]
     fn only_the_best_answer_is_kept_and_for_its_network() {
         let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("walls");
-        let full = Walls::of(&[Wall::Processes, Wall::Mounts]);
-        let isolated = full.with(Wall::Network);
+        let file = directory.path().join("isolation");
+        let full = Isolation::of(&[Namespace::Processes, Namespace::Mounts]);
+        let isolated = full.with(Namespace::Network);
         assert_eq!(recall(&file, Network::Shared), None);
-        keep(&file, Network::Shared, Walls::of(&[Wall::Mounts]));
+        keep(&file, Network::Shared, Isolation::of(&[Namespace::Mounts]));
         assert_eq!(recall(&file, Network::Shared), None);
         keep(&file, Network::Shared, full);
         keep(&file, Network::Isolated, isolated);

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use trainyard_core::TaskId;
-use trainyard_local::run::event::{End, Life, RunEvent, What};
+use trainyard_local::run::event::{Life, ProgramEnd, RunEvent, What};
 use trainyard_local::run::store::status::{TaskState, TaskStatus};
-use trainyard_local::run::timestamp::Moment;
+use trainyard_local::run::timestamp::Timestamp;
 
 use super::view::View;
 use crate::locale;
@@ -27,33 +27,33 @@ const MANY: usize = 16;
 
 /// A sentence.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct Sentence {
     /// With styles.
     pub text: String,
     /// Whether people who asked for quiet want to know.
     pub matters: bool,
 }
 
-fn matters(text: String) -> Said {
-    Said { text, matters: true }
+fn matters(text: String) -> Sentence {
+    Sentence { text, matters: true }
 }
 
-fn remark(text: String) -> Said {
-    Said { text, matters: false }
+fn remark(text: String) -> Sentence {
+    Sentence { text, matters: false }
 }
 
 /// What has been told of a job so far, as far as later sentences need it.
 #[derive(Debug)]
-pub struct Story {
+pub struct Narration {
     /// Before sentences, where there are several jobs.
     job: Option<String>,
     tasks: usize,
     directory: Option<PathBuf>,
-    started: BTreeMap<TaskId, Moment>,
+    started: BTreeMap<TaskId, Timestamp>,
     all_run: bool,
 }
 
-impl Story {
+impl Narration {
     /// Nothing has happened.
     pub fn new(job: &str, several: bool, tasks: usize) -> Self {
         Self {
@@ -71,10 +71,10 @@ impl Story {
     }
 
     /// What is to be said about an event; often nothing.
-    pub fn tell(&mut self, event: &RunEvent) -> Option<Said> {
+    pub fn tell(&mut self, event: &RunEvent) -> Option<Sentence> {
         let mut said = self.sentence(event)?;
         // Only how to start a task has several lines.
-        if !matches!(event.what, What::ByHand { .. }) {
+        if !matches!(event.what, What::DebugTask { .. }) {
             said.text = visible::line(&said.text).into_owned();
         }
         if let Some(job) = &self.job {
@@ -84,7 +84,7 @@ impl Story {
     }
 
     /// Says once that all of many tasks run: their starts were not told one by one.
-    pub fn stand(&mut self, tasks: &[TaskStatus]) -> Option<Said> {
+    pub fn stand(&mut self, tasks: &[TaskStatus]) -> Option<Sentence> {
         let all = tasks.iter().all(|task| task.state == TaskState::Running);
         if self.all_run || self.tasks <= MANY || !all {
             return None;
@@ -97,7 +97,7 @@ impl Story {
         Some(remark(format!("{job}all {} tasks run", tasks.len())))
     }
 
-    fn sentence(&mut self, event: &RunEvent) -> Option<Said> {
+    fn sentence(&mut self, event: &RunEvent) -> Option<Sentence> {
         let said = match &event.what {
             What::RunStarted { directory, tasks, .. } => {
                 self.directory = Some(directory.clone());
@@ -130,7 +130,7 @@ impl Story {
                 ))
             }
             What::Resumed => remark("the job goes on".into()),
-            What::Note { text } | What::ByHand { text, .. } => {
+            What::Note { text } | What::DebugTask { text, .. } => {
                 matters(format!("{CAREFUL}note{CAREFUL:#}: {text}"))
             }
             // A hint about a task begins with its name.
@@ -141,7 +141,13 @@ impl Story {
         Some(said)
     }
 
-    fn started(&mut self, at: Moment, life: &Life, init: Option<&str>, port: Option<u16>) -> Option<Said> {
+    fn started(
+        &mut self,
+        at: Timestamp,
+        life: &Life,
+        init: Option<&str>,
+        port: Option<u16>,
+    ) -> Option<Sentence> {
         if let Some(container) = init {
             let text = format!("{} runs its init container {container}", life.task);
             return (self.tasks <= MANY).then(|| remark(text));
@@ -155,7 +161,7 @@ impl Story {
         Some(remark(format!("{} {word}{port}", life.task)))
     }
 
-    fn ended(&self, at: Moment, life: &Life, end: &End, stopped: bool) -> Option<Said> {
+    fn ended(&self, at: Timestamp, life: &Life, end: &ProgramEnd, stopped: bool) -> Option<Sentence> {
         let task = &life.task;
         let began = self.started.get(task).filter(|_| end.not_started.is_none());
         let after = began.map_or_else(String::new, |began| {
@@ -173,7 +179,7 @@ impl Story {
 }
 
 /// `failed: exit code 1`, `was killed by signal 9 (SIGKILL)`, `could not be started: …`.
-pub fn fate(end: &End) -> String {
+pub fn fate(end: &ProgramEnd) -> String {
     let whose = end
         .container
         .as_ref()
@@ -209,7 +215,7 @@ pub fn signal_name(signal: i32) -> Option<&'static str> {
     })
 }
 
-fn restarting(what: &What) -> Said {
+fn restarting(what: &What) -> Sentence {
     let What::Restarting {
         what,
         task,
@@ -267,7 +273,7 @@ pub fn output_lost(error: &io::Error) -> String {
 }
 
 /// The time before a line.
-pub fn stamp(view: &View, now: Moment) -> String {
+pub fn stamp(view: &View, now: Timestamp) -> String {
     view.dress(&format!("{QUIET}{now}{QUIET:#} "), view.out)
 }
 
@@ -281,7 +287,7 @@ pub fn short(path: &Path) -> String {
 }
 
 /// A sentence as lines of talk: our name before it, and the time where lines have one, broken where a terminal would break it.
-pub fn block(view: &View, width: usize, at: Moment, text: &str) -> String {
+pub fn block(view: &View, width: usize, at: Timestamp, text: &str) -> String {
     let time = view.timestamps.then(|| at.to_string());
     let room = if view.err.terminal {
         let time = time.as_ref().map_or(0, |time| time.len() + 1);

@@ -69,19 +69,19 @@ pub fn style(tasks: &[TaskId], first: usize, task: &TaskId) -> Style {
 
 /// What is written before each line of one program.
 #[derive(Debug)]
-pub struct Voice {
+pub struct LinePrefix {
     /// Whether its lines are shown at all.
     pub shown: bool,
     /// Before a line.
-    pub prefix: Vec<u8>,
+    pub first: Vec<u8>,
     /// Before a piece of a long line that goes on.
     pub continuation: Vec<u8>,
     /// For which width of the column that was made.
     pub width: usize,
 }
 
-impl Voice {
-    /// The voice with this name in a column of this width.
+impl LinePrefix {
+    /// The prefix with this name in a column of this width.
     pub fn new(view: &View, shown: bool, label: &str, style: Style, width: usize) -> Self {
         let before = |sign: char| {
             let text = format!("{style}{label:<width$}{style:#} {QUIET}{sign}{QUIET:#} ");
@@ -89,7 +89,7 @@ impl Voice {
         };
         Self {
             shown,
-            prefix: before('│'),
+            first: before('│'),
             continuation: before('┄'),
             width,
         }
@@ -114,8 +114,8 @@ mod tests {
             (None, Some("setup".into()), "ps-0:setup │ "),
         ] {
             let label = label(job, &task, container.as_ref());
-            let voice = Voice::new(&View::default(), true, &label, Style::new(), column.width());
-            assert_eq!(String::from_utf8(voice.prefix).unwrap(), expected);
+            let prefix = LinePrefix::new(&View::default(), true, &label, Style::new(), column.width());
+            assert_eq!(String::from_utf8(prefix.first).unwrap(), expected);
         }
     }
 
@@ -145,10 +145,10 @@ mod tests {
             ..View::default()
         };
         let prefix = |view: &View| {
-            let voice = Voice::new(view, true, "ps-0", style, 4);
+            let prefix = LinePrefix::new(view, true, "ps-0", style, 4);
             (
-                String::from_utf8(voice.prefix).unwrap(),
-                String::from_utf8(voice.continuation).unwrap(),
+                String::from_utf8(prefix.first).unwrap(),
+                String::from_utf8(prefix.continuation).unwrap(),
             )
         };
         assert_eq!(prefix(&view).0, "\x1b[36mps-0\x1b[0m \x1b[2m│\x1b[0m ");

@@ -8,11 +8,11 @@ use std::io::{self, Write};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use trainyard_local::run::timestamp::Moment;
+use trainyard_local::run::timestamp::Timestamp;
 
+use super::display::Message;
 use super::footer::{self, JobRows};
-use super::screen::Message;
-use super::talk;
+use super::sentences;
 use super::view::View;
 
 /// Where bytes go.
@@ -31,7 +31,7 @@ const FULL: usize = 256 * 1024;
 const USUAL: (usize, usize) = (80, 24);
 
 /// Both streams and the footer.
-pub struct Stage {
+pub struct Streams {
     view: View,
     out: Sink,
     err: Sink,
@@ -53,8 +53,8 @@ struct Footer {
     last: Option<Instant>,
 }
 
-impl Stage {
-    /// An empty stage.
+impl Streams {
+    /// An empty streams.
     pub fn new(view: View, out: Sink, err: Sink, size: Size) -> Self {
         let footer = Footer {
             wanted: view.has_footer(),
@@ -107,8 +107,8 @@ impl Stage {
         }
         if let Err(error) = write_all(&mut self.out, bytes) {
             self.lost = true;
-            let text = talk::output_lost(&error);
-            let block = talk::block(&self.view, talk::NAME.len(), Moment::now(), &text);
+            let text = sentences::output_lost(&error);
+            let block = sentences::block(&self.view, sentences::NAME.len(), Timestamp::now(), &text);
             self.err(block.as_bytes());
         }
     }
@@ -154,7 +154,7 @@ impl Stage {
     fn draw(&mut self, with_footer: bool) {
         let (columns, rows) = (self.size)().unwrap_or(USUAL);
         let lines = if with_footer {
-            footer::lines(&self.jobs, Moment::now(), columns, rows)
+            footer::lines(&self.jobs, Timestamp::now(), columns, rows)
         } else {
             Vec::new()
         };

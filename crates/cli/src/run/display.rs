@@ -2,7 +2,7 @@
 //!
 //! Output of tasks is written by the thread that read it, so a reader that is slow slows the tasks down and nothing
 //! piles up. Talk is only queued: the run must go on deciding while nobody reads, for instance behind a pager. Whoever
-//! has the screen next writes what is queued first, so that talk stays before the lines it came before.
+//! has the display next writes what is queued first, so that talk stays before the lines it came before.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,14 +13,14 @@ use std::time::Duration;
 
 use trainyard_core::TaskId;
 use trainyard_local::run::event::Reporter;
-use trainyard_local::run::timestamp::Moment;
+use trainyard_local::run::timestamp::Timestamp;
 
 use super::footer::Row;
+use super::prefix::Column;
 use super::reporter::JobReporter;
-use super::stage::{FRAME, Sink, Size, Stage};
-use super::talk;
+use super::sentences;
+use super::streams::{FRAME, Sink, Size, Streams};
 use super::view::View;
-use super::voice::Column;
 
 /// How often a footer is drawn when nothing changes but the time.
 const TICK: Duration = Duration::from_secs(1);
@@ -37,21 +37,21 @@ pub enum Message {
     Err(Vec<u8>),
     /// A job has begun.
     Began {
-        /// Which, by the order of [`Screen::reporter`].
+        /// Which, by the order of [`Display::reporter`].
         job: usize,
         /// When.
-        at: Moment,
+        at: Timestamp,
     },
     /// This is how a job's tasks stand.
     Tasks {
-        /// Which, by the order of [`Screen::reporter`].
+        /// Which, by the order of [`Display::reporter`].
         job: usize,
         /// All of them.
         rows: Vec<Row>,
     },
     /// A job has ended and leaves the footer.
     Ended {
-        /// Which, by the order of [`Screen::reporter`].
+        /// Which, by the order of [`Display::reporter`].
         job: usize,
     },
 }
@@ -69,7 +69,7 @@ pub struct Shared {
     pub view: View,
     /// The column of names.
     pub column: Column,
-    stage: Mutex<Stage>,
+    streams: Mutex<Streams>,
     queue: Mutex<Queue>,
     wake: Condvar,
     buffers: Mutex<Vec<Vec<u8>>>,
@@ -109,7 +109,7 @@ impl Shared {
         if matches!(*server, Server::Unneeded) {
             let shared = Arc::clone(self);
             let builder = thread::Builder::new()
-                .name("screen".into())
+                .name("display".into())
                 .stack_size(256 * 1024);
             *server = Server::Called(builder.spawn(move || shared.serve()).ok());
         }
@@ -117,11 +117,11 @@ impl Shared {
 
     /// Writes data now, after what is queued.
     pub fn print(&self, bytes: &[u8]) {
-        let mut stage = lock(&self.stage);
-        self.show_queued(&mut stage);
-        stage.out(bytes);
-        let waits = stage.waits();
-        drop(stage);
+        let mut streams = lock(&self.streams);
+        self.show_queued(&mut streams);
+        streams.out(bytes);
+        let waits = streams.waits();
+        drop(streams);
         if waits {
             lock(&self.queue).draw = true;
             self.wake.notify_one();
@@ -143,16 +143,16 @@ impl Shared {
     }
 
     /// Says a line of talk.
-    pub fn say(self: &Arc<Self>, at: Moment, text: &str) {
-        let block = talk::block(&self.view, self.column.width(), at, text);
+    pub fn say(self: &Arc<Self>, at: Timestamp, text: &str) {
+        let block = sentences::block(&self.view, self.column.width(), at, text);
         self.tell(Message::Err(block.into_bytes()));
     }
 
-    /// Shows everything queued. Taken from the queue only while the stage is held, so the order is kept.
-    fn show_queued(&self, stage: &mut Stage) {
+    /// Shows everything queued. Taken from the queue only while the streams is held, so the order is kept.
+    fn show_queued(&self, streams: &mut Streams) {
         let messages = std::mem::take(&mut lock(&self.queue).messages);
         for message in messages {
-            stage.show(message);
+            streams.show(message);
         }
     }
 
@@ -161,14 +161,14 @@ impl Shared {
         let footer = self.view.has_footer();
         loop {
             let over = self.await_work(footer);
-            let mut stage = lock(&self.stage);
-            self.show_queued(&mut stage);
+            let mut streams = lock(&self.streams);
+            self.show_queued(&mut streams);
             if over {
-                stage.close();
+                streams.close();
                 return;
             }
-            stage.refresh();
-            drop(stage);
+            streams.refresh();
+            drop(streams);
             if footer {
                 // No more than one frame at a time.
                 let queue = lock(&self.queue);
@@ -195,12 +195,12 @@ impl Shared {
 
 /// The terminal, or whatever standard output and standard error are, for all jobs of a run.
 ///
-/// [`Screen::finish`] must be called before the process ends: talk is queued.
-pub struct Screen {
+/// [`Display::finish`] must be called before the process ends: talk is queued.
+pub struct Display {
     shared: Arc<Shared>,
 }
 
-impl Screen {
+impl Display {
     /// This process's standard output and standard error.
     pub fn new(view: View) -> Self {
         let size = || {
@@ -212,9 +212,9 @@ impl Screen {
 
     pub(super) fn with(view: View, out: Sink, err: Sink, size: Size) -> Self {
         let column = Column::default();
-        column.admit(talk::NAME);
+        column.admit(sentences::NAME);
         let shared = Arc::new(Shared {
-            stage: Mutex::new(Stage::new(view.clone(), out, err, size)),
+            streams: Mutex::new(Streams::new(view.clone(), out, err, size)),
             view,
             column,
             queue: Mutex::default(),
@@ -231,7 +231,7 @@ impl Screen {
 
     /// Who is to watch this job. With several jobs, its name stands before the names of its tasks.
     pub fn reporter(&self, job: &str, several: bool, tasks: &[TaskId]) -> Arc<dyn Reporter> {
-        let number = lock(&self.shared.stage).add_job(job);
+        let number = lock(&self.shared.streams).add_job(job);
         Arc::new(JobReporter::new(
             Arc::clone(&self.shared),
             number,
@@ -245,18 +245,18 @@ impl Screen {
     pub fn finish(&self) {
         let server = std::mem::replace(&mut *lock(&self.shared.server), Server::Over);
         let Server::Called(Some(thread)) = server else {
-            let mut stage = lock(&self.shared.stage);
-            self.shared.show_queued(&mut stage);
-            return stage.close();
+            let mut streams = lock(&self.shared.streams);
+            self.shared.show_queued(&mut streams);
+            return streams.close();
         };
         lock(&self.shared.queue).over = true;
         self.shared.wake.notify_all();
-        // It panics with the screen only, and then there is nothing left to show it on.
+        // It panics with the display only, and then there is nothing left to show it on.
         let _ = thread.join();
     }
 }
 
-impl Drop for Screen {
+impl Drop for Display {
     fn drop(&mut self) {
         self.finish();
     }
