@@ -1,205 +1,194 @@
-//! The group that a gang scheduler places together, and the marks by which pods are its members; both as Kubeflow's operator
-//! writes them.
+//! Gang schedulers: each places all tasks of a job or none. One file per scheduler, and one table of them.
+//!
+//! ```text
+//! --gang-scheduler-name ─▶ Schedulers ─┐
+//! manifest ─▶ GangChoice ──────────────┼▶ Placing ─▶ Scheduler ─┬▶ group objects, when pods may be created
+//! status.trainyard.gang ───────────────┘                        ├▶ marks on pods
+//!                                                               └▶ a group's status ─▶ GangSeen
+//! ```
+//!
+//! A [`Scheduler`] is data and functions. Callers know nothing else of it: not the API of its objects, nor how many there are
+//! per job, nor their names. `CONTRIBUTING.md` says how to add one.
+
+mod correction;
+mod coscheduling;
+mod schedulers;
+mod volcano;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use trainyard_core::{Gang, GangScheduler, Job, Role};
+use trainyard_core::{Gang, GangScheduler, GangSeen, Job, Memory, Role, Seen, TaskSeen};
 use trainyard_dialect::asked_together;
-use trainyard_document::quantity::Quantity;
 
+pub use self::schedulers::{Began, Placing, Schedulers};
+use crate::install::access::Use;
 use crate::subject::Subject;
 
-/// The kind of a group, with every scheduler.
-pub const KIND: &str = "PodGroup";
-/// And its plural.
-pub const PLURAL: &str = "podgroups";
-/// Joins a pod to a group of Volcano.
-const VOLCANO_GROUP: &str = "scheduling.k8s.io/group-name";
-/// Says which of a job's roles a pod is of.
-const VOLCANO_TASK: &str = "volcano.sh/task-spec";
-/// Joins a pod to a group of the coscheduling plugin.
-const PLUGIN_GROUP: &str = "scheduling.x-k8s.io/pod-group";
-const VOLCANO: &str = "volcano";
-/// The fields of a group that follow its job.
-const OURS: &[&str] = &[
-    "minMember",
-    "minResources",
-    "priorityClassName",
-    "scheduleTimeoutSeconds",
-];
-/// Where Volcano puts a group that names no queue.
-const DEFAULT_QUEUE: &str = "default";
+/// Every scheduler that there is a module for. The first that serves a scheduler's name is taken; the last serves every name.
+static SCHEDULERS: &[&Scheduler] = &[&volcano::SCHEDULER, &coscheduling::SCHEDULER];
 
-/// Whose groups are made, for every job of an operator.
+/// A gang scheduler: what the operator has to know to place jobs by it.
+#[derive(Debug)]
+pub struct Scheduler {
+    /// Whether this module is the one for a scheduler that a job or a flag names.
+    pub serves: fn(&GangScheduler) -> bool,
+    /// The APIs of the objects that it reads. The operator watches them all, and does nothing before each has been listed:
+    /// that is how it knows that the scheduler is installed.
+    pub apis: &'static [&'static GroupApi],
+    /// What the operator does with these objects: `trainyard install` grants it.
+    pub uses: &'static [Use],
+    /// Pods are created only once every group has been let in. Without, the scheduler looks at pods that exist.
+    pub holds: bool,
+    /// The objects that a job should have now; none, one or several. Memory says which tasks have finished.
+    pub groups: fn(&Subject, &Gang, Option<&Memory>) -> Vec<GroupWanted>,
+    /// Makes a pod a member of its job's group. A scheduler that its template names is kept, and so is a group (`gang.existing`).
+    pub mark: fn(&mut Value, &Job, &Role, &Gang),
+}
+
+/// One API of group objects.
+#[derive(Debug)]
+pub struct GroupApi {
+    /// The API group, as in `scheduling.volcano.sh`.
+    pub group: &'static str,
+    /// Its version.
+    pub version: &'static str,
+    /// The kind of the objects.
+    pub kind: &'static str,
+    /// Their plural, as in paths.
+    pub plural: &'static str,
+    /// The fields of `spec` that follow the job. Others belong to users and to the scheduler: a group that a user has
+    /// moved to another queue stays there.
+    pub follows: &'static [&'static str],
+    /// What a status says.
+    pub state: fn(&Value) -> GroupState,
+}
+
+impl GroupApi {
+    /// `<plural>.<group>`, as kubectl and definitions name it; no two APIs have the same.
+    #[must_use]
+    pub fn resource(&self) -> String {
+        format!("{}.{}", self.plural, self.group)
+    }
+
+    /// As objects name it.
+    #[must_use]
+    pub fn api_version(&self) -> String {
+        format!("{}/{}", self.group, self.version)
+    }
+}
+
+/// A group object that a job should have, without its owner.
+#[derive(Clone, Debug)]
+pub struct GroupWanted {
+    /// Its API.
+    pub api: &'static GroupApi,
+    /// The whole object; its namespace is the job's.
+    pub object: Value,
+}
+
+impl GroupWanted {
+    /// The object's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.object["metadata"]["name"].as_str().unwrap_or_default()
+    }
+
+    /// The merge patch of `spec` that makes an existing group right; none where it is.
+    #[must_use]
+    pub fn correction(&self, seen: &Value) -> Option<Value> {
+        correction::patch(self.api.follows, &self.object["spec"], seen)
+    }
+}
+
+/// How far the scheduler has come with one group.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Groups {
-    /// Volcano's.
-    Volcano,
-    /// Those of the coscheduling plugin, in the scheduler of this name.
-    Coscheduling(Arc<str>),
+pub enum GroupState {
+    /// It has not been let in, and this is what the scheduler says about it.
+    Waiting(Option<Arc<str>>),
+    /// It has been let in.
+    Open,
+    /// It had been, and some of its members run while others cannot be placed.
+    Broken,
 }
 
-impl Groups {
-    /// By the words of Kubeflow's `--gang-scheduler-name`: `volcano`, or the name of a scheduler with the coscheduling plugin.
-    /// Nothing and `none` are no groups.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        match name.to_ascii_lowercase().as_str() {
-            "" | "none" => None,
-            VOLCANO => Some(Self::Volcano),
-            _ => Some(Self::Coscheduling(name.into())),
-        }
-    }
-
-    /// The scheduler's name.
-    #[must_use]
-    pub fn scheduler(&self) -> &str {
-        match self {
-            Self::Volcano => VOLCANO,
-            Self::Coscheduling(name) => name,
-        }
-    }
-
-    /// The API group of its groups.
-    #[must_use]
-    pub fn api_group(&self) -> &'static str {
-        match self {
-            Self::Volcano => "scheduling.volcano.sh",
-            Self::Coscheduling(_) => "scheduling.x-k8s.io",
-        }
-    }
-
-    /// And the version.
-    #[must_use]
-    pub fn api_version(&self) -> &'static str {
-        match self {
-            Self::Volcano => "v1beta1",
-            Self::Coscheduling(_) => "v1alpha1",
-        }
-    }
-
-    /// What a job needs of this scheduler; what its manifest says stands. A group that its templates name is somebody else's:
-    /// whether that is let in is not ours to wait for.
-    #[must_use]
-    pub fn gang(&self, job: &Job) -> Gang {
-        let all: u32 = job
-            .roles
-            .iter()
-            .fold(0, |sum, role| sum.saturating_add(role.replicas));
-        let said = job.gang.clone().unwrap_or_else(|| Gang {
-            scheduler: GangScheduler::Default,
-            existing: None,
-            members: all,
-            per_role: BTreeMap::new(),
-            queue: None,
-            priority: None,
-            resources: asked_together(&job.roles, all),
-            timeout: None,
-            hold: false,
-        });
-        Gang {
-            scheduler: match self {
-                Self::Volcano => GangScheduler::Volcano,
-                Self::Coscheduling(name) => GangScheduler::Named(Arc::clone(name)),
-            },
-            // Volcano lets a group in before its pods are made; the plugin looks at pods that exist.
-            hold: *self == Self::Volcano && said.existing.is_none(),
-            ..said
-        }
-    }
-
-    /// The group of a job, without its owner; none where its templates name another.
-    #[must_use]
-    pub fn object(&self, subject: &Subject) -> Option<Value> {
-        let job = &subject.job;
-        let gang = job.gang.as_ref().filter(|gang| gang.existing.is_none())?;
-        let mut spec = Map::new();
-        // No scheduler takes a group of none.
-        spec.insert("minMember".into(), gang.members.max(1).into());
-        if !gang.resources.is_empty() {
-            spec.insert("minResources".into(), quantities(&gang.resources).into());
-        }
-        match self {
-            Self::Volcano => {
-                let queue = gang.queue.as_deref().unwrap_or(DEFAULT_QUEUE);
-                spec.insert("queue".into(), queue.into());
-                if let Some(class) = &gang.priority {
-                    spec.insert("priorityClassName".into(), (**class).into());
-                }
-            }
-            Self::Coscheduling(_) => {
-                if let Some(timeout) = gang.timeout {
-                    spec.insert("scheduleTimeoutSeconds".into(), timeout.into());
-                }
-            }
-        }
-        let mut metadata = json!({ "name": job.name, "namespace": job.namespace });
-        if !subject.annotations.is_empty() {
-            metadata["annotations"] = subject.annotations.clone().into();
-        }
-        Some(json!({
-            "apiVersion": format!("{}/{}", self.api_group(), self.api_version()),
-            "kind": KIND,
-            "metadata": metadata,
-            "spec": spec,
-        }))
-    }
-}
-
-/// What must change in a group of ours for it to be as it should; none where nothing must. Who has moved it to another queue
-/// meant to.
+/// The module that serves a scheduler; none for [`GangScheduler::Default`], which has no name.
 #[must_use]
-pub fn correction(wanted: &Value, seen: &Value) -> Option<Value> {
-    let mut patch = Map::new();
-    for field in OURS {
-        let there = seen.get(*field).filter(|value| !is_nothing(value));
-        match (wanted["spec"].get(*field), there) {
-            (Some(wanted), Some(there)) if same(wanted, there) => {}
-            (Some(wanted), there) => {
-                patch.insert((*field).to_owned(), replaced(wanted, there));
-            }
-            (None, Some(_)) => {
-                patch.insert((*field).to_owned(), Value::Null);
-            }
-            (None, None) => {}
-        }
+pub fn scheduler(named: &GangScheduler) -> Option<&'static Scheduler> {
+    SCHEDULERS.iter().copied().find(|module| (module.serves)(named))
+}
+
+/// What a job that is placed by this scheduler needs of it; what its manifest says stands. A group that its templates name was made
+/// by a user: the job joins it, and does not wait for it to be let in.
+#[must_use]
+pub fn gang(named: &GangScheduler, job: &Job) -> Gang {
+    let all: u32 = job
+        .roles
+        .iter()
+        .fold(0, |sum, role| sum.saturating_add(role.replicas));
+    let said = job.gang.clone().unwrap_or_else(|| Gang {
+        scheduler: GangScheduler::Default,
+        existing: None,
+        members: all,
+        per_role: BTreeMap::new(),
+        queue: None,
+        priority: None,
+        resources: asked_together(&job.roles, all),
+        timeout: None,
+        hold: false,
+    });
+    let holds = scheduler(named).is_some_and(|module| module.holds);
+    Gang {
+        scheduler: named.clone(),
+        hold: holds && said.existing.is_none(),
+        ..said
     }
-    (!patch.is_empty()).then(|| patch.into())
 }
 
-fn is_nothing(value: &Value) -> bool {
-    value.is_null() || value.as_str() == Some("") || value.as_object().is_some_and(Map::is_empty)
+/// The group objects that a job should have now; none where its templates name a group.
+#[must_use]
+pub fn groups(subject: &Subject, memory: Option<&Memory>) -> Vec<GroupWanted> {
+    let gang = subject.job.gang.as_ref().filter(|gang| gang.existing.is_none());
+    let module = gang.and_then(|gang| scheduler(&gang.scheduler));
+    match (gang, module) {
+        (Some(gang), Some(module)) => (module.groups)(subject, gang, memory),
+        _ => Vec::new(),
+    }
 }
 
-/// Whether two values mean the same: whoever writes a group again may write its amounts in another way.
-fn same(one: &Value, other: &Value) -> bool {
-    let amounts = |value: &Value| -> Option<BTreeMap<String, Quantity>> {
-        let amounts = value.as_object()?.iter();
-        let read = |value: &Value| match value {
-            Value::String(text) => Quantity::parse(text).ok(),
-            value => Quantity::parse(&value.to_string()).ok(),
-        };
-        amounts
-            .map(|(name, value)| Some((name.clone(), read(value)?)))
-            .collect()
-    };
-    one == other || amounts(one).is_some_and(|one| Some(one) == amounts(other))
+/// How far a job's gang has come: `groups` are those that exist of `wanted`.
+///
+/// A broken group says nothing about when it broke, so the tasks that run do: a new epoch creates its tasks only after those of the
+/// old one are gone. While none runs, what the scheduler says is about tasks that are gone, and the next ones wait for its next word.
+#[must_use]
+pub fn seen<'a>(wanted: usize, groups: impl Iterator<Item = &'a GroupState>, tasks: &[TaskSeen]) -> GangSeen {
+    let states: Vec<&GroupState> = groups.collect();
+    if states.len() < wanted {
+        return GangSeen::Absent;
+    }
+    if states.iter().any(|state| matches!(state, GroupState::Waiting(_))) {
+        return GangSeen::Held;
+    }
+    if !states.contains(&&GroupState::Broken) {
+        return GangSeen::Open;
+    }
+    let runs = |task: &&TaskSeen| task.stopping.is_none() && matches!(task.state, Seen::Running { .. });
+    let newest = tasks.iter().filter(runs).map(|task| task.stamp.epoch).max();
+    newest.map_or(GangSeen::Held, |epoch| GangSeen::Broken { epoch })
 }
 
-/// A value as a merge patch has to say it: what is there and should not be is null.
-fn replaced(wanted: &Value, seen: Option<&Value>) -> Value {
-    let (Value::Object(wanted), Some(Value::Object(seen))) = (wanted, seen) else {
-        return wanted.clone();
-    };
-    let gone = seen.keys().filter(|key| !wanted.contains_key(*key));
-    let gone = gone.map(|key| (key.clone(), Value::Null));
-    wanted.clone().into_iter().chain(gone).collect()
+/// Makes a pod a member of its job's gang.
+pub(crate) fn mark(pod: &mut Value, job: &Job, role: &Role) {
+    if let Some(gang) = &job.gang
+        && let Some(module) = scheduler(&gang.scheduler)
+    {
+        (module.mark)(pod, job, role, gang);
+    }
 }
 
 /// Why the tasks of a job and its group would wait for each other for ever, if they would: no pod is placed before enough of them
-/// exist, and a start order makes no more before the first ones run.
+/// exist, and a start order creates no more before the first ones run.
 #[must_use]
 pub fn deadlock(job: &Job) -> Option<String> {
     let gang = job.gang.as_ref()?;
@@ -214,45 +203,40 @@ pub fn deadlock(job: &Job) -> Option<String> {
     })
 }
 
-/// A job's gang and the name of the scheduler that places it, where [`Groups::gang`] has said who does.
-fn placed(job: &Job) -> Option<(&Gang, &str)> {
-    let gang = job.gang.as_ref()?;
-    match &gang.scheduler {
-        GangScheduler::Volcano => Some((gang, VOLCANO)),
-        GangScheduler::Named(name) => Some((gang, name)),
-        _ => None,
-    }
-}
-
-/// Marks a pod as a member of its job's group. Another scheduler that its template names is kept.
-pub(crate) fn mark(pod: &mut Value, job: &Job, role: &Role) {
-    let Some((gang, scheduler)) = placed(job) else {
-        return;
-    };
-    if gang.existing.is_none() {
-        let metadata = &mut pod["metadata"];
-        if gang.scheduler == GangScheduler::Volcano {
-            metadata["annotations"][VOLCANO_GROUP] = (&*job.name).into();
-            metadata["annotations"][VOLCANO_TASK] = (&*role.name.0).into();
-        } else {
-            metadata["labels"][PLUGIN_GROUP] = (&*job.name).into();
-        }
-    }
-    let named = pod["spec"]["schedulerName"].as_str().unwrap_or_default();
-    if named.is_empty() {
-        pod["spec"]["schedulerName"] = scheduler.into();
-    }
-}
-
 /// The scheduler that a template names though another one is to place its pods, if there is one.
 #[must_use]
 pub fn other_scheduler(job: &Job) -> Option<String> {
-    let (_, scheduler) = placed(job)?;
+    let placing = job.gang.as_ref()?.scheduler.name()?;
     job.roles.iter().find_map(|role| {
         let template: Value = serde_json::from_str(&role.template.0).ok()?;
         let named = template.pointer("/spec/schedulerName")?.as_str()?;
-        (!named.is_empty() && named != scheduler).then(|| named.to_owned())
+        (!named.is_empty() && named != placing).then(|| named.to_owned())
     })
+}
+
+/// The one group of a job, called like it and with its annotations. `more` adds to its spec what this scheduler alone knows.
+fn pod_group(
+    api: &'static GroupApi,
+    subject: &Subject,
+    gang: &Gang,
+    more: impl FnOnce(&mut Map<String, Value>),
+) -> Vec<GroupWanted> {
+    let job = &subject.job;
+    let mut spec = Map::new();
+    // No scheduler accepts a group of none.
+    spec.insert("minMember".into(), gang.members.max(1).into());
+    if !gang.resources.is_empty() {
+        spec.insert("minResources".into(), quantities(&gang.resources).into());
+    }
+    more(&mut spec);
+    let mut metadata = json!({ "name": job.name, "namespace": job.namespace });
+    if !subject.annotations.is_empty() {
+        metadata["annotations"] = subject.annotations.clone().into();
+    }
+    let object = json!({
+        "apiVersion": api.api_version(), "kind": api.kind, "metadata": metadata, "spec": spec,
+    });
+    vec![GroupWanted { api, object }]
 }
 
 /// Amounts in thousandths, as Kubernetes writes them.
@@ -265,6 +249,27 @@ fn quantities(amounts: &BTreeMap<Arc<str>, i64>) -> Map<String, Value> {
         .iter()
         .map(|(name, milli)| (name.to_string(), written(*milli).into()))
         .collect()
+}
+
+/// Names the scheduler that places a pod, unless its template names one.
+fn place(pod: &mut Value, gang: &Gang) {
+    let named = pod["spec"]["schedulerName"].as_str().unwrap_or_default();
+    if let Some(name) = gang.scheduler.name().filter(|_| named.is_empty()) {
+        pod["spec"]["schedulerName"] = name.into();
+    }
+}
+
+/// Whether a group has been let in, by the phases that Volcano began with; and what the scheduler says where it has not.
+fn phase(status: &Value) -> GroupState {
+    let waits = matches!(status["phase"].as_str(), None | Some("" | "Pending"));
+    if !waits {
+        return GroupState::Open;
+    }
+    // Schedulers keep one condition per type: the others tell of what was.
+    let mut conditions = status["conditions"].as_array().into_iter().flatten();
+    let words = conditions.find(|one| one["type"] == "Unschedulable" && one["status"] == "True");
+    let words = words.and_then(|condition| condition["message"].as_str());
+    GroupState::Waiting(words.filter(|words| !words.is_empty()).map(Arc::from))
 }
 
 #[cfg(test)]

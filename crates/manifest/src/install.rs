@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 pub use self::workload::{HEALTH_PORT, METRICS_PORT};
 use crate::crd::{Served, definition};
-use crate::gang::Groups;
+use crate::gang::Schedulers;
 
 /// The namespace unless told.
 pub const NAMESPACE: &str = "trainyard-system";
@@ -40,8 +40,8 @@ pub struct Install {
     pub replicas: u32,
     /// How important its pods are, where the cluster has names for that.
     pub priority_class: Option<String>,
-    /// Whose groups the tasks of jobs are placed as.
-    pub groups: Option<Groups>,
+    /// The gang schedulers that it may use.
+    pub gang: Schedulers,
     /// Which versions of `TFJob` are served.
     pub served: Served,
     /// Further arguments of `trainyard operator`.
@@ -56,7 +56,7 @@ impl Default for Install {
             image: image(),
             replicas: REPLICAS,
             priority_class: None,
-            groups: None,
+            gang: Schedulers::default(),
             served: Served::default(),
             arguments: Vec::new(),
         }

@@ -1,4 +1,5 @@
 use super::*;
+use trainyard_core::{GangChoice, Stamp, TaskId, Time};
 use trainyard_dialect::read;
 use trainyard_document::Source;
 
@@ -25,33 +26,134 @@ fn template() -> Value {
     json!({ "spec": { "containers": [{ "name": "tensorflow", "image": "x", "resources": asks }] } })
 }
 
-fn with(groups: &Groups, policy: &Value, template: &Value) -> Subject {
+fn with(scheduler: &GangScheduler, policy: &Value, template: &Value) -> Subject {
     let mut subject = subject(policy, template);
-    subject.job.gang = Some(groups.gang(&subject.job));
+    subject.job.gang = Some(gang(scheduler, &subject.job));
     subject
+}
+
+fn plugin() -> GangScheduler {
+    GangScheduler::Named("plugins".into())
+}
+
+/// The one group that a job has.
+fn group(subject: &Subject) -> Value {
+    let [group] = &groups(subject, None)[..] else {
+        panic!("one group")
+    };
+    group.object.clone()
 }
 
 #[test]
 fn schedulers_go_by_kubeflows_names() {
     let rows = [
-        ("", None),
-        ("none", None),
-        ("None", None),
-        ("Volcano", Some(Groups::Volcano)),
-        ("my-scheduler", Some(Groups::Coscheduling("my-scheduler".into()))),
+        ("", Some("")),
+        ("none", Some("")),
+        ("None", Some("")),
+        ("Volcano", Some("volcano")),
+        ("my-scheduler", Some("my-scheduler")),
+        ("my-scheduler, volcano,my-scheduler", Some("my-scheduler,volcano")),
+        ("volcano,none", None),
+        ("volcano,", None),
+        ("My-Scheduler", None),
     ];
-    for (name, expected) in rows {
-        assert_eq!(Groups::named(name), expected, "{name}");
+    for (text, expected) in rows {
+        let schedulers: Option<Schedulers> = text.parse().ok();
+        let written = schedulers.as_ref().map(ToString::to_string);
+        assert_eq!(written.as_deref(), expected, "{text}");
+        assert!(
+            written.is_none_or(|text| text.parse().ok() == schedulers),
+            "{text}"
+        );
     }
 }
 
 #[test]
-fn a_group_holds_all_tasks_unless_the_job_says_otherwise() {
-    let groups = Groups::Volcano;
-    let all = with(&groups, &Value::Null, &template());
+fn a_job_may_choose_among_the_schedulers_that_the_operator_was_told_of() {
+    let volcano = GangScheduler::Volcano;
+    let other = GangScheduler::KubeBatch;
+    let by = |one: &GangScheduler| Placing::Together(one.clone());
+    let two = "volcano,plugins";
+    let rows = [
+        ("", GangChoice::Default, Placing::Alone),
+        ("", GangChoice::Template(volcano.clone()), Placing::Alone),
+        (
+            "",
+            GangChoice::Named(volcano.clone()),
+            Placing::NotChosen(volcano.clone()),
+        ),
+        ("", GangChoice::None, Placing::Alone),
+        (two, GangChoice::Default, by(&volcano)),
+        (two, GangChoice::None, Placing::Alone),
+        (two, GangChoice::Template(plugin()), by(&plugin())),
+        (two, GangChoice::Template(other.clone()), by(&volcano)),
+        (two, GangChoice::Named(plugin()), by(&plugin())),
+        (
+            two,
+            GangChoice::Named(other.clone()),
+            Placing::NotChosen(other.clone()),
+        ),
+        ("plugins,volcano", GangChoice::Default, by(&plugin())),
+    ];
+    for (told, choice, expected) in rows {
+        let told: Schedulers = told.parse().unwrap();
+        assert_eq!(
+            told.placing(&choice, Began::NotYet),
+            expected,
+            "{told} {choice:?}"
+        );
+    }
+}
+
+#[test]
+fn a_job_is_placed_as_it_began_whatever_it_or_the_operator_says_later() {
+    let two: Schedulers = "volcano,plugins".parse().unwrap();
+    let rows = [
+        (GangChoice::Default, None, Placing::Alone),
+        (GangChoice::Named(plugin()), None, Placing::Alone),
+        (
+            GangChoice::Named(GangScheduler::Volcano),
+            Some("plugins"),
+            Placing::Together(plugin()),
+        ),
+        (
+            GangChoice::None,
+            Some("volcano"),
+            Placing::Together(GangScheduler::Volcano),
+        ),
+        (
+            GangChoice::Named(GangScheduler::KubeBatch),
+            Some("kube-batch"),
+            Placing::Alone,
+        ),
+    ];
+    for (choice, began, expected) in rows {
+        assert_eq!(
+            two.placing(&choice, Began::As(began)),
+            expected,
+            "{choice:?} {began:?}"
+        );
+    }
+}
+
+#[test]
+fn each_api_and_right_is_there_once() {
+    let two: Schedulers = "volcano,plugins,others".parse().unwrap();
+    let resources: Vec<String> = two.apis().iter().map(|api| api.resource()).collect();
     assert_eq!(
-        groups.object(&all),
-        Some(json!({
+        resources,
+        ["podgroups.scheduling.volcano.sh", "podgroups.scheduling.x-k8s.io"]
+    );
+    assert_eq!(two.uses().len(), 2);
+    assert!(Schedulers::default().apis().is_empty());
+}
+
+#[test]
+fn a_group_holds_all_tasks_unless_the_job_says_otherwise() {
+    let all = with(&GangScheduler::Volcano, &Value::Null, &template());
+    assert_eq!(
+        group(&all),
+        json!({
             "apiVersion": "scheduling.volcano.sh/v1beta1",
             "kind": "PodGroup",
             "metadata": { "name": "mnist", "namespace": "research", "annotations": { "team": "vision" } },
@@ -59,21 +161,19 @@ fn a_group_holds_all_tasks_unless_the_job_says_otherwise() {
                 "minMember": 3, "queue": "default",
                 "minResources": { "cpu": "4500m", "memory": "3221225472" },
             },
-        }))
+        })
     );
     let policy = json!({
         "minAvailable": 2, "queue": "night", "priorityClass": "low", "minResources": { "cpu": "2" },
         "scheduleTimeoutSeconds": 30,
     });
-    let some = with(&groups, &policy, &template());
-    let spec = groups.object(&some).expect("a group")["spec"].take();
+    let some = with(&GangScheduler::Volcano, &policy, &template());
     assert_eq!(
-        spec,
+        group(&some)["spec"],
         json!({ "minMember": 2, "queue": "night", "priorityClassName": "low", "minResources": { "cpu": "2" } })
     );
-    let plugin = Groups::Coscheduling("plugins".into());
-    let some = with(&plugin, &policy, &template());
-    let group = plugin.object(&some).expect("a group");
+    let some = with(&plugin(), &policy, &template());
+    let group = group(&some);
     assert_eq!(group["apiVersion"], "scheduling.x-k8s.io/v1alpha1");
     assert_eq!(
         group["spec"],
@@ -86,8 +186,8 @@ fn a_group_holds_all_tasks_unless_the_job_says_otherwise() {
 fn a_group_that_templates_name_is_joined_and_not_made() {
     let mut template = template();
     template["metadata"] = json!({ "annotations": { "scheduling.k8s.io/group-name": "theirs" } });
-    let subject = with(&Groups::Volcano, &Value::Null, &template);
-    assert_eq!(Groups::Volcano.object(&subject), None);
+    let subject = with(&GangScheduler::Volcano, &Value::Null, &template);
+    assert!(groups(&subject, None).is_empty());
     assert!(!subject.job.gang.as_ref().expect("a gang").hold);
     let mut pod = template;
     mark(&mut pod, &subject.job, &subject.job.roles[0]);
@@ -100,17 +200,16 @@ fn a_group_that_templates_name_is_joined_and_not_made() {
 
 #[test]
 fn pods_are_marked_and_another_scheduler_is_kept() {
-    let subject = with(&Groups::Volcano, &Value::Null, &template());
+    let subject = with(&GangScheduler::Volcano, &Value::Null, &template());
     let mut pod = json!({ "metadata": {}, "spec": {} });
     mark(&mut pod, &subject.job, &subject.job.roles[1]);
     let expected = json!({ "scheduling.k8s.io/group-name": "mnist", "volcano.sh/task-spec": "worker" });
     assert_eq!(pod["metadata"]["annotations"], expected);
     assert_eq!(other_scheduler(&subject.job), None);
 
-    let plugin = Groups::Coscheduling("plugins".into());
     let mut template = template();
     template["spec"]["schedulerName"] = "theirs".into();
-    let subject = with(&plugin, &Value::Null, &template);
+    let subject = with(&plugin(), &Value::Null, &template);
     let mut pod = template;
     mark(&mut pod, &subject.job, &subject.job.roles[0]);
     assert_eq!(
@@ -121,9 +220,98 @@ fn pods_are_marked_and_another_scheduler_is_kept() {
     assert_eq!(other_scheduler(&subject.job).as_deref(), Some("theirs"));
 }
 
+/// A task of this epoch that runs, or is on its way out.
+fn task(epoch: u32, stopping: bool) -> TaskSeen {
+    TaskSeen {
+        id: TaskId::new("worker", 0),
+        stamp: Stamp { epoch, attempt: 0 },
+        instance: "i".into(),
+        state: Seen::Running { ready: true },
+        created: Time(0),
+        in_place: 0,
+        last: None,
+        stopping: stopping.then_some(Time(2)),
+        lingers: false,
+    }
+}
+
+#[test]
+fn a_gang_is_what_its_groups_are_together() {
+    let waiting = GroupState::Waiting(None);
+    let rows = [
+        (0, vec![], GangSeen::Open),
+        (1, vec![], GangSeen::Absent),
+        (2, vec![GroupState::Open], GangSeen::Absent),
+        (2, vec![GroupState::Broken, waiting.clone()], GangSeen::Held),
+        (1, vec![waiting], GangSeen::Held),
+        (2, vec![GroupState::Open, GroupState::Open], GangSeen::Open),
+        (
+            2,
+            vec![GroupState::Open, GroupState::Broken],
+            GangSeen::Broken { epoch: 3 },
+        ),
+    ];
+    for (wanted, states, expected) in rows {
+        assert_eq!(
+            seen(wanted, states.iter(), &[task(3, false)]),
+            expected,
+            "{states:?}"
+        );
+    }
+}
+
+#[test]
+fn a_broken_gang_is_of_the_epoch_whose_tasks_run() {
+    let rows = [
+        (vec![task(2, false)], GangSeen::Broken { epoch: 2 }),
+        (vec![], GangSeen::Held),
+        (vec![task(2, true)], GangSeen::Held),
+        (vec![task(1, true), task(2, false)], GangSeen::Broken { epoch: 2 }),
+    ];
+    for (tasks, expected) in rows {
+        assert_eq!(
+            seen(1, [GroupState::Broken].iter(), &tasks),
+            expected,
+            "{tasks:?}"
+        );
+    }
+}
+
+#[test]
+fn a_status_says_whether_a_group_was_let_in() {
+    let [volcano, plugin] =
+        [GangScheduler::Volcano, plugin()].map(|named| scheduler(&named).unwrap().apis[0]);
+    let full = json!([{ "type": "Unschedulable", "status": "True", "message": "no room" }]);
+    let past = json!([{ "type": "Unschedulable", "status": "False", "message": "no room" }]);
+    let rows = [
+        (json!(null), GroupState::Waiting(None)),
+        (json!({ "phase": "" }), GroupState::Waiting(None)),
+        (
+            json!({ "phase": "Pending", "conditions": full }),
+            GroupState::Waiting(Some("no room".into())),
+        ),
+        (
+            json!({ "phase": "Pending", "conditions": past }),
+            GroupState::Waiting(None),
+        ),
+        (
+            json!({ "phase": "Inqueue", "conditions": full }),
+            GroupState::Open,
+        ),
+        (json!({ "phase": "Running" }), GroupState::Open),
+    ];
+    for (status, expected) in rows {
+        assert_eq!((volcano.state)(&status), expected, "{status}");
+        assert_eq!((plugin.state)(&status), expected, "{status}");
+    }
+    let unknown = json!({ "phase": "Unknown" });
+    assert_eq!((volcano.state)(&unknown), GroupState::Broken);
+    assert_eq!((plugin.state)(&unknown), GroupState::Open);
+}
+
 #[test]
 fn a_start_order_that_the_group_waits_for_is_refused() {
-    let mut subject = with(&Groups::Volcano, &Value::Null, &template());
+    let mut subject = with(&GangScheduler::Volcano, &Value::Null, &template());
     assert_eq!(deadlock(&subject.job), None);
     let servers = subject.job.roles[0].name.clone();
     subject.job.roles[1].after = Some(trainyard_core::After {
@@ -139,7 +327,7 @@ fn a_start_order_that_the_group_waits_for_is_refused() {
 
 #[test]
 fn a_group_is_corrected_but_for_its_queue() {
-    let wanted = json!({ "spec": { "minMember": 2, "queue": "day", "minResources": { "cpu": "2", "memory": "524288000" } } });
+    let object = json!({ "spec": { "minMember": 2, "queue": "day", "minResources": { "cpu": "2", "memory": "524288000" } } });
     let rows = [
         (
             json!({ "minMember": 2, "queue": "night", "minResources": { "cpu": "2", "memory": "524288000" }, "more": 1 }),
@@ -160,7 +348,9 @@ fn a_group_is_corrected_but_for_its_queue() {
             ),
         ),
     ];
+    let api = scheduler(&GangScheduler::Volcano).unwrap().apis[0];
+    let wanted = GroupWanted { api, object };
     for (seen, expected) in rows {
-        assert_eq!(correction(&wanted, &seen), expected, "{seen}");
+        assert_eq!(wanted.correction(&seen), expected, "{seen}");
     }
 }

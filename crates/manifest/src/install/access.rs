@@ -7,7 +7,6 @@
 use serde_json::{Value, json};
 
 use super::{Install, NAME, labels};
-use crate::gang::{Groups, PLURAL};
 
 /// The lease by which one of several operators works.
 pub const LEASE: &str = "trainyard-operator";
@@ -104,13 +103,12 @@ pub const USES: &[Use] = &[
     },
 ];
 
-/// What it does beside that where jobs are placed as groups.
-#[must_use]
-pub fn grouping(groups: &Groups) -> Use {
+/// What it does with the objects by which a gang scheduler places a job's tasks together.
+pub(crate) const fn of_groups(group: &'static str, plural: &'static str) -> Use {
     Use {
         verbs: &["list", "watch", "create", "patch", "delete"],
         why: "a gang scheduler places a job's tasks together that are in one group",
-        ..jobs(groups.api_group(), PLURAL)
+        ..jobs(group, plural)
     }
 }
 
@@ -136,8 +134,7 @@ const fn lease() -> Use {
 
 /// Roles and their bindings. An operator for one namespace has a role there, and may do nothing elsewhere.
 pub(super) fn roles(install: &Install) -> Vec<Value> {
-    let grouping = install.groups.as_ref().map(grouping);
-    let uses: Vec<Use> = USES.iter().copied().chain(grouping).collect();
+    let uses: Vec<Use> = USES.iter().copied().chain(install.gang.uses()).collect();
     let for_jobs = Scope {
         name: NAME,
         namespace: install.watch.as_deref(),

@@ -107,8 +107,8 @@ impl Install {
                 .iter()
                 .map(|namespace| format!("--namespace={namespace}")),
         );
-        if let Some(groups) = &self.groups {
-            words.push(format!("--gang-scheduler-name={}", groups.scheduler()));
+        if !self.gang.is_empty() {
+            words.push(format!("--gang-scheduler-name={}", self.gang));
         }
         words.extend(self.arguments.iter().cloned());
         words

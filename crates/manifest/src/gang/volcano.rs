@@ -1,0 +1,58 @@
+//! Volcano: one `PodGroup` per job, as Kubeflow's operator writes it. Its pods are created once it has been let in.
+
+use serde_json::Value;
+use trainyard_core::{Gang, GangScheduler, Job, Role};
+
+use super::{GroupApi, GroupState, Scheduler, phase, place, pod_group};
+use crate::install::access::of_groups;
+
+/// Joins a pod to a group.
+const GROUP: &str = "scheduling.k8s.io/group-name";
+/// Says which of a job's roles a pod is of.
+const TASK: &str = "volcano.sh/task-spec";
+/// Where Volcano puts a group that names no queue.
+const DEFAULT_QUEUE: &str = "default";
+const API_GROUP: &str = "scheduling.volcano.sh";
+
+static POD_GROUPS: GroupApi = GroupApi {
+    group: API_GROUP,
+    version: "v1beta1",
+    kind: "PodGroup",
+    plural: "podgroups",
+    follows: &["minMember", "minResources", "priorityClassName"],
+    state,
+};
+
+pub(super) static SCHEDULER: Scheduler = Scheduler {
+    serves: |named| *named == GangScheduler::Volcano,
+    apis: &[&POD_GROUPS],
+    uses: &[of_groups(API_GROUP, "podgroups")],
+    holds: true,
+    groups: |subject, gang, _| {
+        pod_group(&POD_GROUPS, subject, gang, |spec| {
+            let queue = gang.queue.as_deref().unwrap_or(DEFAULT_QUEUE);
+            spec.insert("queue".into(), queue.into());
+            if let Some(class) = &gang.priority {
+                spec.insert("priorityClassName".into(), (**class).into());
+            }
+        })
+    },
+    mark,
+};
+
+fn mark(pod: &mut Value, job: &Job, role: &Role, gang: &Gang) {
+    if gang.existing.is_none() {
+        let annotations = &mut pod["metadata"]["annotations"];
+        annotations[GROUP] = (&*job.name).into();
+        annotations[TASK] = (&*role.name.0).into();
+    }
+    place(pod, gang);
+}
+
+/// `Unknown` is Volcano's word for a group of which some members run while others cannot be placed.
+fn state(status: &Value) -> GroupState {
+    match status["phase"].as_str() {
+        Some("Unknown") => GroupState::Broken,
+        _ => phase(status),
+    }
+}
