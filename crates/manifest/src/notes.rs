@@ -7,7 +7,7 @@ mod limits;
 mod pods;
 
 use trainyard_core::explain::{then_words, when_words};
-use trainyard_core::{Down, Job, Role, RoleName, Rule, When};
+use trainyard_core::{Down, Ending, Job, Role, RoleName, Rule, Then, When};
 
 use crate::cluster_map::ClusterMap;
 use crate::names::{JOB_LABEL, ROLE_LABEL, role_job};
@@ -77,8 +77,30 @@ impl<'a> About<'a> {
         });
     }
 
+    /// Roles that have a task.
     fn peopled(&self) -> impl Iterator<Item = &'a Role> + use<'a> {
         self.job.roles.iter().filter(|role| role.replicas > 0)
+    }
+
+    /// The names of roles for which something is true.
+    fn roles(&self, is: impl Fn(&Role) -> bool) -> Vec<&'a RoleName> {
+        let such = self.peopled().filter(|role| is(role));
+        such.map(|role| &role.name).collect()
+    }
+
+    /// Says something about the roles for which it is true, if there are any.
+    fn say_of(&mut self, is: impl Fn(&Role) -> bool, what: impl FnOnce(&str) -> String) {
+        let names = self.roles(is);
+        if !names.is_empty() {
+            self.say(what(&list_of(names)));
+        }
+    }
+
+    /// The rule that answers when the last task of a role ends so: the first may be the one that decides.
+    fn answer(&self, role: &Role, ending: Ending) -> Option<&'a Then> {
+        let last = role.replicas.saturating_sub(1);
+        let rule = self.job.answer(&role.name, last, ending, true);
+        rule.map(|rule| &rule.then)
     }
 
     /// What one of the objects is called.

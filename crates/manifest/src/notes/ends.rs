@@ -1,7 +1,7 @@
-//! How the job ends: what decides, what is stopped then, what is started again with what.
+//! Notes about how the job ends: what decides, what is stopped then, what is started again with what.
 
 use trainyard_core::explain::{then_words, when_words};
-use trainyard_core::{Clean, Ending, InPlace, Outcome, Role, RoleName, Scope, Then};
+use trainyard_core::{Clean, Ending, InPlace, Outcome, Role, RoleName, Rule, Scope, Then, When};
 
 use super::{About, join, list_of};
 use crate::jobset::restarts_together;
@@ -28,39 +28,52 @@ pub(super) fn tell(about: &mut About<'_>) {
     }
 }
 
-/// Ways of succeeding that no Job can say.
+/// A decider in words.
+fn words(decider: &Decider) -> String {
+    match decider {
+        Decider::Role(role) => format!("all tasks of `{role}`"),
+        Decider::Task(role, index) => format!("`{role}-{index}`"),
+        Decider::Some(role, count) => format!("{count} tasks of `{role}`"),
+    }
+}
+
+/// Whether only some tasks of the role decide.
+fn is_part(decider: &Decider) -> bool {
+    !matches!(decider, Decider::Role(_))
+}
+
+/// Ways of succeeding that no Job can express.
 fn success(about: &mut About<'_>) {
-    let rules: Vec<String> = about
-        .success
-        .unsaid
-        .iter()
-        .map(|rule| format!("when {} ({})", when_words(about.job, rule), rule.from))
-        .collect();
-    for words in rules {
+    for rule in about.success.unsaid.clone() {
         about.say(format!(
-            "The job also succeeds {words}; nothing here looks at that."
+            "The job also succeeds when {} ({}); nothing here looks at that.",
+            when_words(about.job, rule),
+            rule.from
         ));
     }
     if about.success.deciders.is_empty() {
         about.say("Nothing here says when the job has succeeded: look at its Jobs one by one.");
     }
-    let left = about.form == Form::Jobs && about.job.clean == Clean::None && !about.per_task;
-    for decider in about.success.deciders.clone().iter().filter(|_| left) {
-        let (role, who) = match decider {
-            Decider::Role(_) => continue,
-            Decider::Task(role, index) => (role, format!("`{role}-{index}` alone")),
-            Decider::Some(role, count) => (role, format!("{count} tasks of `{role}`")),
+    if about.form == Form::JobSet || about.job.clean != Clean::None || about.per_task {
+        return;
+    }
+    for decider in about.success.deciders.clone().iter().filter(|one| is_part(one)) {
+        let (role, who) = (decider.role(), words(decider));
+        let alone = if matches!(decider, Decider::Task(..)) {
+            " alone"
+        } else {
+            ""
         };
         let replicas = about.job.role(role).map_or(0, |(_, role)| role.replicas);
         if replicas > 1 {
             about.say(format!(
-                "The job succeeds with {who}, and the others go on; the Job of `{role}` is complete only when all {replicas} are."
+                "The job succeeds with {who}{alone}, and the others go on; the Job of `{role}` is complete only when all {replicas} are."
             ));
         }
     }
 }
 
-/// Who goes on when the job has succeeded, although the manifest stops them.
+/// Roles that go on when the job has succeeded, although the manifest stops them.
 fn stopped_at_the_end(about: &mut About<'_>) {
     if about.job.clean == Clean::None || about.success.deciders.is_empty() {
         return;
@@ -69,44 +82,29 @@ fn stopped_at_the_end(about: &mut About<'_>) {
         stopped_among_tasks(about);
         return;
     }
-    let success = &about.success;
-    let others: Vec<&RoleName> = about
-        .peopled()
-        .map(|role| &role.name)
-        .filter(|name| !success.is_decided_by(name))
-        .collect();
+    let others = about.roles(|role| !about.success.is_decided_by(&role.name));
     if others.is_empty() {
         return;
     }
-    let deciding: Vec<&RoleName> = success.deciders.iter().map(Decider::role).collect();
+    let deciding: Vec<&RoleName> = about.success.deciders.iter().map(Decider::role).collect();
     let what = format!(
         "When {} has succeeded, {} should stop. Plain Jobs do not know of each other, so {} on until deleted. Wait for the end and stop:",
         list_of(deciding.iter().copied()),
         list_of(others.iter().copied()),
         if others.len() == 1 { "it goes" } else { "they go" },
     );
-    let wait = format!(
-        "wait --for=condition=complete --timeout=168h {}",
-        about.jobs_of(&deciding)
-    );
+    let wait = about.jobs_of(&deciding);
     let commands = vec![
-        about.kubectl(&wait),
+        about.kubectl(&format!("wait --for=condition=complete --timeout=168h {wait}")),
         about.kubectl(&format!("delete {}", about.jobs_of(&others))),
     ];
     about.say_with(what, commands);
 }
 
-/// Whether only some tasks of the role decide.
-fn is_part(decider: &Decider) -> bool {
-    !matches!(decider, Decider::Role(_))
-}
-
 /// The same where every task has a Job of its own, so that tasks of the role that decides go on too.
 fn stopped_among_tasks(about: &mut About<'_>) {
-    let name = &about.job.name;
-    let get = format!("get job -l {JOB_LABEL}={name}");
-    let delete = format!("delete job -l {JOB_LABEL}={name}");
-    let note = match about.success.deciders.as_slice() {
+    let all = format!("job -l {JOB_LABEL}={}", about.job.name);
+    let (what, first, then) = match about.success.deciders.as_slice() {
         [Decider::Task(role, index)] => {
             let own = about.job.role(role).map(|(_, role)| role_job(about.job, role));
             let own = format!("{}-{index}", own.unwrap_or_default());
@@ -114,39 +112,33 @@ fn stopped_among_tasks(about: &mut About<'_>) {
                 "When `{role}-{index}` has succeeded, all others should stop. Plain Jobs do not know of each other, so they go on until deleted. Wait for the end and stop:"
             );
             let wait = format!("wait --for=condition=complete --timeout=168h job/{own}");
-            let others = format!("{delete} --field-selector metadata.name!={own}");
-            (what, vec![about.kubectl(&wait), about.kubectl(&others)])
+            (
+                what,
+                wait,
+                format!("delete {all} --field-selector metadata.name!={own}"),
+            )
         }
         deciders => {
-            let part = |decider: &Decider| match decider {
-                Decider::Role(role) => format!("all tasks of `{role}`"),
-                Decider::Task(role, index) => format!("`{role}-{index}`"),
-                Decider::Some(role, count) => format!("{count} tasks of `{role}`"),
-            };
-            let parts: Vec<String> = deciders.iter().map(part).collect();
+            let parts: Vec<String> = deciders.iter().map(words).collect();
             let what = format!(
-                "When {} have succeeded, all others should stop. Nobody counts Jobs here, and they go on until deleted. Look, and stop:",
+                "When {} have succeeded, all others should stop. Nothing counts Jobs here, and they go on until deleted. Look, and stop:",
                 join(&parts)
             );
-            (what, vec![about.kubectl(&get), about.kubectl(&delete)])
+            (what, format!("get {all}"), format!("delete {all}"))
         }
     };
-    about.say_with(note.0, note.1);
+    let commands = vec![about.kubectl(&first), about.kubectl(&then)];
+    about.say_with(what, commands);
 }
 
 /// A policy about failures does not see a task that was drained and exited 0.
 fn drained(about: &mut About<'_>) {
-    let job = about.job;
-    let again = |role: &Role| {
-        let last = role.replicas - 1;
-        let then = job.answer(&role.name, last, Ending::Disrupted, true);
-        matches!(then.map(|rule| &rule.then), Some(Then::Restart { .. }))
-    };
-    if !about.peopled().any(again) {
+    let again = |role: &Role| matches!(about.answer(role, Ending::Disrupted), Some(Then::Restart { .. }));
+    if about.roles(again).is_empty() {
         return;
     }
     let deciding = about.success.deciders.iter().map(|decider| match decider {
-        Decider::Task(role, index) => format!("`{role}-{index}`"),
+        Decider::Task(..) => words(decider),
         Decider::Role(role) | Decider::Some(role, _) => format!("`{role}`"),
     });
     let deciding: Vec<String> = deciding.collect();
@@ -174,11 +166,7 @@ fn failures_end_everything(about: &mut About<'_>) {
         !left_alone && (spent || replies.codes.contains(&Reply::Ends))
     };
     let several = about.peopled().count() > 1 || about.per_task;
-    let ending: Vec<&RoleName> = about
-        .peopled()
-        .filter(|role| ends(role))
-        .map(|role| &role.name)
-        .collect();
+    let ending = about.roles(ends);
     if !several || ending.is_empty() {
         return;
     }
@@ -186,51 +174,36 @@ fn failures_end_everything(about: &mut About<'_>) {
     let whose = if ending.len() == about.peopled().count() {
         "one Job".to_owned()
     } else {
-        format!("a Job of {}", list_of(ending.iter().copied()))
+        format!("a Job of {}", list_of(ending))
     };
-    let everything = format!("job -l {}={}", JOB_LABEL, job.name);
-    let commands = vec![about.kubectl(&format!("delete {everything}"))];
+    let commands = vec![about.kubectl(&format!("delete job -l {JOB_LABEL}={}", job.name))];
     let what = format!("When {whose} has failed, the whole job has; the other Jobs go on until deleted:");
     about.say_with(what, commands);
 }
 
-/// A JobSet that has ended stops what still runs, whether asked to or not.
+/// A JobSet that has ended stops what still runs, whatever the manifest says.
 fn left_at_the_end(about: &mut About<'_>) {
-    match about.job.clean {
-        Clean::None if about.peopled().count() > 1 || about.success.deciders.iter().any(is_part) => {
-            about.say("The manifest leaves everything running at the end; a JobSet stops what still runs.");
-        }
-        _ => {}
+    let several = about.peopled().count() > 1 || about.success.deciders.iter().any(is_part);
+    if about.job.clean == Clean::None && several {
+        about.say("The manifest leaves everything running at the end; a JobSet stops what still runs.");
     }
 }
 
-/// Restarts that take others with them.
+/// Restarts that take other tasks with them.
 fn starts_others(about: &mut About<'_>) {
-    let job = about.job;
-    let mut together: Vec<&RoleName> = Vec::new();
-    let mut roles_only = false;
-    for role in about.peopled() {
-        let last = role.replicas - 1;
-        let endings = (1..=255)
-            .map(|code| Ending::Failed(Some(code)))
-            .chain([Ending::Disrupted]);
-        for ending in endings {
-            let then = job.answer(&role.name, last, ending, true).map(|rule| &rule.then);
-            match then {
-                Some(Then::Restart {
-                    scope: Scope::Job, ..
-                }) => {}
-                Some(Then::Restart {
-                    scope: Scope::Roles(_),
-                    ..
-                }) => roles_only = true,
-                _ => continue,
-            }
-            if !together.contains(&&role.name) {
-                together.push(&role.name);
-            }
-        }
-    }
+    let scopes = |role: &Role| {
+        let failed = (1..=255).map(|code| Ending::Failed(Some(code)));
+        let answers = failed.chain([Ending::Disrupted]);
+        answers
+            .filter_map(|ending| match about.answer(role, ending)? {
+                Then::Restart { scope, .. } if *scope != Scope::Task => Some(scope),
+                _ => None,
+            })
+            .collect::<Vec<_>>()
+    };
+    let together = about.roles(|role| !scopes(role).is_empty());
+    let of_roles = |role: &Role| scopes(role).iter().any(|scope| matches!(scope, Scope::Roles(_)));
+    let roles_only = !about.roles(of_roles).is_empty();
     if together.is_empty() {
         return;
     }
@@ -248,60 +221,42 @@ fn starts_others(about: &mut About<'_>) {
 
 /// `Always`, and answers that a Job does not have.
 fn always(about: &mut About<'_>) {
-    let job = about.job;
+    let (job, unit) = (about.job, about.unit());
     let again = |role: &Role| {
-        let last = role.replicas - 1;
-        let then = job
-            .answer(&role.name, last, Ending::Succeeded, true)
-            .map(|rule| &rule.then);
-        role.in_place == InPlace::Always || matches!(then, Some(Then::Restart { .. }))
+        let then = job.answer(&role.name, role.replicas - 1, Ending::Succeeded, true);
+        role.in_place == InPlace::Always || then.is_some_and(|rule| matches!(rule.then, Then::Restart { .. }))
     };
-    let names: Vec<&RoleName> = about
-        .peopled()
-        .filter(|role| again(role))
-        .map(|role| &role.name)
-        .collect();
-    if !names.is_empty() {
-        about.say(format!(
-            "Tasks of {} should be started again also when they exit 0; in {} they stay ended.",
-            list_of(names),
-            about.unit()
-        ));
-    }
-    let odd = job.rules.iter().filter(|rule| {
-        let ended = matches!(rule.when, trainyard_core::When::Ended { .. });
-        let odd = matches!(rule.then, Then::Abort | Then::Finish(Outcome::Succeeded));
-        ended && odd
+    about.say_of(again, |names| {
+        format!("Tasks of {names} should be started again also when they exit 0; in {unit} they stay ended.")
     });
-    let odd: Vec<String> = odd
-        .map(|rule| {
-            let (when, then) = (when_words(job, rule), then_words(job, &rule.then));
-            format!(
-                "When {when}, {then} ({}): {} cannot do that.",
-                rule.from,
-                about.unit()
-            )
-        })
-        .collect();
-    for words in odd {
-        about.say(words);
+    let is_odd = |rule: &&Rule| {
+        let odd = matches!(rule.then, Then::Abort | Then::Finish(Outcome::Succeeded));
+        odd && matches!(rule.when, When::Ended { .. })
+    };
+    for rule in job.rules.iter().filter(is_odd) {
+        let (when, then) = (when_words(job, rule), then_words(job, &rule.then));
+        about.say(format!(
+            "When {when}, {then} ({}): {unit} cannot do that.",
+            rule.from
+        ));
     }
 }
 
 /// One index of a role that is treated in another way than its others, where they share a Job.
 fn differs_by_index(about: &mut About<'_>) {
-    if about.per_task {
-        return;
-    }
-    let job = about.job;
-    for role in about.peopled().filter(|role| role.replicas > 1) {
-        let (first, last) = (Replies::to(job, role, 0, false), Replies::of(job, role));
+    let shared = about
+        .peopled()
+        .filter(|role| role.replicas > 1 && !about.per_task);
+    for role in shared.collect::<Vec<_>>() {
+        let (first, last) = (
+            Replies::to(about.job, role, 0, false),
+            Replies::of(about.job, role),
+        );
+        let name = &role.name;
         if first == last {
             continue;
         }
-        let name = &role.name;
-        let ends = !first.per_index && last.per_index;
-        about.say(if ends {
+        about.say(if !first.per_index && last.per_index {
             format!(
                 "When `{name}-0` has failed for good the job has failed; its Job is only told so when the other tasks of `{name}` have ended too."
             )

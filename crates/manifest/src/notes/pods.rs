@@ -1,16 +1,16 @@
-//! What is in the pods, and beside them.
+//! Notes about the contents of pods: containers, names, volumes, variables; and about TensorBoard.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use trainyard_core::{InPlace, Role, RoleName, TaskId};
+use trainyard_core::{InPlace, Role, TaskId};
 
-use super::{About, join, list_of};
+use super::{About, join};
 use crate::cluster_map::ClusterMap;
 use crate::nodes::{Seat, Seats};
 use crate::tensorboard::Board;
 
-/// So many tasks are named one by one.
+/// More tasks or nodes than these are not listed one by one.
 const MOST_SHOWN: usize = 4;
 
 pub(super) fn tell(about: &mut About<'_>, map: &ClusterMap, board: Option<&Board>) {
@@ -29,7 +29,7 @@ pub(super) fn tell(about: &mut About<'_>, map: &ClusterMap, board: Option<&Board
     }
 }
 
-/// Who sits where: tasks on one node cannot all listen on the same port, and templates choose for themselves.
+/// Where tasks run, if each has a node: two tasks on one node cannot listen on the same port, and templates may name their node.
 pub(super) fn seated(about: &mut About<'_>, seats: &Seats, nodes: &[String]) {
     let used: BTreeSet<&String> = seats.values().map(|seat| &seat.node).collect();
     let spare: Vec<String> = nodes
@@ -62,65 +62,48 @@ fn some_of(all: &[String]) -> String {
     join(&all[..all.len().min(MOST_SHOWN)]) + more
 }
 
-fn template(role: &Role) -> Value {
-    serde_json::from_str(&role.template.0).unwrap_or_default()
+fn pod(role: &Role) -> Value {
+    let mut template: Value = serde_json::from_str(&role.template.0).unwrap_or_default();
+    template["spec"].take()
 }
 
-/// The task has ended when its main container has; a pod has ended when all its containers have.
+/// A task has ended when its main container has; a pod has ended when all its containers have.
 fn sidecars(about: &mut About<'_>) {
     let several = |role: &Role| {
-        let containers = &template(role)["spec"]["containers"];
-        containers.as_array().is_some_and(|list| list.len() > 1)
+        pod(role)["containers"]
+            .as_array()
+            .is_some_and(|list| list.len() > 1)
     };
-    let names: Vec<&RoleName> = about
-        .peopled()
-        .filter(|role| several(role))
-        .map(|role| &role.name)
-        .collect();
-    if !names.is_empty() {
-        about.say(format!(
-            "A pod of {} is done only when all its containers are. A container that does not end by itself belongs under `initContainers`, with `restartPolicy: Always`.",
-            list_of(names)
-        ));
-    }
+    about.say_of(several, |names| {
+        format!(
+            "A pod of {names} is done only when all its containers are. A container that does not end by itself belongs under `initContainers`, with `restartPolicy: Always`."
+        )
+    });
 }
 
-/// Names that a template gives its pods, which come from their Jobs here.
+/// Names that a template gives its pods; here they come from the Jobs.
 fn renamed(about: &mut About<'_>) {
     let named = |role: &Role| {
-        let spec = &template(role)["spec"];
-        spec.get("hostname").is_some() || spec.get("subdomain").is_some()
+        let pod = pod(role);
+        pod.get("hostname").is_some() || pod.get("subdomain").is_some()
     };
-    let names: Vec<&RoleName> = about
-        .peopled()
-        .filter(|role| named(role))
-        .map(|role| &role.name)
-        .collect();
-    if !names.is_empty() {
-        about.say(format!(
-            "`hostname` and `subdomain` in the template of {} are left out: by these names the tasks find each other.",
-            list_of(names)
-        ));
-    }
+    about.say_of(named, |names| {
+        format!(
+            "`hostname` and `subdomain` in the template of {names} are left out: by these names the tasks find each other."
+        )
+    });
 }
 
-/// Restarts in place keep the pod and what it has written.
+/// A restart in place keeps the pod and what it has written.
 fn emptied(about: &mut About<'_>) {
     let keeps = |role: &Role| {
-        let volumes = &template(role)["spec"]["volumes"];
         let empty = |volume: &Value| volume.get("emptyDir").is_some();
-        let written = volumes.as_array().is_some_and(|list| list.iter().any(empty));
-        role.in_place != InPlace::Never && written
+        let written = |list: &Vec<Value>| list.iter().any(empty);
+        role.in_place != InPlace::Never && pod(role)["volumes"].as_array().is_some_and(written)
     };
-    let names: Vec<&RoleName> = about
-        .peopled()
-        .filter(|role| keeps(role))
-        .map(|role| &role.name)
-        .collect();
-    if !names.is_empty() {
-        about.say(format!(
-            "A task of {} that is started again gets a new pod: what it has written to an `emptyDir` is gone.",
-            list_of(names)
-        ));
-    }
+    about.say_of(keeps, |names| {
+        format!(
+            "A task of {names} that is started again gets a new pod: what it has written to an `emptyDir` is gone."
+        )
+    });
 }
