@@ -1,7 +1,7 @@
-//! JSON that others have written, read so that its depth cannot make the reader fail.
+//! JSON that users have written, read so that its depth cannot make the reader fail.
 //!
-//! `serde_json` refuses to descend below 128 levels, and the API server accepts 10,000: one object nested deeper would make a whole
-//! list of objects fail. Here what is nested too deep is left out, and that it was is known.
+//! `serde_json` refuses to descend below 128 levels, and the API server accepts 10,000: one object that is nested deeper would make
+//! a whole list of objects fail. Here the parts that are nested too deep are left out, and [`Bounded::cut`] says so.
 
 use std::cell::Cell;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde::{Deserialize, de};
 use serde_json::{Map, Number, Value};
 
-/// Levels that are kept. With those of the list around an object there are fewer than 128.
+/// Levels of nesting that are kept: with those of the list around an object there are fewer than 128.
 pub const DEEPEST: usize = 100;
 
 /// A value of at most [`DEEPEST`] levels.
@@ -18,7 +18,7 @@ pub const DEEPEST: usize = 100;
 pub struct Bounded {
     /// What was written; `null` in place of every array and object that is nested too deep.
     pub value: Value,
-    /// Something was nested too deep.
+    /// Whether something was left out.
     pub cut: bool,
 }
 
@@ -37,14 +37,14 @@ impl<'de> Deserialize<'de> for Bounded {
     }
 }
 
-/// Reads a value of at most so many levels.
+/// Reads a value of at most `left` levels.
 struct Level<'a> {
     left: usize,
     cut: &'a Cell<bool>,
 }
 
 impl<'a> Level<'a> {
-    /// One level further down; none where that is too deep.
+    /// The next level down; none where that is too deep.
     fn deeper(&self) -> Option<impl Fn() -> Level<'a> + use<'a>> {
         let cut = self.cut;
         let left = self.left.checked_sub(1);
@@ -90,25 +90,13 @@ impl<'de> Visitor<'de> for Level<'_> {
         Ok(value.into())
     }
 
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
     fn visit_unit<E>(self) -> Result<Value, E> {
         Ok(Value::Null)
     }
 
-    fn visit_none<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        self.deserialize(deserializer)
-    }
-
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let Some(deeper) = self.deeper() else {
-            // What is ignored is skipped without recursion.
+            // `IgnoredAny` skips values without recursion.
             while items.next_element::<IgnoredAny>()?.is_some() {}
             return Ok(Value::Null);
         };

@@ -1,18 +1,18 @@
-//! One `JobSet` (jobset.x-k8s.io/v1alpha2): a replicated Job a role, which succeed, fail and start again together.
+//! One `JobSet` (jobset.x-k8s.io/v1alpha2): one replicated Job per role, which succeed, fail and restart together.
 //!
 //! A JobSet makes its own Service and names its pods itself: `<job>-<role>-0-<index>.<job>`.
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use trainyard_core::{AddressBook, Addresses, Ending, Job, Role, RoleName, Scope, TaskId, Then};
 
-use crate::jobs::{indexed, insert_before_template, limits};
+use crate::jobs::{metadata, spec};
 use crate::names::{of_job, of_pods};
-use crate::pod::{Index, Pods, merged};
+use crate::pod::{Index, Pods};
 use crate::replies::{Replies, Reply, WITHOUT_LIMIT};
 use crate::success::Success;
-use crate::values::put;
+use crate::values::present;
 
 /// What stands before the index in the host name of a role's pods.
 #[must_use]
@@ -49,27 +49,20 @@ pub fn jobset(pods: &Pods<'_>) -> Value {
         .iter()
         .map(|role| replicated(pods, &success, role))
         .collect();
-    let mut spec = Map::new();
-    put(&mut spec, "suspend", job.suspend.then_some(true));
-    put(&mut spec, "managedBy", subject.managed_by.clone());
-    put(&mut spec, "ttlSecondsAfterFinished", job.limits.ttl);
-    let network =
-        json!({ "enableDNSHostnames": true, "publishNotReadyAddresses": true, "subdomain": *job.name });
-    spec.insert("network".into(), network);
-    spec.insert("successPolicy".into(), success_policy(&success));
-    put(&mut spec, "failurePolicy", failure_policy(job));
-    spec.insert("replicatedJobs".into(), replicated.into());
-    let mut metadata = Map::new();
-    metadata.insert("name".into(), Value::from(&*job.name));
-    metadata.insert("namespace".into(), Value::from(&*job.namespace));
-    metadata.insert("labels".into(), merged(&subject.labels, of_job(job)).into());
-    if !subject.annotations.is_empty() {
-        metadata.insert("annotations".into(), subject.annotations.clone().into());
-    }
+    let spec = present(json!({
+        "suspend": job.suspend.then_some(true),
+        "managedBy": subject.managed_by,
+        "ttlSecondsAfterFinished": job.limits.ttl,
+        "network": { "enableDNSHostnames": true, "publishNotReadyAddresses": true, "subdomain": job.name },
+        "successPolicy": success_policy(&success),
+        "failurePolicy": failure_policy(job),
+        "replicatedJobs": replicated,
+    }));
+    let metadata = metadata(subject, &job.name, of_job(job));
     json!({ "apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": spec })
 }
 
-/// Whether a failure in this role starts more than the task again.
+/// Whether a failure in this role restarts more than the task.
 #[must_use]
 pub fn restarts_together(job: &Job, role: &Role) -> bool {
     let index = role.replicas.saturating_sub(1);
@@ -95,7 +88,7 @@ pub fn waits_for<'a>(job: &Job, role: &'a Role) -> Option<&'a RoleName> {
     (other.replicas > 0 && other.replicas == *least).then_some(name)
 }
 
-/// A JobSet wants those that others wait for before them.
+/// A JobSet lists a role before those that wait for it.
 fn in_start_order(job: &Job) -> Vec<&Role> {
     let mut left: Vec<&Role> = job.roles.iter().filter(|role| role.replicas > 0).collect();
     let mut ordered: Vec<&Role> = Vec::new();
@@ -116,39 +109,30 @@ fn replicated(pods: &Pods<'_>, success: &Success<'_>, role: &Role) -> Value {
     let template = pods.template(role, Index::Completion { prefix: &prefix }, None);
     let mut replies = Replies::of(job, role);
     if restarts_together(job, role) {
-        // Every failure fails the Job, so that the JobSet can answer it for all.
+        // Every failure fails the Job, so that the JobSet restarts all of them.
         replies.limit = 0;
         replies.per_index = false;
         if matches!(replies.disrupted, Reply::Free | Reply::Stays) {
             replies.disrupted = Reply::Ends;
         }
-        // Without a limit for each index the API server refuses answers about one.
+        // Without `backoffLimitPerIndex` the API server refuses `FailIndex`.
         for reply in replies.codes.iter_mut().filter(|reply| **reply == Reply::Stays) {
             *reply = Reply::Ends;
         }
     }
-    let mut spec = indexed(role);
-    spec.extend(limits(pods, &replies, template));
-    // The JobSet goes as a whole.
+    let mut spec = spec(job, Some(role.replicas), &replies, success.policy(role), template);
+    // These are the JobSet's.
+    spec.shift_remove("suspend");
     spec.shift_remove("ttlSecondsAfterFinished");
-    if let Some(policy) = success.policy(role) {
-        insert_before_template(&mut spec, "successPolicy", policy);
-    }
     let labels = of_pods(pods.subject.dialect, job, role, None);
-    let mut entry = Map::new();
-    entry.insert("name".into(), role.name.as_str().into());
-    entry.insert("replicas".into(), 1.into());
     let before = waits_for(job, role);
-    put(
-        &mut entry,
-        "dependsOn",
-        before.map(|name| json!([{ "name": name.as_str(), "status": "Ready" }])),
-    );
-    entry.insert(
-        "template".into(),
-        json!({ "metadata": { "labels": labels }, "spec": spec }),
-    );
-    entry.into()
+    present(json!({
+        "name": role.name.as_str(),
+        "replicas": 1,
+        "dependsOn": before.map(|name| json!([{ "name": name.as_str(), "status": "Ready" }])),
+        "template": { "metadata": { "labels": labels }, "spec": spec },
+    }))
+    .into()
 }
 
 fn success_policy(success: &Success<'_>) -> Value {
@@ -157,14 +141,12 @@ fn success_policy(success: &Success<'_>) -> Value {
         .iter()
         .map(|decider| decider.role().as_str())
         .collect();
-    if targets.is_empty() {
-        return json!({ "operator": "All" });
-    }
-    json!({ "operator": "All", "targetReplicatedJobs": targets })
+    let targets = Some(targets).filter(|targets| !targets.is_empty());
+    present(json!({ "operator": "All", "targetReplicatedJobs": targets })).into()
 }
 
-/// Rules are tried in order; a failure that none names starts everything again, for one of the restarts. Without rules
-/// a failure of one Job is the JobSet's.
+/// The first rule that matches is taken; a failure that none matches restarts everything, and costs one restart. Without a policy a
+/// failure of one Job fails the JobSet.
 fn failure_policy(job: &Job) -> Option<Value> {
     let peopled = job.roles.iter().filter(|role| role.replicas > 0);
     let (together, alone): (Vec<&Role>, Vec<&Role>) = peopled.partition(|role| restarts_together(job, role));

@@ -1,4 +1,4 @@
-//! What a Job answers to the ends of its pods, from the job's rules.
+//! What a Job does when its pods end, from the job's rules.
 //!
 //! ```text
 //! start again, paid     → Count      (backoffLimit)
@@ -7,22 +7,22 @@
 //! it stays ended        → FailIndex  (backoffLimitPerIndex)
 //! ```
 //!
-//! A `podFailurePolicy` can say no more: what it cannot is for [`notes`](crate::notes) to tell.
+//! A `podFailurePolicy` cannot express more; [`notes`](crate::notes) says what is missing.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use trainyard_core::{Ending, InPlace, Job, Outcome, Role, Then};
 
-/// Kubernetes counts in signed numbers; nobody lives to see so many restarts.
+/// The largest number of restarts that Kubernetes can count.
 pub const WITHOUT_LIMIT: u32 = 2_147_483_647;
-/// What container runtimes report for a program that could not be started.
+/// The exit code that container runtimes report for a program that could not be started.
 const NOT_STARTED: i32 = 128;
 
-/// One answer.
+/// What a Job does when a pod of its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reply {
-    /// A new pod, and one restart fewer is left.
+    /// A new pod, which costs a restart.
     Again,
-    /// A new pod, for nothing.
+    /// A new pod, which costs nothing.
     Free,
     /// The Job fails, with all its pods.
     Ends,
@@ -41,27 +41,27 @@ impl Reply {
     }
 }
 
-/// The answers of one role.
+/// What the Job of one role does, for every way in which a pod can end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replies {
-    /// To an end that somebody else wanted.
+    /// To an eviction, a preemption or a drain.
     pub disrupted: Reply,
     /// To each exit code from 1 to 255, in order.
     pub codes: Vec<Reply>,
-    /// How many restarts there are.
+    /// How many restarts it may pay for.
     pub limit: u32,
-    /// Failures are counted for each index, and others go on when one has failed for good.
+    /// Restarts are counted per index, and the others go on when one index has failed for good.
     pub per_index: bool,
 }
 
 impl Replies {
-    /// The answers of a role. The last task stands for all: the first may be the one that decides.
+    /// Those of a role. The last task stands for all: the first may be the one that decides.
     #[must_use]
     pub fn of(job: &Job, role: &Role) -> Self {
         Self::to(job, role, role.replicas.saturating_sub(1), role.replicas == 1)
     }
 
-    /// The answers to one task, `alone` where its Job has no other.
+    /// Those of one task, `alone` where its Job has no other.
     #[must_use]
     pub fn to(job: &Job, role: &Role, index: u32, alone: bool) -> Self {
         let can_pay = job.limits.restarts != Some(0);
@@ -71,7 +71,7 @@ impl Replies {
         };
         let ask = |ending, can_pay| {
             let reply = reply(job, role, index, ending, can_pay);
-            // With one index alone both are the same, and older clusters know only one.
+            // For a single index both mean the same, and older clusters know only `FailJob`.
             if alone && reply == Reply::Stays {
                 Reply::Ends
             } else {
@@ -109,7 +109,7 @@ impl Replies {
         self.codes.contains(&Reply::Again) || self.disrupted == Reply::Again
     }
 
-    /// What a Job does about an exit code that no rule of its names.
+    /// What a Job does about an exit code that none of its rules names.
     fn usual(&self) -> Reply {
         match (self.restarts(), self.per_index) {
             (true, _) => Reply::Again,
@@ -118,24 +118,29 @@ impl Replies {
         }
     }
 
-    /// Writes them into the spec of a Job.
-    pub fn write(&self, spec: &mut Map<String, Value>, main: &str) {
-        let limit = if self.per_index {
+    /// The field of a Job's spec that [`Replies::limit`] belongs to.
+    #[must_use]
+    pub fn limit_field(&self) -> &'static str {
+        if self.per_index {
             "backoffLimitPerIndex"
         } else {
             "backoffLimit"
-        };
-        spec.insert(limit.into(), self.limit.into());
+        }
+    }
+
+    /// The `podFailurePolicy` of a Job whose main container has this name.
+    #[must_use]
+    pub fn policy(&self, main: &str) -> Value {
         // First: a pod that was drained has an exit code too, and it means nothing.
         let mut rules = vec![json!({
             "action": self.disrupted.action(),
             "onPodConditions": [{ "type": "DisruptionTarget", "status": "True" }],
         })];
         rules.extend(self.code_rules(main));
-        spec.insert("podFailurePolicy".into(), json!({ "rules": rules }));
+        json!({ "rules": rules })
     }
 
-    /// A rule for every answer that is not the usual one.
+    /// One rule per reply, but for the usual one.
     fn code_rules(&self, main: &str) -> Vec<Value> {
         let usual = self.usual();
         let with = |wanted: Reply| -> Vec<usize> {
@@ -154,7 +159,7 @@ impl Replies {
             .collect();
         let usual_codes = with(usual);
         let rule = |(reply, codes): &(Reply, Vec<usize>)| {
-            // With two answers in all, the shorter list says the same.
+            // With two replies in all, the shorter list says the same.
             let turned = others.len() == 1 && usual_codes.len() < codes.len();
             let (operator, values) = match (turned, usual_codes.is_empty()) {
                 (false, _) => ("In", codes.as_slice()),
@@ -169,7 +174,7 @@ impl Replies {
     }
 }
 
-/// What a rule's answer becomes.
+/// What the job's rules make of one end.
 fn reply(job: &Job, role: &Role, index: u32, ending: Ending, can_pay: bool) -> Reply {
     if role.in_place != InPlace::Never && matches!(ending, Ending::Failed(_)) {
         let spent = job.limits.count_in_place && !can_pay;

@@ -11,7 +11,17 @@ use crate::names::{
 /// The name of TensorFlow's port, as in Kubeflow's Services.
 pub const PORT_NAME: &str = "tfjob-port";
 
-/// The Services of a job: one for all tasks, or one for each; none where the addresses are given otherwise.
+/// The names of the Services that [`services_of_tasks`] makes.
+#[must_use]
+pub fn service_names(job: &Job) -> Vec<String> {
+    match job.addresses {
+        Addresses::PerJob | Addresses::PerJobShort => vec![job.name.to_string()],
+        Addresses::PerReplica => job.tasks().map(|task| task_name(job, &task)).collect(),
+        Addresses::Given => Vec::new(),
+    }
+}
+
+/// The Services of a job: one for all tasks, or one per task; none where the addresses are given otherwise.
 #[must_use]
 pub fn services(job: &Job) -> Vec<Value> {
     match job.addresses {

@@ -15,7 +15,7 @@ use crate::names::{
 };
 use crate::observe::write_stamp;
 use crate::pod::{Index, Pods, Variables, main_container, spec_of};
-use crate::service::services_of_tasks;
+use crate::service::{service_names, services_of_tasks};
 use crate::subject::Subject;
 
 /// The object that owns what is made for it.
@@ -130,17 +130,11 @@ impl<'a> TaskPods<'a> {
     }
 }
 
-/// What [`fixtures`] gives, by plural and name alone.
+/// Plural and name of each object of [`fixtures`].
 pub fn fixture_names(subject: &Subject, map: &ClusterMap) -> impl Iterator<Item = (&'static str, String)> {
-    let job = &subject.job;
-    let services = services_of_tasks(job)
-        .into_iter()
-        .map(|service| ("services", service));
-    let map = (!map.inline).then(|| ("configmaps", map.object(job)));
-    services.chain(map).filter_map(|(plural, object)| {
-        let name = object.pointer("/metadata/name")?.as_str()?.to_owned();
-        Some((plural, name))
-    })
+    let services = service_names(&subject.job).into_iter();
+    let map = (!map.inline).then(|| ("configmaps", map.name.clone()));
+    services.map(|name| ("services", name)).chain(map)
 }
 
 /// What must exist before the first pod: each with the plural of its kind.

@@ -4,18 +4,18 @@ use serde_json::{Map, Value, json};
 use trainyard_core::Job;
 
 use crate::names::{of_job, tensorboard};
-use crate::values::put;
+use crate::values::present;
 
 const PORT: u16 = 6006;
-/// Which part of the job a pod is, where it is no task.
+/// The label of a pod that belongs to the job and is no task.
 const PART_LABEL: &str = "trainyard.dev/part";
 
-/// The objects, and the places of logs that cannot be mounted.
+/// What is made of a `TensorBoard`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Board {
-    /// A Service and a Deployment; none where no log can be read.
+    /// A Service and a Deployment; none where no log can be mounted.
     pub objects: Vec<Value>,
-    /// Addresses of logs that are no volumes.
+    /// Addresses of logs that cannot be mounted.
     pub elsewhere: Vec<String>,
 }
 
@@ -25,21 +25,16 @@ struct Logs {
     folder: String,
 }
 
-/// What is made of a `TensorBoard`.
+/// The objects that stand in for a `TensorBoard`.
 #[must_use]
 pub fn board(job: &Job, object: &Value) -> Board {
     let spec = &object["spec"];
     let (logs, elsewhere) = places(spec);
-    if logs.is_empty() {
-        return Board {
-            objects: Vec::new(),
-            elsewhere,
-        };
-    }
-    Board {
-        objects: vec![service(job), deployment(job, spec, &logs)],
-        elsewhere,
-    }
+    let objects = match logs.as_slice() {
+        [] => Vec::new(),
+        logs => vec![service(job), deployment(job, spec, logs)],
+    };
+    Board { objects, elsewhere }
 }
 
 /// Where the logs are: `trainingLogFilesets` and `logDir`.
@@ -85,7 +80,7 @@ fn labels(job: &Job) -> Map<String, Value> {
     labels
 }
 
-/// What selects its pod. Not the job's label alone: the job's Service selects by that, and TensorBoard is no task.
+/// What selects its pod. Not the job's label: the job's Service selects by that, and TensorBoard is no task.
 fn selector(job: &Job) -> Value {
     json!({ PART_LABEL: "tensorboard", "trainyard.dev/tensorboard": *job.name })
 }
@@ -115,14 +110,15 @@ fn deployment(job: &Job, spec: &Value, logs: &[Logs]) -> Value {
     }
     let volume = |(at, claim): (usize, &&str)| json!({ "name": format!("logs-{at}"), "persistentVolumeClaim": { "claimName": claim, "readOnly": true } });
     let mount = |(at, claim): (usize, &&str)| json!({ "name": format!("logs-{at}"), "mountPath": format!("/logs/{claim}"), "readOnly": true });
-    let mut container = Map::new();
-    container.insert("name".into(), "tensorboard".into());
-    container.insert("image".into(), spec["image"].clone());
-    container.insert("command".into(), command(logs).into());
-    container.insert("ports".into(), json!([{ "name": "http", "containerPort": PORT }]));
-    put(&mut container, "resources", spec.get("resources").cloned());
     let mounts: Vec<Value> = claims.iter().enumerate().map(mount).collect();
-    container.insert("volumeMounts".into(), mounts.into());
+    let container = present(json!({
+        "name": "tensorboard",
+        "image": spec["image"],
+        "command": command(logs),
+        "ports": [{ "name": "http", "containerPort": PORT }],
+        "resources": spec["resources"],
+        "volumeMounts": mounts,
+    }));
     let volumes: Vec<Value> = claims.iter().enumerate().map(volume).collect();
     let paused = spec["suspend"] == true || spec["runMode"] == "paused";
     let labels = selector(job);
@@ -154,7 +150,7 @@ fn command(logs: &[Logs]) -> Vec<String> {
             format!("--logdir_spec={}", named.join(","))
         }
     };
-    // On all addresses of the pod: the Service is not on its loopback.
+    // Not on loopback alone: the Service reaches the pod by its address.
     vec![
         "tensorboard".into(),
         directories,

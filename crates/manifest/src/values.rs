@@ -1,8 +1,8 @@
-//! Small things to do with JSON values.
+//! Access to JSON values.
 
 use serde_json::{Map, Value};
 
-/// The map at `key`, made where nothing is.
+/// The object at `key`, inserted where there is none.
 pub(crate) fn object<'v>(value: &'v mut Map<String, Value>, key: &str) -> Option<&'v mut Map<String, Value>> {
     let inner = value.entry(key).or_insert(Value::Null);
     if inner.is_null() {
@@ -11,7 +11,7 @@ pub(crate) fn object<'v>(value: &'v mut Map<String, Value>, key: &str) -> Option
     inner.as_object_mut()
 }
 
-/// The list at `key`, made where nothing is.
+/// The list at `key`, inserted where there is none.
 pub(crate) fn list<'v>(value: &'v mut Map<String, Value>, key: &str) -> Option<&'v mut Vec<Value>> {
     let inner = value.entry(key).or_insert(Value::Null);
     if inner.is_null() {
@@ -20,14 +20,16 @@ pub(crate) fn list<'v>(value: &'v mut Map<String, Value>, key: &str) -> Option<&
     inner.as_array_mut()
 }
 
-/// Puts a value where there is one to put.
-pub(crate) fn put(map: &mut Map<String, Value>, key: &str, value: Option<impl Into<Value>>) {
-    if let Some(value) = value {
-        map.insert(key.to_owned(), value.into());
-    }
+/// An object without those of its fields that are null, so that a literal may have optional ones.
+pub(crate) fn present(value: Value) -> Map<String, Value> {
+    let Value::Object(mut map) = value else {
+        return Map::new();
+    };
+    map.retain(|_, value| !value.is_null());
+    map
 }
 
-/// A number that changes with the text; the same wherever and whenever it is computed (FNV-1a, 64 bits).
+/// A hash of a text that is the same on every machine and in every version (FNV-1a, 64 bits).
 pub(crate) fn fingerprint(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
