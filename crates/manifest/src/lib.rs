@@ -38,6 +38,4 @@ pub mod task_pod;
 pub mod tensorboard;
 mod values;
 
-/// Until every caller says [`gang`].
-pub use self::gang as pod_group;
 pub use self::render::{Form, Rendered, Wishes, render};

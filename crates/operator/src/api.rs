@@ -15,8 +15,8 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use trainyard_manifest::bounded::Bounded;
+use trainyard_manifest::gang::GroupApi;
 use trainyard_manifest::observe::PodSeen;
-use trainyard_manifest::pod_group::{Groups, PLURAL};
 
 use crate::guarded::Guarded;
 use crate::job::{API_VERSION, JobKey, version};
@@ -229,40 +229,45 @@ impl Api {
             .map(drop)
     }
 
-    /// Makes the group of a job.
+    /// Creates a group.
     pub async fn create_group(
         &self,
-        groups: &Groups,
-        job: &JobKey,
+        api: &'static GroupApi,
+        namespace: &str,
         object: &Value,
     ) -> Result<GroupSeen, ApiError> {
-        let path = group_path(groups, job, false);
-        let what = (Method::POST, PLURAL);
-        self.send(what, &path, object, "application/json")
-            .await
-            .and_then(group)
+        let path = group_path(api, namespace, "");
+        let what = (Method::POST, api.plural);
+        let made = self.send(what, &path, object, "application/json").await?;
+        group(api, made)
     }
 
-    /// Changes the spec of a job's group, and of no other of that name.
+    /// Changes the spec of one group, and of no other of that name.
     pub async fn correct_group(
         &self,
-        groups: &Groups,
-        job: &JobKey,
+        api: &'static GroupApi,
+        namespace: &str,
+        name: &str,
         uid: &str,
         spec: &Value,
     ) -> Result<GroupSeen, ApiError> {
         let body = json!({ "metadata": { "uid": uid }, "spec": spec });
-        let path = group_path(groups, job, true);
-        let what = (Method::PATCH, PLURAL);
-        self.send(what, &path, &body, "application/json")
-            .await
-            .and_then(group)
+        let path = group_path(api, namespace, name);
+        let what = (Method::PATCH, api.plural);
+        let made = self.send(what, &path, &body, "application/json").await?;
+        group(api, made)
     }
 
-    /// Deletes a job's group, and no other of that name.
-    pub async fn delete_group(&self, groups: &Groups, job: &JobKey, uid: &str) -> Result<(), ApiError> {
-        let path = group_path(groups, job, true);
-        self.delete(PLURAL, &path, uid, How::Gracefully).await
+    /// Deletes one group, and no other of that name.
+    pub async fn delete_group(
+        &self,
+        api: &'static GroupApi,
+        namespace: &str,
+        name: &str,
+        uid: &str,
+    ) -> Result<(), ApiError> {
+        let path = group_path(api, namespace, name);
+        self.delete(api.plural, &path, uid, How::Gracefully).await
     }
 
     /// Writes a job's status over the version that it was decided from; gives the status as it was stored.
@@ -353,8 +358,9 @@ fn unsent(message: String) -> ApiError {
 }
 
 /// A group that was written.
-fn group(Guarded(made): Guarded<DynamicObject>) -> Result<GroupSeen, ApiError> {
-    made.map(GroupSeen::from).map_err(|unread| unsent(unread.why))
+fn group(api: &'static GroupApi, Guarded(made): Guarded<DynamicObject>) -> Result<GroupSeen, ApiError> {
+    let read = made.map(|object| GroupSeen::of(api, object));
+    read.map_err(|unread| unsent(unread.why))
 }
 
 /// The namespace that a request is about, by which it has its turn.
@@ -379,12 +385,11 @@ fn core(namespace: &str, plural: &str, name: Option<&str>) -> String {
     format!("/api/v1/namespaces/{namespace}/{plural}{name}")
 }
 
-/// Where a job's group is, or where its like are.
-fn group_path(groups: &Groups, job: &JobKey, itself: bool) -> String {
-    let JobKey { namespace, name } = job;
-    let (group, version) = (groups.api_group(), groups.api_version());
-    let all = format!("/apis/{group}/{version}/namespaces/{namespace}/{PLURAL}");
-    if itself { format!("{all}/{name}") } else { all }
+/// The path of one group, or without a name that of all in its namespace.
+fn group_path(api: &GroupApi, namespace: &str, name: &str) -> String {
+    let (version, plural) = (api.api_version(), api.plural);
+    let path = format!("/apis/{version}/namespaces/{namespace}/{plural}/{name}");
+    path.trim_end_matches('/').to_owned()
 }
 
 fn job_path(job: &JobKey) -> String {

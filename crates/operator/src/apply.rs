@@ -5,7 +5,7 @@
 //! as a [`Report`].
 
 pub mod addresses;
-pub mod group;
+pub mod groups;
 mod panic;
 mod pods;
 pub mod reread;
@@ -21,12 +21,12 @@ use trainyard_manifest::task_pod::Owner;
 use trainyard_status::MEMORY_FIELD;
 
 pub use self::panic::apply_catching_panics;
-use self::reread::{Again, Reread};
+use self::reread::Reread;
 use crate::api::{Api, ApiError, How};
 use crate::job::{API_VERSION, Compiled, JobKey, KIND, Meaning};
 use crate::notice::{Notice, Observer, Phase};
 use crate::reconcile::events::{Change, ChangeKind};
-use crate::store::{Ensure, NeededObject};
+use crate::store::{GroupWrite, NeededObject};
 use crate::watched::{GroupSeen, ServiceSeen};
 
 /// Something to be done about one job.
@@ -50,10 +50,8 @@ pub struct Writes {
     pub missing: Vec<NeededObject>,
     /// Its Services, where they are to be removed: name and UID.
     pub services: Vec<(Arc<str>, Arc<str>)>,
-    /// What is to be done about its group, where that is not as it should be.
-    pub ensure: Option<Ensure>,
-    /// The UID of its group, where that is to be removed.
-    pub ungroup: Option<Arc<str>>,
+    /// What is written to its groups, where the actions say so.
+    pub groups: Vec<GroupWrite>,
     /// What has changed about the job.
     pub changes: Vec<Change>,
     /// What is to be told of it on the cluster, after that.
@@ -67,7 +65,7 @@ pub struct Writes {
     /// When it was decided.
     pub now: Time,
     /// Everything about the job is to be read again.
-    pub reread: Option<Again>,
+    pub reread: bool,
 }
 
 /// What a pass has done.
@@ -89,10 +87,10 @@ pub struct Report {
     pub maps: Vec<Arc<str>>,
     /// UIDs of Services that exist no longer.
     pub removed: Vec<Arc<str>>,
-    /// Its group, if that was written.
-    pub group: Option<GroupSeen>,
-    /// The UID of its group, if that exists no longer.
-    pub ungrouped: Option<Arc<str>>,
+    /// Groups that were written.
+    pub groups: Vec<GroupSeen>,
+    /// UIDs of groups that were deleted.
+    pub ungrouped: Vec<Arc<str>>,
     /// The job has been told to go.
     pub deleted: bool,
     /// What was refused: the rest was left undone.
@@ -116,8 +114,8 @@ impl Report {
             services: Vec::new(),
             maps: Vec::new(),
             removed: Vec::new(),
-            group: None,
-            ungrouped: None,
+            groups: Vec::new(),
+            ungrouped: Vec::new(),
             deleted: false,
             error: None,
             reread: None,
@@ -232,15 +230,14 @@ impl Writes {
             actions: Vec::new(),
             missing: Vec::new(),
             services: Vec::new(),
-            ensure: None,
-            ungroup: None,
+            groups: Vec::new(),
             changes: Vec::new(),
             events: Vec::new(),
             created: Time::default(),
             fresh: false,
             first: false,
             now,
-            reread: None,
+            reread: false,
         }
     }
 
@@ -279,11 +276,11 @@ async fn try_to(api: &Api, writes: &Writes, report: &mut Report) -> Result<(), A
     }
     let acted = match &*writes.meaning {
         _ if forgotten => Err(pruned()),
-        _ if let Some(again) = &writes.reread => reread::read(api, writes, again)
+        _ if writes.reread => reread::read(api, writes)
             .await
             .map(|read| report.reread = Some(read)),
         Meaning::Job(compiled) => act(api, writes, compiled, report).await,
-        Meaning::NotOurs | Meaning::Broken(_) => Ok(()),
+        Meaning::NotOurs | Meaning::Broken(_) | Meaning::Waits { .. } => Ok(()),
     };
     for event in &writes.events {
         // What the status says is told whatever became of the rest: the next pass finds nothing changed. An event that is
@@ -326,7 +323,7 @@ async fn act(api: &Api, writes: &Writes, compiled: &Compiled, report: &mut Repor
             } => stops.push((task, instance, *force)),
             Action::Create { task, stamp } => creates.push((task, *stamp)),
             Action::DeleteJob => expired = true,
-            Action::Ensure(Fixture::Gang) => group::ensure(api, writes, compiled, report).await?,
+            Action::Ensure(Fixture::Gang) => groups::write(api, writes, report).await?,
             Action::Remove(Fixture::Gang) => ungroup = true,
             // Nobody gives orders here, and TFJobs have no extra objects.
             Action::Answered(_) | Action::Ensure(Fixture::Extras) | Action::Remove(Fixture::Extras) => {}
@@ -335,7 +332,7 @@ async fn act(api: &Api, writes: &Writes, compiled: &Compiled, report: &mut Repor
     stop(api, writes, compiled, &stops, report).await?;
     pods::create(api, writes, compiled, &creates, report).await?;
     if ungroup {
-        group::remove(api, writes, compiled, report).await?;
+        groups::write(api, writes, report).await?;
     }
     if expired {
         let written = report.written.as_ref().map(|(version, _)| *version);

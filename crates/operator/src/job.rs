@@ -5,18 +5,18 @@ use std::panic::catch_unwind;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use trainyard_core::{AddressBook, Cluster, Job, Memory, Time, addresses};
+use trainyard_core::{AddressBook, Cluster, GangChoice, GangScheduler, Job, Memory, Time, addresses};
 use trainyard_dialect::{Dialect, OURSELVES, read};
 use trainyard_document::Source;
 use trainyard_document::problem::{Problem, Severity};
 use trainyard_manifest::cluster_map::ClusterMap;
-use trainyard_manifest::pod_group::{Groups, deadlock};
+use trainyard_manifest::gang::{Placing, Schedulers, deadlock, gang};
 use trainyard_manifest::subject::Subject;
 use trainyard_manifest::task_pod::{Owner, TaskPods, fixture_names};
 use trainyard_status::{Unread, tfjob_memory};
 
 use crate::address_form::AddressForm;
-use crate::gang_record::belongs;
+use crate::gang_record::began;
 pub use crate::job_wire::JobWire;
 use crate::store::{NeededObject, panic_words};
 
@@ -68,8 +68,15 @@ pub struct JobSeen {
 pub enum Meaning {
     /// This.
     Job(Box<Compiled>),
-    /// Somebody else is to run it.
+    /// Another controller is to run it.
     NotOurs,
+    /// Nothing is done about it, and its status says why, until the job or the operator is changed.
+    Waits {
+        /// In one word.
+        reason: &'static str,
+        /// For its author.
+        message: String,
+    },
     /// It cannot be read: these are the problems, one a line.
     Broken(String),
 }
@@ -87,10 +94,8 @@ pub struct Compiled {
     pub map: ClusterMap,
     /// What has to be there before the first task.
     pub needed: Vec<NeededObject>,
-    /// Whose groups its tasks are placed as.
-    pub groups: Option<Groups>,
-    /// The group, where there is one to make.
-    pub group: Option<Value>,
+    /// The name of the gang scheduler that places its tasks.
+    pub gang: Option<Arc<str>>,
     /// How its tasks know each other, where it does not say.
     pub form: AddressForm,
     /// It has ended, and what only its tasks need has been let go.
@@ -129,8 +134,8 @@ pub struct Reading {
     pub per_replica: bool,
     /// Pods and Services also get the labels of Kubeflow's first operators.
     pub legacy_labels: bool,
-    /// Whose groups its tasks are placed as; without, every task is placed by itself, whatever its job says.
-    pub groups: Option<Groups>,
+    /// The gang schedulers that jobs may be placed by. Without any, every task is placed by itself, whatever its job says.
+    pub gang: Schedulers,
 }
 
 impl Reading {
@@ -242,9 +247,15 @@ impl Reading {
         let mut subject = Subject::of(job, None, None);
         subject.job.uid = Arc::clone(uid);
         subject.legacy_labels = self.legacy_labels;
-        let groups = self.groups.as_ref();
-        let groups = groups.filter(|groups| belongs(wire.status.as_ref(), groups));
-        subject.job.gang = groups.map(|groups| groups.gang(&subject.job));
+        let placing = self
+            .gang
+            .placing(&GangChoice::Default, began(wire.status.as_ref()));
+        let scheduler = match placing {
+            Placing::Alone => None,
+            Placing::Together(scheduler) => Some(scheduler),
+            Placing::NotChosen(scheduler) => return not_chosen(&scheduler, &self.gang),
+        };
+        subject.job.gang = scheduler.as_ref().map(|scheduler| gang(scheduler, &subject.job));
         if let Some(words) = deadlock(&subject.job) {
             return broken(words);
         }
@@ -262,8 +273,7 @@ impl Reading {
             cluster,
             map,
             needed,
-            groups: groups.cloned(),
-            group: groups.and_then(|groups| groups.object(&subject)),
+            gang: scheduler.as_ref().and_then(GangScheduler::name).map(Arc::from),
             form: form.with(subject.job.addresses),
             shrunk: false,
             subject,
@@ -275,6 +285,22 @@ impl JobSeen {
     /// The memory that its status holds.
     pub fn memory(&self, job: &Job) -> Result<Option<Memory>, Unread> {
         tfjob_memory(self.status.as_ref(), job)
+    }
+}
+
+/// The operator has no rights for this scheduler, and no watch of its groups.
+fn not_chosen(scheduler: &GangScheduler, told: &Schedulers) -> Meaning {
+    let name = scheduler.name().unwrap_or_default();
+    let told = match told.to_string() {
+        none if none.is_empty() => "no gang scheduler".to_owned(),
+        names => format!("`{names}` alone"),
+    };
+    Meaning::Waits {
+        reason: "GangSchedulerNotChosen",
+        message: format!(
+            "the job asks for the gang scheduler `{name}`, and the operator was installed with {told}: add it with `trainyard install \
+             --gang-scheduler-name`, or change the annotation `trainyard.dev/gang`"
+        ),
     }
 }
 

@@ -9,6 +9,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use trainyard_core::Time;
+use trainyard_manifest::gang::GroupApi;
 
 use crate::api::Api;
 use crate::apply::{Report, apply_catching_panics};
@@ -18,6 +19,7 @@ use crate::lease::{Leadership, LeaseId, hold};
 use crate::notice::{Notice, Observer};
 use crate::rate_limit::RateLimit;
 use crate::store::{Panicked, Store};
+use crate::watched::GroupSeen;
 use crate::watches::{self, WatchUpdate};
 
 /// How often it is told how much is known.
@@ -80,7 +82,7 @@ pub async fn operate(
         observer,
         unseen: [Source::Jobs, Source::Pods, Source::Services]
             .into_iter()
-            .chain(options.reading.groups.is_some().then_some(Source::Groups))
+            .chain(options.reading.gang.apis().into_iter().map(Source::groups))
             .collect(),
         leads: false,
         watching,
@@ -118,7 +120,14 @@ enum Source {
     Jobs,
     Pods,
     Services,
-    Groups,
+    /// Group objects, by plural and API group.
+    Groups(&'static str, &'static str),
+}
+
+impl Source {
+    fn groups(api: &GroupApi) -> Self {
+        Self::Groups(api.plural, api.group)
+    }
 }
 
 struct Operator {
@@ -266,18 +275,20 @@ impl Operator {
                 self.store.services_end();
                 self.seen(Source::Services);
             }
-            WatchUpdate::Group(Init) => self.store.groups_begin(),
-            WatchUpdate::Group(InitApply(Guarded(Ok(group))) | Apply(Guarded(Ok(group)))) => {
-                self.store.group_seen(group.into());
+            WatchUpdate::Group(api, Init) => self.store.groups_begin(api),
+            WatchUpdate::Group(api, InitApply(Guarded(Ok(group))) | Apply(Guarded(Ok(group)))) => {
+                self.store.group_seen(GroupSeen::of(api, group));
             }
-            WatchUpdate::Group(Delete(Guarded(Ok(group)))) => self.store.group_gone(&group.into()),
-            WatchUpdate::Group(InitDone) => {
-                self.store.groups_end();
-                self.seen(Source::Groups);
+            WatchUpdate::Group(api, Delete(Guarded(Ok(group)))) => {
+                self.store.group_gone(&GroupSeen::of(api, group));
+            }
+            WatchUpdate::Group(api, InitDone) => {
+                self.store.groups_end(api);
+                self.seen(Source::groups(api));
             }
             // One that cannot be read does not exist for us; that it cannot has been told.
             WatchUpdate::Service(InitApply(_) | Apply(_) | Delete(_))
-            | WatchUpdate::Group(InitApply(_) | Apply(_) | Delete(_)) => {}
+            | WatchUpdate::Group(_, InitApply(_) | Apply(_) | Delete(_)) => {}
         }
     }
 

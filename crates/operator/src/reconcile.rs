@@ -15,8 +15,8 @@ use trainyard_core::{
     Action, Event, Fixture, FixtureSeen, Job, Memory, Observed, Oddity, Refusal, Stamp, Step, Storage,
     TaskSeen, Time, step,
 };
+use trainyard_manifest::gang::other_scheduler;
 use trainyard_manifest::names::STAMP;
-use trainyard_manifest::pod_group::other_scheduler;
 use trainyard_status::{Unread, newer_memory, tfjob_begun, tfjob_invalid, tfjob_status};
 
 use self::gang::Grouping;
@@ -52,6 +52,7 @@ pub fn reconcile(key: &JobKey, entry: &mut Entry, kept: bool, now: Time) -> Deci
         Meaning::NotOurs => return Decision::Idle,
         Meaning::Broken(_) if newer_memory(job.status.as_ref()).is_some() => Decision::Idle,
         Meaning::Broken(words) => refuse(key, &job, words, now),
+        Meaning::Waits { reason, message } => leave_waiting(key, &job, reason, message, now),
         Meaning::Job(compiled) => reconcile_runnable(key, entry, (&job, compiled), kept, now),
     };
     match next {
@@ -77,7 +78,7 @@ fn reconcile_runnable(
         entry.drop_absorbed(compiled, memory);
     }
     let missing = entry.addresses.missing(&compiled.needed, &job.uid);
-    let grouping = Grouping::of(entry, compiled, job);
+    let grouping = Grouping::of(entry, compiled, job, memory.as_ref());
     let there = !compiled.shrunk || !entry.addresses.services_of(&job.uid).is_empty();
     let right = missing.is_empty() && there;
     let some = right || !entry.addresses.services_of(&job.uid).is_empty();
@@ -89,10 +90,9 @@ fn reconcile_runnable(
         until: entry.retry_at,
     });
     observed.storage = if kept { Storage::Keeps } else { Storage::Unknown };
-    grouping.observe(entry, job, &mut observed);
+    grouping.observe(entry, (job, compiled), &mut observed);
     let memory = memory.or_else(|| taken_over(job, compiled.job(), &observed));
     let mut step = step(compiled.job(), memory.as_ref(), &observed, now);
-    gang::part(entry, job, &mut step);
     let wants = step.put_off > 0 || step.actions.iter().any(Action::makes);
     if wants && compiled.shrunk {
         return Decision::Reread;
@@ -109,7 +109,7 @@ fn reconcile_runnable(
     let first = is_first(job, entry, &observed);
     let mut next = decide(key, job, entry, (step, missing), status, now);
     if let Decision::Apply(writes) = &mut next {
-        (writes.ensure, writes.ungroup) = grouping.work(entry, job, &writes.actions);
+        writes.groups = grouping.writes(entry, job, &writes.actions);
         if job.status.is_none() && other_scheduler(compiled.job()).is_some() {
             let told = events::event(job, &events::other_scheduler(now));
             writes.events.extend(told);
@@ -153,7 +153,7 @@ fn project_status(
         events::stall(&mut status, job.status.as_ref(), &error.message, now);
     }
     compiled.form.note(&mut status);
-    gang_record::note(&mut status, compiled.groups.as_ref());
+    gang_record::note(&mut status, compiled.gang.as_deref());
     status
 }
 
@@ -247,6 +247,16 @@ fn refuse(key: &JobKey, job: &JobSeen, words: &str, now: Time) -> Decision {
     let before = job.status.as_ref();
     let status = tfjob_invalid(before, words, now).or_else(|| lost(before?, words));
     match status.filter(|_| !job.deleting) {
+        Some(status) => Decision::Apply(Box::new(status_write(key, job, status, now))),
+        None => Decision::Idle,
+    }
+}
+
+/// A job about which nothing is done says why, and nothing else of its status changes.
+fn leave_waiting(key: &JobKey, job: &JobSeen, reason: &str, message: &str, now: Time) -> Decision {
+    let before = job.status.clone().unwrap_or_else(|| json!({}));
+    let over = job.deleting || events::has_ended(&before);
+    match waits_for(&before, reason, message).filter(|_| !over) {
         Some(status) => Decision::Apply(Box::new(status_write(key, job, status, now))),
         None => Decision::Idle,
     }

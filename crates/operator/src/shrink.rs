@@ -70,8 +70,7 @@ impl Compiled {
             book,
             cluster,
             needed: Vec::new(),
-            groups: self.groups.clone(),
-            group: None,
+            gang: self.gang.clone(),
             form: self.form,
             shrunk: true,
         }

@@ -6,7 +6,7 @@
 
 mod addresses;
 mod entry;
-mod group;
+mod groups;
 mod queue;
 mod reread;
 mod slots;
@@ -23,7 +23,8 @@ use trainyard_status::MEMORY_FIELD;
 
 pub use self::addresses::{Addresses, NeededObject};
 pub use self::entry::{Entry, LastError};
-pub use self::group::{Ensure, Group};
+use self::groups::GroupIndex;
+pub use self::groups::{GroupChange, GroupWrite, Groups};
 use self::queue::Queue;
 pub use self::reread::{Panicked, words as panic_words};
 use self::slots::Slots;
@@ -41,11 +42,12 @@ pub struct Store {
     /// Jobs to look at.
     queue: Queue,
     waking: BTreeSet<(Time, JobKey)>,
-    /// Jobs, pods, Services and groups that the list now being read has shown; none while no list is read.
+    /// Jobs, pods and Services that the list now being read has shown; none while no list is read.
     listed_jobs: Option<BTreeSet<JobKey>>,
     listed_pods: Option<BTreeSet<Arc<str>>>,
     listed_services: Option<BTreeSet<Arc<str>>>,
-    listed_groups: Option<BTreeSet<Arc<str>>>,
+    /// Groups of gang schedulers.
+    groups: GroupIndex,
     /// The API server has been seen to keep what we remember of a job; a foreign definition of `TFJob` drops it.
     kept: bool,
     /// While that is not known, one new job finds it out with its status, and other new ones wait behind it.
@@ -116,6 +118,7 @@ impl Store {
         if entry.see(seen) {
             // That one is missing says nothing: a user may have taken it out of a status. What we write and is not there is dropped.
             self.kept |= remembered;
+            self.claim_groups(&key);
             self.enqueue(key);
         }
     }
@@ -365,6 +368,7 @@ impl Store {
             if let Some(time) = entry.wake {
                 self.waking.remove(&(time, key.clone()));
             }
+            self.disclaim_groups(key);
             self.entries.remove(key);
         }
     }

@@ -4,17 +4,17 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Service;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::Resource;
 use kube::core::{ApiResource, DynamicObject, NamespaceResourceScope, PartialObjectMeta};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use trainyard_core::Time;
+use trainyard_manifest::gang::{GroupApi, GroupState};
 use trainyard_manifest::names::{JOB_LABEL, KUBEFLOW_JOB_LABEL};
 use trainyard_manifest::observe::PodSeen;
-use trainyard_manifest::pod_group::{Groups, KIND, PLURAL};
 
-use crate::job::{JobWire, version};
+use crate::job::{JobWire, KIND, version};
 
 /// The label that every pod and Service of ours has; it is Kubeflow's, since its users' tools look for it.
 pub const OURS: &str = "training.kubeflow.org/operator-name=tfjob-controller";
@@ -52,6 +52,9 @@ macro_rules! resource {
         }
     };
 }
+
+/// The API group of jobs.
+const GROUP: &str = "kubeflow.org";
 
 resource!(JobWire, "kubeflow.org", "TFJob", "tfjobs");
 resource!(WatchedPod, "", "Pod", "pods");
@@ -115,68 +118,73 @@ impl From<WatchedService> for ServiceSeen {
     }
 }
 
-/// A group that is placed together, as far as anybody here wants to know it.
-#[derive(Clone, Debug, PartialEq)]
+/// A group object of a gang scheduler, as far as it is kept.
+#[derive(Clone, Debug)]
 pub struct GroupSeen {
+    /// Its API.
+    pub api: &'static GroupApi,
     /// Its name.
     pub name: Arc<str>,
     /// Its namespace.
     pub namespace: Arc<str>,
-    /// Which group of that name.
+    /// Its UID.
     pub uid: Arc<str>,
-    /// Its version.
+    /// Its resource version.
     pub version: u64,
-    /// When it was made.
+    /// When it was created.
     pub created: Time,
     /// It is being deleted.
     pub deleting: bool,
-    /// The kind and the UID of the controller that owns it.
+    /// Name and UID of the job of ours that controls it; none where a user or another controller made it.
     pub owner: Option<(Arc<str>, Arc<str>)>,
-    /// What is asked for it.
+    /// Its spec.
     pub spec: Value,
-    /// How far it has come; empty where the scheduler has not looked at it.
-    pub phase: Arc<str>,
     /// What its scheduler says.
-    pub message: Option<Arc<str>>,
+    pub state: GroupState,
 }
 
-/// Which objects the groups are.
-#[must_use]
-pub fn group_resource(groups: &Groups) -> ApiResource {
-    let (group, version) = (groups.api_group(), groups.api_version());
-    ApiResource {
-        group: group.into(),
-        version: version.into(),
-        api_version: format!("{group}/{version}"),
-        kind: KIND.into(),
-        plural: PLURAL.into(),
-    }
-}
-
-impl From<DynamicObject> for GroupSeen {
-    fn from(mut object: DynamicObject) -> Self {
+impl GroupSeen {
+    /// What is kept of an object.
+    #[must_use]
+    pub fn of(api: &'static GroupApi, mut object: DynamicObject) -> Self {
         let metadata = &object.metadata;
         let text = |text: Option<&String>| Arc::<str>::from(text.map_or("", String::as_str));
         let owners = metadata.owner_references.as_deref().unwrap_or_default();
-        let owner = owners.iter().find(|owner| owner.controller == Some(true));
-        let status = &object.data["status"];
-        // Schedulers keep one condition a type: the others tell of what was.
-        let mut conditions = status["conditions"].as_array().into_iter().flatten();
-        let words = conditions
-            .find(|condition| condition["type"] == "Unschedulable" && condition["status"] == "True");
-        let words = words.and_then(|condition| condition["message"].as_str());
+        let is_job = |owner: &&OwnerReference| {
+            let group = owner.api_version.split_once('/').map(|(group, _)| group);
+            owner.controller == Some(true) && owner.kind == KIND && group == Some(GROUP)
+        };
+        let owner = owners.iter().find(is_job);
         let created = metadata.creation_timestamp.as_ref();
         Self {
+            api,
             name: text(metadata.name.as_ref()),
             namespace: text(metadata.namespace.as_ref()),
             uid: text(metadata.uid.as_ref()),
             version: version(metadata.resource_version.as_deref()),
             created: Time(created.map_or(0, |time| u64::try_from(time.0.as_second()).unwrap_or_default())),
             deleting: metadata.deletion_timestamp.is_some(),
-            owner: owner.map(|owner| (owner.kind.as_str().into(), owner.uid.as_str().into())),
-            phase: status["phase"].as_str().unwrap_or_default().into(),
-            message: words.filter(|words| !words.is_empty()).map(Arc::from),
+            owner: owner.map(|owner| (owner.name.as_str().into(), owner.uid.as_str().into())),
+            state: (api.state)(&object.data["status"]),
             spec: object.data["spec"].take(),
         }
+    }
+
+    /// Whether it was created for the job with that UID.
+    #[must_use]
+    pub fn is_of(&self, job: &Arc<str>) -> bool {
+        self.owner.as_ref().is_some_and(|(_, uid)| uid == job)
+    }
+}
+
+/// How kube's client finds the objects of an API.
+#[must_use]
+pub fn group_resource(api: &GroupApi) -> ApiResource {
+    ApiResource {
+        group: api.group.into(),
+        version: api.version.into(),
+        api_version: api.api_version(),
+        kind: api.kind.into(),
+        plural: api.plural.into(),
     }
 }

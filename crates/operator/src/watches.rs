@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use trainyard_cluster::told;
+use trainyard_manifest::gang::GroupApi;
 
 use crate::guarded::{Guarded, MaybeReadable};
 use crate::job::JobWire;
@@ -22,6 +23,8 @@ use crate::notice::{Notice, Observer};
 use crate::operate::Options;
 use crate::watched::{OURS, WatchedPod, WatchedService, group_resource};
 
+/// What is said where the cluster does not know TFJobs.
+const NO_JOBS: &str = "the cluster knows no TFJobs: `trainyard crd | kubectl apply --server-side --force-conflicts -f -` tells it";
 /// Jobs that are listed at a time. Whoever is listed first need not wait for the others.
 const JOBS_A_PAGE: u32 = 100;
 /// What is the same as before is told again after this.
@@ -39,8 +42,8 @@ pub enum WatchUpdate {
     Pod(watcher::Event<WatchedPod>),
     /// About a Service.
     Service(watcher::Event<Guarded<WatchedService>>),
-    /// About a group.
-    Group(watcher::Event<Guarded<DynamicObject>>),
+    /// About a group object of this API.
+    Group(&'static GroupApi, watcher::Event<Guarded<DynamicObject>>),
 }
 
 /// Begins to watch what there is to operate.
@@ -64,10 +67,17 @@ pub fn begin(
     let ours = all.clone().labels(OURS);
     let paged = all.clone().page_size(JOBS_A_PAGE);
     let jobs = scoped(client.clone(), scope);
-    watches.spawn(follow("jobs", jobs, paged, ears(), None, WatchUpdate::Job));
+    watches.spawn(follow(
+        ("jobs", NO_JOBS.into()),
+        jobs,
+        paged,
+        ears(),
+        None,
+        WatchUpdate::Job,
+    ));
     let pods = scoped(client.clone(), scope);
     watches.spawn(follow(
-        "pods",
+        ("pods", String::new()),
         pods,
         ours.clone(),
         ears(),
@@ -76,21 +86,30 @@ pub fn begin(
     ));
     let services = scoped(client.clone(), scope);
     watches.spawn(follow(
-        "services",
+        ("services", String::new()),
         services,
         ours,
         ears(),
         held_back(),
         WatchUpdate::Service,
     ));
-    if let Some(groups) = &options.reading.groups {
-        // Theirs too: one that somebody else has made for a job is respected.
-        let resource = group_resource(groups);
+    for api in options.reading.gang.apis() {
+        // Without a selector: a group that a user has made for a job is respected.
+        let resource = group_resource(api);
         let groups = match scope {
             Some(namespace) => Watched::namespaced_with(client.clone(), namespace, &resource),
             None => Watched::all_with(client.clone(), &resource),
         };
-        watches.spawn(follow("groups", groups, all, ears(), None, WatchUpdate::Group));
+        let wrap = |event| WatchUpdate::Group(api, event);
+        let config = all.clone();
+        watches.spawn(follow(
+            ("groups", no_groups(api)),
+            groups,
+            config,
+            ears(),
+            None,
+            wrap,
+        ));
     }
     (watches, news)
 }
@@ -107,12 +126,12 @@ where
 
 /// Passes on what a watch shows, for as long as somebody listens. A watch that is cut begins again.
 async fn follow<K>(
-    what: &'static str,
+    (what, unknown): (&'static str, String),
     objects: Watched<K>,
     config: watcher::Config,
     (observer, sender): (Arc<dyn Observer>, Sender<WatchUpdate>),
     mut held_back: Option<watch::Receiver<bool>>,
-    wrap: fn(watcher::Event<K>) -> WatchUpdate,
+    wrap: impl Fn(watcher::Event<K>) -> WatchUpdate,
 ) where
     K: kube::Resource + MaybeReadable + Clone + DeserializeOwned + Debug + Send + 'static,
 {
@@ -133,7 +152,7 @@ async fn follow<K>(
                 }
             }
             Err(error) => {
-                let why = unwatched(what, &error);
+                let why = unwatched(&unknown, &error);
                 let news = complaints.is_news(&why, Instant::now());
                 observer.notice(&Notice::WatchCut {
                     what,
@@ -184,18 +203,22 @@ impl Complaints {
     }
 }
 
-/// Why a watch does not go on, for people.
-fn unwatched(what: &str, error: &watcher::Error) -> String {
+/// What is said where the cluster does not know the groups of a chosen scheduler.
+fn no_groups(api: &GroupApi) -> String {
+    format!(
+        "the cluster knows no {} ({}), which `--gang-scheduler-name` asks for, and nothing is done about jobs: install that \
+         scheduler, or take it out of the flag",
+        api.resource(),
+        api.version
+    )
+}
+
+/// Why a watch does not go on, for people. `unknown` is for an API that the cluster does not have.
+fn unwatched(unknown: &str, error: &watcher::Error) -> String {
     use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
     match error {
-        InitialListFailed(kube::Error::Api(status)) if status.code == 404 && what == "groups" => {
-            "the cluster knows no PodGroups of the scheduler that `--gang-scheduler-name` names (volcano: \
-             podgroups.scheduling.volcano.sh, others: podgroups.scheduling.x-k8s.io), and nothing is done about jobs: install \
-             it, or take the flag away"
-                .into()
-        }
-        InitialListFailed(kube::Error::Api(status)) if status.code == 404 && what == "jobs" => {
-            "the cluster knows no TFJobs: `trainyard crd | kubectl apply --server-side --force-conflicts -f -` tells it".into()
+        InitialListFailed(kube::Error::Api(status)) if status.code == 404 && !unknown.is_empty() => {
+            unknown.to_owned()
         }
         InitialListFailed(error) | WatchStartFailed(error) | WatchFailed(error) => match error {
             kube::Error::Api(status) => status.message.clone(),

@@ -8,8 +8,8 @@ use std::{fmt, thread};
 
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
+use trainyard_manifest::gang::Schedulers;
 use trainyard_manifest::install::{Install, NAME};
-use trainyard_manifest::pod_group::Groups;
 
 use crate::cluster::Cluster;
 use crate::namespace::Namespace;
@@ -77,11 +77,11 @@ impl Account {
     /// The operator's account in a namespace, with the rights there that `trainyard install` gives it; made if need be.
     #[track_caller]
     #[must_use]
-    pub fn of_operator(namespace: &Namespace<'_>, groups: Option<Groups>) -> Self {
+    pub fn of_operator(namespace: &Namespace<'_>, gang: Schedulers) -> Self {
         let install = Install {
             namespace: namespace.name().into(),
             watch: Some(namespace.name().into()),
-            groups,
+            gang,
             ..Install::default()
         };
         for object in install.access() {

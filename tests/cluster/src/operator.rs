@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use trainyard_manifest::pod_group::Groups;
+use trainyard_manifest::gang::Schedulers;
 
 use crate::account::Account;
 use crate::crds::Crds;
@@ -71,7 +71,7 @@ impl Operator {
     fn new(namespace: &Namespace<'_>, program: &Path, more: &[&str]) -> Self {
         let cluster = namespace.cluster();
         cluster.install(Crds::TfJob);
-        let account = Account::of_operator(namespace, groups(more));
+        let account = Account::of_operator(namespace, gang(more));
         Self {
             program: program.to_owned(),
             kubeconfig: account.kubeconfig().to_owned(),
@@ -182,10 +182,10 @@ fn this_version() -> &'static Path {
     trainyard_tools::trainyard().unwrap_or_else(|missing| panic!("{missing}"))
 }
 
-/// The gang scheduler that its options name.
-fn groups(more: &[&str]) -> Option<Groups> {
-    let told = |words: &[&str]| (words[0] == "--gang-scheduler-name").then(|| words[1].to_owned());
-    Groups::named(&more.windows(2).find_map(told)?)
+/// The gang schedulers that its options name.
+fn gang(more: &[&str]) -> Schedulers {
+    let told = |words: &[&str]| (words[0] == "--gang-scheduler-name").then(|| words[1].parse().ok());
+    more.windows(2).find_map(told).flatten().unwrap_or_default()
 }
 
 /// A number that is unique among the operators of this process.

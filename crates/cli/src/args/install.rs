@@ -1,6 +1,7 @@
 //! What may be typed after `trainyard install` and `trainyard uninstall`.
 
 use clap::{Args, ValueEnum};
+use trainyard_manifest::gang::Schedulers;
 
 use super::Format;
 
@@ -44,9 +45,9 @@ pub struct Install {
     /// How important the operator's pods are: the name of a priority class
     #[arg(long, value_name = "NAME")]
     pub priority_class: Option<String>,
-    /// Place the tasks of a job together: `volcano`, or a scheduler with the coscheduling plugin
-    #[arg(long, value_name = "NAME", value_parser = super::operator::scheduler)]
-    pub gang_scheduler_name: Option<String>,
+    /// Place all tasks of a job or none: `volcano`, or a scheduler with the coscheduling plugin; several with commas between them
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    pub gang_scheduler_name: Schedulers,
     /// The operator also gives pods and Services the labels of tf-operator 0.2 to 1.5 (`job-name`, `tf-replica-type` …)
     #[arg(long)]
     pub legacy_labels: bool,

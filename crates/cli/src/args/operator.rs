@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 
 use clap::{ArgAction, Args, ValueEnum};
-use trainyard_manifest::pod_group::Groups;
+use trainyard_manifest::gang::Schedulers;
 
 use crate::names::is_label;
 
@@ -43,9 +43,10 @@ pub struct Operator {
     /// Also give pods and Services the labels of tf-operator 0.2 to 1.5 (`job-name`, `tf-replica-type` …)
     #[arg(long)]
     pub legacy_labels: bool,
-    /// Place the tasks of a job together: `volcano`, or the name of a scheduler with the coscheduling plugin; `none` is off
-    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true, value_parser = scheduler)]
-    pub gang_scheduler_name: String,
+    /// Place all tasks of a job or none: `volcano`, or the name of a scheduler with the coscheduling plugin. Of several, with commas
+    /// between them, a job may choose, and the first is the default; `none` is off
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    pub gang_scheduler_name: Schedulers,
     /// Jobs that are worked on at a time
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = some)]
     pub controller_threads: usize,
@@ -101,16 +102,6 @@ fn label(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     Err("expected at most 63 of a-z, 0-9 and `-`, and no `-` at either end".into())
-}
-
-/// The name of a scheduler: one that no pod can name would place nothing.
-pub fn scheduler(text: &str) -> Result<String, String> {
-    match Groups::named(text) {
-        Some(Groups::Coscheduling(name)) if !is_label(&name) => {
-            Err("expected `volcano`, `none`, or a name of a-z, 0-9 and `-`".into())
-        }
-        _ => Ok(text.to_owned()),
-    }
 }
 
 /// A domain as clusters have them; nothing is none.

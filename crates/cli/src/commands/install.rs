@@ -10,7 +10,6 @@ use trainyard_cluster::{ClusterError, Newcomer, Session, Trial, named};
 use trainyard_manifest::crd::Served;
 use trainyard_manifest::install::access::LEASE;
 use trainyard_manifest::install::{Install as Wishes, NAME, image, text};
-use trainyard_manifest::pod_group::Groups;
 
 use self::outcome::{Done, Outcomes};
 use crate::args::{DryRun, Format, Install, Place, Uninstall};
@@ -243,7 +242,7 @@ fn wishes(typed: &Install) -> Wishes {
         } else {
             Served::All
         },
-        groups: typed.gang_scheduler_name.as_deref().and_then(Groups::named),
+        gang: typed.gang_scheduler_name.clone(),
         arguments: {
             let labels = typed.legacy_labels.then(|| "--legacy-labels".to_owned());
             labels.into_iter().chain(typed.arguments.clone()).collect()

@@ -7,7 +7,6 @@ use std::time::SystemTime;
 use serde_json::{Value, json};
 use trainyard_core::Time;
 use trainyard_document::problem::escaped;
-use trainyard_manifest::pod_group::Groups;
 use trainyard_operator::job::Reading;
 use trainyard_operator::lease::LeaseId;
 use trainyard_operator::notice::{Notice, Observer};
@@ -34,7 +33,7 @@ pub fn run(typed: Operator) -> Result<Exit, Failure> {
             domain: typed.cluster_domain.filter(|domain| !domain.is_empty()),
             per_replica: typed.per_replica_addresses,
             legacy_labels: typed.legacy_labels,
-            groups: Groups::named(&typed.gang_scheduler_name),
+            gang: typed.gang_scheduler_name,
         },
         requests: typed.requests.max(1),
         jobs: typed.controller_threads.max(1),

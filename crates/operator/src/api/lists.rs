@@ -1,18 +1,16 @@
 //! One job and what belongs to it, asked for by lists: the operator has no right to get a job by its name, and needs none.
 
 use http::Method;
-use kube::core::DynamicObject;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use trainyard_manifest::names::KUBEFLOW_JOB_LABEL;
 use trainyard_manifest::observe::PodSeen;
-use trainyard_manifest::pod_group::{Groups, PLURAL};
 
-use super::{Api, ApiError, core, group_path};
+use super::{Api, ApiError, core};
 use crate::guarded::Guarded;
 use crate::job::{API_VERSION, JobKey, JobWire};
-use crate::watched::{GroupSeen, OURS, ServiceSeen, WatchedService};
+use crate::watched::{OURS, ServiceSeen, WatchedService};
 
 #[derive(Deserialize)]
 struct Items<T> {
@@ -44,17 +42,6 @@ impl Api {
             .filter_map(|one| one.0.ok())
             .map(Into::into)
             .collect())
-    }
-
-    /// The group of a job's name; none where it does not exist.
-    pub async fn group(&self, groups: &Groups, job: &JobKey) -> Result<Option<GroupSeen>, ApiError> {
-        let name = &job.name;
-        let path = format!(
-            "{}?fieldSelector=metadata.name%3D{name}",
-            group_path(groups, job, false)
-        );
-        let all: Vec<Guarded<DynamicObject>> = self.list(PLURAL, &path).await?;
-        Ok(all.into_iter().find_map(|one| one.0.ok()).map(Into::into))
     }
 
     async fn list<T: DeserializeOwned>(&self, plural: &'static str, path: &str) -> Result<Vec<T>, ApiError> {

@@ -1,19 +1,11 @@
 //! One job and what belongs to it, read again.
 
 use trainyard_manifest::observe::PodSeen;
-use trainyard_manifest::pod_group::Groups;
 
 use super::{ApplyError, Writes, doing};
 use crate::api::{Api, ApiError};
 use crate::job::JobWire;
-use crate::watched::{GroupSeen, ServiceSeen};
-
-/// A job is to be read again.
-#[derive(Debug)]
-pub struct Again {
-    /// Whose groups its tasks are placed as.
-    pub groups: Option<Groups>,
-}
+use crate::watched::ServiceSeen;
 
 /// What was read of a job: all of it is younger than the pass.
 #[derive(Debug, Default)]
@@ -24,27 +16,21 @@ pub struct Reread {
     pub pods: Vec<PodSeen>,
     /// Services that name it.
     pub services: Vec<ServiceSeen>,
-    /// The group of its name.
-    pub group: Option<GroupSeen>,
 }
 
-/// Lists them: the operator may list these objects, and needs no other right.
-pub async fn read(api: &Api, writes: &Writes, again: &Again) -> Result<Reread, ApplyError> {
-    read_all(api, writes, again).await.map_err(doing("read it again"))
+/// Lists them: the operator may list these objects, and needs no other right. Groups stay as the watches have shown them.
+pub async fn read(api: &Api, writes: &Writes) -> Result<Reread, ApplyError> {
+    read_all(api, writes).await.map_err(doing("read it again"))
 }
 
-async fn read_all(api: &Api, writes: &Writes, again: &Again) -> Result<Reread, ApiError> {
+async fn read_all(api: &Api, writes: &Writes) -> Result<Reread, ApiError> {
     let key = &writes.key;
     let mut read = Reread {
         job: api.job(key).await?,
         pods: api.pods(key).await?,
         services: api.services(key).await?,
-        group: None,
     };
     read.pods.retain(|pod| pod.job == key.name);
     read.services.retain(|service| service.job == key.name);
-    if let Some(groups) = &again.groups {
-        read.group = api.group(groups, key).await?;
-    }
     Ok(read)
 }

@@ -1,66 +1,102 @@
-//! What a look at a job finds about the group that its tasks are placed as, and what follows from that.
+//! The groups of a job in one reconcile: what `step` sees of them, and what is written.
 
-use std::sync::Arc;
+use serde_json::json;
+use trainyard_core::{Action, Fixture, FixtureSeen, Memory, Observed, Time};
+use trainyard_manifest::gang::{GroupState, GroupWanted, groups};
+use trainyard_manifest::subject::Subject;
 
-use trainyard_core::{Action, Fixture, FixtureSeen, Observed, Step};
-
+use super::waiting::{SETTLES, Waiting, cut};
 use crate::job::{Compiled, JobSeen};
-use crate::store::{Ensure, Entry};
+use crate::store::{Entry, GroupWrite};
 
-/// What is to be done about a group, and whether there is to be one.
+/// The groups that a job should have, and what has to be written for that.
 #[derive(Debug)]
 pub struct Grouping {
-    wanted: bool,
-    ensure: Option<Ensure>,
+    wanted: Vec<GroupWanted>,
+    corrections: Vec<GroupWrite>,
 }
 
 impl Grouping {
-    /// Looks at the group of a job.
-    pub fn of(entry: &mut Entry, compiled: &Compiled, job: &JobSeen) -> Self {
-        let wanted = compiled.group.as_ref();
+    /// Compares the groups that exist with those that the job should have.
+    pub fn of(entry: &mut Entry, compiled: &Compiled, job: &JobSeen, memory: Option<&Memory>) -> Self {
+        let wanted = groups(&compiled.subject, memory);
         Self {
-            wanted: wanted.is_some(),
-            ensure: wanted.and_then(|wanted| entry.group.ensure(wanted, &job.uid)),
+            corrections: if wanted.is_empty() {
+                Vec::new()
+            } else {
+                entry.groups.corrections(&wanted, &job.uid)
+            },
+            wanted,
         }
     }
 
-    /// Adds it to what `step` may know.
-    pub fn observe(&self, entry: &Entry, job: &JobSeen, observed: &mut Observed) {
-        if !self.wanted {
-            return;
+    /// Adds them to what `step` sees. A gang without groups, or with those of users alone, is never written.
+    pub fn observe(&self, entry: &Entry, (job, compiled): (&JobSeen, &Compiled), observed: &mut Observed) {
+        let right = self.corrections.is_empty();
+        let needed = compiled.job().gang.is_some();
+        if needed {
+            observed.gang = entry.groups.seen(&self.wanted, &job.uid, &observed.tasks);
         }
-        observed.gang = entry.group.seen(&job.uid);
-        let right = self.ensure.is_none();
-        let seen = match entry.group.own(&job.uid) {
-            Some(_) => Some(FixtureSeen::Ours { right }),
-            None => right.then_some(FixtureSeen::Foreign),
+        let seen = if entry.groups.deletions(&job.uid).is_empty() {
+            (needed && right).then_some(FixtureSeen::Foreign)
+        } else {
+            Some(FixtureSeen::Ours { right })
         };
         observed.fixtures.extend(seen.map(|seen| (Fixture::Gang, seen)));
     }
 
-    /// What a pass with these actions is to make of it, and the UID of what it is to take away.
-    pub fn work(
-        self,
-        entry: &mut Entry,
-        job: &JobSeen,
-        actions: &[Action],
-    ) -> (Option<Ensure>, Option<Arc<str>>) {
-        let has = |action: Action| actions.contains(&action);
-        let ensure = self.ensure.filter(|_| has(Action::Ensure(Fixture::Gang)));
-        if let Some(ensure) = &ensure {
-            entry.group.tries(ensure);
+    /// What these actions write to groups.
+    pub fn writes(self, entry: &mut Entry, job: &JobSeen, actions: &[Action]) -> Vec<GroupWrite> {
+        if actions.contains(&Action::Ensure(Fixture::Gang)) {
+            entry.groups.sent(&self.corrections);
+            self.corrections
+        } else if actions.contains(&Action::Remove(Fixture::Gang)) {
+            entry.groups.deletions(&job.uid)
+        } else {
+            Vec::new()
         }
-        let own = entry.group.own(&job.uid).map(|group| Arc::clone(&group.uid));
-        (ensure, own.filter(|_| has(Action::Remove(Fixture::Gang))))
     }
 }
 
-/// The group of a job that has ended or is held goes, as it should be or not. One that somebody else has made stays.
-pub fn part(entry: &Entry, job: &JobSeen, step: &mut Step) {
-    let remove = Action::Remove(Fixture::Gang);
-    step.actions.retain(|action| *action != remove);
-    let over = step.memory.verdict.is_some() || step.memory.held.is_some();
-    if over && !job.deleting && entry.group.own(&job.uid).is_some() {
-        step.actions.push(remove);
+/// Adds what a job waits for because of its groups: one that can never be placed, or that has not been let in.
+pub fn waits(entry: &Entry, job: &JobSeen, subject: &Subject, now: Time, waiting: &mut Waiting) {
+    let Some(gang) = &subject.job.gang else { return };
+    let wanted = groups(subject, None);
+    let mut add = |group: &GroupWanted, words: &str| {
+        let message = cut(&format!("{} {}{words}", group.api.kind, group.name()));
+        let reason = format!("{}Pending", group.api.kind);
+        waiting
+            .entries
+            .push(json!({ "reason": reason, "message": message }));
+    };
+    let tasks = subject.job.size();
+    if let Some(first) = wanted.first().filter(|_| u64::from(gang.members) > tasks) {
+        let members = gang.members;
+        let words = format!(
+            " needs {members} members and the job has {tasks} tasks: lower `schedulingPolicy.minAvailable`"
+        );
+        return add(first, &words);
     }
+    let held = wanted.iter().filter(|_| gang.hold).find_map(|wanted| {
+        let group = entry.groups.joined(wanted, &job.uid)?;
+        match &group.state {
+            GroupState::Waiting(words) => Some((wanted, group, words)),
+            GroupState::Open | GroupState::Broken => None,
+        }
+    });
+    let Some((wanted, group, words)) = held else {
+        return;
+    };
+    let settled = group.created + SETTLES;
+    if settled > now {
+        waiting.settles = Some(settled);
+        return;
+    }
+    let whose = if group.is_of(&job.uid) {
+        ""
+    } else {
+        ", which was not made for this job and is left as it is,"
+    };
+    let words = words.as_deref().unwrap_or("the scheduler has not let it in");
+    add(wanted, &format!("{whose} waits: {words}"));
 }

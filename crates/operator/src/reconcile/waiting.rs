@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use trainyard_core::{Count, GangSeen, Job, Outcome, Role, Rule, Seen, TaskSeen, Then, Time, When};
+use trainyard_core::{Count, Job, Outcome, Role, Rule, Seen, TaskSeen, Then, Time, When};
 use trainyard_manifest::observe::{PodSeen, UNREADABLE, Waits};
 
+use super::gang;
 use super::lost_nodes::{LostNodes, NODE_LOST};
-use crate::apply::group::WRITING;
+use crate::apply::groups::WRITING;
 use crate::apply::{ApplyErrorKind, addresses};
 use crate::job::{JobSeen, Meaning};
 use crate::store::{Entry, LastError};
@@ -16,7 +17,7 @@ use crate::store::{Entry, LastError};
 /// Where it stands in the status.
 pub const WAITING_FIELD: &str = "waiting";
 /// A pod that has been there for less than this many seconds may still be on its way.
-const SETTLES: u32 = 5;
+pub(super) const SETTLES: u32 = 5;
 /// And so it may for so long while its node prepares it, or no scheduler has come to it.
 const SLOW: u32 = 60;
 /// A refusal is told that lasts for so many passes; one may be a hiccup of the API server, or a pod of that name on its way out.
@@ -36,8 +37,6 @@ pub const REFUSED: [&str; 5] = [
     FAILED_CREATE_SERVICE,
     FAILED_CREATE_CONFIG_MAP,
 ];
-/// Its group has not been let in.
-const POD_GROUP_PENDING: &str = "PodGroupPending";
 /// Somebody has changed it so that it means nothing.
 pub const INVALID_EDIT: &str = "InvalidTFJobSpec";
 /// No task is wanted of it.
@@ -68,14 +67,15 @@ pub fn waiting(entry: &Entry, job: &JobSeen, wants: bool, now: Time) -> Waiting 
         settles: None,
     };
     waiting.entries.extend(mistaken(job));
-    let meant = match &*job.meaning {
-        Meaning::Job(compiled) => Some(compiled.job()),
-        Meaning::NotOurs | Meaning::Broken(_) => None,
+    let compiled = match &*job.meaning {
+        Meaning::Job(compiled) => Some(compiled),
+        Meaning::NotOurs | Meaning::Broken(_) | Meaning::Waits { .. } => None,
     };
-    if let Some(meant) = meant {
-        waiting.entries.extend(no_replicas(meant));
-        if meant.size() > 0 {
-            grouped(entry, (job, meant), now, &mut waiting);
+    let meant = compiled.map(|compiled| compiled.job());
+    if let Some(compiled) = compiled {
+        waiting.entries.extend(no_replicas(compiled.job()));
+        if compiled.job().size() > 0 {
+            gang::waits(entry, job, &compiled.subject, now, &mut waiting);
         }
     }
     let mut silent = LostNodes::default();
@@ -238,50 +238,6 @@ fn can_be_completed(job: &Job) -> bool {
     job.rules.iter().any(completes)
 }
 
-/// Whether it waits for its group to be let in.
-fn grouped(entry: &Entry, (job, meant): (&JobSeen, &Job), now: Time, waiting: &mut Waiting) {
-    if let Some(words) = too_large(meant) {
-        waiting
-            .entries
-            .push(json!({ "reason": POD_GROUP_PENDING, "message": words }));
-        return;
-    }
-    let holds = meant.gang.as_ref().is_some_and(|gang| gang.hold);
-    let group = entry.group.of(&job.uid).filter(|_| holds);
-    let Some(group) = group.filter(|_| entry.group.seen(&job.uid) == GangSeen::Held) else {
-        return;
-    };
-    let settled = group.created + SETTLES;
-    if settled > now {
-        waiting.settles = Some(settled);
-        return;
-    }
-    let words = group
-        .message
-        .as_deref()
-        .unwrap_or("the scheduler has not let it in");
-    let whose = match entry.group.own(&job.uid) {
-        Some(_) => "",
-        None => ", which was not made for this job and is as somebody else wants it,",
-    };
-    let message = format!("PodGroup {}{whose} waits: {words}", group.name);
-    waiting
-        .entries
-        .push(json!({ "reason": POD_GROUP_PENDING, "message": cut(&message) }));
-}
-
-/// Why a group can never be placed, if that is so.
-fn too_large(job: &Job) -> Option<String> {
-    let gang = job.gang.as_ref().filter(|gang| gang.existing.is_none())?;
-    let tasks = job.size();
-    (u64::from(gang.members) > tasks).then(|| {
-        format!(
-            "PodGroup {} needs {} members and the job has {tasks} tasks: lower `schedulingPolicy.minAvailable`",
-            job.name, gang.members
-        )
-    })
-}
-
 /// A pod that goes or has ended waits for nothing but its node; and one that its node has rejected says why until the next.
 fn counts(task: &TaskSeen, waits: &Waits) -> bool {
     match (waits, &task.state) {
@@ -291,7 +247,7 @@ fn counts(task: &TaskSeen, waits: &Waits) -> bool {
     }
 }
 
-fn cut(words: &str) -> String {
+pub(super) fn cut(words: &str) -> String {
     words.chars().take(LONGEST).collect()
 }
 

@@ -8,7 +8,7 @@ use trainyard_core::{Fixture, FixtureSeen, Memory, Observed, Seen, Time};
 use trainyard_manifest::observe::PodSeen;
 
 use super::addresses::Addresses;
-use super::group::Group;
+use super::groups::Groups;
 use super::reread::{Panics, PendingReread};
 use super::tombstones::{Tombstones, not_later};
 use crate::apply::{ApplyError, ApplyErrorKind, Report};
@@ -39,7 +39,7 @@ pub struct Entry {
     /// What its tasks find each other by.
     pub addresses: Addresses,
     /// What its tasks are placed as.
-    pub group: Group,
+    pub groups: Groups,
     /// A pass is under way.
     pub applying: bool,
     /// It stands in line to be looked at.
@@ -279,7 +279,7 @@ impl Entry {
         self.shrink();
     }
 
-    /// Services, maps and the group. What was made for another job of this name is not this one's.
+    /// Services, maps and groups. What was made for another job of this name is not this one's.
     fn absorb_fixtures(&mut self, report: &mut Report, is_it: bool) {
         if is_it {
             for map in report.maps.drain(..) {
@@ -288,18 +288,18 @@ impl Entry {
             for service in report.services.drain(..) {
                 self.addresses.services.see(service, true);
             }
-            if let Some(group) = report.group.take() {
-                self.group.known.see(group, true);
+            for group in report.groups.drain(..) {
+                self.groups.see(group, true);
             }
         }
         for uid in &report.removed {
             self.addresses.services.removed(uid);
         }
         self.addresses.services.apply_finished();
-        if let Some(uid) = &report.ungrouped {
-            self.group.known.removed(uid);
+        for uid in &report.ungrouped {
+            self.groups.removed(uid);
         }
-        self.group.known.apply_finished();
+        self.groups.apply_finished();
     }
 
     /// We have made a pod. The watch may have been faster than the answer.
@@ -345,7 +345,7 @@ impl Entry {
         if cleared {
             self.clear_errors();
         }
-        self.group.refused();
+        self.groups.refused();
         self.last_error = Some(LastError {
             doing: error.doing,
             kind: error.kind,
@@ -395,7 +395,7 @@ impl Entry {
         self.job.is_none()
             && self.pods.is_empty()
             && self.addresses.services.is_empty()
-            && self.group.known.is_empty()
+            && self.groups.is_empty()
             && !self.applying
             && self.pending_reread.is_none()
     }

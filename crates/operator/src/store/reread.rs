@@ -11,7 +11,7 @@ use serde_json::Value;
 use trainyard_core::Time;
 
 use super::{Entry, Store};
-use crate::apply::reread::{Again, Reread};
+use crate::apply::reread::Reread;
 use crate::apply::{Report, Writes};
 use crate::job::{JobKey, Reading};
 use crate::reconcile::{Decision, events, reconcile};
@@ -98,11 +98,8 @@ impl Store {
             .get_mut(key)
             .and_then(|entry| entry.pending_reread.as_mut());
         let lost = lost.map(std::mem::take).unwrap_or_default();
-        let again = Again {
-            groups: self.reading.groups.clone(),
-        };
         let mut writes = Writes::empty(key, lost.uid, now);
-        (writes.reread, writes.events) = (Some(again), lost.events);
+        (writes.reread, writes.events) = (true, lost.events);
         Decision::Apply(Box::new(writes))
     }
 
@@ -120,6 +117,8 @@ impl Store {
             uid: old.job.map(|job| job.uid).unwrap_or_default(),
             events: told.into_iter().collect(),
         });
+        // Groups are known from the watches, and no reconcile changes them.
+        entry.groups = old.groups;
         (entry.queued, entry.wake, entry.panics) = (old.queued, old.wake, panics);
         self.wake_at(now + wait, job.clone());
         self.panics.push(Panicked { job, words, wait });
@@ -170,9 +169,6 @@ impl Entry {
         }
         for service in read.services {
             self.addresses.services.see(service, false);
-        }
-        if let Some(group) = read.group {
-            self.group.known.see(group, false);
         }
     }
 }

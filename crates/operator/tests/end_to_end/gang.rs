@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 use trainyard_cluster_tests::{Asked, Cluster, Crds, Namespace, Node, Operator, Parts, shared};
-use trainyard_manifest::install::access::grouping;
-use trainyard_manifest::pod_group::Groups;
+use trainyard_core::GangScheduler;
+use trainyard_manifest::gang::scheduler;
 
 use super::{Harness, job};
 
@@ -138,7 +138,7 @@ fn a_group_follows_its_job() {
     harness.pod("edited-worker-0", "1.0");
 
     // Every right is used.
-    let right = grouping(&Groups::Volcano);
+    let right = scheduler(&GangScheduler::Volcano).unwrap().uses[0];
     for verb in right.verbs {
         let is_it = |asked: &Asked| asked.resource == right.resource && asked.verb == *verb;
         harness

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use trainyard_cluster_tests::{Account, Api, Asked as Seen, Crds, shared};
+use trainyard_manifest::gang::Schedulers;
 use trainyard_manifest::install::NAME;
 use trainyard_manifest::install::access::{Asked, USES};
 
@@ -92,7 +93,7 @@ fn disturb_the_lease(harness: &Harness) {
 #[test]
 fn it_cannot_read_secrets_run_commands_in_pods_or_give_rights_away() {
     let namespace = shared().namespace("cannot");
-    let account = Account::of_operator(&namespace, None);
+    let account = Account::of_operator(&namespace, Schedulers::default());
     let never = [
         ("get", "", "secrets"),
         ("list", "", "secrets"),
@@ -131,7 +132,7 @@ fn it_cannot_read_secrets_run_commands_in_pods_or_give_rights_away() {
 fn without_the_right_to_finalizers_nothing_can_hold_its_job() {
     let namespace = shared().namespace("owned");
     shared().install(Crds::TfJob);
-    let account = Account::of_operator(&namespace, None);
+    let account = Account::of_operator(&namespace, Schedulers::default());
     let jobs = namespace.path("apis/kubeflow.org/v1", "tfjobs");
     // Managed by another controller: operators of other tests watch their own namespaces only, but this makes it certain.
     let policy = json!({ "managedBy": "kueue.x-k8s.io/multikueue" });

@@ -3,7 +3,6 @@
 use clap::Parser as _;
 use trainyard_document::problem::shown;
 use trainyard_manifest::install::Install as Wishes;
-use trainyard_manifest::pod_group::Groups;
 
 use crate::args::{Arguments, Command, Install, Place};
 use crate::failure::Failure;
@@ -56,7 +55,7 @@ fn of_operator(typed: &Install, wishes: &Wishes) -> Option<String> {
             return Some(format!("after `--`: {first}; {help}"));
         }
     };
-    if wishes.groups.is_none() && Groups::named(&operator.gang_scheduler_name).is_some() {
+    if wishes.gang.is_empty() && !operator.gang_scheduler_name.is_empty() {
         let why = "which then also gives the right to write groups";
         return Some(format!(
             "after `--`: give `--gang-scheduler-name` to `install` itself, {why}"

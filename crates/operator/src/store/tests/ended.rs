@@ -119,7 +119,7 @@ fn a_job_that_is_to_run_after_all_is_read_again() {
     }
     store.job_seen(large(60, 1, &forged, "None"));
     let writes = store.next(NOW).unwrap();
-    assert!(writes.reread.is_some(), "{writes:?}");
+    assert!(writes.reread, "{writes:?}");
     let again = crate::apply::reread::Reread {
         job: Some(large(60, 1, &forged, "None")),
         ..Default::default()

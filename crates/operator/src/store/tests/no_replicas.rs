@@ -1,7 +1,5 @@
 //! Jobs of which no task is wanted.
 
-use trainyard_manifest::pod_group::Groups;
-
 use super::*;
 
 /// A job with so many workers, suspended or not.
@@ -65,7 +63,7 @@ fn a_suspended_job_waits_for_nothing() {
 #[test]
 fn nothing_is_said_of_a_group_for_nobody() {
     let reading = Reading {
-        groups: Groups::named("volcano"),
+        gang: "volcano".parse().unwrap(),
         ..Reading::default()
     };
     let (_, status, _) = told(reading);

@@ -24,7 +24,6 @@ fn reread(writes: &Writes) -> Report {
             job: Some(job(20, 1, &Value::Null)),
             pods: vec![pod(0, 12, "p0", &running())],
             services: vec![service("s1")],
-            group: None,
         }),
         ..Report::of(writes.key.clone(), Arc::clone(&writes.uid))
     }
@@ -46,7 +45,7 @@ fn a_panic_in_a_decision_is_the_jobs_own_and_the_job_is_read_again() {
     assert_eq!(store.wake(), Some(NOW + 1));
 
     let writes = store.next(NOW + 1).unwrap();
-    assert!(writes.reread.is_some() && writes.actions.is_empty() && writes.status.is_none());
+    assert!(writes.reread && writes.actions.is_empty() && writes.status.is_none());
     let event = &writes.events[0];
     assert_eq!(
         (&event["reason"], &event["type"], &event["regarding"]["name"]),
@@ -61,7 +60,7 @@ fn a_panic_in_a_decision_is_the_jobs_own_and_the_job_is_read_again() {
     store.applied(reread(&writes), NOW + 1);
     assert_eq!(store.counts(), (2, 1));
     let writes = store.next(NOW + 1).unwrap();
-    assert_eq!((writes.version, writes.reread.is_none()), (20, true));
+    assert_eq!((writes.version, !writes.reread), (20, true));
     assert_eq!(creates(&writes), ["worker-1"], "it goes on where it was");
 }
 
@@ -78,7 +77,7 @@ fn a_panic_in_the_requests_of_a_job_is_its_own_too() {
     assert_eq!(store.take_panics().len(), 1);
     assert_eq!(&*store.next(NOW).unwrap().key.name, "well");
     let writes = store.next(NOW + 1).unwrap();
-    assert!(writes.reread.is_some());
+    assert!(writes.reread);
     // What went while it was read is gone.
     store.pod_gone(&pod(0, 13, "p0", &running()));
     store.applied(reread(&writes), NOW + 1);
@@ -92,7 +91,7 @@ fn a_job_that_panics_again_and_again_waits_longer_and_longer() {
     let (mut now, mut waits) = (NOW, Vec::new());
     while waits.len() < 12 {
         while let Some(writes) = store.next(now) {
-            assert!(writes.reread.is_some());
+            assert!(writes.reread);
             store.applied(reread(&writes), now);
             sicken(&mut store);
         }

@@ -1,0 +1,37 @@
+//! The objects by which a gang scheduler places a job: created before the first pod, corrected when the job changes, deleted when
+//! it ends or is held.
+
+use serde_json::json;
+
+use super::{ApplyError, Report, Writes, creating, doing, owner, unless_gone};
+use crate::api::Api;
+use crate::store::GroupChange;
+
+/// What was being done when a group was refused.
+pub const WRITING: &str = "write its PodGroup";
+
+/// Sends them in order. An object of that name that is not ours is a conflict until the watch has shown whose it is.
+pub async fn write(api: &Api, writes: &Writes, report: &mut Report) -> Result<(), ApplyError> {
+    let namespace = &writes.key.namespace;
+    for write in &writes.groups {
+        let written = match &write.change {
+            GroupChange::Create(object) => {
+                let mut object = object.clone();
+                object["metadata"]["ownerReferences"] = json!([owner(writes).reference()]);
+                api.create_group(write.api, namespace, &object).await
+            }
+            GroupChange::Correct(uid, spec) => {
+                api.correct_group(write.api, namespace, &write.name, uid, spec)
+                    .await
+            }
+            GroupChange::Delete(uid) => {
+                let deleted = api.delete_group(write.api, namespace, &write.name, uid).await;
+                unless_gone(deleted).map_err(doing("delete its PodGroup"))?;
+                report.ungrouped.push(uid.clone());
+                continue;
+            }
+        };
+        report.groups.push(written.map_err(creating(WRITING))?);
+    }
+    Ok(())
+}

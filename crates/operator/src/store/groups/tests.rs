@@ -1,0 +1,168 @@
+use serde_json::json;
+use trainyard_core::{GangScheduler, Time};
+use trainyard_manifest::gang::GroupState;
+
+use super::*;
+use crate::job::Reading;
+
+static GROUPS: GroupApi = GroupApi {
+    group: "toy.dev",
+    version: "v1",
+    kind: "Group",
+    plural: "groups",
+    follows: &["minMember"],
+    state: |_| GroupState::Open,
+};
+static BATCHES: GroupApi = GroupApi {
+    group: "toy.dev",
+    version: "v1",
+    kind: "Batch",
+    plural: "batches",
+    follows: &[],
+    state: |_| GroupState::Open,
+};
+
+const JOB: &str = "job";
+
+fn group(api: &'static GroupApi, name: &str, owner: Option<&str>) -> GroupSeen {
+    GroupSeen {
+        api,
+        name: name.into(),
+        namespace: "research".into(),
+        uid: format!("{}-{name}", api.plural).into(),
+        version: 1,
+        created: Time(1),
+        deleting: false,
+        owner: owner.map(|uid| ("mnist".into(), uid.into())),
+        spec: json!({ "minMember": 3 }),
+        state: GroupState::Waiting(None),
+    }
+}
+
+fn wanted(api: &'static GroupApi, name: &str) -> GroupWanted {
+    let object = json!({ "metadata": { "name": name }, "spec": { "minMember": 2 } });
+    GroupWanted { api, object }
+}
+
+/// What is written, by name.
+fn changes(writes: Vec<GroupWrite>) -> Vec<(String, GroupChange)> {
+    let named = |write: GroupWrite| (write.name.to_string(), write.change);
+    writes.into_iter().map(named).collect()
+}
+
+#[test]
+fn which_group_is_joined_and_which_is_changed() {
+    let job: Arc<str> = JOB.into();
+    let want = [wanted(&GROUPS, "mnist")];
+    let create = GroupChange::Create(want[0].object.clone());
+    let correct = GroupChange::Correct("groups-mnist".into(), json!({ "minMember": 2 }));
+    let rows = [
+        (None, GangSeen::Held, None),
+        (Some(JOB), GangSeen::Held, Some(correct)),
+        (Some("before"), GangSeen::Absent, Some(create)),
+    ];
+    for (owner, seen, change) in rows {
+        let mut groups = Groups::default();
+        assert!(groups.see(group(&GROUPS, "mnist", owner), false));
+        assert_eq!(groups.seen(&want, &job, &[]), seen, "{owner:?}");
+        let expected: Vec<_> = change.into_iter().map(|it| ("mnist".into(), it)).collect();
+        assert_eq!(changes(groups.corrections(&want, &job)), expected, "{owner:?}");
+        assert_eq!(groups.deletions(&job).len(), usize::from(owner == Some(JOB)));
+    }
+    let mut going = group(&GROUPS, "mnist", Some(JOB));
+    going.deleting = true;
+    let mut groups = Groups::default();
+    groups.see(going, false);
+    assert_eq!(groups.seen(&want, &job, &[]), GangSeen::Absent);
+}
+
+#[test]
+fn a_server_that_accepts_a_correction_and_ignores_it_is_not_asked_again() {
+    let job: Arc<str> = JOB.into();
+    let want = [wanted(&GROUPS, "mnist")];
+    let mut groups = Groups::default();
+    groups.see(group(&GROUPS, "mnist", Some(JOB)), false);
+    let first = groups.corrections(&want, &job);
+    groups.sent(&first);
+    assert!(groups.corrections(&want, &job).is_empty());
+    groups.refused();
+    assert_eq!(changes(groups.corrections(&want, &job)), changes(first));
+}
+
+#[test]
+fn a_job_has_several_groups_of_several_apis_and_none_that_it_does_not_want() {
+    let job: Arc<str> = JOB.into();
+    let want = [
+        wanted(&BATCHES, "mnist"),
+        wanted(&GROUPS, "mnist-ps"),
+        wanted(&GROUPS, "mnist-worker"),
+    ];
+    let mut groups = Groups::default();
+    for (api, name) in [(&BATCHES, "mnist"), (&GROUPS, "mnist-ps"), (&GROUPS, "mnist")] {
+        let mut known = group(api, name, Some(JOB));
+        (known.spec, known.state) = (json!({ "minMember": 2 }), GroupState::Open);
+        groups.see(known, true);
+    }
+    assert_eq!(groups.seen(&want, &job, &[]), GangSeen::Absent, "one is missing");
+    assert_eq!(
+        changes(groups.corrections(&want, &job)),
+        [
+            ("mnist-worker".into(), GroupChange::Create(want[2].object.clone())),
+            ("mnist".into(), GroupChange::Delete("groups-mnist".into())),
+        ]
+    );
+    let mut last = group(&GROUPS, "mnist-worker", None);
+    last.state = GroupState::Open;
+    groups.see(last, false);
+    assert_eq!(groups.seen(&want, &job, &[]), GangSeen::Open);
+    assert_eq!(groups.deletions(&job).len(), 3, "the one that a user made stays");
+    groups.removed(&"batches-mnist".into());
+    assert_eq!(groups.deletions(&job).len(), 2);
+}
+
+fn job_wire(name: &str) -> crate::job::JobWire {
+    let template = json!({ "spec": { "containers": [{ "name": "tensorflow", "image": "i" }] } });
+    let wire = json!({
+        "metadata": { "name": name, "namespace": "research", "uid": JOB, "resourceVersion": "1", "generation": 1 },
+        "spec": { "tfReplicaSpecs": { "Worker": { "replicas": 2, "template": template } } },
+    });
+    serde_json::from_value(wire).unwrap()
+}
+
+#[test]
+fn a_group_that_a_user_made_is_found_whether_it_or_its_job_comes_first() {
+    let api = gang::scheduler(&GangScheduler::Volcano).unwrap().apis[0];
+    let key = JobKey {
+        namespace: "research".into(),
+        name: "mnist".into(),
+    };
+    let joined = |store: &Store| {
+        let entry = store.entries.get(&key).unwrap();
+        entry.groups.joined(&wanted(api, "mnist"), &JOB.into()).is_some()
+    };
+    for group_first in [true, false] {
+        let mut store = Store::new(Reading {
+            gang: "volcano".parse().unwrap(),
+            ..Reading::default()
+        });
+        store.groups_begin(api);
+        if group_first {
+            store.group_seen(group(api, "mnist", None));
+        }
+        store.job_seen(job_wire("mnist"));
+        if !group_first {
+            store.group_seen(group(api, "mnist", None));
+        }
+        store.group_seen(group(api, "of-another-job", None));
+        store.groups_end(api);
+        assert!(joined(&store), "{group_first}");
+        assert_eq!(store.groups.aside.len(), 1);
+        store.group_gone(&group(api, "mnist", None));
+        assert!(!joined(&store));
+        store.job_gone(&job_wire("mnist"));
+        assert!(store.entries.is_empty() && store.groups.wanted.is_empty());
+        store.groups_begin(api);
+        store.groups_end(api);
+        assert!(store.groups.aside.is_empty(), "it was not listed again");
+    }
+}
