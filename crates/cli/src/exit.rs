@@ -25,12 +25,6 @@ impl Exit {
             Self::Code(code) => code,
         }
     }
-
-    /// Ends the program here. Everything must have been said and written: what else it holds, the kernel takes back faster than it
-    /// could be given.
-    pub fn at_once(self) -> ! {
-        std::process::exit(self.code().into())
-    }
 }
 
 impl From<Exit> for ExitCode {

@@ -45,16 +45,10 @@ fn main() -> ExitCode {
     match reexec::enter(arguments) {
         None => typed(&all),
         Some(Reexec::Finished(code)) => code.into(),
-        Some(Reexec::Background(told)) => ended(commands::run::go_on(&told)).into(),
+        Some(Reexec::Background(told)) => {
+            done(Printer::new(Color::Auto), |_| commands::run::in_background(&told))
+        }
     }
-}
-
-/// How a process of ours ends that nobody has started by hand.
-pub(crate) fn ended(result: Result<Exit, Failure>) -> Exit {
-    result.unwrap_or_else(|failure| {
-        Printer::new(Color::Auto).failure(&failure);
-        failure.exit()
-    })
 }
 
 /// Does what a user typed.

@@ -32,7 +32,7 @@ pub mod system;
 
 /// An error with everything that led to it, each part once, as a sentence for people.
 #[must_use]
-pub fn told(error: &dyn std::error::Error) -> String {
+pub fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

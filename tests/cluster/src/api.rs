@@ -202,6 +202,6 @@ fn silent(error: &dyn std::error::Error) -> Refused {
     Refused {
         code: 0,
         reason: "NoAnswer".into(),
-        message: trainyard_local::told(error),
+        message: trainyard_local::error_chain(error),
     }
 }

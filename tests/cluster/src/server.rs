@@ -49,7 +49,7 @@ impl std::error::Error for Trouble {}
 
 /// What was being done when something went wrong.
 pub(crate) fn doing<E: std::error::Error>(what: impl fmt::Display) -> impl FnOnce(E) -> Trouble {
-    move |error| Trouble(format!("cannot {what}: {}", trainyard_local::told(&error)))
+    move |error| Trouble(format!("cannot {what}: {}", trainyard_local::error_chain(&error)))
 }
 
 /// How long a cluster lives.
@@ -95,7 +95,7 @@ pub fn serve(place: Place, parts: Parts, life: Life) -> Result<(), Trouble> {
     match ended {
         Ok(SupervisorEnd::Code(0)) => Ok(()),
         Ok(end) => Err(Trouble(format!("the cluster has ended: {end:?}"))),
-        Err(error) => Err(Trouble(trainyard_local::told(&error))),
+        Err(error) => Err(Trouble(trainyard_local::error_chain(&error))),
     }
 }
 

@@ -12,17 +12,18 @@ use trainyard_local::logs::reader::LogReader;
 use self::choice::Choice;
 use self::follow::Following;
 use self::show::Show;
-use super::kept::{self, KeptRun};
+use super::lookup;
 use crate::args::Color;
 use crate::args::runs::Logs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{CAREFUL, Printer, STRONG};
+use trainyard_local::run::store::state::StoredRun;
 
 /// Shows what there is, and with `-f` what comes.
 pub fn run(typed: &Logs, color: Color, printer: &mut Printer) -> Result<Exit, Failure> {
-    let job = kept::job(&kept::home()?, &typed.job)?;
-    let run = kept::read_run(&job, typed.run.as_deref())?;
+    let job = lookup::job(&lookup::home()?, &typed.job)?;
+    let run = lookup::read_run(&job, typed.run.as_deref())?;
     let listed = list(&run)?;
     let choice = Choice::of(typed, &run, &listed)?;
     let chosen = files::of_lives(&choice.filter(listed.clone()), choice.lives);
@@ -43,7 +44,7 @@ pub fn run(typed: &Logs, color: Color, printer: &mut Printer) -> Result<Exit, Fa
             }
         }
     }
-    if typed.follow && run.state.goes_on() {
+    if typed.follow && run.state.is_running() {
         Following::new(job, run, choice, listed).run(&mut reading, printer)?;
     } else {
         // What is written meanwhile is not waited for, and a last line without an end is shown as it is.
@@ -54,7 +55,7 @@ pub fn run(typed: &Logs, color: Color, printer: &mut Printer) -> Result<Exit, Fa
 }
 
 /// Every log of the run.
-fn list(run: &KeptRun) -> Result<Vec<LogSource>, Failure> {
+fn list(run: &StoredRun) -> Result<Vec<LogSource>, Failure> {
     let logs = run.directory.logs();
     let cannot = |error| Failure::usage(format!("cannot list `{}`: {error}", logs.display()), None);
     files::list(&logs).map_err(cannot)
@@ -73,11 +74,11 @@ fn begin(reader: &mut LogReader, typed: &Logs) -> std::io::Result<()> {
 /// Nothing to show is said, lest it be taken for tasks that wrote nothing.
 fn tell_of_none(
     typed: &Logs,
-    run: &KeptRun,
+    run: &StoredRun,
     chosen: &[LogSource],
     printer: &mut Printer,
 ) -> Result<(), Failure> {
-    if !chosen.is_empty() || typed.follow && run.state.goes_on() {
+    if !chosen.is_empty() || typed.follow && run.state.is_running() {
         return Ok(());
     }
     let what = if typed.previous {

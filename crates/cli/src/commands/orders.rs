@@ -1,21 +1,21 @@
 //! `trainyard drain`, `kill`, `suspend`, `resume` and `scale`: one order to a run that goes on, and its answer.
 
 use trainyard_core::RoleName;
-use trainyard_document::Source;
 use trainyard_document::problem::{closest, shown};
 use trainyard_local::run::control;
 use trainyard_local::run::control::order::{Order, OrderReply};
 
-use super::kept::{self, KeptRun};
+use super::lookup;
 use crate::args::runs::{OneJob, OneTask, Scale};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use trainyard_local::run::store::state::StoredRun;
 
 /// Takes a task away as a drained node would.
 pub fn drain(typed: &OneTask, printer: &mut Printer) -> Result<Exit, Failure> {
     let run = newest(&typed.job)?;
-    let task = kept::task(&run, &typed.task)?;
+    let task = lookup::task(&run, &typed.task)?;
     let done = format!("{task} is asked to stop, as on a node that is drained");
     give(&run, &Order::Drain { task }, &done, printer)
 }
@@ -23,7 +23,7 @@ pub fn drain(typed: &OneTask, printer: &mut Printer) -> Result<Exit, Failure> {
 /// Kills a task as a crash would.
 pub fn kill(typed: &OneTask, printer: &mut Printer) -> Result<Exit, Failure> {
     let run = newest(&typed.job)?;
-    let task = kept::task(&run, &typed.task)?;
+    let task = lookup::task(&run, &typed.task)?;
     let done = format!("{task} is killed, as by a crash");
     give(&run, &Order::Kill { task }, &done, printer)
 }
@@ -62,20 +62,16 @@ pub fn scale(typed: &Scale, printer: &mut Printer) -> Result<Exit, Failure> {
     give(&run, &Order::Scale { role, replicas }, &done, printer)
 }
 
-fn newest(job: &str) -> Result<KeptRun, Failure> {
-    kept::read_run(&kept::job(&kept::home()?, job)?, None)
+fn newest(job: &str) -> Result<StoredRun, Failure> {
+    lookup::read_run(&lookup::job(&lookup::home()?, job)?, None)
 }
 
 /// Every role, also one that has no tasks for now.
-fn roles(run: &KeptRun) -> Vec<RoleName> {
-    let manifest = run.directory.manifest();
-    let read = manifest.to_str().and_then(|path| Source::read(path).ok());
-    let reading = read.map(|source| trainyard_dialect::read(&source));
-    let mut roles: Vec<RoleName> = reading
+fn roles(run: &StoredRun) -> Vec<RoleName> {
+    let job = run.job();
+    let mut roles: Vec<RoleName> = job
         .iter()
-        .flat_map(trainyard_dialect::Reading::jobs)
-        .filter(|read| read.document == run.file.document && *read.job.name == *run.file.job)
-        .flat_map(|read| read.job.roles.iter().map(|role| role.name.clone()))
+        .flat_map(|job| job.roles.iter().map(|role| role.name.clone()))
         .collect();
     for task in run.tasks() {
         if !roles.contains(&task.task.role) {
@@ -86,9 +82,9 @@ fn roles(run: &KeptRun) -> Vec<RoleName> {
 }
 
 /// Gives the order and tells the answer.
-fn give(run: &KeptRun, order: &Order, done: &str, printer: &mut Printer) -> Result<Exit, Failure> {
+fn give(run: &StoredRun, order: &Order, done: &str, printer: &mut Printer) -> Result<Exit, Failure> {
     let job = shown(&run.file.job);
-    if !run.state.goes_on() {
+    if !run.state.is_running() {
         let message = format!(
             "no run of `{job}` goes on: the newest has ended ({})",
             run.state.word()

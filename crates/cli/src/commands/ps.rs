@@ -11,24 +11,25 @@ use trainyard_local::run::store::directory::{Home, JobRuns};
 use trainyard_local::run::store::status::TaskStatus;
 use trainyard_local::run::timestamp::Timestamp;
 
-use super::kept::{self, KeptRun, RunState, Unreadable};
+use super::lookup;
 use super::table::{self, Cell};
 use crate::args::Format;
 use crate::args::runs::Ps;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{BAD, CAREFUL, GOOD, Printer, QUIET, STRONG};
+use trainyard_local::run::store::state::{RunState, StoredRun, Unreadable};
 
 /// Reads what is kept, and shows it.
 pub fn run(typed: &Ps, printer: &mut Printer) -> Result<Exit, Failure> {
-    let home = kept::home()?;
+    let home = lookup::home()?;
     let found = match &typed.job {
         None => every_job(&home, typed.all)?,
-        Some(name) => one_job(&kept::job(&home, name)?, typed)?,
+        Some(name) => one_job(&lookup::job(&home, name)?, typed)?,
     };
     let now = Timestamp::now();
     match (typed.output, &typed.job, typed.all) {
-        (Format::Json, ..) => printer.json(&Answer::of(&found))?,
+        (Format::Json, ..) => printer.json(&PsJson::of(&found))?,
         (Format::Text, Some(_), false) => {
             for run in &found.runs {
                 printer.page(&tasks(run, now))?;
@@ -54,13 +55,13 @@ pub fn run(typed: &Ps, printer: &mut Printer) -> Result<Exit, Failure> {
 
 /// What was found, newest first.
 #[derive(Default)]
-struct Found {
-    runs: Vec<KeptRun>,
+struct Listing {
+    runs: Vec<StoredRun>,
     unreadable: Vec<Unreadable>,
 }
 
-impl Found {
-    fn add(&mut self, read: Result<KeptRun, Unreadable>) {
+impl Listing {
+    fn add(&mut self, read: Result<StoredRun, Unreadable>) {
         match read {
             Ok(run) => self.runs.push(run),
             Err(unreadable) => self.unreadable.push(unreadable),
@@ -73,17 +74,17 @@ impl Found {
             Err(error) => return self.unreadable.push(Unreadable::explain(&error)),
         };
         let Some(newest) = listed.pop() else { return };
-        self.add(KeptRun::read(newest, job.goes_on()));
+        self.add(StoredRun::read(newest, job.is_running()));
         if all {
             let older = listed.into_iter();
-            older.for_each(|run| self.add(KeptRun::read(run, false)));
+            older.for_each(|run| self.add(StoredRun::read(run, false)));
         }
     }
 }
 
-fn every_job(home: &Home, all: bool) -> Result<Found, Failure> {
-    let mut found = Found::default();
-    for job in home.jobs().map_err(|error| kept::unlisted(&error))? {
+fn every_job(home: &Home, all: bool) -> Result<Listing, Failure> {
+    let mut found = Listing::default();
+    for job in home.jobs().map_err(|error| lookup::unlisted(&error))? {
         found.add_job(&job, all);
     }
     found.runs.sort_by(|a, b| {
@@ -93,15 +94,13 @@ fn every_job(home: &Home, all: bool) -> Result<Found, Failure> {
     Ok(found)
 }
 
-fn one_job(job: &JobRuns, typed: &Ps) -> Result<Found, Failure> {
-    let mut found = Found::default();
+fn one_job(job: &JobRuns, typed: &Ps) -> Result<Listing, Failure> {
+    let mut found = Listing::default();
     if typed.all {
         found.add_job(job, true);
         found.runs.sort_by_key(|run| std::cmp::Reverse(run.file.started));
     } else {
-        let chosen = kept::run(job, typed.run.as_deref())?;
-        let goes_on = job.goes_on() && chosen == kept::run(job, None)?;
-        found.add(KeptRun::read(chosen, goes_on));
+        found.add(job.read(lookup::run(job, typed.run.as_deref())?));
     }
     Ok(found)
 }
@@ -121,7 +120,7 @@ fn state_cell(word: &str) -> Cell {
 }
 
 /// One line a run.
-fn runs(runs: &[KeptRun], now: Timestamp) -> String {
+fn runs(runs: &[StoredRun], now: Timestamp) -> String {
     let rows: Vec<_> = runs
         .iter()
         .map(|run| {
@@ -142,7 +141,7 @@ fn runs(runs: &[KeptRun], now: Timestamp) -> String {
 }
 
 /// `3/4 running`: how many of the tasks stand as the run does; `1 succeeded, 3 stopped` once it has ended.
-fn tally(run: &KeptRun) -> Option<String> {
+fn tally(run: &StoredRun) -> Option<String> {
     let tasks = run.tasks();
     if run.status.as_ref().is_some_and(|status| status.end.is_some()) {
         let mut counts: Vec<(&str, usize)> = Vec::new();
@@ -167,18 +166,18 @@ fn tally(run: &KeptRun) -> Option<String> {
     (!tasks.is_empty()).then(|| format!("{so}/{} {word}", tasks.len()))
 }
 
-fn restarts(run: &KeptRun) -> u64 {
+fn restarts(run: &StoredRun) -> u64 {
     run.tasks().iter().map(|task| u64::from(task.restarts)).sum()
 }
 
 /// How long it took, once it has ended and said so.
-fn seconds(run: &KeptRun) -> Option<f64> {
+fn seconds(run: &StoredRun) -> Option<f64> {
     let end = run.status.as_ref()?.end.as_ref()?;
     Some(end.seconds)
 }
 
 /// A run and its tasks.
-fn tasks(run: &KeptRun, now: Timestamp) -> String {
+fn tasks(run: &StoredRun, now: Timestamp) -> String {
     let mut text = about(run, now);
     let rows: Vec<_> = run
         .tasks()
@@ -208,7 +207,7 @@ fn tasks(run: &KeptRun, now: Timestamp) -> String {
 }
 
 /// What there is to know about the run itself.
-fn about(run: &KeptRun, now: Timestamp) -> String {
+fn about(run: &StoredRun, now: Timestamp) -> String {
     let mut text = String::new();
     let mut line = |name: &str, what: &str| {
         // Writing to a String cannot fail.
@@ -250,7 +249,7 @@ fn about(run: &KeptRun, now: Timestamp) -> String {
         .status
         .as_ref()
         .and_then(|status| status.tensorboard.as_deref());
-    if let Some(url) = url.filter(|_| run.state.goes_on()) {
+    if let Some(url) = url.filter(|_| run.state.is_running()) {
         line("TensorBoard", &shown(url));
     }
     line("kept in", &whole_path(&run.directory.path));
@@ -270,13 +269,13 @@ fn exit(end: &ProgramEnd) -> Option<String> {
 
 /// The answer for programs.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct PsJson<'a> {
     runs: Vec<JsonRun<'a>>,
     unreadable: &'a [Unreadable],
 }
 
-impl<'a> Answer<'a> {
-    fn of(found: &'a Found) -> Self {
+impl<'a> PsJson<'a> {
+    fn of(found: &'a Listing) -> Self {
         Self {
             runs: found.runs.iter().map(JsonRun::of).collect(),
             unreadable: &found.unreadable,
@@ -310,7 +309,7 @@ struct JsonRun<'a> {
 }
 
 impl<'a> JsonRun<'a> {
-    fn of(run: &'a KeptRun) -> Self {
+    fn of(run: &'a StoredRun) -> Self {
         let status = run.status.as_ref();
         let end = status.and_then(|status| status.end.as_ref());
         Self {

@@ -5,21 +5,22 @@ mod volumes;
 use trainyard_document::problem::shown;
 use trainyard_local::run::store::directory::{DirectoryError, JobRuns, RunDirectory};
 
-use super::kept;
+use super::lookup;
 use super::table;
 use crate::args::runs::Rm;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::report::count;
+use trainyard_local::run::store::state::is_over;
 
 /// Chooses first, then removes.
 pub fn run(typed: &Rm, printer: &mut Printer) -> Result<Exit, Failure> {
-    let home = kept::home()?;
+    let home = lookup::home()?;
     let jobs = if typed.all {
-        home.jobs().map_err(|error| kept::unlisted(&error))?
+        home.jobs().map_err(|error| lookup::unlisted(&error))?
     } else {
-        kept::jobs(&home, &typed.jobs)?
+        lookup::jobs(&home, &typed.jobs)?
     };
     if !typed.run.is_empty() && jobs.len() != 1 {
         let hint = "name one job with `--run`";
@@ -39,7 +40,7 @@ pub fn run(typed: &Rm, printer: &mut Printer) -> Result<Exit, Failure> {
         for run in &nameless {
             printer.say(&format!(
                 "kept the volumes of run {run}: {}, so nothing says which they are; they are in `{}`",
-                kept::NOT_KEPT,
+                lookup::NOT_KEPT,
                 home.volumes().display()
             ))?;
         }
@@ -60,18 +61,18 @@ struct Chosen<'a> {
 impl<'a> Chosen<'a> {
     fn of(job: &'a JobRuns, typed: &Rm) -> Result<Self, Failure> {
         // Listed while nobody can begin a run: a new one is not among them, whatever happens next.
-        let claim = job.claim().map_err(|error| kept::unlisted(&error))?;
-        let mut runs = job.runs().map_err(|error| kept::unlisted(&error))?;
+        let claim = job.claim().map_err(|error| lookup::unlisted(&error))?;
+        let mut runs = job.runs().map_err(|error| lookup::unlisted(&error))?;
         let live = runs
             .last()
-            .filter(|newest| claim.is_none() && !kept::is_over(newest))
+            .filter(|newest| claim.is_none() && !is_over(newest))
             .cloned();
         drop(claim);
         if typed.run.is_empty() {
             runs.truncate(runs.len().saturating_sub(typed.keep));
         } else {
             for id in &typed.run {
-                kept::run(job, Some(id))?;
+                lookup::run(job, Some(id))?;
             }
             runs.retain(|run| typed.run.contains(&run.id()));
         }

@@ -9,12 +9,13 @@ use trainyard_local::run::control::{self, NotReached};
 use trainyard_local::run::store::directory::{JobRuns, RunDirectory};
 use trainyard_local::run::store::status::TaskState;
 
-use super::kept::{self, KeptRun};
+use super::lookup;
 use super::table;
 use crate::args::runs::Stop;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use trainyard_local::run::store::state::{StoredRun, is_over};
 
 /// How often is looked whether a run has ended.
 const GLANCE: Duration = Duration::from_millis(50);
@@ -29,8 +30,8 @@ const MOST_NAMED: usize = 8;
 
 /// Orders every run to end, then waits for all of them.
 pub fn run(typed: &Stop, printer: &mut Printer) -> Result<Exit, Failure> {
-    let home = kept::home()?;
-    let mut ends: Vec<Ending> = kept::jobs(&home, &typed.jobs)?
+    let home = lookup::home()?;
+    let mut ends: Vec<Ending> = lookup::jobs(&home, &typed.jobs)?
         .into_iter()
         .map(|job| Ending::of(job, typed.now))
         .collect();
@@ -40,8 +41,8 @@ pub fn run(typed: &Stop, printer: &mut Printer) -> Result<Exit, Failure> {
         let mut left = Vec::new();
         for mut end in ends {
             match end.glance(printer)? {
-                Seen::Stays => left.push(end),
-                Seen::Over(how) => exit = exit.max(how),
+                StopCheck::Stays => left.push(end),
+                StopCheck::Over(how) => exit = exit.max(how),
             }
         }
         let waited = begun.elapsed();
@@ -85,7 +86,7 @@ enum Heard {
     Obeys,
 }
 
-enum Seen {
+enum StopCheck {
     Stays,
     Over(Exit),
 }
@@ -107,13 +108,13 @@ impl Ending {
     }
 
     /// Looks whether it has ended, and gives the order if it has not been taken yet.
-    fn glance(&mut self, printer: &mut Printer) -> Result<Seen, Failure> {
+    fn glance(&mut self, printer: &mut Printer) -> Result<StopCheck, Failure> {
         let newest = self.job.newest().ok().flatten();
         if self.run.is_none() {
             self.run.clone_from(&newest);
         }
         // Another run of the job may have begun since.
-        if !self.job.goes_on() || newest != self.run || self.lingers() {
+        if !self.job.is_running() || newest != self.run || self.lingers() {
             let ended = match self.heard {
                 Heard::No => "had ended before",
                 // It may have ended so fast because of the order.
@@ -124,36 +125,36 @@ impl Ending {
                 |run| format!("`{}` {ended}: {}", self.name(), run.state.word()),
             );
             printer.say(&words)?;
-            return Ok(Seen::Over(Exit::Success));
+            return Ok(StopCheck::Over(Exit::Success));
         }
         let Some(run) = self.run.as_ref().filter(|_| self.heard != Heard::Obeys) else {
-            return Ok(Seen::Stays);
+            return Ok(StopCheck::Stays);
         };
         match control::send(run, &self.order) {
             Ok(OrderReply::Done) => self.heard = Heard::Obeys,
             Ok(OrderReply::Refused(why)) => {
                 let message = format!("`{}` does not stop: {}", self.name(), why);
                 printer.failure(&Failure::usage(message, None));
-                return Ok(Seen::Over(Exit::No));
+                return Ok(StopCheck::Over(Exit::No));
             }
             Err(NotReached::NoAnswer) => self.heard = Heard::Unanswered,
             // It is just beginning, or just ending.
             Err(NotReached::NobodyListens | NotReached::Socket(_)) => {}
         }
-        Ok(Seen::Stays)
+        Ok(StopCheck::Stays)
     }
 
     /// Whether it has written down its end, which it does when nothing of it is left, and only its lock remains.
     fn lingers(&mut self) -> bool {
-        if !self.run.as_ref().is_some_and(kept::is_over) {
+        if !self.run.as_ref().is_some_and(is_over) {
             return false;
         }
         let ended = self.ended.get_or_insert_with(Instant::now);
         self.heard == Heard::No || ended.elapsed() >= LINGERING
     }
 
-    fn read(&self) -> Option<KeptRun> {
-        KeptRun::read(self.run.clone()?, false).ok()
+    fn read(&self) -> Option<StoredRun> {
+        StoredRun::read(self.run.clone()?, false).ok()
     }
 
     fn tell_progress(&mut self, waited: Duration, printer: &mut Printer) -> Result<(), Failure> {
@@ -179,7 +180,7 @@ impl Ending {
         let run = self.read();
         let live: Vec<String> = run
             .iter()
-            .flat_map(KeptRun::tasks)
+            .flat_map(StoredRun::tasks)
             .filter(|task| {
                 matches!(
                     task.state,

@@ -12,6 +12,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | [`execute`](mod@execute) | one call for a whole run; `begin` makes its directories, [`background`] hands it to another process |
 //! | [`prepare`](mod@prepare) | what the outer process does before the namespaces are made |
 //! | [`supervise`] | the supervisor's loop, one per job: what wakes it, orders, hints, the end of a run |
 //! | `world` | the job's processes as `step` sees them: instances, addresses, the table of tasks |
@@ -20,8 +21,11 @@
 //! | [`store`] | the directories of runs: `run.json`, `status.json`, who may read them, removing them |
 //! | [`timestamp`] | a point in time as these files write it |
 
+pub mod background;
+pub mod begin;
 pub mod control;
 pub mod event;
+pub mod execute;
 pub mod prepare;
 pub mod store;
 pub mod supervise;

@@ -16,13 +16,13 @@ use trainyard_document::problem::did_you_mean;
 use super::store::run_file::{RunFile, TensorBoard};
 use super::store::status::FORMAT;
 use super::timestamp::Timestamp;
+use crate::error_chain;
 use crate::gpus::{self, Gpu, Split};
 use crate::images::{Config, StandIns, choose, of_job, stand_ins};
 use crate::pod::{
     Ignored, MOST_ADDRESSES, Machine, Network, Objects, Refusal, Setting, claim_path, needs_addresses, survey,
 };
 use crate::python::{Cache, Packages, PythonError, Tell, Tools, Wanted};
-use crate::told;
 
 /// What was asked for besides the manifest.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +30,7 @@ use crate::told;
     clippy::struct_excessive_bools,
     reason = "each is a flag of its own on the command line"
 )]
-pub struct Request {
+pub struct RunOptions {
     /// The manifest's file, as it was typed.
     pub source: Option<String>,
     /// Where the run was started.
@@ -72,7 +72,7 @@ pub struct Provisions {
 
 /// A run that can begin.
 #[derive(Clone, Debug)]
-pub struct Ready {
+pub struct PreparedJob {
     /// What it is told.
     pub file: RunFile,
     /// The job.
@@ -89,14 +89,14 @@ pub struct Ready {
 pub fn prepare(
     read_job: &ReadJob,
     reading: &Reading,
-    request: &Request,
+    options: &RunOptions,
     provisions: &Provisions,
     tell: &mut Tell<'_>,
-) -> Result<Ready, Vec<Refusal>> {
+) -> Result<PreparedJob, Vec<Refusal>> {
     let job = &read_job.job;
     // Before anything is downloaded: a manifest that cannot run need not wait for it.
-    let (mut setting, surveyed) = possible(read_job, reading, request, provisions)?;
-    let images = images(job, request, provisions, tell).map_err(|error| vec![python_refusal(&error)])?;
+    let (mut setting, surveyed) = possible(read_job, reading, options, provisions)?;
+    let images = images(job, options, provisions, tell).map_err(|error| vec![python_refusal(&error)])?;
     let mut ignored = if images.images.is_empty() {
         surveyed?
     } else {
@@ -104,10 +104,10 @@ pub fn prepare(
         survey(&setting)?
     };
     // Whoever asks for this machine's Python knows that the images are not used.
-    ignored.retain(|ignored| !(request.own_python && ignored.path.rsplit('.').next() == Some("image")));
-    let asked = tensorboard(read_job, request, provisions, tell)?;
+    ignored.retain(|ignored| !(options.own_python && ignored.path.rsplit('.').next() == Some("image")));
+    let asked = tensorboard(read_job, options, provisions, tell)?;
     let mut notes = images.notes;
-    if asked.is_some() && request.isolate {
+    if asked.is_some() && options.isolate {
         notes.push("there is no TensorBoard: with --isolate nobody could reach it".to_owned());
     }
     let network = needs_addresses(job);
@@ -122,11 +122,11 @@ pub fn prepare(
         job: job.name.clone(),
         document: read_job.document,
         kind: read_job.dialect.kind().to_owned(),
-        source: request.source.clone(),
+        source: options.source.clone(),
         started: Timestamp::now(),
-        directory: request.directory.clone(),
-        manifest_not_kept: request.manifest_not_kept,
-        with: request
+        directory: options.directory.clone(),
+        manifest_not_kept: options.manifest_not_kept,
+        with: options
             .with
             .iter()
             .map(|source| source.text.to_string())
@@ -136,11 +136,11 @@ pub fn prepare(
         volumes: setting.volumes,
         kept: setting.kept,
         per_task_network: network.is_some(),
-        allow_missing_mounts: request.allow_missing_mounts,
-        debug: request.debug.clone(),
-        tensorboard: asked.filter(|_| !request.isolate),
+        allow_missing_mounts: options.allow_missing_mounts,
+        debug: options.debug.clone(),
+        tensorboard: asked.filter(|_| !options.isolate),
     };
-    Ok(Ready {
+    Ok(PreparedJob {
         file,
         job: setting.job,
         objects: setting.objects,
@@ -157,19 +157,19 @@ type Surveyed = Result<Vec<Ignored>, Vec<Refusal>>;
 fn possible(
     read_job: &ReadJob,
     reading: &Reading,
-    request: &Request,
+    options: &RunOptions,
     provisions: &Provisions,
 ) -> Result<(Setting, Surveyed), Vec<Refusal>> {
     let job = &read_job.job;
     let mut refusals = Vec::new();
-    refusals.extend(unknown_debug(job, request.debug.as_ref()));
-    refusals.extend(no_way_in(job, request.debug.as_ref()));
+    refusals.extend(unknown_debug(job, options.debug.as_ref()));
+    refusals.extend(no_way_in(job, options.debug.as_ref()));
     refusals.extend(too_many_addresses(job));
-    let gpus = gpus::split(job, &provisions.gpus, request.share_gpus).unwrap_or_else(|error| {
+    let gpus = gpus::split(job, &provisions.gpus, options.share_gpus).unwrap_or_else(|error| {
         refusals.push(refusal("GPUs", error.to_string(), Some(error.hint().to_owned())));
         Split::default()
     });
-    let with: Vec<Reading> = request.with.iter().map(read).collect();
+    let with: Vec<Reading> = options.with.iter().map(read).collect();
     let objects = Objects::beside(read_job, std::iter::once(reading).chain(&with)).unwrap_or_else(|bad| {
         refusals.extend(bad.iter().map(|bad| refusal(&bad.name, bad.to_string(), None)));
         Objects::default()
@@ -182,15 +182,15 @@ fn possible(
         images: BTreeMap::new(),
         gpus,
         machine: Machine::look(),
-        volumes: request.volumes.clone(),
+        volumes: options.volumes.clone(),
         // Nothing is made while a job is looked at.
         lives: PathBuf::from("/"),
         files: PathBuf::from("/"),
-        kept: request.kept.clone(),
+        kept: options.kept.clone(),
     };
     let surveyed = survey(&setting);
     refusals.extend(not_about_images(&surveyed));
-    refusals.extend(no_cache(job, request, provisions));
+    refusals.extend(no_cache(job, options, provisions));
     if refusals.is_empty() {
         Ok((setting, surveyed))
     } else {
@@ -250,8 +250,8 @@ fn unknown_debug(job: &Job, debug: Option<&TaskId>) -> Option<Refusal> {
 }
 
 /// Images that need an environment, and no place for one.
-fn no_cache(job: &Job, request: &Request, provisions: &Provisions) -> Option<Refusal> {
-    if provisions.cache.is_some() || request.own_python {
+fn no_cache(job: &Job, options: &RunOptions, provisions: &Provisions) -> Option<Refusal> {
+    if provisions.cache.is_some() || options.own_python {
         return None;
     }
     let needs =
@@ -272,12 +272,12 @@ fn no_way_in(job: &Job, debug: Option<&TaskId>) -> Option<Refusal> {
 
 fn images(
     job: &Job,
-    request: &Request,
+    options: &RunOptions,
     provisions: &Provisions,
     tell: &mut Tell<'_>,
 ) -> Result<StandIns, PythonError> {
     match &provisions.cache {
-        Some(cache) if !request.own_python => {
+        Some(cache) if !options.own_python => {
             let gpus = !provisions.gpus.is_empty();
             stand_ins(job, &provisions.config, gpus, cache, &mut Tools::look, tell)
         }
@@ -286,25 +286,25 @@ fn images(
 }
 
 fn python_refusal(error: &PythonError) -> Refusal {
-    refusal("Python", told(error), error.hint().map(str::to_owned))
+    refusal("Python", error_chain(error), error.hint().map(str::to_owned))
 }
 
 /// The `TensorBoard` that was asked for, on the command line or by the manifest.
 fn tensorboard(
     read_job: &ReadJob,
-    request: &Request,
+    options: &RunOptions,
     provisions: &Provisions,
     tell: &mut Tell<'_>,
 ) -> Result<Option<TensorBoard>, Vec<Refusal>> {
-    let directories = match &request.tensorboard {
+    let directories = match &options.tensorboard {
         Some(directory) => vec![directory.clone()],
-        None => directories_of(read_job, request),
+        None => directories_of(read_job, options),
     };
     if directories.is_empty() {
         return Ok(None);
     }
     let program = match on_path("tensorboard") {
-        Some(program) if request.own_python => program,
+        Some(program) if options.own_python => program,
         _ => {
             let Some(cache) = &provisions.cache else {
                 let message =
@@ -327,12 +327,12 @@ fn tensorboard(
     Ok(Some(TensorBoard {
         program,
         directories,
-        keep: request.keep_tensorboard,
+        keep: options.keep_tensorboard,
     }))
 }
 
 /// The directories that a manifest's `tensorboardSpec` means: those of claims, as tasks find them.
-fn directories_of(read_job: &ReadJob, request: &Request) -> Vec<PathBuf> {
+fn directories_of(read_job: &ReadJob, options: &RunOptions) -> Vec<PathBuf> {
     let board = read_job
         .objects
         .iter()
@@ -342,8 +342,8 @@ fn directories_of(read_job: &ReadJob, request: &Request) -> Vec<PathBuf> {
     };
     let namespace = &*read_job.job.namespace;
     let claim = |name: &str, path: &str| {
-        let root = request.volumes.get(name).cloned();
-        let root = root.unwrap_or_else(|| claim_path(&request.kept, namespace, name));
+        let root = options.volumes.get(name).cloned();
+        let root = root.unwrap_or_else(|| claim_path(&options.kept, namespace, name));
         // A path that leads out of its claim leads nowhere.
         let inside = Path::new(path).components().filter_map(|part| match part {
             std::path::Component::Normal(part) => Some(part),

@@ -33,9 +33,9 @@ use self::queue::{LoopEvent, Waker, queue};
 use self::runner::Runner;
 use self::tensorboard::TensorBoardProcess;
 use super::event::{Reporter, RunEnd, RunEvent};
-use super::prepare::Ready;
+use super::prepare::PreparedJob;
 use super::store::directory::{DirectoryError, RunDirectory};
-use super::store::run_file::{Handed, RunFile};
+use super::store::run_file::{RunFile, UnkeptManifest};
 use super::store::status::TaskStatus;
 use super::world::World;
 use super::world::addresses::Addresses;
@@ -90,7 +90,7 @@ fn system(what: &'static str) -> impl FnOnce(io::Error) -> CannotRun {
 
 /// One run, and what it was told.
 #[derive(Debug)]
-pub struct Given {
+pub struct JobInput {
     directory: RunDirectory,
     file: RunFile,
     job: Job,
@@ -98,10 +98,10 @@ pub struct Given {
     machine: Machine,
 }
 
-impl Given {
-    /// A run that has just been made ready, and its directory.
+impl JobInput {
+    /// A run that was just prepared.
     #[must_use]
-    pub fn ready(directory: RunDirectory, ready: Ready) -> Self {
+    pub fn prepared(directory: RunDirectory, ready: PreparedJob) -> Self {
         let mut job = Arc::unwrap_or_clone(ready.job);
         bind(&mut job, &directory);
         Self {
@@ -114,9 +114,9 @@ impl Given {
     }
 
     /// What the files in the directory say, and for a run that keeps no manifest what was handed to us.
-    pub fn read(directory: RunDirectory, handed: Option<&Handed>) -> Result<Self, CannotRun> {
+    pub fn read(directory: RunDirectory, handed: Option<&UnkeptManifest>) -> Result<Self, CannotRun> {
         let file = directory.read_run()?;
-        let (mut job, objects) = if let Some(Handed { manifest, with }) = handed {
+        let (mut job, objects) = if let Some(UnkeptManifest { manifest, with }) = handed {
             job(&directory, &file, manifest.as_bytes(), with)?
         } else {
             let manifest = fs::read(directory.manifest()).map_err(system("read the run's manifest"))?;
@@ -144,8 +144,8 @@ fn bind(job: &mut Job, run: &RunDirectory) {
 pub fn supervise(
     inner: Inner,
     pid: u32,
-    runs: Vec<Given>,
-    watch: &dyn Fn(&RunFile, &Job) -> Arc<dyn Reporter>,
+    runs: Vec<JobInput>,
+    watch: &mut dyn FnMut(&Job) -> Arc<dyn Reporter>,
 ) -> Result<Vec<RunEnd>, CannotRun> {
     let (isolation, run) = (inner.isolation, inner.run.clone());
     let mut runners = Vec::new();
@@ -193,20 +193,20 @@ fn run_all(mut runners: Vec<Runner>) -> Result<Vec<RunEnd>, CannotRun> {
 
 /// Makes one job ready to run.
 fn ready(
-    given: Given,
+    given: JobInput,
     pid: u32,
     isolation: Isolation,
     run: &str,
-    watch: &dyn Fn(&RunFile, &Job) -> Arc<dyn Reporter>,
+    watch: &mut dyn FnMut(&Job) -> Arc<dyn Reporter>,
 ) -> Result<(Waker, Runner), CannotRun> {
-    let Given {
+    let JobInput {
         directory,
         file,
         job,
         objects,
         machine,
     } = given;
-    let reporter = watch(&file, &job);
+    let reporter = watch(&job);
     let spoken = Arc::new(Spoken::default());
     let (waker, mut queue) = queue().map_err(system("be woken up"))?;
     queue.open_socket(&directory).map_err(system("take orders"))?;

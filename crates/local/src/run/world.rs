@@ -28,11 +28,11 @@ use super::event::{Life, What};
 use super::store::status::TaskState;
 use super::supervise::clock::Clock;
 use super::timestamp::Timestamp;
+use crate::error_chain;
 use crate::pod::{self, Network, Setting};
 use crate::process::launch::Ended;
 use crate::process::task::{Running, SpawnContext, spawn};
 use crate::sandbox::ports::PortError;
-use crate::told;
 
 /// The processes of a run.
 pub(super) struct World {
@@ -394,7 +394,7 @@ fn launch(
         lines.join("; ")
     };
     let prepared = pod::prepare(setting, task, in_place).map_err(refused)?;
-    pod::make(&prepared.make).map_err(|error| told(&error))?;
+    pod::make(&prepared.make).map_err(|error| error_chain(&error))?;
     spawn(prepared.launch, context)
         .map_err(|error| format!("there is no thread left for it ({error}): raise `ulimit -u`"))
 }

@@ -50,7 +50,7 @@ impl ExitReport {
     /// been written and said; the caller does nothing afterwards but end. If anything is left that this process has
     /// started, or if nothing but our own word would hold it, nothing is said: then the outer process waits until we
     /// have ended.
-    pub fn say(self, code: u8) {
+    pub fn send(self, code: u8) {
         if self.isolation.has(Namespace::Processes) && is_alone() {
             // If nobody listens, nobody waits.
             let _ = (&*self.socket).write_all(&[code]);

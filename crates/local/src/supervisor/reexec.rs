@@ -13,7 +13,7 @@ use crate::sandbox::probe;
 use crate::supervisor::watchdog;
 
 /// The outer process of a run in the background.
-pub const DETACHED: &str = "__detached";
+pub const BACKGROUND: &str = "__detached";
 /// Puts up isolation to see whether it may.
 pub(crate) const PROBE: &str = "__probe";
 /// Watches over a supervisor without isolation.
@@ -25,14 +25,14 @@ pub(crate) const START: &str = "__start";
 #[derive(Debug)]
 pub enum Reexec {
     /// Be the outer process of a run in the background: the caller goes on with [`outer::fork_supervisor`](crate::supervisor::outer::fork_supervisor).
-    Background(Detached),
+    Background(Background),
     /// It has been done; exit with this code.
     Finished(u8),
 }
 
 /// What a run in the background was told by whoever started it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Detached {
+pub struct Background {
     /// The run's id.
     pub run: String,
     /// The isolation to put up around it.
@@ -41,7 +41,7 @@ pub struct Detached {
     pub arguments: Vec<OsString>,
 }
 
-impl Detached {
+impl Background {
     fn read(arguments: &[OsString]) -> Option<Self> {
         Some(Self {
             isolation: text(arguments.first())?.parse().ok()?,
@@ -57,7 +57,7 @@ pub fn enter(arguments: &[OsString]) -> Option<Reexec> {
     let (first, rest) = arguments.split_first()?;
     let done = |result: Result<(), u8>| Some(Reexec::Finished(result.err().unwrap_or(0)));
     match (first.to_str()?, rest) {
-        (DETACHED, rest) => Detached::read(rest).map(Reexec::Background),
+        (BACKGROUND, rest) => Background::read(rest).map(Reexec::Background),
         (PROBE, [isolation]) => done(probe::put_up(isolation)),
         (GUARD, [run]) => done(watchdog::stand(run).map_err(|_| 1)),
         (START, rest) => done(exec::become_program(rest)),

@@ -184,7 +184,7 @@ fn supervise(inside: NewSupervisor, isolation: Isolation, plan: Plan) -> Anyhow<
     }
     context.tree.remove_mount_points();
     say("over");
-    exit_report.say(plan.exit);
+    exit_report.send(plan.exit);
     Ok(ExitCode::from(plan.exit))
 }
 

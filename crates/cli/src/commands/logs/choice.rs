@@ -1,14 +1,14 @@
 //! Which logs were meant.
 
-use trainyard_document::Source;
 use trainyard_document::problem::{closest, shown};
 use trainyard_local::logs::files::Lives;
 use trainyard_local::logs::pump::LogSource;
 
-use super::kept::{self, KeptRun};
+use super::lookup;
 use crate::args::runs::Logs;
 use crate::failure::Failure;
 use crate::run::Glob;
+use trainyard_local::run::store::state::StoredRun;
 
 /// The name by which the main container goes, whatever the manifest calls it.
 const MAIN: &str = "main";
@@ -28,7 +28,7 @@ enum Container {
 
 impl Choice {
     /// What was typed, checked against what there is.
-    pub fn of(typed: &Logs, run: &KeptRun, listed: &[LogSource]) -> Result<Self, Failure> {
+    pub fn of(typed: &Logs, run: &StoredRun, listed: &[LogSource]) -> Result<Self, Failure> {
         let lives = match (typed.previous, typed.all_lives) {
             (true, _) => Lives::Previous,
             (_, true) => Lives::All,
@@ -46,7 +46,7 @@ impl Choice {
         };
         for (typed, glob) in typed.task.iter().zip(&choice.tasks) {
             if !tasks().any(|task| glob.means(&choice.job, task)) {
-                return Err(kept::no_such_task(run, typed));
+                return Err(lookup::no_such_task(run, typed));
             }
         }
         let container = typed
@@ -72,7 +72,7 @@ impl Choice {
     }
 }
 
-fn container(typed: &str, run: &KeptRun, listed: &[LogSource]) -> Result<Container, Failure> {
+fn container(typed: &str, run: &StoredRun, listed: &[LogSource]) -> Result<Container, Failure> {
     if typed == MAIN {
         return Ok(Container::Main);
     }
@@ -102,23 +102,20 @@ fn container(typed: &str, run: &KeptRun, listed: &[LogSource]) -> Result<Contain
     let message = format!("`{}` has no container `{}`", run.file.job, shown(typed));
     if run.file.manifest_not_kept {
         let message = format!("{message} with a log of its own");
-        let hint = format!("{hint}; {}, so what else it names cannot be told", kept::NOT_KEPT);
+        let hint = format!(
+            "{hint}; {}, so what else it names cannot be told",
+            lookup::NOT_KEPT
+        );
         return Err(Failure::usage(message, Some(hint)));
     }
     Err(Failure::usage(message, Some(hint)))
 }
 
 /// The containers that the manifest names, and whether each is beside the main one.
-fn declared(run: &KeptRun) -> Vec<(String, bool)> {
-    let manifest = run.directory.manifest();
-    let source = manifest.to_str().and_then(|path| Source::read(path).ok());
-    let reading = source.map(|source| trainyard_dialect::read(&source));
+fn declared(run: &StoredRun) -> Vec<(String, bool)> {
+    let job = run.job();
     let mut names = Vec::new();
-    for role in reading
-        .iter()
-        .flat_map(trainyard_dialect::Reading::jobs)
-        .flat_map(|read| &read.job.roles)
-    {
+    for role in job.iter().flat_map(|job| &job.roles) {
         let template: serde_json::Value = serde_json::from_str(&role.template.0).unwrap_or_default();
         let of = |field: &str| {
             let list = template["spec"][field].as_array();

@@ -12,15 +12,15 @@ use trainyard_local::system::watch::{Watch, Woken};
 
 use super::Reading;
 use super::choice::Choice;
-use super::kept::KeptRun;
 use super::list;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use trainyard_local::run::store::state::StoredRun;
 
 /// A run that is followed.
 pub struct Following {
     job: JobRuns,
-    run: KeptRun,
+    run: StoredRun,
     choice: Choice,
     watch: Watch,
     /// Logs that have been taken, or were not meant.
@@ -30,7 +30,7 @@ pub struct Following {
 
 impl Following {
     /// Follows from where the listed logs were read.
-    pub fn new(job: JobRuns, run: KeptRun, choice: Choice, listed: Vec<LogSource>) -> Self {
+    pub fn new(job: JobRuns, run: StoredRun, choice: Choice, listed: Vec<LogSource>) -> Self {
         let watch = Watch::over(&[&run.directory.logs(), &run.directory.path]);
         Self {
             watch,
@@ -72,7 +72,7 @@ impl Following {
         };
         let newest = self.job.newest();
         let replaced = newest.is_ok_and(|newest| newest.as_ref() != Some(&self.run.directory));
-        replaced || !self.job.goes_on() || ended()
+        replaced || !self.job.is_running() || ended()
     }
 
     /// Takes in what was started since.

@@ -11,7 +11,6 @@ use trainyard_local::logs::merge::Merged;
 use trainyard_local::logs::pump::LogSource;
 use trainyard_local::run::timestamp::Timestamp;
 
-use super::kept::KeptRun;
 use crate::args::Color;
 use crate::args::runs::Logs;
 use crate::failure::Failure;
@@ -23,6 +22,7 @@ use crate::run::json;
 use crate::run::prefix::{self, Column, LinePrefix};
 use crate::run::stamp;
 use crate::run::terminal::{self, Care};
+use trainyard_local::run::store::state::StoredRun;
 
 /// Writes lines as was asked for.
 pub struct Show {
@@ -40,7 +40,7 @@ pub struct Show {
 
 impl Show {
     /// Shows logs of this run.
-    pub fn new(typed: &Logs, run: &KeptRun, chosen: &[LogSource], color: Color) -> Result<Self, Failure> {
+    pub fn new(typed: &Logs, run: &StoredRun, chosen: &[LogSource], color: Color) -> Result<Self, Failure> {
         let view = View {
             timestamps: typed.timestamps,
             ..View::typed(color, typed.output, typed.raw, typed.no_prefix)

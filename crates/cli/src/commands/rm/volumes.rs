@@ -5,10 +5,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use trainyard_document::Source;
 use trainyard_local::pod::kept_volumes;
 use trainyard_local::run::store::directory::{Home, RunDirectory};
 use trainyard_local::run::store::removal;
+use trainyard_local::run::store::state::read_job;
 
 /// Volumes that may go, and those that may not.
 #[derive(Default)]
@@ -32,10 +32,8 @@ pub fn nameless<'a>(runs: impl Iterator<Item = &'a RunDirectory>) -> Vec<String>
 /// The volumes that a run names; none if that cannot be read.
 fn of_run(run: &RunDirectory, home: &Home) -> Option<BTreeSet<PathBuf>> {
     let file = run.read_run().ok()?;
-    let source = Source::read(run.manifest().to_str()?).ok()?;
-    let reading = trainyard_dialect::read(&source);
-    let read = reading.jobs().find(|read| read.document == file.document)?;
-    Some(kept_volumes(&read.job, &home.volumes()))
+    let job = read_job(run, &file)?;
+    Some(kept_volumes(&job, &home.volumes()))
 }
 
 /// Which of these volumes exist and are named by no run that is left. A run that cannot be read may name any of them.

@@ -6,25 +6,24 @@ use std::path::{Path, PathBuf};
 
 use trainyard_dialect::{ReadJob, Reading};
 use trainyard_document::Source;
-use trainyard_local::gpus;
 use trainyard_local::images::{self, Config};
 use trainyard_local::overrides::{Overrides, Quick, words};
 use trainyard_local::pod::Refusal;
-use trainyard_local::python::Cache;
-use trainyard_local::run::prepare::{self, Provisions, Ready, Request};
+use trainyard_local::run::execute::RunRequest;
+use trainyard_local::run::prepare::RunOptions;
+use trainyard_local::run::store::directory::Home;
 
-use super::progress::Progress;
 use crate::args::{Keep, Python, Run};
-use crate::commands::{jobs, kept};
+use crate::commands::{jobs, lookup};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::{self, Input as File};
 use crate::locale;
-use crate::printer::{CAREFUL, Printer};
+use crate::printer::Printer;
 use crate::report::render;
 use crate::run::Glob;
 
-/// So many names are a list that can be read.
+/// The most names in a list of a message.
 const MANY: usize = 12;
 
 /// The manifest as it will be run.
@@ -80,13 +79,16 @@ fn check_usage(typed: &Run) -> Result<(), Failure> {
     let tasks = typed.quick.workers.is_some() || typed.quick.ps.is_some() || typed.quick.chief;
     let (message, hint) = match (&typed.file, tasks, typed.command_line.is_empty()) {
         (Some(_), _, false) => (
-            "a manifest says itself what its tasks run",
-            "another command for all of them: `--command 'python train.py'`",
+            "a manifest and a command after `--` exclude each other",
+            "give every task another command with `--command 'python train.py'`",
         ),
-        (None, false, false) => ("how many tasks?", "`trainyard run --workers 1 -- COMMAND`"),
+        (None, false, false) => (
+            "the number of tasks is missing",
+            "give it with `trainyard run --workers 1 -- COMMAND`",
+        ),
         (None, false, true) => (
-            "what is to be run?",
-            "a manifest, `trainyard run job.yaml`, or a command, `trainyard run --workers 2 -- python train.py`",
+            "nothing to run",
+            "give a manifest (`trainyard run job.yaml`) or a command (`trainyard run --workers 2 -- python train.py`)",
         ),
         _ => return Ok(()),
     };
@@ -129,45 +131,24 @@ fn overrides(typed: &Run) -> Result<Overrides, Failure> {
     })
 }
 
-/// Makes every job that was meant ready, or says everything that is in the way.
-pub fn prepare(
-    typed: &Run,
-    input: &Input,
-    printer: &mut Printer,
-) -> Result<Result<Vec<Ready>, Vec<Refusal>>, Failure> {
-    let chosen: Vec<&ReadJob> = jobs::chosen(typed.job.as_deref(), &input.reading)?;
-    check_globs(typed, &chosen)?;
-    let provisions = match provisions(printer)? {
-        Ok(provisions) => provisions,
-        Err(refusals) => return Ok(Err(refusals)),
-    };
-    let request = request(typed, printer)?;
-    let mut refusals = Vec::new();
-    let mut ready = Vec::new();
-    for job in &chosen {
-        let mut progress = Progress::new();
-        let prepared = prepare::prepare(job, &input.reading, &request, &provisions, &mut |step| {
-            progress.show(step);
-        });
-        match prepared {
-            Ok(prepared) => ready.push(prepared),
-            Err(more) => refusals.extend(more),
-        }
-    }
-    if !refusals.is_empty() {
-        return Ok(Err(refusals));
-    }
-    let notes = ready
-        .iter()
-        .flat_map(|ready| &ready.notes)
-        .filter(|_| !typed.view.quiet);
-    for note in notes {
-        printer.say(&format!("{CAREFUL}note{CAREFUL:#}: {note}"))?;
-    }
-    Ok(Ok(ready))
+/// Everything that the run needs to know.
+pub fn request<'a>(typed: &Run, input: &'a Input, printer: &mut Printer) -> Result<RunRequest<'a>, Failure> {
+    let jobs: Vec<&ReadJob> = jobs::chosen(typed.job.as_deref(), &input.reading)?;
+    check_globs(typed, &jobs)?;
+    let home = lookup::home()?;
+    Ok(RunRequest {
+        manifest: &input.source.text,
+        reading: &input.reading,
+        jobs,
+        by_name: typed.job.is_some(),
+        config: config(printer)?,
+        options: options(typed, &home, printer)?,
+        home,
+        background: typed.detach,
+    })
 }
 
-/// A pattern that means no task would show nothing, and nobody would know why.
+/// Refuses a pattern that matches no task: the run would show nothing.
 fn check_globs(typed: &Run, chosen: &[&ReadJob]) -> Result<(), Failure> {
     let tasks = || {
         chosen
@@ -180,22 +161,18 @@ fn check_globs(typed: &Run, chosen: &[&ReadJob]) -> Result<(), Failure> {
             let names: Vec<String> = tasks().take(MANY).map(|(_, task)| task.to_string()).collect();
             let more = if tasks().nth(MANY).is_some() { ", …" } else { "" };
             let hint = format!(
-                "the tasks are {}{more}; `worker` and `worker-*` mean several",
+                "the tasks of this run are {}{more}; `worker` and `worker-*` match several",
                 names.join(", ")
             );
-            return Err(Failure::usage(
-                format!("--task {typed}: no task is called so"),
-                Some(hint),
-            ));
+            return Err(Failure::usage(format!("no task matches `{typed}`"), Some(hint)));
         }
     }
     Ok(())
 }
 
-fn request(typed: &Run, printer: &mut Printer) -> Result<Request, Failure> {
+fn options(typed: &Run, home: &Home, printer: &mut Printer) -> Result<RunOptions, Failure> {
     let directory = env::current_dir()
-        .map_err(|error| Failure::usage(format!("the current directory cannot be found: {error}"), None))?;
-    let home = kept::home()?;
+        .map_err(|error| Failure::usage(format!("cannot find the current directory: {error}"), None))?;
     let machine = &typed.machine;
     let mut with = Vec::new();
     for path in &machine.with {
@@ -204,7 +181,7 @@ fn request(typed: &Run, printer: &mut Printer) -> Result<Request, Failure> {
             Err(problem) => {
                 printer.show(&render(&problem, None, locale::columns()))?;
                 return Err(Failure::usage(
-                    format!("--with {} cannot be used", path.display()),
+                    format!("cannot use `--with {}`", path.display()),
                     None,
                 ));
             }
@@ -216,13 +193,13 @@ fn request(typed: &Run, printer: &mut Printer) -> Result<Request, Failure> {
         .map(|(name, path)| (name.clone(), directory.join(path)))
         .collect();
     if let Some((name, path)) = volumes.iter().find(|(_, path)| !path.exists()) {
-        let message = format!("--volume {name}: there is no `{}`", path.display());
+        let message = format!("`--volume {name}`: `{}` does not exist", path.display());
         return Err(Failure::usage(
             message,
-            Some("make it first: it is not made for you, in case the path is mistyped".into()),
+            Some("create it first; it is not created here, in case the path is mistyped".into()),
         ));
     }
-    Ok(Request {
+    Ok(RunOptions {
         source: typed.file.as_ref().map(|file| inputs::shown_path(file)),
         with,
         volumes,
@@ -242,61 +219,33 @@ fn request(typed: &Run, printer: &mut Printer) -> Result<Request, Failure> {
     })
 }
 
-/// What this machine has: its configuration, its cache, its GPUs.
-fn provisions(printer: &mut Printer) -> Result<Result<Provisions, Vec<Refusal>>, Failure> {
-    let config = match images::place() {
-        None => Config::default(),
-        Some(path) => match config(&path, printer)? {
-            Some(config) => config,
-            None => {
-                return Err(Failure::usage(
-                    format!("the configuration `{}` cannot be used", path.display()),
-                    None,
-                ));
-            }
-        },
+/// The user's configuration.
+fn config(printer: &mut Printer) -> Result<Config, Failure> {
+    let Some(path) = images::place() else {
+        return Ok(Config::default());
     };
-    let visible = env::var_os("CUDA_VISIBLE_DEVICES");
-    // Most machines have no GPUs: looking for the program is cheaper than trying to start it.
-    let found = match prepare::on_path("nvidia-smi") {
-        Some(program) => gpus::find(Some(&program), visible.as_deref()),
-        None => Ok(Vec::new()),
+    let unusable = || {
+        Failure::usage(
+            format!("the configuration `{}` cannot be used", path.display()),
+            None,
+        )
     };
-    let gpus = match found {
-        Ok(gpus) => gpus,
-        Err(error) => {
-            let refusal = Refusal {
-                path: "GPUs".to_owned(),
-                message: trainyard_local::told(&error),
-                hint: Some("`CUDA_VISIBLE_DEVICES=` hides them all".to_owned()),
-            };
-            return Ok(Err(vec![refusal]));
-        }
-    };
-    Ok(Ok(Provisions {
-        config,
-        cache: Cache::of_user(),
-        gpus,
-    }))
-}
-
-fn config(path: &Path, printer: &mut Printer) -> Result<Option<Config>, Failure> {
-    let source = match inputs::read(&File::Path(path.to_owned())) {
+    let source = match inputs::read(&File::Path(path.clone())) {
         Ok(source) => source,
         Err(problem) => {
             printer.show(&render(&problem, None, locale::columns()))?;
-            return Ok(None);
+            return Err(unusable());
         }
     };
     let directory = path.parent().unwrap_or_else(|| Path::new("/"));
     let home = env::var_os("HOME").map(PathBuf::from);
     match Config::read(&source, directory, home.as_deref()) {
-        Ok(config) => Ok(Some(config)),
+        Ok(config) => Ok(config),
         Err(problems) => {
             for problem in &problems {
                 printer.show(&render(problem, Some(&source.text), locale::columns()))?;
             }
-            Ok(None)
+            Err(unusable())
         }
     }
 }

@@ -119,7 +119,7 @@ mod tests {
             fs::set_permissions(&directory, Permissions::from_mode(mode)).unwrap();
         }
         fs::write(home.isolation_cache(), "").unwrap();
-        fs::write(home.path().join("isolation.123"), "").unwrap();
+        fs::write(home.path().join("walls.123"), "").unwrap();
         fs::set_permissions(home.path(), Permissions::from_mode(mode)).unwrap();
         (scratch, home)
     }

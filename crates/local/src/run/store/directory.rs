@@ -48,7 +48,7 @@ pub struct DirectoryError {
     pub source: io::Error,
 }
 
-fn cannot(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> DirectoryError {
+pub(crate) fn cannot(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> DirectoryError {
     let path = path.to_owned();
     move |source| DirectoryError { what, path, source }
 }
@@ -150,21 +150,7 @@ pub struct JobRuns {
 
 /// The right to run a job: nobody else has it until this is dropped.
 #[derive(Debug)]
-pub struct Claim(File);
-
-impl Claim {
-    /// The lock as a file, to hand it on to a process that then holds it.
-    #[must_use]
-    pub fn into_file(self) -> File {
-        self.0
-    }
-
-    /// The claim that a file handed on to us is.
-    #[must_use]
-    pub fn from_file(file: File) -> Self {
-        Self(file)
-    }
-}
+pub struct Claim(#[expect(dead_code, reason = "held for its lock")] File);
 
 impl JobRuns {
     /// Takes the right to run this job; none if a run of it goes on.
@@ -197,7 +183,7 @@ impl JobRuns {
 
     /// Whether a run of this job goes on.
     #[must_use]
-    pub fn goes_on(&self) -> bool {
+    pub fn is_running(&self) -> bool {
         let Ok(file) = File::open(self.path.join("lock")) else {
             return false;
         };
@@ -422,12 +408,12 @@ mod tests {
     fn a_job_is_claimed_once_at_a_time() {
         let scratch = tempfile::tempdir().unwrap();
         let runs = Home::at(scratch.path().to_owned()).job("mnist");
-        assert!(!runs.goes_on());
+        assert!(!runs.is_running());
         let claim = runs.claim().unwrap().unwrap();
-        assert!(runs.goes_on());
+        assert!(runs.is_running());
         assert!(runs.claim().unwrap().is_none());
         drop(claim);
-        assert!(!runs.goes_on());
+        assert!(!runs.is_running());
         assert!(runs.claim().unwrap().is_some());
     }
 
@@ -450,7 +436,7 @@ mod tests {
         assert!(!runs.path.exists());
         assert!(runs.claim_with(before).unwrap().is_none());
         let claim = runs.claim().unwrap();
-        assert!(claim.is_some() && runs.goes_on());
+        assert!(claim.is_some() && runs.is_running());
         assert!(runs.claim_with(again).unwrap().is_none());
     }
 

@@ -4,4 +4,5 @@ pub mod access;
 pub mod directory;
 pub mod removal;
 pub mod run_file;
+pub mod state;
 pub mod status;

@@ -1,7 +1,7 @@
 //! `run.json`: everything the supervisor must know, made by the outer process before the isolation go up.
 //!
 //! The manifest itself is beside it, overrides applied (`manifest.yaml`); a run in the background reads it again. With
-//! `--no-keep-manifest` it is nowhere on disk, and a run in the background is handed it ([`Handed`]).
+//! `--no-keep-manifest` it is nowhere on disk, and a run in the background is handed it ([`UnkeptManifest`]).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -78,7 +78,7 @@ impl RunFile {
 
 /// What a run in the background is handed by the process that starts it, where it must not be on disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Handed {
+pub struct UnkeptManifest {
     /// The manifest, overrides applied.
     pub manifest: String,
     /// Files given with `--with`, whole.

@@ -10,12 +10,12 @@ use std::path::Path;
 use trainyard_document::problem::escaped;
 
 use super::runner::Runner;
+use crate::error_chain;
 use crate::pod;
 use crate::process::launch::Launch;
 use crate::run::event::What;
 use crate::sandbox::isolation::Namespace;
 use crate::system::private;
-use crate::told;
 
 impl Runner {
     /// Says how to start the task that is left out, and makes what it needs.
@@ -24,7 +24,9 @@ impl Runner {
             return;
         };
         if let Err(error) = pod::make(&prepared.make) {
-            self.tell(What::Note { text: told(&error) });
+            self.tell(What::Note {
+                text: error_chain(&error),
+            });
         }
         let launch = &prepared.launch;
         let file = self.directory.path.join(format!("start-{}.sh", launch.task));

@@ -1,0 +1,145 @@
+//! Finds stored runs, jobs and tasks by the names that were typed.
+
+use trainyard_core::TaskId;
+use trainyard_document::problem::{closest, shown};
+use trainyard_local::run::store::directory::{DirectoryError, Home, JobRuns, RunDirectory};
+use trainyard_local::run::store::state::StoredRun;
+
+use crate::failure::Failure;
+
+/// Why a command cannot say what only the manifest of a run knows.
+pub const NOT_KEPT: &str = "the run's manifest was not kept (`--no-keep-manifest`)";
+
+/// The state directory of the user who started us, closed to all others.
+pub fn home() -> Result<Home, Failure> {
+    let home = Home::of_user().ok_or_else(|| {
+        let hint = "set TRAINYARD_STATE to an absolute path; without it, HOME or XDG_STATE_HOME says where";
+        Failure::usage("nothing says where runs are kept", Some(hint.into()))
+    })?;
+    home.closed().map_err(|error| {
+        let hint = "set TRAINYARD_STATE to a directory of your own".to_owned();
+        Failure::usage(error.to_string(), Some(hint))
+    })
+}
+
+/// What could not be listed at all.
+pub fn unlisted(error: &DirectoryError) -> Failure {
+    Failure::usage(error.to_string(), None)
+}
+
+/// The jobs of these names. All that do not exist are told at once.
+pub fn jobs(home: &Home, names: &[String]) -> Result<Vec<JobRuns>, Failure> {
+    let all = home.jobs().map_err(|error| unlisted(&error))?;
+    let mut found: Vec<JobRuns> = Vec::new();
+    let mut unknown = Vec::new();
+    for name in names {
+        match all.iter().find(|job| job.name == *name) {
+            None => unknown.push(name.as_str()),
+            Some(job) if found.contains(job) => {}
+            Some(job) => found.push(job.clone()),
+        }
+    }
+    let (Some(first), more) = (unknown.first(), unknown.len() > 1) else {
+        return Ok(found);
+    };
+    let list: Vec<String> = unknown.iter().map(|name| format!("`{}`", shown(name))).collect();
+    let message = format!(
+        "no run of {} {} is kept on this machine",
+        if more { "the jobs" } else { "the job" },
+        list.join(", ")
+    );
+    let known: Vec<&str> = all.iter().map(|job| &*job.name).collect();
+    let near = closest(first, known.iter().copied()).filter(|_| !more);
+    Err(Failure::usage(
+        message,
+        Some(nearest_or_all("jobs", near, &known)),
+    ))
+}
+
+/// The job of this name.
+pub fn job(home: &Home, name: &str) -> Result<JobRuns, Failure> {
+    let mut found = jobs(home, &[name.to_owned()])?;
+    // Exactly one was asked for, and it is there.
+    found
+        .pop()
+        .ok_or_else(|| Failure::usage("no job was named", None))
+}
+
+fn nearest_or_all(what: &str, near: Option<&str>, known: &[&str]) -> String {
+    match near {
+        Some(near) => format!("did you mean `{}`?", shown(near)),
+        None if known.is_empty() => format!("there are no {what} yet: `trainyard run FILE` starts one"),
+        None => {
+            let known: Vec<String> = known.iter().map(|name| shown(name)).collect();
+            format!("the {what} are {}", known.join(", "))
+        }
+    }
+}
+
+/// The run with that id, or the newest.
+pub fn run(job: &JobRuns, id: Option<&str>) -> Result<RunDirectory, Failure> {
+    let mut runs = job.runs().map_err(|error| unlisted(&error))?;
+    let Some(id) = id else {
+        let none = || {
+            let hint = "it may be just about to begin, or nothing of it is left".to_owned();
+            Failure::usage(format!("`{}` has no runs", shown(&job.name)), Some(hint))
+        };
+        return runs.pop().ok_or_else(none);
+    };
+    if let Some(run) = runs.iter().find(|run| run.id() == id) {
+        return Ok(run.clone());
+    }
+    let ids: Vec<String> = runs.iter().rev().map(RunDirectory::id).collect();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    Err(Failure::usage(
+        format!("`{}` has no run `{}`", shown(&job.name), shown(id)),
+        Some(nearest_or_all("runs", None, &ids)),
+    ))
+}
+
+/// The run with that id, or the newest, and what its files say.
+pub fn read_run(job: &JobRuns, id: Option<&str>) -> Result<StoredRun, Failure> {
+    job.read(run(job, id)?)
+        .map_err(|unreadable| Failure::usage(unreadable.message, None))
+}
+
+/// The task of that name: `worker-1`, or as its pod is called, `mnist-worker-1`.
+pub fn task(run: &StoredRun, typed: &str) -> Result<TaskId, Failure> {
+    let short = typed
+        .strip_prefix(&*run.file.job)
+        .and_then(|rest| rest.strip_prefix('-'));
+    let tasks = run.tasks();
+    let found = [Some(typed), short]
+        .into_iter()
+        .flatten()
+        .filter_map(|text| text.parse::<TaskId>().ok())
+        .find(|id| tasks.iter().any(|task| task.task == *id));
+    found.ok_or_else(|| no_such_task(run, typed))
+}
+
+/// Tells which tasks there are.
+pub fn no_such_task(run: &StoredRun, typed: &str) -> Failure {
+    let names: Vec<String> = run.tasks().iter().map(|task| task.task.to_string()).collect();
+    // Of a role that exists no number is nearer than another.
+    let known_role = typed
+        .parse::<TaskId>()
+        .is_ok_and(|typed| run.tasks().iter().any(|task| task.task.role == typed.role));
+    let near = closest(typed, names.iter().map(String::as_str)).filter(|_| !known_role);
+    let hint = match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if names.is_empty() => "no task has been started".to_owned(),
+        None if names.len() > MOST_NAMED => format!(
+            "the tasks are {} … {}; `trainyard ps {}` lists all {}",
+            names[..MOST_NAMED - 1].join(", "),
+            names[names.len() - 1],
+            run.file.job,
+            names.len()
+        ),
+        None => format!("the tasks are {}", names.join(", ")),
+    };
+    let message = format!("`{}` has no task `{}`", run.file.job, shown(typed));
+    Failure::usage(message, Some(hint))
+}
+
+/// More tasks than this are not named one by one in a hint.
+const MOST_NAMED: usize = 12;
