@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::job::{Addresses, GangScheduler, Job, RoleName, TaskId};
+use crate::job::{Addresses, Job, RoleName, TaskId};
 use crate::observed::{Exit, Stamp, TaskSeen};
 use crate::ranges::{Ranges, Runs};
 use crate::time::Time;
@@ -247,7 +247,7 @@ impl Memory {
             (_, Addresses::PerReplica) => Some(AddressForm::PerReplica),
             _ => None,
         };
-        let scheduler = job.gang.as_ref().and_then(|gang| scheduler_name(&gang.scheduler));
+        let scheduler = job.gang.as_ref().and_then(|gang| gang.scheduler.name());
         self.gang = scheduler.map(Into::into);
     }
 
@@ -326,20 +326,45 @@ impl Memory {
     }
 }
 
-fn scheduler_name(scheduler: &GangScheduler) -> Option<&str> {
-    match scheduler {
-        GangScheduler::Default => None,
-        GangScheduler::Volcano => Some("volcano"),
-        GangScheduler::KubeBatch => Some("kube-batch"),
-        GangScheduler::SchedulerPlugins => Some("scheduler-plugins-scheduler"),
-        GangScheduler::T9k => Some("t9k-scheduler"),
-        GangScheduler::Named(name) => Some(name),
-    }
-}
-
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
 #[cfg(test)]
 mod frozen;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::testing::{Bench, ended, worker};
+
+    #[test]
+    fn an_instance_is_absorbed_once_its_end_is_answered_or_cannot_matter() {
+        let bench = Bench::workers(3);
+        let mut memory = bench.memory();
+        let role = memory.role(&worker(0).role);
+        role.done.insert(0);
+        role.failed.insert(1);
+        role.attempts.set(2, 1);
+        let stamp = |attempt| Stamp { epoch: 0, attempt };
+        let rows = [
+            (worker(0), stamp(0), true),
+            (worker(1), stamp(0), true),
+            (worker(2), stamp(0), true),
+            (worker(2), stamp(1), false),
+            (worker(2), stamp(2), false),
+            (worker(2), stamp(Stamp::MOST + 1), true),
+            (worker(3), stamp(0), true),
+        ];
+        for (task, stamp, absorbed) in rows {
+            let seen = ended(task, stamp, 1, 5);
+            assert_eq!(memory.has_absorbed(&bench.job, &seen), absorbed, "{seen:?}");
+        }
+        memory.verdict = Some(Verdict {
+            outcome: Outcome::Failed,
+            cause: Cause::Deadline,
+            at: Time(5),
+        });
+        assert!(memory.has_absorbed(&bench.job, &ended(worker(2), stamp(1), 1, 5)));
+    }
+}

@@ -149,7 +149,7 @@ pub fn simulate(shell: &Shell, seeds: &Seeds) -> Result<bool, String> {
     let arguments = [
         &["test"],
         &EVERYTHING[..],
-        &["--test", "simulation", "--", "--nocapture"],
+        &["--lib", "sim::tests", "--", "--nocapture"],
     ]
     .concat();
     shell.show("cargo", &arguments).map(|ended| ended.success)

@@ -19,6 +19,8 @@ pub(crate) struct StepContext<'a> {
     pub memory: Memory,
     /// Never earlier than what memory knows to have passed.
     pub now: Time,
+    /// What the clock says, which may be behind memory.
+    pub clock: Time,
     pub actions: Vec<Action>,
     pub events: Vec<Event>,
     /// Creates and ensures that were left out.
@@ -41,6 +43,7 @@ impl<'a> StepContext<'a> {
             view,
             memory,
             now: held_at,
+            clock: now,
             actions: Vec::new(),
             events,
             put_off: 0,
@@ -89,6 +92,11 @@ impl<'a> StepContext<'a> {
         if at > self.now && self.wake.is_none_or(|earlier| at < earlier) {
             self.wake = Some(at);
         }
+    }
+
+    /// Asks to be called again when the clock says so, however far it is behind.
+    pub fn wake_on_clock(&mut self, at: Time) {
+        self.wake = Some(self.wake.map_or(at, |earlier| earlier.min(at)));
     }
 
     /// Gives the verdict, unless there is one: the first stands.

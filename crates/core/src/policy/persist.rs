@@ -11,7 +11,7 @@
 
 use super::StepContext;
 use crate::memory::{Memory, RoleMemory};
-use crate::observed::{Seen, Storage};
+use crate::observed::{Seen, Stamp, Storage, TaskSeen};
 use crate::ranges::Ranges;
 use crate::step::{Action, Persist};
 use crate::time::Time;
@@ -26,12 +26,13 @@ pub fn put_off(ctx: &mut StepContext) {
     let Some(until) = ctx.observed.refused.map(|refused| refused.until) else {
         return;
     };
-    if until > ctx.now {
+    // The world counts on its clock, which may be behind memory.
+    if until > ctx.clock {
         let all = ctx.actions.len();
         ctx.actions.retain(|action| !action.makes());
         ctx.put_off = u32::try_from(all - ctx.actions.len()).unwrap_or(u32::MAX);
         if ctx.put_off > 0 {
-            ctx.wake_at(until);
+            ctx.wake_on_clock(until);
         }
     }
 }
@@ -41,7 +42,8 @@ pub fn persist(ctx: &mut StepContext, before: Option<&Memory>) -> Persist {
     if before == Some(&ctx.memory) {
         return Persist::Nothing;
     }
-    if ctx.observed.storage != Storage::Keeps {
+    // A time that is counted from another clock would not come for as long as this one is behind.
+    if ctx.observed.storage != Storage::Keeps || ctx.clock < ctx.now {
         return Persist::Before;
     }
     let after = &ctx.memory;
@@ -72,12 +74,13 @@ fn first_lives_by(ctx: &StepContext) -> Option<Time> {
         .actions
         .iter()
         .any(|action| matches!(action, Action::Create { .. }));
-    let gone = ctx.view.inside().any(|seen| matches!(seen.state, Seen::Gone(_)));
-    let created = ctx.view.inside().map(|seen| ctx.clamp(seen.created)).min();
+    let shows = |seen: &TaskSeen| seen.stamp == Stamp::default() && !matches!(seen.state, Seen::Gone(_));
+    let first = ctx.view.inside().map(|seen| seen.created).min();
     // Without an instance nothing would show the start, and it would begin again with every step.
-    let since = created.or(creates.then_some(ctx.now));
+    let since = first.or(creates.then_some(ctx.now));
+    let visible = ctx.view.inside().all(shows) && rest == Memory::new(ctx.job);
     since
-        .filter(|_| rest == Memory::new(ctx.job) && !gone)
+        .filter(|since| visible && *since <= ctx.now)
         .map(|since| since + FIRST_LIVES)
 }
 
@@ -98,10 +101,10 @@ fn successes_by(ctx: &StepContext, before: &Memory) -> Option<Time> {
             let Seen::Ended(exit) = &ctx.current(position, index)?.state else {
                 return None;
             };
-            let at = ctx.clamp(exit.at);
-            earliest = Some(earliest.map_or(at, |earlier| earlier.min(at)));
+            earliest = Some(earliest.map_or(exit.at, |earlier| earlier.min(exit.at)));
         }
     }
+    let earliest = earliest.filter(|earliest| *earliest <= ctx.now);
     earliest.map(|earliest| earliest + SUCCESS)
 }
 
@@ -122,7 +125,7 @@ fn bare(memory: &Memory, without_done: bool) -> Memory {
 mod tests {
     use super::*;
     use crate::policy::testing::{Bench, ended, observed, running, waiting, worker};
-    use crate::{How, Observed, Outcome, Refusal, Scope, Stamp, Step, TaskSeen, Then};
+    use crate::{How, Observed, Outcome, Refusal, Scope, Step, Then};
 
     const FIRST: Stamp = Stamp { epoch: 0, attempt: 0 };
 
@@ -203,6 +206,23 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_late_on_a_clock_that_is_behind() {
+        let bench = bench();
+        let mut memory = stored(&bench);
+        let done = [ended(worker(0), FIRST, 0, 9), running(worker(1), FIRST)];
+        assert_eq!(
+            bench.step_with(Some(&memory), &done, 8).persist,
+            Persist::Before,
+            "it ended in the future"
+        );
+        memory.started = Some(Time(30));
+        assert_eq!(bench.step_with(Some(&memory), &done, 10).persist, Persist::Before);
+        let mut one = waiting(worker(0), FIRST);
+        one.created = Time(11);
+        assert_eq!(bench.step(&[one], 10).persist, Persist::Before);
+    }
+
+    #[test]
     fn what_cannot_be_seen_again_is_stored_first() {
         let mut bench = bench();
         let memory = stored(&bench);
@@ -263,5 +283,9 @@ mod tests {
         );
         let step = bench.look(None, &refused(&[]), 20);
         assert_eq!((step.put_off, creates(&step)), (0, 2));
+        let mut memory = bench.memory();
+        memory.started = Some(Time(500));
+        let behind = bench.look(Some(&memory), &refused(&[]), 19);
+        assert_eq!((behind.put_off, behind.wake), (3, Some(Time(20))));
     }
 }

@@ -159,7 +159,9 @@ pub fn has_vanished(ctx: &StepContext, role: usize, index: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::policy::testing::{Bench, ended, gang, running, worker};
-    use crate::{AddressForm, Addresses, Event, Exit, Memory, Oddity, Seen, Stamp, Time, Why};
+    use crate::{
+        AddressForm, Addresses, Event, Exit, How, Memory, Oddity, Outcome, Seen, Stamp, Then, Time, Why,
+    };
 
     #[test]
     fn memory_of_another_job_is_not_believed() {
@@ -287,6 +289,22 @@ mod tests {
                 stamp
             }]
         );
+    }
+
+    #[test]
+    fn a_task_that_was_scaled_away_and_comes_back_has_not_vanished() {
+        let mut bench = Bench::workers(3).failing_then(How::Vanished, Then::Finish(Outcome::Failed));
+        let all: Vec<_> = (0..3)
+            .map(|index| running(worker(index), Stamp::default()))
+            .collect();
+        let memory = bench.step(&all, 5).memory;
+        assert_eq!(memory.roles[&worker(0).role].born, 3);
+        bench.job.roles[0].replicas = 1;
+        let fewer = bench.step_with(Some(&memory), &all[..1], 6).memory;
+        bench.job.roles[0].replicas = 3;
+        let more = bench.step_with(Some(&fewer), &all[..1], 7);
+        assert_eq!(more.memory.verdict, None);
+        assert_eq!(more.actions.len(), 2, "{:?}", more.actions);
     }
 
     #[test]

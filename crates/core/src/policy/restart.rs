@@ -244,6 +244,15 @@ mod tests {
     }
 
     #[test]
+    fn a_new_life_is_newer_than_every_one_that_is_visible() {
+        let bench = bench(Scope::Task);
+        let strange = Stamp { epoch: 0, attempt: 3 };
+        let seen = [ended(worker(1), FIRST, 137, 5), ended(worker(1), strange, 1, 6)];
+        let step = bench.step_with(Some(&bench.memory()), &seen, 100);
+        assert_eq!(step.memory.stamp(&worker(1)), Stamp { epoch: 0, attempt: 4 });
+    }
+
+    #[test]
     fn the_whole_job_restarts_as_one_epoch_however_many_died() {
         let bench = bench(Scope::Job);
         let seen = [

@@ -135,7 +135,7 @@ fn is_up(ctx: &StepContext, after: &After) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::policy::testing::{Bench, ended, ps, running, waiting, worker};
-    use crate::{Action, After, RoleName, Stamp, TaskId};
+    use crate::{Action, After, How, RoleName, Scope, Stamp, TaskId, Then};
 
     const FIRST: Stamp = Stamp { epoch: 0, attempt: 0 };
 
@@ -175,6 +175,29 @@ mod tests {
             any: true,
         });
         assert_eq!(created(&bench.step(&[], 1)), [ps(0), worker(0)]);
+    }
+
+    #[test]
+    fn roles_that_restart_together_wait_for_each_others_old_lives() {
+        let together = |names: &[&str]| Then::Restart {
+            scope: Scope::Roles(names.iter().map(|name| RoleName::new(name)).collect()),
+            paid: true,
+        };
+        for (names, waits) in [(&["ps", "worker"][..], true), (&["worker"], false)] {
+            let bench = Bench::ps_and_workers(1, 1).failing_then(How::Failed, together(names));
+            let mut memory = bench.memory();
+            for task in [ps(0), worker(0)] {
+                memory.role(&task.role).attempts.set(0, 1);
+            }
+            let old = [running(ps(0), FIRST)];
+            let expected = if waits { vec![] } else { vec![worker(0)] };
+            assert_eq!(
+                created(&bench.step_with(Some(&memory), &old, 10)),
+                expected,
+                "{names:?}"
+            );
+            assert_eq!(created(&bench.step_with(Some(&memory), &[], 10)).len(), 2);
+        }
     }
 
     #[test]

@@ -3,10 +3,8 @@
 
 use super::script::Delayed;
 use super::world::World;
-use crate::memory::Memory;
-use crate::observed::{Fixture, FixtureSeen, GangSeen, Observed, Order, Seen, TaskSeen};
-
-const OURS: FixtureSeen = FixtureSeen::Ours { right: true };
+use crate::job::TaskId;
+use crate::observed::{Fixture, GangSeen, Observed, Order, Seen, TaskSeen};
 
 /// How much of the world has arrived.
 #[derive(Clone, Debug, Default)]
@@ -59,11 +57,11 @@ impl Cache {
         }
     }
 
-    /// Reads everything anew. What has gone unnoticed is not there: how it ended is known only if that had arrived.
-    /// Whether something has.
-    pub fn relist(&mut self, world: &World) -> bool {
+    /// Lists everything again. What has gone unnoticed is not there: how it ended is known only if that had arrived. The
+    /// tasks of which an instance has.
+    pub fn relist(&mut self, world: &World) -> Vec<TaskId> {
         self.grow(world);
-        let mut missed = false;
+        let mut missed = Vec::new();
         for (shown, instance) in self.shown.iter_mut().zip(&world.instances) {
             if instance.exists() || !instance.ours {
                 continue;
@@ -79,7 +77,7 @@ impl Cache {
             if gone_already {
                 continue;
             }
-            missed = true;
+            missed.push(instance.task.clone());
             *shown = known.map_or(Shown::Forgotten, |mut seen| {
                 seen.state = Seen::Gone(seen.exit().cloned());
                 seen.lingers = false;
@@ -137,14 +135,19 @@ impl Cache {
             tasks,
             gang: self.gang,
             orders: self.orders.clone(),
-            fixtures: world.fixtures.iter().map(|fixture| (*fixture, OURS)).collect(),
+            fixtures: world
+                .fixtures
+                .iter()
+                .map(|(fixture, seen)| (*fixture, *seen))
+                .collect(),
             deleting: world.deleting.is_some() || world.deleted,
             ..Observed::default()
         }
     }
 
-    /// Instances that are gone and that memory knows all about need not be shown any longer.
-    pub fn forget(&mut self, world: &World, memory: &Memory) {
+    /// Instances that are gone and that the stored memory knows all about need not be shown any longer.
+    pub fn forget(&mut self, world: &World) {
+        let Some(memory) = &world.memory else { return };
         for (shown, instance) in self.shown.iter_mut().zip(&world.instances) {
             let seen = match &*shown {
                 Shown::State(state) => instance.history.get(*state),
@@ -160,12 +163,13 @@ impl Cache {
         }
     }
 
-    /// Whether something is gone that has not been shown as gone, or not yet been written down.
-    pub fn would_lose(&self, world: &World) -> bool {
-        world.instances.iter().enumerate().any(|(at, instance)| {
-            let forgotten = self.shown.get(at) == Some(&Shown::Forgotten);
+    /// Tasks of which an instance is gone that has not been shown as gone, or whose end is not stored yet.
+    pub fn would_lose(&self, world: &World) -> Vec<TaskId> {
+        let lost = world.instances.iter().enumerate().filter(|(at, instance)| {
+            let forgotten = self.shown.get(*at) == Some(&Shown::Forgotten);
             instance.ours && !instance.exists() && !forgotten
-        })
+        });
+        lost.map(|(_, instance)| instance.task.clone()).collect()
     }
 
     fn grow(&mut self, world: &World) {

@@ -5,7 +5,7 @@ use super::script::{Fault, Trouble};
 use super::trace::{Happened, StopReason};
 use super::world::{Gang, World};
 use crate::job::{RoleName, TaskId};
-use crate::observed::Order;
+use crate::observed::{FixtureSeen, Order};
 use crate::time::Time;
 
 /// How long a job that is being deleted is still there.
@@ -25,10 +25,14 @@ fn due(fault: &Fault) -> Option<u32> {
         | Fault::Ordered { at, .. }
         | Fault::GangBreaks { at }
         | Fault::FixtureLost { at, .. }
+        | Fault::FixtureWrong { at, .. }
+        | Fault::FixtureTaken { at, .. }
+        | Fault::Storage { at, .. }
         | Fault::NameTaken { at, .. }
         | Fault::Deleted { at } => Some(*at),
         Fault::Operator(trouble) => match trouble {
             Trouble::Lags { from: at, .. }
+            | Trouble::StoresLate { from: at, .. }
             | Trouble::Busy { at, .. }
             | Trouble::ClockSteps { at, .. }
             | Trouble::LooksAgain { at }
@@ -47,7 +51,7 @@ fn due(fault: &Fault) -> Option<u32> {
 /// The seconds in which a fault makes something happen.
 pub(super) fn moments(fault: &Fault) -> impl Iterator<Item = u32> {
     let over = match fault {
-        Fault::Operator(Trouble::Lags { until, .. }) => Some(*until),
+        Fault::Operator(Trouble::Lags { until, .. } | Trouble::StoresLate { until, .. }) => Some(*until),
         _ => None,
     };
     due(fault).into_iter().chain(over)
@@ -100,6 +104,24 @@ fn happen(world: &mut World, fault: &Fault, position: usize) -> bool {
         Fault::GangBreaks { .. } => break_gang(world),
         Fault::FixtureLost { fixture, .. } => {
             world.take_away(*fixture);
+            true
+        }
+        Fault::FixtureWrong { fixture, .. } => {
+            let wrong = FixtureSeen::Ours { right: false };
+            let ours = |seen: &&mut FixtureSeen| **seen != FixtureSeen::Foreign;
+            let seen = world.fixtures.get_mut(fixture).filter(ours);
+            seen.map(|seen| *seen = wrong).is_some()
+        }
+        Fault::FixtureTaken { fixture, .. } => {
+            let free = !world.fixtures.contains_key(fixture);
+            if free {
+                world.fixtures.insert(*fixture, FixtureSeen::Foreign);
+                world.appears(*fixture);
+            }
+            free
+        }
+        Fault::Storage { seen, .. } => {
+            world.operator.storage = *seen;
             true
         }
         Fault::NameTaken { task, seconds, .. } => take_name(world, task, *seconds),
@@ -217,6 +239,7 @@ fn disturb(world: &mut World, trouble: &Trouble) {
         Trouble::Relists { .. } => world.operator.relists = true,
         Trouble::OldLeader { behind, .. } => world.operator.old_leaders.push(*behind),
         Trouble::Lags { .. }
+        | Trouble::StoresLate { .. }
         | Trouble::LooksAgain { .. }
         | Trouble::Crashes { .. }
         | Trouble::WriteRefused { .. }

@@ -43,6 +43,10 @@ pub(super) struct Told {
     pub over: Time,
     /// The code its program will end with.
     pub code: i32,
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "only tests ask who stopped an instance")
+    )]
     pub why: StopReason,
 }
 

@@ -3,9 +3,9 @@
 //! ```text
 //! Job, Script, Options ─▶ play ─▶ Played { trace, memory, creates, left … }
 //!                          │
-//!       World (the truth) ─┼─▶ Cache (what is seen) ─▶ step ─▶ memory written ─▶ actions ─┐
-//!            ▲             │                                                              │
-//!            └─────────────┴──────────────────────────────────────────────────────────────┘
+//!       World (the truth) ─┼─▶ Cache (what is seen) ─▶ step ─▶ memory stored ─▶ actions ─┐
+//!            ▲             │                                                             │
+//!            └─────────────┴─────────────────────────────────────────────────────────────┘
 //! ```
 //!
 //! Time jumps from event to event: an hour in which nothing happens costs nothing. Programs that no fault names run
@@ -53,22 +53,21 @@ mod cache;
 mod driver;
 mod faults;
 mod instance;
+mod observer;
 mod options;
 mod play;
 mod programs;
-pub mod properties;
 mod random;
 mod script;
-mod shrink;
 mod stops;
+#[cfg(test)]
+mod tests;
 mod trace;
 mod world;
 mod writes;
 
-pub use driver::Decide;
 pub use options::Options;
-pub use play::{Left, Played, Rest, play, play_checked};
+pub use play::{Left, Played, Rest, play};
 pub use random::{Random, faults_for};
 pub use script::{Delayed, Fault, ProgramEnd, Script, Trouble};
-pub use shrink::shrink;
 pub use trace::{Entry, Happened, StopReason, Trace};

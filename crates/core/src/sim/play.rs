@@ -1,8 +1,8 @@
 //! Plays a job from its start until it comes to rest.
 
 use super::driver::{Decide, Driver};
+use super::observer::Observer;
 use super::options::Options;
-use super::properties::{Ledger, Violation, check_at_rest};
 use super::script::{Fault, Script, Trouble};
 use super::trace::Trace;
 use super::world::World;
@@ -20,7 +20,7 @@ const MOST_LOOKS_A_SECOND: u32 = 1000;
 pub struct Played {
     /// Everything that happened.
     pub trace: Trace,
-    /// The memory last written down.
+    /// The memory that is stored.
     pub memory: Option<Memory>,
     /// Seconds that were played.
     pub played: u32,
@@ -76,51 +76,36 @@ pub enum Rest {
 /// Plays a job against a script, with the shipped [`step`].
 #[must_use]
 pub fn play(job: &Job, script: &Script, options: &Options) -> Played {
-    let (outcome, _) = run(job, script, options, &mut step, None);
-    outcome
+    play_observed(job, script, options, &mut step, &mut ())
 }
 
-/// Plays a job and checks every property on the way. `decide` is [`step`], or something wrapped around it.
-#[must_use]
-pub fn play_checked(
+/// Plays a job under the eyes of an observer. `decide` is [`step`], or something wrapped around it.
+pub(super) fn play_observed(
     job: &Job,
     script: &Script,
     options: &Options,
     decide: &mut Decide<'_>,
-) -> (Played, Vec<Violation>) {
-    run(job, script, options, decide, Some(Ledger::new(script)))
-}
-
-fn run(
-    job: &Job,
-    script: &Script,
-    options: &Options,
-    decide: &mut Decide<'_>,
-    ledger: Option<Ledger>,
-) -> (Played, Vec<Violation>) {
+    observer: &mut dyn Observer,
+) -> Played {
     let mut world = World::new(job, script, options);
     let old_leader = |fault: &Fault| matches!(fault, Fault::Operator(Trouble::OldLeader { .. }));
     let keep_versions = script.faults.iter().any(old_leader);
-    let mut driver = Driver::new(decide, ledger, keep_versions);
+    let mut driver = Driver::new(decide, observer, keep_versions);
     let rest = until_rest(&mut world, &mut driver);
-    if let Some(ledger) = &mut driver.ledger {
-        let found = check_at_rest(&world, rest, driver.decide);
-        ledger.rested(&world, found);
-    }
-    let violations = driver.ledger.map(|ledger| ledger.violations);
+    driver.observer.rested(&world, rest, driver.decide);
     let steps = driver.steps;
-    (outcome(world, rest, steps), violations.unwrap_or_default())
+    played(world, rest, steps)
 }
 
 fn until_rest(world: &mut World, driver: &mut Driver) -> Rest {
     let end = world.options.begin + world.options.run_for;
     let mut now = world.options.begin;
     loop {
-        pass(world, driver, now);
+        advance(world, driver, now);
         let mut looks = 0;
-        while !world.deleted && driver.look(world) {
+        while !world.deleted && driver.reconcile(world) {
             // What was just written may be followed by something in the same second.
-            pass(world, driver, now);
+            advance(world, driver, now);
             looks += 1;
             if looks > MOST_LOOKS_A_SECOND {
                 return Rest::Circles;
@@ -140,14 +125,12 @@ fn until_rest(world: &mut World, driver: &mut Driver) -> Rest {
     }
 }
 
-fn pass(world: &mut World, driver: &mut Driver, now: Time) {
-    world.pass(now);
-    if let Some(ledger) = &mut driver.ledger {
-        ledger.watch(world);
-    }
+fn advance(world: &mut World, driver: &mut Driver, now: Time) {
+    world.advance(now);
+    driver.observer.advanced(world);
 }
 
-fn outcome(world: World, rest: Rest, steps: u32) -> Played {
+fn played(world: World, rest: Rest, steps: u32) -> Played {
     let existing = world.instances.iter().filter(|instance| instance.exists());
     let left = existing.map(|instance| Left {
         task: instance.task.clone(),
@@ -164,7 +147,7 @@ fn outcome(world: World, rest: Rest, steps: u32) -> Played {
         stops: world.stops,
         steps,
         left,
-        fixtures: world.fixtures.into_iter().collect(),
+        fixtures: world.fixtures.into_keys().collect(),
         unused: unused.map(|pending| pending.fault).collect(),
         trace: world.trace,
         memory: world.memory,

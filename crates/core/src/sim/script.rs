@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use crate::job::{RoleName, TaskId};
-use crate::observed::{Fixture, Ordered};
+use crate::observed::{Fixture, Ordered, Storage};
 
 /// Everything that goes wrong, or is changed, in one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -137,12 +137,34 @@ pub enum Fault {
         /// In this second.
         at: u32,
     },
-    /// Somebody takes a shared object away.
+    /// A user deletes a shared object, whoever made it.
     FixtureLost {
-        /// Which.
+        /// The object.
         fixture: Fixture,
         /// In this second.
         at: u32,
+    },
+    /// A shared object of the job's own is changed by a user.
+    FixtureWrong {
+        /// The object.
+        fixture: Fixture,
+        /// In this second.
+        at: u32,
+    },
+    /// A shared object of that name is made by others, where there is none.
+    FixtureTaken {
+        /// The object.
+        fixture: Fixture,
+        /// In this second.
+        at: u32,
+    },
+    /// What is known about the storage of memory changes, as when the definition of the job's kind is replaced. While it
+    /// drops memory nothing can be stored; what was stored before is still there when it keeps memory again.
+    Storage {
+        /// In this second.
+        at: u32,
+        /// What the operator knows from then on.
+        seen: Storage,
     },
     /// Something that is not ours has the name of a task, for a while.
     NameTaken {
@@ -191,7 +213,14 @@ pub enum Trouble {
         /// Until this one.
         until: u32,
     },
-    /// It does not look for a while.
+    /// It stores memory as late as `step` allows, and acts first.
+    StoresLate {
+        /// From this second on.
+        from: u32,
+        /// Until this one.
+        until: u32,
+    },
+    /// It makes no step for a while.
     Busy {
         /// From this second on.
         at: u32,

@@ -151,16 +151,6 @@ pub enum StopReason {
     LostNode,
 }
 
-impl Trace {
-    /// The decisions among what happened, with their time.
-    pub fn decisions(&self) -> impl Iterator<Item = (u32, &Event)> {
-        self.entries.iter().filter_map(|entry| match &entry.what {
-            Happened::Decided(event) => Some((entry.at, event)),
-            _ => None,
-        })
-    }
-}
-
 impl fmt::Display for Trace {
     /// One line an entry, plain; the command line draws its own.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

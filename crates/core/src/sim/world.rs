@@ -1,8 +1,9 @@
-//! The true state of everything: instances, shared objects, the manifest, the memory that was written down.
+//! The true state of everything: instances, shared objects, the manifest, the memory that is stored.
 //!
-//! Time passes here by itself ([`World::pass`]), and writes are carried out here. Nothing is decided here.
+//! Time passes here by itself ([`World::advance`]), and writes are carried out here. Nothing is decided here.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::instance::{Instance, Node, State};
 use super::options::Options;
@@ -10,7 +11,7 @@ use super::script::{Delayed, Fault, Script, Trouble};
 use super::trace::{Entry, Happened, Trace};
 use crate::job::{Job, TaskId};
 use crate::memory::Memory;
-use crate::observed::{Fixture, GangSeen, Order};
+use crate::observed::{Fixture, FixtureSeen, GangSeen, Order, Storage};
 use crate::time::Time;
 
 pub(super) struct World {
@@ -18,14 +19,14 @@ pub(super) struct World {
     pub now: Time,
     /// The manifest as it is now.
     pub job: Job,
-    /// The memory last written down.
+    /// The memory that is stored.
     pub memory: Option<Memory>,
     /// Every instance, gone ones too, by the order of their creation.
     pub instances: Vec<Instance>,
-    pub fixtures: BTreeSet<Fixture>,
+    pub fixtures: BTreeMap<Fixture, FixtureSeen>,
     pub gang: Gang,
     pub orders: Vec<Order>,
-    /// Somebody wants the job deleted; it will be gone then.
+    /// The job is being deleted, and will be gone then.
     pub deleting: Option<Time>,
     pub deleted: bool,
     pub operator: Operator,
@@ -42,17 +43,19 @@ pub(super) struct Pending {
     pub used: bool,
 }
 
-/// What truly is with whoever looks after the job.
+/// The state of the operator, as far as faults change it.
 #[derive(Default)]
 pub(super) struct Operator {
     /// Its clock is ahead by so much.
     pub skew: i64,
-    /// It does not look before.
+    /// It makes no step before.
     pub away_until: Time,
-    /// Seconds it did not look, over the whole run.
+    /// Seconds in which it made no step, over the whole run.
     pub away: u32,
-    /// It is to read everything anew.
+    /// It is to list everything again.
     pub relists: bool,
+    /// What it knows about the storage of its memory.
+    pub storage: Storage,
     /// Old leaders that are about to act, by how many memories they are behind.
     pub old_leaders: Vec<u32>,
 }
@@ -66,14 +69,9 @@ pub(super) enum Gang {
     Broken { epoch: u32 },
 }
 
-/// Why a write was refused.
+/// A write was refused: something of that name exists already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refused {
-    /// Something of that name exists already.
-    Exists,
-    /// There is no such thing.
-    Absent,
-}
+pub(super) struct Refused;
 
 impl World {
     pub fn new(job: &Job, script: &Script, options: &Options) -> Self {
@@ -87,7 +85,7 @@ impl World {
             job: job.clone(),
             memory: None,
             instances: Vec::new(),
-            fixtures: BTreeSet::new(),
+            fixtures: BTreeMap::new(),
             gang: Gang::Absent,
             orders: Vec::new(),
             deleting: None,
@@ -134,7 +132,7 @@ impl World {
     }
 
     /// Lets everything happen that is due at that moment.
-    pub fn pass(&mut self, now: Time) {
+    pub fn advance(&mut self, now: Time) {
         self.now = now;
         loop {
             let fired = super::faults::fire(self);
@@ -244,13 +242,26 @@ impl World {
         Some(trouble)
     }
 
-    /// Whether news of that kind are held up now.
+    /// Whether what is observed of that kind is out of date now.
     pub fn lags(&self, is_meant: impl Fn(&Delayed) -> bool) -> bool {
+        self.is_in_window(|trouble| match trouble {
+            Trouble::Lags { what, from, until } if is_meant(what) => Some(*from..*until),
+            _ => None,
+        })
+    }
+
+    /// Whether the operator stores memory as late as it may now.
+    pub fn stores_late(&self) -> bool {
+        self.is_in_window(|trouble| match trouble {
+            Trouble::StoresLate { from, until } => Some(*from..*until),
+            _ => None,
+        })
+    }
+
+    fn is_in_window(&self, window: impl Fn(&Trouble) -> Option<Range<u32>>) -> bool {
         let now = self.elapsed();
         self.faults.iter().any(|pending| match &pending.fault {
-            Fault::Operator(Trouble::Lags { what, from, until }) => {
-                (*from..*until).contains(&now) && is_meant(what)
-            }
+            Fault::Operator(trouble) => window(trouble).is_some_and(|window| window.contains(&now)),
             _ => false,
         })
     }

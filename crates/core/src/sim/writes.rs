@@ -1,4 +1,4 @@
-//! What a world is asked to do: this part of it is the API server, or whoever starts processes.
+//! What a world is asked to do: this part of it is the API server.
 
 use std::sync::Arc;
 
@@ -7,13 +7,16 @@ use super::script::Fault;
 use super::trace::{Happened, StopReason};
 use super::world::{Gang, Refused, World};
 use crate::job::TaskId;
-use crate::observed::{Fixture, Stamp};
+use crate::observed::{Fixture, FixtureSeen, Stamp};
+
+/// A fixture that is there and as it should be.
+const OURS: FixtureSeen = FixtureSeen::Ours { right: true };
 
 impl World {
     /// Creates an instance; refused while one of that task exists.
     pub fn create(&mut self, task: &TaskId, stamp: Stamp) -> Result<(), Refused> {
         if self.find(task).is_some() {
-            return Err(Refused::Exists);
+            return Err(Refused);
         }
         if matches!(self.gang, Gang::Broken { epoch } if stamp.epoch > epoch) {
             self.gang = Gang::Open;
@@ -45,25 +48,38 @@ impl World {
         0
     }
 
-    /// Stops an instance and takes it away; by force, without asking its node.
-    pub fn stop(&mut self, name: &str, force: bool, why: StopReason) -> Result<(), Refused> {
+    /// Stops an instance and removes it; by force, without asking its node. False if there is no such instance.
+    pub fn stop(&mut self, name: &str, force: bool, why: StopReason) -> bool {
         let named = |instance: &Instance| &*instance.name == name && instance.exists();
         let Some(at) = self.instances.iter().position(named) else {
-            return Err(Refused::Absent);
+            return false;
         };
         self.stops += 1;
         self.tell(at, 143, why);
         if force && self.instances[at].exists() {
             self.remove(at, None);
         }
-        Ok(())
+        true
     }
 
-    pub fn ensure(&mut self, fixture: Fixture) {
-        if !self.fixtures.insert(fixture) {
-            return;
+    /// Makes a fixture, or makes it right; refused while others have one of that name.
+    pub fn ensure(&mut self, fixture: Fixture) -> Result<(), Refused> {
+        match self.fixtures.insert(fixture, OURS) {
+            Some(FixtureSeen::Foreign) => {
+                self.fixtures.insert(fixture, FixtureSeen::Foreign);
+                Err(Refused)
+            }
+            Some(_) => Ok(()),
+            None => {
+                self.note(Happened::Ensured(fixture));
+                self.appears(fixture);
+                Ok(())
+            }
         }
-        self.note(Happened::Ensured(fixture));
+    }
+
+    /// A fixture is there from now on: the scheduler lets a group in after a while.
+    pub fn appears(&mut self, fixture: Fixture) {
         if fixture == Fixture::Gang {
             let opens = self.faults.iter_mut().find_map(|pending| match pending.fault {
                 Fault::GangOpens { at } => {
@@ -78,7 +94,7 @@ impl World {
     }
 
     pub fn take_away(&mut self, fixture: Fixture) {
-        if self.fixtures.remove(&fixture) {
+        if self.fixtures.remove(&fixture).is_some() {
             self.note(Happened::Removed(fixture));
             if fixture == Fixture::Gang {
                 self.gang = Gang::Absent;

@@ -1,6 +1,6 @@
-//! Makes a script that fails smaller, so that somebody can read it.
+//! Makes a script that fails smaller, so that it can be read.
 
-use super::script::Script;
+use crate::sim::Script;
 
 /// Drops faults one by one while `fails` still says so of what is left.
 #[must_use]

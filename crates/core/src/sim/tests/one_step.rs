@@ -1,13 +1,13 @@
-//! L1 to L8 on arbitrary inputs, also nonsensical ones; and T12, the size of memory.
+//! L1 to L11 on arbitrary inputs, also nonsensical ones; and T12, the size of memory.
 //!
-//! `PROPTEST_CASES=1000000 cargo test -p trainyard-core --features sim --test properties` tries more of them.
-
-#[path = "properties/nonsense.rs"]
-mod nonsense;
+//! `PROPTEST_CASES=1000000 cargo test -p trainyard-core --features sim --lib one_step` tries more of them.
 
 use proptest::prelude::*;
-use trainyard_core::sim::properties::{Look, check_step, check_verdict};
-use trainyard_core::step;
+
+use super::nonsense;
+use super::properties::{check_step, check_verdict};
+use crate::sim::observer::StepCall;
+use crate::step;
 
 /// More than proptest's own number, unless the environment asks for even more.
 fn config() -> ProptestConfig {
@@ -27,15 +27,15 @@ proptest! {
     #[test]
     fn one_step_keeps_its_word_whatever_it_is_given(input in nonsense::input()) {
         let given = step(&input.job, input.memory.as_ref(), &input.observed, input.now);
-        let look = Look {
+        let call = StepCall {
             job: &input.job,
             memory: input.memory.as_ref(),
             observed: &input.observed,
             now: input.now,
             step: &given,
         };
-        let mut violations = check_step(&look, &mut step);
-        violations.extend(check_verdict(&look));
+        let mut violations = check_step(&call, &mut step);
+        violations.extend(check_verdict(&call));
         prop_assert!(violations.is_empty(), "{}", violations[0]);
     }
 }

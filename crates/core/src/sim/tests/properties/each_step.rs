@@ -1,30 +1,16 @@
 //! L1 to L9: what holds for one call of `step`, on any input, also a nonsensical one.
 
-use super::super::driver::Decide;
-use super::super::stops::why_stopped;
-use super::Violation;
-use crate::job::Job;
+use super::{Violation, late};
+use crate::job::{Job, RoleName, TaskId};
 use crate::memory::{FORMAT, Memory};
-use crate::observed::{Exit, Observed, Seen};
-use crate::step::{Action, Event, Step};
-use crate::time::Time;
+use crate::observed::{Exit, FixtureSeen, Seen, Storage};
+use crate::rule::{Rule, Scope, Then};
+use crate::sim::driver::Decide;
+use crate::sim::observer::StepCall;
+use crate::sim::stops::why_stopped;
+use crate::step::{Action, Event};
 
-/// One call of `step`: what it was given, and what it gave.
-#[derive(Clone, Copy)]
-pub struct Look<'a> {
-    /// The job.
-    pub job: &'a Job,
-    /// The memory handed in.
-    pub memory: Option<&'a Memory>,
-    /// The observation.
-    pub observed: &'a Observed,
-    /// The time.
-    pub now: Time,
-    /// What followed.
-    pub step: &'a Step,
-}
-
-impl Look<'_> {
+impl StepCall<'_> {
     /// The memory handed in, if it was to be believed.
     pub(super) fn believed(&self) -> Option<&Memory> {
         self.memory
@@ -32,17 +18,19 @@ impl Look<'_> {
     }
 }
 
-/// Checks L2 to L9 on one call; `decide` is called again where a property compares calls.
-pub fn check_step(look: &Look, decide: &mut Decide<'_>) -> Vec<Violation> {
+/// Checks L2 to L11 on one call; `decide` is called again where a property compares calls.
+pub fn check_step(call: &StepCall, decide: &mut Decide<'_>) -> Vec<Violation> {
     let checks = [
-        ("L2", again(look, decide)),
-        ("L3", any_order(look, decide)),
-        ("L4", verdict_stands(look)),
-        ("L5", never_falls(look)),
-        ("L6", creates(look)),
-        ("L7", stops(look)),
-        ("L8", wakes_later(look, decide)),
-        ("L9", bounded(look)),
+        ("L2", again(call, decide)),
+        ("L3", any_order(call, decide)),
+        ("L4", verdict_stands(call)),
+        ("L5", never_falls(call)),
+        ("L6", creates(call)),
+        ("L7", stops(call)),
+        ("L8", wakes_later(call, decide)),
+        ("L9", bounded(call)),
+        ("L10", late::check(call)),
+        ("L11", hindered(call)),
     ];
     let failed = checks
         .into_iter()
@@ -62,9 +50,9 @@ fn ensure(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
 
 /// L2: stepping again on the memory that `step` gave changes nothing, asks for the same, and tells nothing but
 /// oddities.
-fn again(look: &Look, decide: &mut Decide<'_>) -> Result<(), String> {
-    let step = look.step;
-    let again = decide(look.job, Some(&step.memory), look.observed, look.now);
+fn again(call: &StepCall, decide: &mut Decide<'_>) -> Result<(), String> {
+    let step = call.step;
+    let again = decide(call.job, Some(&step.memory), call.observed, call.now);
     ensure(again.memory == step.memory, || {
         format!("memory: {:?}\nthen: {:?}", step.memory, again.memory)
     })?;
@@ -78,25 +66,25 @@ fn again(look: &Look, decide: &mut Decide<'_>) -> Result<(), String> {
 }
 
 /// L3: the order in which instances and orders are observed is irrelevant.
-fn any_order(look: &Look, decide: &mut Decide<'_>) -> Result<(), String> {
-    let mut other = look.observed.clone();
+fn any_order(call: &StepCall, decide: &mut Decide<'_>) -> Result<(), String> {
+    let mut other = call.observed.clone();
     other.tasks.reverse();
     other.orders.reverse();
     other.fixtures.reverse();
-    let step = decide(look.job, look.memory, &other, look.now);
-    ensure(step == *look.step, || {
-        format!("{:?}\nin another order: {step:?}", look.step)
+    let step = decide(call.job, call.memory, &other, call.now);
+    ensure(step == *call.step, || {
+        format!("{:?}\nin another order: {step:?}", call.step)
     })
 }
 
 /// L4: a verdict never changes, and nothing is created after it.
-fn verdict_stands(look: &Look) -> Result<(), String> {
-    let Some(verdict) = look.believed().and_then(|memory| memory.verdict.as_ref()) else {
+fn verdict_stands(call: &StepCall) -> Result<(), String> {
+    let Some(verdict) = call.believed().and_then(|memory| memory.verdict.as_ref()) else {
         return Ok(());
     };
-    let after = look.step.memory.verdict.as_ref();
+    let after = call.step.memory.verdict.as_ref();
     ensure(after == Some(verdict), || format!("{verdict:?} became {after:?}"))?;
-    let creates = look
+    let creates = call
         .step
         .actions
         .iter()
@@ -106,11 +94,11 @@ fn verdict_stands(look: &Look) -> Result<(), String> {
 
 /// L5: epoch, paid restarts, the in-place count and, within an epoch, attempts never fall; a restart is paid only
 /// within the limit.
-fn never_falls(look: &Look) -> Result<(), String> {
-    let Some(before) = look.believed() else {
+fn never_falls(call: &StepCall) -> Result<(), String> {
+    let Some(before) = call.believed() else {
         return Ok(());
     };
-    let after = &look.step.memory;
+    let after = &call.step.memory;
     let fell =
         after.epoch < before.epoch || after.paid < before.paid || after.in_place_most < before.in_place_most;
     ensure(!fell, || format!("{before:?} became {after:?}"))?;
@@ -125,24 +113,27 @@ fn never_falls(look: &Look) -> Result<(), String> {
             }
         }
     }
-    let spent = after.spent(look.job);
-    let within = look.job.limits.restarts.is_none_or(|limit| spent <= limit);
+    let spent = after.spent(call.job);
+    let within = call.job.limits.restarts.is_none_or(|limit| spent <= limit);
     ensure(after.paid <= before.paid || within, || {
-        format!("paid for {spent} of {:?}", look.job.limits.restarts)
+        format!("paid for {spent} of {:?}", call.job.limits.restarts)
     })
 }
 
 /// L6: only what is wanted is created: with its current stamp, a task the job has, not ended, no hold, no deletion,
 /// no instance of it there, and nothing of an older epoch alive.
-fn creates(look: &Look) -> Result<(), String> {
-    let memory = &look.step.memory;
-    for action in &look.step.actions {
+fn creates(call: &StepCall) -> Result<(), String> {
+    let memory = &call.step.memory;
+    for action in &call.step.actions {
         let Action::Create { task, stamp } = action else {
             continue;
         };
-        let role = look.job.role(&task.role);
+        let role = call.job.role(&task.role);
         let there = |seen: &crate::TaskSeen| seen.id == *task && !matches!(seen.state, Seen::Gone(_));
-        let old_lives = |seen: &crate::TaskSeen| seen.alive() && seen.stamp.epoch < stamp.epoch;
+        let old_lives = |seen: &crate::TaskSeen| {
+            let old = seen.stamp < memory.stamp(&seen.id) && restarts_with(call.job, &task.role, &seen.id);
+            seen.alive() && (seen.stamp.epoch < stamp.epoch || old)
+        };
         let checks = [
             (*stamp == memory.stamp(task), "its stamp is not current"),
             (
@@ -155,9 +146,9 @@ fn creates(look: &Look) -> Result<(), String> {
             ),
             (memory.held.is_none(), "nothing may run"),
             (memory.verdict.is_none(), "the job has ended"),
-            (!look.observed.deleting, "the job is being deleted"),
-            (!look.observed.tasks.iter().any(there), "an instance is there"),
-            (!look.observed.tasks.iter().any(old_lives), "an older epoch lives"),
+            (!call.observed.deleting, "the job is being deleted"),
+            (!call.observed.tasks.iter().any(there), "an instance is there"),
+            (!call.observed.tasks.iter().any(old_lives), "an older life lives"),
         ];
         for (holds, why) in checks {
             ensure(holds, || format!("created {task} {stamp:?}, but {why}"))?;
@@ -166,10 +157,47 @@ fn creates(look: &Look) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether some rule restarts a role together with the one of that task, which the job has.
+fn restarts_with(job: &Job, one: &RoleName, other: &TaskId) -> bool {
+    let together = |rule: &Rule| match &rule.then {
+        Then::Restart {
+            scope: Scope::Roles(roles),
+            ..
+        } => roles.contains(one) && roles.contains(&other.role),
+        _ => false,
+    };
+    let known = job
+        .role(&other.role)
+        .is_some_and(|(_, role)| other.index < role.replicas);
+    known && job.rules.iter().any(together)
+}
+
+/// L11: nothing is made while that was refused, nothing is done while memory is dropped, and fixtures of others are left alone.
+fn hindered(call: &StepCall) -> Result<(), String> {
+    let observed = call.observed;
+    let actions = &call.step.actions;
+    let refused = observed.refused.is_some_and(|refused| refused.until > call.now);
+    ensure(!refused || !actions.iter().any(Action::makes), || {
+        format!("{:?}, yet {actions:?}", observed.refused)
+    })?;
+    ensure(observed.storage != Storage::Drops || actions.is_empty(), || {
+        format!("memory is dropped, yet {actions:?}")
+    })?;
+    for (fixture, seen) in &observed.fixtures {
+        let touched = [Action::Ensure(*fixture), Action::Remove(*fixture)];
+        let foreign = *seen == FixtureSeen::Foreign;
+        ensure(
+            !foreign || !actions.iter().any(|action| touched.contains(action)),
+            || format!("{fixture:?} was made by others, yet {actions:?}"),
+        )?;
+    }
+    Ok(())
+}
+
 /// L7: only what was observed is stopped, once (or by force), and only for a reason: superseded, scaled away, ended
 /// yet alive, on hold, cleaned up, or on a lost node.
-fn stops(look: &Look) -> Result<(), String> {
-    for action in &look.step.actions {
+fn stops(call: &StepCall) -> Result<(), String> {
+    for action in &call.step.actions {
         let Action::Stop {
             task,
             instance,
@@ -178,7 +206,7 @@ fn stops(look: &Look) -> Result<(), String> {
         else {
             continue;
         };
-        let mut named = look
+        let mut named = call
             .observed
             .tasks
             .iter()
@@ -186,7 +214,7 @@ fn stops(look: &Look) -> Result<(), String> {
         let reason = |seen: &crate::TaskSeen| {
             let there = !matches!(seen.state, Seen::Gone(_));
             let once = seen.stopping.is_none() || *force;
-            there && once && why_stopped(look.job, &look.step.memory, seen, *force).is_some()
+            there && once && why_stopped(call.job, &call.step.memory, seen, *force).is_some()
         };
         ensure(named.any(reason), || {
             format!("stopped {instance} (force: {force}) for no reason")
@@ -196,29 +224,29 @@ fn stops(look: &Look) -> Result<(), String> {
 }
 
 /// L8: `step` wants to be called later than now, and something differs then.
-fn wakes_later(look: &Look, decide: &mut Decide<'_>) -> Result<(), String> {
-    let Some(wake) = look.step.wake else { return Ok(()) };
-    ensure(wake > look.now, || {
-        format!("wake {wake} is not after {}", look.now)
+fn wakes_later(call: &StepCall, decide: &mut Decide<'_>) -> Result<(), String> {
+    let Some(wake) = call.step.wake else { return Ok(()) };
+    ensure(wake > call.now, || {
+        format!("wake {wake} is not after {}", call.now)
     })?;
-    let then = decide(look.job, Some(&look.step.memory), look.observed, wake);
-    let unstored = decide(look.job, look.memory, look.observed, wake);
+    let then = decide(call.job, Some(&call.step.memory), call.observed, wake);
+    let unstored = decide(call.job, call.memory, call.observed, wake);
     let differs =
-        then.memory != look.step.memory || then.actions != look.step.actions || then.wake != look.step.wake;
-    let differs = differs || unstored.persist != look.step.persist;
+        then.memory != call.step.memory || then.actions != call.step.actions || then.wake != call.step.wake;
+    let differs = differs || unstored.persist != call.step.persist;
     ensure(differs, || format!("nothing differs at {wake}"))
 }
 
 /// L9: what one call tells and remembers grows with what it was given, and not beyond.
-fn bounded(look: &Look) -> Result<(), String> {
-    let size = usize::try_from(look.job.size()).unwrap_or(usize::MAX);
-    let given = look.observed.tasks.len() + look.observed.orders.len() + look.job.rules.len() + size;
-    let events = look.step.events.len();
+fn bounded(call: &StepCall) -> Result<(), String> {
+    let size = usize::try_from(call.job.size()).unwrap_or(usize::MAX);
+    let given = call.observed.tasks.len() + call.observed.orders.len() + call.job.rules.len() + size;
+    let events = call.step.events.len();
     ensure(events <= 8 + 4 * given, || {
         format!("{events} events from {given} things")
     })?;
     let bytes = |memory: &Memory| serde_json::to_string(memory).map_or(usize::MAX, |text| text.len());
-    let (before, after) = (look.memory.map_or(0, bytes), bytes(&look.step.memory));
+    let (before, after) = (call.memory.map_or(0, bytes), bytes(&call.step.memory));
     let most = before + MOST_NEW_BYTES + 128 * given;
     ensure(after <= most, || format!("{before} bytes became {after}"))
 }

@@ -4,15 +4,15 @@
 
 use std::sync::Arc;
 
-use proptest::collection::{btree_map, vec};
-use proptest::option::of;
-use proptest::prelude::*;
-use trainyard_core::{
+use crate::{
     AddressForm, Addresses, After, Cause, Clean, ClusterForm, Count, Down, Exit, FORMAT, Failure, Fixture,
     FixtureSeen, Gang, GangScheduler, GangSeen, Hold, How, InPlace, Job, Limits, Memory, Observed, Order,
     Ordered, Outcome, Ranges, Refusal, Role, RoleKind, RoleMemory, RoleName, Rule, Runs, Scope, Seen,
     Settled, Stamp, Storage, TaskId, TaskSeen, Template, Test, Then, Time, Verdict, Wait, When, Who, Why,
 };
+use proptest::collection::{btree_map, vec};
+use proptest::option::of;
+use proptest::prelude::*;
 
 /// Everything that `step` is given.
 #[derive(Clone, Debug)]

@@ -1,13 +1,13 @@
 //! T7: when nothing goes wrong any more, the job comes to rest and stays so.
 
-use super::super::cache::Cache;
-use super::super::driver::Decide;
-use super::super::instance::{Instance, Node};
-use super::super::play::Rest;
-use super::super::world::World;
 use crate::job::{Clean, Job, Role};
 use crate::memory::{Cause, Memory, Verdict};
-use crate::observed::GangSeen;
+use crate::observed::{Fixture, FixtureSeen, GangSeen};
+use crate::sim::cache::Cache;
+use crate::sim::driver::Decide;
+use crate::sim::instance::{Instance, Node};
+use crate::sim::play::Rest;
+use crate::sim::world::World;
 use crate::step::Persist;
 
 /// Seconds after which a job at rest is looked at once more.
@@ -15,16 +15,21 @@ const MUCH_LATER: [u32; 2] = [1, 100_000];
 
 /// T7: when nothing goes wrong any more, the job comes to rest: ended and cleaned up, on hold with nothing alive, or
 /// running as wanted; and then stays so.
-pub(in super::super) fn check(world: &World, rest: Rest, decide: &mut Decide<'_>) -> Result<(), String> {
+pub fn check(world: &World, rest: Rest, decide: &mut Decide<'_>) -> Result<(), String> {
     match rest {
         Rest::Settled => {}
         Rest::Deleted => return Ok(()),
         Rest::BrokenOff | Rest::Circles => return Err(format!("it never came to rest: {rest:?}")),
     }
     let Some(memory) = &world.memory else {
-        return Err("nothing was ever written down".into());
+        return Err("nothing was ever stored".into());
     };
     stays(world, memory, decide)?;
+    let over = memory.verdict.is_some() || memory.held.is_some();
+    let group = world.fixtures.get(&Fixture::Gang);
+    if over && matches!(group, Some(FixtureSeen::Ours { .. })) {
+        return Err("the group of a job that does not run is still there".into());
+    }
     if world
         .ours()
         .any(|instance| instance.exists() && instance.node != Node::Answers)

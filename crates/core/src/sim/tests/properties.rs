@@ -1,23 +1,24 @@
-//! What must always hold, as code: L1 to L9 for one call of `step` on any input, T1 to T15 and I1 over whole runs.
+//! What must always hold, as code: L1 to L11 for one call of `step` on any input, T1 to T15 and I1 over whole runs.
 //!
 //! The names are those of docs/architecture.md. [`PROPERTIES`] says each in one sentence; the functions that check
-//! them are in `each_step` (one call), `over_runs` (as a run goes on), `verdicts` (T6, judged a second time and
+//! them are in `each_step` and `late` (one call), `over_runs` (as a run goes on), `verdicts` (T6, judged a second time and
 //! naively) and `at_rest` (T7).
 
 mod at_rest;
 mod each_step;
+mod late;
 mod over_runs;
 mod verdicts;
 
 use std::fmt;
 
 pub(super) use at_rest::check as check_at_rest;
-pub use each_step::{Look, check_step};
+pub use each_step::check_step;
 pub(super) use over_runs::Ledger;
 pub use verdicts::check_verdict;
 
 /// Every property, in one sentence each.
-pub const PROPERTIES: [(&str, &str); 24] = [
+pub const PROPERTIES: [(&str, &str); 26] = [
     ("L1", "`step` never panics."),
     (
         "L2",
@@ -34,7 +35,7 @@ pub const PROPERTIES: [(&str, &str); 24] = [
     ),
     (
         "L6",
-        "Only what is wanted is created: with its current stamp, a task the job has, not ended, no hold, no deletion, no instance of it there, and nothing of an older epoch alive.",
+        "Only what is wanted is created: with its current stamp, a task the job has, not ended, no hold, no deletion, no instance of it there, and nothing alive of an older epoch, or of an older life of a role that is restarted together with its own.",
     ),
     (
         "L7",
@@ -48,6 +49,14 @@ pub const PROPERTIES: [(&str, &str); 24] = [
         "L9",
         "What one call tells and remembers grows with what it was given, and not beyond.",
     ),
+    (
+        "L10",
+        "What is stored late is what the next step finds out again from visible instances: the first lives for 3 s, successes for 2 s, `born`; and nothing while it is not known that memory is kept.",
+    ),
+    (
+        "L11",
+        "Nothing is made while that was refused, nothing is done while memory is dropped, and fixtures of others are neither made nor removed.",
+    ),
     ("T1", "At most one instance of a task lives."),
     (
         "T2",
@@ -59,7 +68,7 @@ pub const PROPERTIES: [(&str, &str); 24] = [
     ),
     (
         "T4",
-        "`paid` is the number of paid restarts that were written down, the same without crashes and delays, once for each broken gang; past the limit a job that may run has a verdict.",
+        "`paid` is the number of paid restarts that were stored, the same without crashes and delays, once for each broken gang; past the limit a job that may run has a verdict.",
     ),
     (
         "T5",
@@ -67,7 +76,7 @@ pub const PROPERTIES: [(&str, &str); 24] = [
     ),
     (
         "T5w",
-        "A task that has exited 0 unasked is not created again in that epoch, unless a restart names it, it was scaled away, or an instance vanished unseen.",
+        "A task that has exited 0 unasked is not created again in that epoch, unless a restart names it, it was scaled away, or its instance vanished before the end was stored and then the operator crashed or had to list again.",
     ),
     (
         "T6",
@@ -79,7 +88,7 @@ pub const PROPERTIES: [(&str, &str); 24] = [
     ),
     (
         "T8",
-        "A deadline is kept to the second, but for the time in which nobody looked.",
+        "A deadline is kept to the second, but for the time in which the operator was away.",
     ),
     (
         "T9",
@@ -97,7 +106,7 @@ pub const PROPERTIES: [(&str, &str); 24] = [
     ),
     (
         "I1",
-        "No instance carries a newer stamp than the memory that was written down.",
+        "No instance carries a newer stamp than the memory that is stored; before the first memory, than a first life.",
     ),
 ];
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use trainyard_core::sim::{Fault, ProgramEnd, Random};
-use trainyard_core::{
+use crate::sim::{Fault, ProgramEnd, Random};
+use crate::{
     Addresses, After, Clean, ClusterForm, Count, Down, Gang, GangScheduler, How, InPlace, Job, Limits,
     Outcome, Role, RoleKind, RoleName, Rule, Scope, Settled, Template, Test, Then, Wait, When, Who,
 };

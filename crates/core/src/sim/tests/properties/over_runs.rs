@@ -2,18 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::driver::Decide;
-use super::super::instance::{Instance, State};
-use super::super::script::{Fault, Script, Trouble};
-use super::super::trace::{Entry, Happened, StopReason};
-use super::super::world::World;
-use super::each_step::{Look, check_step};
-use super::{Violation, check_verdict};
+use super::check_step;
+use super::{Violation, check_at_rest, check_verdict};
 use crate::exit::Ending;
 use crate::job::{Job, TaskId, Wait};
 use crate::memory::Memory;
-use crate::observed::{Observed, Ordered, Stamp, TaskSeen};
+use crate::observed::{Fixture, FixtureSeen, Observed, Ordered, Stamp, Storage, TaskSeen};
 use crate::rule::{How, Scope, Settled, Test, Then, When, Who};
+use crate::sim::driver::Decide;
+use crate::sim::instance::{Instance, State};
+use crate::sim::observer::{Observer, StepCall};
+use crate::sim::play::Rest;
+use crate::sim::script::{Fault, Script, Trouble};
+use crate::sim::trace::{Entry, Happened, StopReason};
+use crate::sim::world::World;
 use crate::step::{Event, Step};
 use crate::{Cluster, addresses, wait_before};
 
@@ -23,7 +25,7 @@ const MOST_VIOLATIONS: usize = 20;
 const MOST_BYTES: usize = 8 * 1024;
 
 /// What has been seen of a run so far, as far as properties need it.
-pub(in super::super) struct Ledger {
+pub struct Ledger {
     pub violations: Vec<Violation>,
     /// Only one leader acts; with two that overlap, less is claimed.
     one_leader: bool,
@@ -34,9 +36,9 @@ pub(in super::super) struct Ledger {
     paid: u32,
     /// Restarts because the gang was broken.
     breaks_answered: usize,
-    /// Tasks that were written down as done, and in which epoch.
+    /// Tasks that were stored as done, and in which epoch.
     done: BTreeMap<TaskId, u32>,
-    /// Tasks that have truly exited 0 unasked, and in which epoch; none of it is claimed once sight was lost.
+    /// Tasks that have truly exited 0 unasked, and in which epoch, unless sight of them was lost.
     succeeded: Option<BTreeMap<TaskId, u32>>,
     /// What the tasks of an epoch were told, by the numbers of replicas.
     clusters: BTreeMap<(u32, Vec<u32>), String>,
@@ -55,6 +57,10 @@ impl Ledger {
                 }
                 Fault::Operator(Trouble::WriteRefused { .. } | Trouble::WriteTimesOut { .. }) => slack += 1,
                 Fault::Operator(Trouble::OldLeader { .. }) => one_leader = false,
+                Fault::Storage {
+                    at,
+                    seen: Storage::Drops,
+                } => slack += u64::from(until_kept(script, *at) - at),
                 _ => {}
             }
         }
@@ -82,17 +88,6 @@ impl Ledger {
         }
     }
 
-    /// Something that was gone was never seen to go.
-    pub fn lost_sight(&mut self) {
-        self.succeeded = None;
-    }
-
-    /// Looks at the world as it is after some time has passed.
-    pub fn watch(&mut self, world: &World) {
-        self.one_alive(world);
-        self.note_successes(world);
-    }
-
     /// T1: at most one instance of a task lives.
     fn one_alive(&mut self, world: &World) {
         let mut alive = BTreeSet::new();
@@ -105,8 +100,13 @@ impl Ledger {
     }
 
     fn note_successes(&mut self, world: &World) {
-        let (Some(succeeded), Some(memory)) = (&mut self.succeeded, &world.memory) else {
+        let Some(succeeded) = &mut self.succeeded else {
             return;
+        };
+        // The first lives may be there before the first memory is stored.
+        let stamp = |task: &TaskId| {
+            let memory = world.memory.as_ref();
+            memory.map_or_else(Stamp::default, |memory| memory.stamp(task))
         };
         for instance in world.ours() {
             let (State::Ended(exit) | State::Lingering { exit, .. } | State::Gone(Some(exit))) =
@@ -114,7 +114,7 @@ impl Ledger {
             else {
                 continue;
             };
-            let current = memory.stamp(&instance.task) == instance.stamp;
+            let current = stamp(&instance.task) == instance.stamp;
             let now = exit.at == world.now && current;
             if now && Ending::of(Some(exit)) == Ending::Succeeded {
                 succeeded.insert(instance.task.clone(), instance.stamp.epoch);
@@ -122,19 +122,19 @@ impl Ledger {
         }
     }
 
-    /// L2 to L8 and T6, on every call.
-    pub fn stepped(&mut self, look: &Look, decide: &mut Decide<'_>, at: u32) {
-        for violation in check_step(look, decide).into_iter().chain(check_verdict(look)) {
+    /// L2 to L11 and T6, on every call.
+    fn check_call(&mut self, call: &StepCall, decide: &mut Decide<'_>, at: u32) {
+        for violation in check_step(call, decide).into_iter().chain(check_verdict(call)) {
             self.check(violation.property, at, false, || violation.what);
         }
-        let memory = &look.step.memory;
-        let may_run = memory.verdict.is_none() && memory.held.is_none() && !look.observed.deleting;
+        let memory = &call.step.memory;
+        let may_run = memory.verdict.is_none() && memory.held.is_none() && !call.observed.deleting;
         if may_run {
-            self.within_budget(look.job, memory, at);
-            self.ended_means_verdict(look.job, memory, at);
-            let deadline = look.job.limits.deadline.zip(memory.started);
-            let kept = deadline.is_none_or(|(deadline, started)| look.now < started + deadline);
-            self.check("T8", at, kept, || format!("{deadline:?} is over at {}", look.now));
+            self.within_budget(call.job, memory, at);
+            self.ended_means_verdict(call.job, memory, at);
+            let deadline = call.job.limits.deadline.zip(memory.started);
+            let kept = deadline.is_none_or(|(deadline, started)| call.now < started + deadline);
+            self.check("T8", at, kept, || format!("{deadline:?} is over at {}", call.now));
         }
     }
 
@@ -159,8 +159,8 @@ impl Ledger {
         });
     }
 
-    /// A memory is being written down; `world` still has the one before.
-    pub fn persisted(&mut self, world: &World, observed: &Observed, step: &Step) {
+    /// A memory is being stored; `world` still has the one before.
+    fn check_stored(&mut self, world: &World, observed: &Observed, step: &Step) {
         let at = world.elapsed();
         for event in &step.events {
             if let Event::TaskEnded { task, stamp, how, .. } = event {
@@ -304,7 +304,7 @@ impl Ledger {
     }
 
     /// An instance was created by us: the newest one.
-    pub fn created(&mut self, world: &World) {
+    fn check_created(&mut self, world: &World) {
         let Some(instance) = world.instances.last() else {
             return;
         };
@@ -312,7 +312,7 @@ impl Ledger {
         let (task, stamp) = (&instance.task, instance.stamp);
         self.old_epoch_is_dead(world, instance);
         let persisted = world.memory.as_ref().map(|memory| memory.stamp(task));
-        let known = persisted.is_some_and(|persisted| stamp <= persisted);
+        let known = stamp <= persisted.unwrap_or_default();
         self.check("I1", at, known || !self.one_leader, || {
             format!("{task} was created as {stamp:?} and memory says {persisted:?}")
         });
@@ -376,7 +376,7 @@ impl Ledger {
     }
 
     /// T10: nothing is touched that is not the job's own.
-    pub fn stopped(&mut self, world: &World, name: &str) {
+    fn check_stopped(&mut self, world: &World, name: &str) {
         let foreign = world
             .instances
             .iter()
@@ -386,17 +386,57 @@ impl Ledger {
         });
     }
 
-    /// T12: memory stays below 8 KiB; and what `at_rest` found.
-    pub fn rested(&mut self, world: &World, found: Result<(), String>) {
+    /// T12: memory stays below 8 KiB.
+    fn check_size(&mut self, world: &World) {
         let at = world.elapsed();
-        if let Err(what) = found {
-            self.check("T7", at, false, || what);
-        }
         let text = world.memory.as_ref().map(serde_json::to_string);
         let length = text.map_or(0, |text| text.map_or(usize::MAX, |text| text.len()));
         self.check("T12", at, length <= MOST_BYTES, || {
             format!("memory takes {length} bytes")
         });
+    }
+}
+
+impl Observer for Ledger {
+    fn stepped(&mut self, call: &StepCall, decide: &mut Decide<'_>, at: u32) {
+        self.check_call(call, decide, at);
+    }
+
+    fn lost_sight(&mut self, tasks: &[TaskId]) {
+        if let Some(succeeded) = &mut self.succeeded {
+            succeeded.retain(|task, _| !tasks.contains(task));
+        }
+    }
+
+    fn advanced(&mut self, world: &World) {
+        self.one_alive(world);
+        self.note_successes(world);
+    }
+
+    fn storing(&mut self, world: &World, observed: &Observed, step: &Step) {
+        self.check_stored(world, observed, step);
+    }
+
+    fn created(&mut self, world: &World) {
+        self.check_created(world);
+    }
+
+    fn stopped(&mut self, world: &World, instance: &str) {
+        self.check_stopped(world, instance);
+    }
+
+    fn writing(&mut self, world: &World, fixture: Fixture) {
+        let foreign = world.fixtures.get(&fixture) == Some(&FixtureSeen::Foreign);
+        self.check("T10", world.elapsed(), !foreign, || {
+            format!("{fixture:?} was made by others")
+        });
+    }
+
+    fn rested(&mut self, world: &World, rest: Rest, decide: &mut Decide<'_>) {
+        if let Err(what) = check_at_rest(world, rest, decide) {
+            self.check("T7", world.elapsed(), false, || what);
+        }
+        self.check_size(world);
     }
 }
 
@@ -414,6 +454,15 @@ fn lives_within(wait: &Wait, window: u64) -> usize {
 
 fn ran(seen: &TaskSeen) -> u32 {
     seen.exit().map_or(0, |exit| exit.ran)
+}
+
+/// The second in which memory is kept again that is dropped from `at` on.
+fn until_kept(script: &Script, at: u32) -> u32 {
+    let kept = script.faults.iter().filter_map(|fault| match fault {
+        Fault::Storage { at, seen } if *seen != Storage::Drops => Some(*at),
+        _ => None,
+    });
+    kept.filter(|kept| *kept >= at).min().unwrap_or(at)
 }
 
 /// Whether a fault may bring a new life early: a user's wish, or a clock.

@@ -4,38 +4,38 @@
 //! that is said to have given the verdict holds, and whether an earlier one that ends the job does.
 
 use super::Violation;
-use super::each_step::Look;
 use crate::exit::Ending;
 use crate::job::{Job, TaskId};
 use crate::memory::{Cause, FORMAT, Memory, Outcome, Verdict};
 use crate::observed::{GangSeen, Ordered, Seen, Stamp, TaskSeen};
 use crate::policy::bounds::NO_LIFE_LEFT;
 use crate::rule::{Count, Down, How, Rule, Settled, Test, Then, When, Who};
+use crate::sim::observer::StepCall;
 use crate::time::Time;
 
 /// T6: a verdict follows from memory, observation and rules, and from the first rule that gives one.
 #[must_use]
-pub fn check_verdict(look: &Look) -> Option<Violation> {
-    check(look).err().map(|what| Violation {
+pub fn check_verdict(call: &StepCall) -> Option<Violation> {
+    check(call).err().map(|what| Violation {
         property: "T6",
         at: 0,
         what,
     })
 }
 
-fn check(look: &Look) -> Result<(), String> {
-    let before = look.believed();
+fn check(call: &StepCall) -> Result<(), String> {
+    let before = call.believed();
     let had_one = before.is_some_and(|memory| memory.verdict.is_some());
-    let hands_off = look.memory.is_some_and(|memory| memory.format > FORMAT);
-    let (false, Some(verdict)) = (had_one || hands_off, &look.step.memory.verdict) else {
+    let hands_off = call.memory.is_some_and(|memory| memory.format > FORMAT);
+    let (false, Some(verdict)) = (had_one || hands_off, &call.step.memory.verdict) else {
         return Ok(());
     };
     let judge = Naive {
-        job: look.job,
+        job: call.job,
         before,
-        memory: &look.step.memory,
-        look,
-        now: look.now.max(before.map_or(Time(0), Memory::newest)),
+        memory: &call.step.memory,
+        call,
+        now: call.now.max(before.map_or(Time(0), Memory::newest)),
     };
     if verdict.at != judge.now {
         return Err(format!("{verdict:?} was not given at {}", judge.now));
@@ -53,7 +53,7 @@ struct Naive<'a> {
     before: Option<&'a Memory>,
     /// After the step.
     memory: &'a Memory,
-    look: &'a Look<'a>,
+    call: &'a StepCall<'a>,
     now: Time,
 }
 
@@ -124,7 +124,7 @@ impl Naive<'_> {
 
     /// A stamp in memory, or one that an instance shows and memory would have to pass, is the last one or beyond it.
     fn by_last_life(&self) -> Result<(), String> {
-        let shown = self.look.observed.tasks.iter().map(|seen| seen.stamp);
+        let shown = self.call.observed.tasks.iter().map(|seen| seen.stamp);
         let shown = shown.filter(|stamp| stamp.is_possible());
         let last_shown = shown.map(|stamp| stamp.epoch.max(stamp.attempt)).max();
         let remembered = self.memory.roles.values().map(|role| role.attempts.most());
@@ -161,7 +161,7 @@ impl Naive<'_> {
     /// Orders that had not been obeyed before.
     fn orders(&self) -> impl Iterator<Item = Ordered> {
         let new = |id| self.before.is_none_or(|memory| !memory.orders.contains(id));
-        let orders = self.look.observed.orders.iter();
+        let orders = self.call.observed.orders.iter();
         orders.filter(move |order| new(&order.id)).map(|order| order.what)
     }
 
@@ -188,7 +188,7 @@ impl Naive<'_> {
             When::InPlace { who, at_least } => *at_least > 0 && self.in_place(who) >= *at_least,
             When::GangBroken => {
                 let epoch = self.memory.epoch;
-                self.look.observed.gang == GangSeen::Broken { epoch }
+                self.call.observed.gang == GangSeen::Broken { epoch }
             }
         }
     }
@@ -196,7 +196,7 @@ impl Naive<'_> {
     /// The livelier of the instances that carry a task's current stamp.
     fn current(&self, task: &TaskId) -> Option<&TaskSeen> {
         let stamp = self.memory.stamp(task);
-        let seen = self.look.observed.tasks.iter();
+        let seen = self.call.observed.tasks.iter();
         let current = seen.filter(|seen| seen.id == *task && seen.stamp == stamp);
         let rank = |seen: &TaskSeen| match seen.state {
             Seen::Running { .. } => 0,
@@ -236,7 +236,7 @@ impl Naive<'_> {
 
     fn vanished(&self, task: &TaskId) -> bool {
         let born = self.memory.roles.get(&task.role).map_or(0, |role| role.born);
-        let nothing_there = !self.look.observed.tasks.iter().any(|seen| seen.id == *task);
+        let nothing_there = !self.call.observed.tasks.iter().any(|seen| seen.id == *task);
         self.memory.stamp(task).attempt == 0 && task.index < born && nothing_there
     }
 
@@ -312,7 +312,7 @@ impl Naive<'_> {
         let tasks = self.tasks().filter(|task| who.includes(&task.role, task.index));
         let restarts = |task: &TaskId| {
             let stamp = self.memory.stamp(task);
-            let seen = self.look.observed.tasks.iter();
+            let seen = self.call.observed.tasks.iter();
             let live = seen.filter(|seen| seen.id == *task && seen.stamp == stamp && seen.alive());
             live.fold(0, |sum: u32, seen| sum.saturating_add(seen.in_place))
         };

@@ -1,22 +1,26 @@
 //! Thousands of random runs of random jobs, every property checked on every step; and the mutants that prove that
 //! the simulator would notice.
 //!
-//! `TRAINYARD_SEEDS=1000000 cargo test -p trainyard-core --features sim --test simulation` runs more of them, and
-//! `TRAINYARD_SEED_FROM` says where to begin. A failing seed says how it is replayed.
+//! `cargo xtask sim --seeds 1000000 --from 0` plays more of them. A failing seed says how it is played again.
 
-#[path = "simulation/jobs.rs"]
 mod jobs;
-#[path = "simulation/mutants.rs"]
 mod mutants;
+mod nonsense;
+mod one_step;
+mod properties;
+mod shrink;
 
 use std::num::ParseIntError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use mutants::{MUTANTS, Mutant};
-use trainyard_core::sim::properties::Violation;
-use trainyard_core::sim::{Fault, Options, Random, Script, Trouble, faults_for, play, play_checked, shrink};
-use trainyard_core::{InPlace, Job, RoleKind, Time, step};
+use self::mutants::{MUTANTS, Mutant};
+use self::properties::{Ledger, Violation};
+use self::shrink::shrink;
+use super::driver::Decide;
+use super::play::play_observed;
+use super::{Fault, Options, Played, Random, Script, Trouble, faults_for, play};
+use crate::{Fixture, InPlace, Job, RoleKind, Storage, Time, step};
 
 /// How many seeds the ordinary test plays.
 const SEEDS: u64 = 10_000;
@@ -30,6 +34,54 @@ const MUTANT_SEEDS: u64 = 3_000;
 /// After so many failing seeds no more are played.
 const MOST_FAILURES: u64 = 3;
 
+/// Plays a job and checks every property on the way.
+fn checked(
+    job: &Job,
+    script: &Script,
+    options: &Options,
+    decide: &mut Decide<'_>,
+) -> (Played, Vec<Violation>) {
+    let mut ledger = Ledger::new(script);
+    let played = play_observed(job, script, options, decide, &mut ledger);
+    (played, ledger.violations)
+}
+
+/// What the protocol between `step` and a world leaves open: memory stored late, fixtures that others change or make, and
+/// what is known about storage.
+fn protocol(random: &mut Random) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let at = random.between(0, 60);
+    if random.chance(70) {
+        let (from, until) = if random.chance(50) {
+            (0, 10_000)
+        } else {
+            (at, at + random.between(1, 60))
+        };
+        faults.push(Fault::Operator(Trouble::StoresLate { from, until }));
+    }
+    if random.chance(15) {
+        let seen = *random.pick(&[Storage::Unknown, Storage::Drops]);
+        faults.push(Fault::Storage { at, seen });
+        // Nothing claims to come to rest while memory is dropped.
+        let at = at + random.between(0, 30);
+        faults.push(Fault::Storage {
+            at,
+            seen: Storage::Unknown,
+        });
+    }
+    if random.chance(15) {
+        let fixture = *random.pick(&[Fixture::Gang, Fixture::Addresses]);
+        faults.push(match random.between(0, 2) {
+            0 => Fault::FixtureWrong { fixture, at },
+            _ => Fault::FixtureTaken {
+                fixture: Fixture::Gang,
+                at: if random.chance(50) { 0 } else { at },
+            },
+        });
+    }
+    faults
+}
+
 /// Everything that one seed stands for.
 struct Case {
     job: Job,
@@ -41,7 +93,8 @@ impl Case {
     fn of(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let job = jobs::random(&mut random);
-        let script = faults_for(&job, &mut random);
+        let mut script = faults_for(&job, &mut random);
+        script.faults.extend(protocol(&mut random));
         let always = job.roles.iter().any(|role| role.in_place == InPlace::Always);
         let mut endless = vec![RoleKind::Ps, RoleKind::Evaluator];
         if always {
@@ -84,7 +137,12 @@ impl Case {
             script: Script { faults },
             options: options.clone(),
         };
-        let disturbed = with(ends.iter().cloned().chain(troubles).collect());
+        let late = Fault::Operator(Trouble::StoresLate {
+            from: 0,
+            until: 10_000,
+        });
+        let late = (seed % 2 == 0).then_some(late);
+        let disturbed = with(ends.iter().cloned().chain(troubles).chain(late).collect());
         (disturbed, with(ends))
     }
 
@@ -95,7 +153,7 @@ impl Case {
 
     /// The same of something in the place of `step`.
     fn violations_of(&self, mut decide: Mutant, script: &Script) -> Vec<Violation> {
-        let play = || play_checked(&self.job, script, &self.options, &mut decide).1;
+        let play = || checked(&self.job, script, &self.options, &mut decide).1;
         catch_unwind(AssertUnwindSafe(play)).unwrap_or_else(|_| {
             vec![Violation {
                 property: "L1",
@@ -115,14 +173,14 @@ impl Case {
         let small = shrink(&self.script, same);
         let found = self.violations(&small);
         let trace = catch_unwind(AssertUnwindSafe(|| {
-            play_checked(&self.job, &small, &self.options, &mut step)
+            checked(&self.job, &small, &self.options, &mut step)
                 .0
                 .trace
                 .to_string()
         }));
         format!(
             "seed {seed}\n{}\nrules:\n{}\nlimits: {:?} clean {:?} suspend {} gang {}\nroles: {:?}\n{:?}\nfaults:\n{}\n{}\nreplay: \
-             TRAINYARD_SEED_FROM={seed} TRAINYARD_SEEDS=1 cargo test -p trainyard-core --features sim --test simulation",
+             cargo xtask sim --seeds 1 --from {seed}",
             found
                 .iter()
                 .map(ToString::to_string)
