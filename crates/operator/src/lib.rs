@@ -17,6 +17,8 @@
 //! * [`api`]: every request; concurrency ([`permits`]) and rate ([`rate_limit`]) are bounded and fair between namespaces ([`fair_queue`]).
 //! * [`lease`]: leader election.
 //! * [`notice`]: what happened, for logs and [`metrics`]; [`endpoints`]: health and metrics over HTTP.
+//!
+//! End-to-end tests on a real API server are in `crates/operator/tests/end_to_end`; how they are run is on the first lines of its `mod.rs`.
 
 pub mod address_form;
 pub mod api;

@@ -1,5 +1,6 @@
 //! What the store promises `step`, without a cluster: the tests play the API server.
 
+mod adversary;
 mod ended;
 mod fair;
 mod first;
