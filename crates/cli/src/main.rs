@@ -17,7 +17,6 @@ mod run;
 mod simulate;
 mod svg;
 mod visible;
-mod vocabulary;
 mod wrap;
 
 use std::env;

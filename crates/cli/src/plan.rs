@@ -9,10 +9,9 @@ use std::sync::Arc;
 
 use trainyard_core::explain::{self, RuleWords};
 use trainyard_core::{Addresses, Cluster, InPlace, Job, RoleKind, RoleName, TaskId, addresses};
-use trainyard_dialect::{Dialect, ReadJob};
+use trainyard_dialect::ReadJob;
 
 pub use self::json::JsonPlan;
-use crate::vocabulary;
 
 /// One job, explained.
 pub struct JobPlan<'a> {
@@ -58,7 +57,7 @@ impl<'a> JobPlan<'a> {
     /// Explains a job.
     pub fn of(read: &'a ReadJob) -> Self {
         let job = &read.job;
-        let vocabulary = vocabulary::of(read);
+        let vocabulary = read.vocabulary();
         let book = addresses(job, None);
         let mut total = BTreeMap::new();
         let mut roles = Vec::new();
@@ -106,10 +105,7 @@ impl<'a> JobPlan<'a> {
 
     /// `TFJob`, or what a kind is called where its own name says too little.
     pub fn kind(&self) -> &'static str {
-        match self.read.dialect {
-            Dialect::Volcano => "Volcano Job",
-            dialect => dialect.kind(),
-        }
+        self.read.dialect.title()
     }
 
     /// The longest `TF_CONFIG` in bytes; none where there is none.

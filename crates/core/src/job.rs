@@ -265,6 +265,26 @@ pub struct After {
     pub any: bool,
 }
 
+/// The most tasks a job may have.
+pub const MOST_TASKS: u64 = 100_000;
+
+/// What the first `members` tasks ask for together, in the order of the roles.
+#[must_use]
+pub fn asked_together(roles: &[Role], members: u32) -> BTreeMap<Arc<str>, i64> {
+    let mut left = members;
+    let mut sum: BTreeMap<Arc<str>, i64> = BTreeMap::new();
+    for role in roles {
+        let count = role.replicas.min(left);
+        left -= count;
+        for (name, milli) in &role.ask {
+            let entry = sum.entry(name.clone()).or_default();
+            *entry = entry.saturating_add(milli.saturating_mul(i64::from(count)));
+        }
+    }
+    sum.retain(|_, milli| *milli != 0);
+    sum
+}
+
 /// Budgets and time limits; all times are seconds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Limits {

@@ -29,13 +29,14 @@ mod rule;
 #[cfg(feature = "sim")]
 pub mod sim;
 mod step;
+mod subject;
 mod tf_config;
 mod time;
 
 pub use exit::Ending;
 pub use job::{
     Addresses, After, BadTaskId, Clean, ClusterForm, Gang, GangChoice, GangScheduler, InPlace, Job, Limits,
-    Role, RoleKind, RoleName, TaskId, Template, Wait,
+    MOST_TASKS, Role, RoleKind, RoleName, TaskId, Template, Wait, asked_together,
 };
 pub use memory::{AddressForm, Cause, FORMAT, Failure, Hold, Memory, Outcome, RoleMemory, Verdict};
 pub use observed::{
@@ -47,5 +48,6 @@ pub use policy::backoff::wait_before;
 pub use ranges::{BadRanges, Ranges, Runs};
 pub use rule::{Count, Down, How, Rule, Scope, Settled, Test, Then, When, Who};
 pub use step::{Action, Event, Oddity, Persist, Step, step};
+pub use subject::{Conventions, JOB_LABEL, Label, LabelValue, ROLE_LABEL, Subject, TASK_INDEX_LABEL};
 pub use tf_config::{Cluster, MOST_BYTES};
 pub use time::Time;

@@ -6,16 +6,13 @@ mod names;
 mod outlook;
 mod tf_config;
 
-use trainyard_core::{Clean, Job, RoleKind};
+use trainyard_core::{Clean, Job, MOST_TASKS, RoleKind};
 use trainyard_document::codes::Code;
 use trainyard_document::fields::Field;
 use trainyard_document::problem::Problem;
 
 pub(crate) use self::names::name;
 use self::outlook::can_succeed;
-
-/// The most tasks a job may have.
-pub(crate) const MOST_TASKS: u64 = 100_000;
 
 /// Where problems of a compiled job are shown.
 pub(crate) struct Places<'a> {

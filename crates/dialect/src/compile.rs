@@ -7,9 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use trainyard_core::{
-    Count, Down, How, Outcome, Role, Rule, Scope, Settled, Template, Test, Then, When, Who,
-};
+use trainyard_core::{Count, Down, How, Outcome, Rule, Scope, Settled, Template, Test, Then, When, Who};
 
 use crate::pod_template::{PodTemplate, Resources};
 
@@ -121,21 +119,4 @@ pub(crate) fn in_thousandths(resources: &Resources) -> BTreeMap<Arc<str>, i64> {
         .iter()
         .map(|(name, amount)| (name.clone(), amount.milli))
         .collect()
-}
-
-/// What the first `members` tasks ask for together, in the order of the roles.
-#[must_use]
-pub fn asked_together(roles: &[Role], members: u32) -> BTreeMap<Arc<str>, i64> {
-    let mut left = members;
-    let mut sum: BTreeMap<Arc<str>, i64> = BTreeMap::new();
-    for role in roles {
-        let count = role.replicas.min(left);
-        left -= count;
-        for (name, milli) in &role.ask {
-            let entry = sum.entry(name.clone()).or_default();
-            *entry = entry.saturating_add(milli.saturating_mul(i64::from(count)));
-        }
-    }
-    sum.retain(|_, milli| *milli != 0);
-    sum
 }

@@ -9,18 +9,19 @@
 
 mod compare;
 mod outline;
-mod t9k;
-mod tfjob;
+pub(crate) mod t9k;
+pub(crate) mod tfjob;
 mod unmodelled;
-mod volcano;
+pub(crate) mod volcano;
 
 use serde_json::Value;
 use trainyard_document::Source;
 use trainyard_document::problem::{Problem, Problems};
 use trainyard_document::yaml;
 
-use self::outline::Outline;
-use crate::manifest::{Dialect, ReadJob};
+pub(crate) use self::outline::Outline;
+use crate::dialect::Dialect;
+use crate::manifest::ReadJob;
 use crate::read::read;
 
 /// A manifest in another dialect, and what it could not take along.
@@ -48,11 +49,7 @@ pub fn convert(source: &Source, read: &ReadJob, to: Dialect) -> Converted {
         };
     }
     let outline = Outline::of(read);
-    let manifest = without_empty_times(match to {
-        Dialect::TfJob => tfjob::write(&outline),
-        Dialect::TensorFlowTrainingJob => t9k::write(&outline),
-        Dialect::Volcano => volcano::write(&outline),
-    });
+    let manifest = without_empty_times((to.describe().write)(&outline));
     let text = yaml::write(&manifest);
     let problems = Problems::new(source, read.document);
     match again(&text) {

@@ -5,6 +5,7 @@
 //!                                        └─▶ Problem (code, place, found, allowed, hint), all at once
 //! ```
 //!
+//! * `dialect` describes each dialect as data and functions; one module each reads what it describes.
 //! * [`read`](read::read) chooses the dialect that reads a document; [`manifest`] is what comes out of it.
 //! * [`pod_template`] checks a pod template and takes out of it what the job model needs.
 //! * `compile` has the blocks that each dialect's rules are made of.
@@ -13,6 +14,7 @@
 mod check;
 mod compile;
 pub mod convert;
+mod dialect;
 #[cfg(test)]
 mod helps;
 pub mod manifest;
@@ -22,7 +24,7 @@ mod t9k;
 mod tfjob;
 mod volcano;
 
-pub use self::compile::asked_together;
-pub use self::manifest::{Dialect, Item, OtherObject, ReadJob, Reading, TASK_INDEX_LABEL};
+pub use self::dialect::{Dialect, RoleList};
+pub use self::manifest::{Item, OtherObject, ReadJob, Reading};
 pub use self::read::{read, read_value};
-pub use self::tfjob::{LEAST_LOST_NODE, MANAGERS, OURSELVES, SERVED, may_have_task, not_served};
+pub use self::tfjob::{OURSELVES, not_served};

@@ -4,21 +4,20 @@
 //! and after [`ReadJob::job`] nothing asks which dialect it was.
 
 mod metadata;
+mod subject;
+mod vocabulary;
 
 use std::sync::Arc;
 
-use serde::Serialize;
 use serde_json::Value;
 use trainyard_core::Job;
 use trainyard_document::Node;
 use trainyard_document::fields::Field;
 use trainyard_document::problem::{Problem, has_errors};
 
-pub(crate) use self::metadata::{Metadata, OUR_PREFIX};
+use crate::dialect::Dialect;
 
-/// The label with a task's number within its role. Every world puts it on every task of every dialect, so that a
-/// template can refer to it (`metadata.labels['trainyard.dev/task-index']`) without knowing the world.
-pub const TASK_INDEX_LABEL: &str = "trainyard.dev/task-index";
+pub(crate) use self::metadata::{Metadata, OUR_PREFIX};
 
 /// Everything a source holds, and everything that is wrong with it.
 #[derive(Clone, Debug)]
@@ -88,6 +87,16 @@ impl ReadJob {
     pub fn is_first_version(&self) -> bool {
         self.dialect == Dialect::TfJob && self.version() == "v1alpha1"
     }
+
+    /// The namespace that the manifest itself names.
+    #[must_use]
+    pub fn own_namespace(&self) -> Option<&str> {
+        let namespace = self
+            .node
+            .at(&["metadata".into(), "namespace".into()])?
+            .as_text()?;
+        Some(namespace).filter(|text| !text.is_empty())
+    }
 }
 
 /// An object that is no job of ours.
@@ -105,49 +114,6 @@ pub struct OtherObject {
     pub node: Node,
     /// Which document of the source it is in, from 0.
     pub document: usize,
-}
-
-/// The kinds of job there are readers for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub enum Dialect {
-    /// Kubeflow's `TFJob`.
-    TfJob,
-    /// T9k's `TensorFlowTrainingJob`.
-    TensorFlowTrainingJob,
-    /// Volcano's `Job`.
-    Volcano,
-}
-
-impl Dialect {
-    /// The `kind` of its manifests.
-    #[must_use]
-    pub fn kind(self) -> &'static str {
-        match self {
-            Self::TfJob => "TFJob",
-            Self::TensorFlowTrainingJob => "TensorFlowTrainingJob",
-            Self::Volcano => "Job",
-        }
-    }
-
-    /// The group of its `apiVersion`.
-    #[must_use]
-    pub fn group(self) -> &'static str {
-        match self {
-            Self::TfJob => "kubeflow.org",
-            Self::TensorFlowTrainingJob => "batch.tensorstack.dev",
-            Self::Volcano => "batch.volcano.sh",
-        }
-    }
-
-    /// The versions that are read, newest first.
-    #[must_use]
-    pub fn versions(self) -> &'static [&'static str] {
-        match self {
-            Self::TfJob => &["v1", "v1beta2", "v1beta1", "v1alpha2", "v1alpha1"],
-            Self::TensorFlowTrainingJob => &["v1beta1"],
-            Self::Volcano => &["v1alpha1"],
-        }
-    }
 }
 
 /// One object on its way to its dialect's reader.

@@ -15,18 +15,8 @@ use trainyard_document::problem::{FieldPath, Problem, Problems, Severity, Span, 
 use trainyard_document::{Document, Node, Source, parse};
 
 use self::kinds::{Guess, NearMiss};
-use crate::manifest::{Dialect, Item, Object, OtherObject, ReadJob, Reading};
-use crate::{t9k, tfjob, volcano};
-
-/// Reads one object of a dialect; what is wrong with it goes to the object's problems.
-type Reader = fn(&Object<'_>) -> Option<ReadJob>;
-
-/// The dialects, each with its reader.
-const DIALECTS: &[(Dialect, Reader)] = &[
-    (Dialect::TfJob, tfjob::read),
-    (Dialect::TensorFlowTrainingJob, t9k::read),
-    (Dialect::Volcano, volcano::read),
-];
+use crate::dialect::Dialect;
+use crate::manifest::{Item, Object, OtherObject, ReadJob, Reading};
 
 /// Reads everything in a source. Whatever is wrong with one object, the others are read.
 #[must_use]
@@ -92,14 +82,13 @@ fn object(document: &Document, root: Field<'_>, seen: &mut Seen) -> Option<Item>
     let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
     match kinds::guess(group, version, kind, node) {
         Guess::Ours(dialect) => {
-            let (_, read) = DIALECTS.iter().find(|(known, _)| *known == dialect)?;
             let object = Object {
                 root,
                 api_version: api_version.into(),
                 version,
                 document: document.index,
             };
-            let job = read(&object)?;
+            let job = (dialect.describe().read)(&object)?;
             check_twice(&job, &object.root, seen);
             Some(Item::Job(Box::new(job)))
         }

@@ -14,18 +14,50 @@ mod scheduler;
 mod spec;
 mod tensorboard;
 
-use trainyard_core::{Addresses, Clean, ClusterForm, InPlace, Job, Limits, Role, RoleKind, RoleName};
+use trainyard_core::{
+    Addresses, Clean, ClusterForm, Conventions, InPlace, JOB_LABEL, Job, LabelValue, Limits, ROLE_LABEL,
+    Role, RoleKind, RoleName, TASK_INDEX_LABEL,
+};
 
 use self::modes::Modes;
 use self::spec::Body;
 use crate::check;
 use crate::compile;
-use crate::manifest::{Dialect, Metadata, Object, ReadJob};
+use crate::dialect::{Description, Dialect, RoleList};
+use crate::manifest::{Metadata, Object, ReadJob};
 use crate::tfjob::annotations::Wishes;
 use crate::tfjob::roles::{Replica, lower};
 use crate::tfjob::run_policy::RestartScope;
 use crate::tfjob::spec::Spec;
 use crate::tfjob::{PORT, after, places};
+
+/// The dialect, for everything outside this module.
+pub(crate) static DESCRIPTION: Description = Description {
+    name: "tensorflowtrainingjob",
+    kind: "TensorFlowTrainingJob",
+    title: "TensorFlowTrainingJob",
+    group: "batch.tensorstack.dev",
+    versions: &["v1beta1"],
+    roles: RoleList {
+        field: "replicaSpecs",
+        name: Some("type"),
+        minimums: &[],
+    },
+    lists: &[],
+    conventions: Conventions {
+        pod_labels: &[("tensorstack.dev/owner-name", LabelValue::Job)],
+        operated_labels: &[
+            (JOB_LABEL, LabelValue::Job),
+            (ROLE_LABEL, LabelValue::Role),
+            (TASK_INDEX_LABEL, LabelValue::Index),
+            ("tensorstack.dev/owner-name", LabelValue::Job),
+        ],
+        legacy_labels: &[],
+        own_scheduler: None,
+    },
+    read,
+    write: crate::convert::t9k::write,
+};
 
 /// Reads a `TensorFlowTrainingJob`.
 pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {

@@ -16,7 +16,11 @@ pub(crate) mod run_policy;
 mod served;
 pub(crate) mod spec;
 
-use trainyard_core::{Addresses, After, Clean, ClusterForm, InPlace, Job, Limits, Role, RoleKind, RoleName};
+use trainyard_core::{
+    Addresses, After, Clean, ClusterForm, Conventions, InPlace, Job, LabelValue, Limits, Role, RoleKind,
+    RoleName,
+};
+use trainyard_document::tfjob_api::MANAGERS;
 
 use self::annotations::Wishes;
 use self::roles::{Replica, Restart};
@@ -24,11 +28,10 @@ use self::run_policy::RestartScope;
 use self::spec::Spec;
 use crate::check::{self, Places};
 use crate::compile;
-use crate::manifest::{Dialect, Metadata, Object, ReadJob};
+use crate::dialect::{Description, Dialect, RoleList};
+use crate::manifest::{Metadata, Object, ReadJob};
 
-pub use self::roles::may_have_task;
-pub use self::run_policy::LEAST_LOST_NODE;
-pub use self::served::{SERVED, not_served};
+pub use self::served::not_served;
 
 /// The container that is the task.
 pub(crate) const MAIN_CONTAINER: &str = "tensorflow";
@@ -38,12 +41,61 @@ pub(crate) const PORT: u16 = 2222;
 pub(crate) const PORT_NAME: &str = "tfjob-port";
 /// Jobs that name one of these in `managedBy` are ours to run.
 pub const OURSELVES: &[&str] = &[MANAGERS[0], MANAGERS[1]];
-/// What `managedBy` may say: Kubeflow's operator, from which we take over, ourselves, and `MultiKueue`.
-pub const MANAGERS: [&str; 3] = [
-    "kubeflow.org/training-operator",
-    "trainyard.dev/operator",
-    "kueue.x-k8s.io/multikueue",
-];
+
+/// The dialect, for everything outside this module.
+pub(crate) static DESCRIPTION: Description = Description {
+    name: "tfjob",
+    kind: "TFJob",
+    title: "TFJob",
+    group: "kubeflow.org",
+    versions: &["v1", "v1beta2", "v1beta1", "v1alpha2", "v1alpha1"],
+    roles: RoleList {
+        field: "tfReplicaSpecs",
+        name: None,
+        minimums: &["/runPolicy/schedulingPolicy/minAvailable"],
+    },
+    lists: &[RoleList {
+        field: "replicaSpecs",
+        name: Some("tfReplicaType"),
+        minimums: &[],
+    }],
+    conventions: Conventions {
+        pod_labels: &[
+            ("training.kubeflow.org/job-name", LabelValue::Job),
+            ("training.kubeflow.org/replica-type", LabelValue::Role),
+            ("training.kubeflow.org/job-role", LabelValue::Leader("master")),
+            ("training.kubeflow.org/replica-index", LabelValue::Index),
+        ],
+        operated_labels: &[
+            (
+                "training.kubeflow.org/operator-name",
+                LabelValue::Fixed("tfjob-controller"),
+            ),
+            ("training.kubeflow.org/job-name", LabelValue::Job),
+            ("training.kubeflow.org/replica-type", LabelValue::Role),
+            ("training.kubeflow.org/replica-index", LabelValue::Index),
+        ],
+        legacy_labels: &[
+            // Those of tf-operator 0.2 to training-operator 1.5, all at once: selectors were written for one of them.
+            ("group-name", LabelValue::Fixed("kubeflow.org")),
+            ("group_name", LabelValue::Fixed("kubeflow.org")),
+            ("job-name", LabelValue::Job),
+            ("tf-job-name", LabelValue::Job),
+            ("tf_job_name", LabelValue::Job),
+            ("controller-name", LabelValue::Fixed("tf-operator")),
+            ("replica-type", LabelValue::Role),
+            ("tf-replica-type", LabelValue::Role),
+            ("replica-index", LabelValue::Index),
+            ("tf-replica-index", LabelValue::Index),
+            ("job-role", LabelValue::Leader("master")),
+            ("tf-job-role", LabelValue::Leader("master")),
+            ("tf_job_role", LabelValue::Leader("master")),
+        ],
+        own_scheduler: None,
+    },
+    read,
+    write: crate::convert::tfjob::write,
+};
 
 /// Reads a `TFJob`.
 pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {

@@ -20,13 +20,17 @@ mod volumes;
 
 use std::sync::Arc;
 
-use trainyard_core::{Addresses, Clean, ClusterForm, InPlace, Job, Limits, Role, RoleKind, RoleName};
+use trainyard_core::{
+    Addresses, Clean, ClusterForm, Conventions, GangScheduler, InPlace, Job, LabelValue, Limits, Role,
+    RoleKind, RoleName,
+};
 use trainyard_document::codes::Code;
 
 use self::spec::{Spec, Task};
 use crate::check::{self, Places};
 use crate::compile::{self, SETTLE, SETTLE_TOGETHER};
-use crate::manifest::{Dialect, Metadata, Object, ReadJob};
+use crate::dialect::{Description, Dialect, RoleList};
+use crate::manifest::{Metadata, Object, ReadJob};
 use crate::pod_template::{PodTemplate, RestartPolicy};
 
 /// Puts the evaluator into `cluster`, as Volcano's plugin does.
@@ -37,6 +41,39 @@ pub(crate) const UNLIMITED: u32 = i32::MAX.cast_unsigned();
 
 /// The most that a ConfigMap may hold.
 const MOST_HOST_BYTES: u64 = 1 << 20;
+
+/// The dialect, for everything outside this module.
+pub(crate) static DESCRIPTION: Description = Description {
+    name: "volcano",
+    kind: "Job",
+    title: "Volcano Job",
+    group: "batch.volcano.sh",
+    versions: &["v1alpha1"],
+    roles: RoleList {
+        field: "tasks",
+        name: Some("name"),
+        minimums: &["/minAvailable", "/minSuccess"],
+    },
+    lists: &[],
+    conventions: Conventions {
+        pod_labels: &[
+            ("volcano.sh/job-name", LabelValue::Job),
+            ("volcano.sh/job-namespace", LabelValue::Namespace),
+            ("volcano.sh/task-spec", LabelValue::Role),
+            ("volcano.sh/task-index", LabelValue::Index),
+        ],
+        operated_labels: &[
+            ("volcano.sh/job-name", LabelValue::Job),
+            ("volcano.sh/job-namespace", LabelValue::Namespace),
+            ("volcano.sh/task-spec", LabelValue::Role),
+            ("volcano.sh/task-index", LabelValue::Index),
+        ],
+        legacy_labels: &[],
+        own_scheduler: Some(GangScheduler::Volcano),
+    },
+    read,
+    write: crate::convert::volcano::write,
+};
 
 /// Reads a Volcano job.
 pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {

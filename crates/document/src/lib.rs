@@ -8,6 +8,7 @@
 //! * [`parse`] turns a [`Source`] into [`Document`]s; [`scalar`] says what a plain scalar means.
 //! * [`fields`] is how every reader asks for typed fields; [`quantity`] reads `1500m` and `16Gi`.
 //! * [`names`] is what Kubernetes allows as a name.
+//! * [`tfjob_api`] is what a reader and a definition of `TFJob` must agree on.
 //! * [`problem`] is what is wrong and where; [`codes`] is the table of everything that can be.
 //! * [`yaml`] writes any value.
 
@@ -18,6 +19,7 @@ pub mod names;
 pub mod problem;
 pub mod quantity;
 pub mod scalar;
+pub mod tfjob_api;
 pub mod yaml;
 
 pub use self::document::{

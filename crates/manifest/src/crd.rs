@@ -5,8 +5,8 @@
 //! the operator says in a condition of the job.
 
 use serde_json::{Map, Value, json};
-use trainyard_dialect::{LEAST_LOST_NODE, MANAGERS, SERVED};
 use trainyard_document::names::LABEL_LENGTH;
+use trainyard_document::tfjob_api::{LEAST_LOST_NODE, MANAGERS, SERVED};
 
 /// The name of the definition.
 pub const NAME: &str = "tfjobs.kubeflow.org";

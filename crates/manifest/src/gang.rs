@@ -19,12 +19,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use trainyard_core::{Gang, GangScheduler, GangSeen, Job, Memory, Role, Seen, TaskSeen};
-use trainyard_dialect::asked_together;
+use trainyard_core::{
+    Gang, GangScheduler, GangSeen, Job, Memory, Role, Seen, Subject, TaskSeen, asked_together,
+};
 
 pub use self::schedulers::{Began, Placing, Schedulers};
 use crate::install::access::Use;
-use crate::subject::Subject;
 
 /// Every scheduler that there is a module for. The first that serves a scheduler's name is taken; the last serves every name.
 static SCHEDULERS: &[&Scheduler] = &[&volcano::SCHEDULER, &coscheduling::SCHEDULER];

@@ -1,13 +1,12 @@
 //! Plain `batch/v1` Jobs: one Indexed Job per role; or one Job per task, where each task is given a node.
 
 use serde_json::{Map, Value, json};
-use trainyard_core::{Clean, Job, Role, TaskId};
+use trainyard_core::{Clean, Job, Role, Subject, TaskId};
 
 use crate::names::{of_pods, role_job};
 use crate::nodes::Seats;
 use crate::pod::{Index, Pods, main_container, spec_of};
 use crate::replies::Replies;
-use crate::subject::Subject;
 use crate::success::Success;
 use crate::values::present;
 
@@ -81,7 +80,7 @@ pub(crate) fn spec(
 
 fn object(pods: &Pods<'_>, name: &str, role: &Role, index: Option<u32>, spec: &Map<String, Value>) -> Value {
     let subject = pods.subject;
-    let labels = of_pods(subject.dialect, &subject.job, role, index);
+    let labels = of_pods(subject, role, index);
     json!({ "apiVersion": "batch/v1", "kind": "Job", "metadata": metadata(subject, name, labels), "spec": spec })
 }
 

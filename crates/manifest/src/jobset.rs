@@ -124,7 +124,7 @@ fn replicated(pods: &Pods<'_>, success: &Success<'_>, role: &Role) -> Value {
     // These are the JobSet's.
     spec.shift_remove("suspend");
     spec.shift_remove("ttlSecondsAfterFinished");
-    let labels = of_pods(pods.subject.dialect, job, role, None);
+    let labels = of_pods(pods.subject, role, None);
     let before = waits_for(job, role);
     present(json!({
         "name": role.name.as_str(),

@@ -1,13 +1,14 @@
 //! A job becomes Kubernetes objects. Pure: no cluster is asked, and the same job gives the same bytes.
 //!
 //! ```text
-//! ReadJob ─▶ Subject ─▶ addresses, ClusterMap ─▶ Pods ─┬▶ plain Jobs, one a role  (jobs)
+//!            Subject ─▶ addresses, ClusterMap ─▶ Pods ─┬▶ plain Jobs, one a role  (jobs)
 //!                                                      └▶ one JobSet              (jobset)
-//!               └▶ what its dialect brings beside it ──▶ claims, maps, a TensorBoard (tensorboard)
+//!               └▶ what its kind brings beside it ─────▶ claims, maps, a TensorBoard (tensorboard)
 //!               └▶ what the target cannot say ─────────▶ notes
 //! ```
 //!
-//! * [`subject`] is a job as it is to be written: namespace, addresses, labels, what comes beside it.
+//! * [`Subject`](trainyard_core::Subject) is a job as it is to be written: namespace, addresses, labels, what comes beside
+//!   it. A dialect makes it; nothing here knows the dialects.
 //! * [`names`] is every name and label; [`service`], [`cluster_map`] and [`pod`] make what any world on a cluster
 //!   needs: Services, the map of addresses, pods from templates with `TF_CONFIG`.
 //! * [`bounded`] reads what others have written, however deep it is nested; [`observe`] reads pods from that.
@@ -32,7 +33,6 @@ pub mod pod;
 pub mod render;
 pub mod replies;
 pub mod service;
-pub mod subject;
 pub mod success;
 pub mod task_pod;
 pub mod tensorboard;

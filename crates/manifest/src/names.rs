@@ -1,28 +1,20 @@
 //! Names and labels of everything that is made for a job.
 //!
-//! Our own labels find every object of a job whatever its dialect; the dialect's labels are there because its users'
-//! tools look for them.
+//! Our own labels find every object of a job whatever its kind; the kind's labels are there because its users' tools look
+//! for them, and come as data ([`Conventions`](trainyard_core::Conventions)).
 
 use serde_json::{Map, Value};
-use trainyard_core::{Job, Role, RoleKind};
-use trainyard_dialect::{Dialect, TASK_INDEX_LABEL};
+use trainyard_core::{Conventions, Job, Label, LabelValue, Role, RoleKind, Subject, TASK_INDEX_LABEL};
+pub use trainyard_core::{JOB_LABEL, ROLE_LABEL};
 
-/// Which job an object belongs to.
-pub const JOB_LABEL: &str = "trainyard.dev/job-name";
-/// Which role a pod belongs to.
-pub const ROLE_LABEL: &str = "trainyard.dev/role";
 /// Which life of its task a pod is.
 pub const STAMP: &str = "trainyard.dev/stamp";
-/// Who operates a pod. The value is Kubeflow's: its users' tools look for it.
-pub const OPERATOR_LABEL: &str = "training.kubeflow.org/operator-name";
 /// Kubeflow's words for a pod's job, role and index.
 pub const KUBEFLOW_JOB_LABEL: &str = "training.kubeflow.org/job-name";
 /// See [`KUBEFLOW_JOB_LABEL`].
 pub const KUBEFLOW_ROLE_LABEL: &str = "training.kubeflow.org/replica-type";
 /// See [`KUBEFLOW_JOB_LABEL`].
 pub const KUBEFLOW_INDEX_LABEL: &str = "training.kubeflow.org/replica-index";
-/// See [`OPERATOR_LABEL`].
-pub const OPERATOR: &str = "tfjob-controller";
 /// Where Kubernetes says which index of an Indexed Job a pod is, as a label and as an annotation.
 pub const COMPLETION_INDEX: &str = "batch.kubernetes.io/job-completion-index";
 /// Where Kubernetes says which Job a pod belongs to.
@@ -68,94 +60,83 @@ pub fn of_job(job: &Job) -> Map<String, Value> {
     labels
 }
 
+/// What a label may take its value from.
+#[derive(Clone, Copy, Debug)]
+pub struct Labelled<'a> {
+    /// The job that an object is made for.
+    pub subject: &'a Subject,
+    /// The role, where it is made for one.
+    pub role: Option<&'a Role>,
+    /// The number of the task, where it is made for one.
+    pub index: Option<u32>,
+    /// Whether it is a pod: nothing else leads.
+    pub is_pod: bool,
+}
+
+impl Labelled<'_> {
+    /// The labels of a table, without those that have no value here.
+    #[must_use]
+    pub fn labels(&self, table: &[Label]) -> Map<String, Value> {
+        let label = |(key, value): &Label| Some(((*key).to_owned(), self.value(*value)?.into()));
+        table.iter().filter_map(label).collect()
+    }
+
+    /// Adds the labels of what an operator makes to an object's metadata.
+    pub fn mark(&self, metadata: &mut Value) {
+        let Some(metadata) = metadata.as_object_mut() else {
+            return;
+        };
+        if let Some(labels) = crate::values::object(metadata, "labels") {
+            let Conventions {
+                operated_labels,
+                legacy_labels,
+                ..
+            } = self.subject.conventions;
+            labels.extend(self.labels(operated_labels));
+            if self.subject.legacy_labels {
+                labels.extend(self.labels(legacy_labels));
+            }
+        }
+    }
+
+    fn value(&self, value: LabelValue) -> Option<String> {
+        Some(match value {
+            LabelValue::Fixed(text) => text.to_owned(),
+            LabelValue::Job => self.subject.job.name.to_string(),
+            LabelValue::Namespace => self.subject.job.namespace.to_string(),
+            LabelValue::Role => self.role?.name.to_string(),
+            LabelValue::Index => self.index?.to_string(),
+            LabelValue::Leader(word) => {
+                let leads = self.is_pod && leads(&self.subject.job, self.role?, self.index);
+                leads.then(|| word.to_owned())?
+            }
+        })
+    }
+}
+
 /// The labels of a role's pods; `index` where the pod is made for one task alone.
 ///
-/// There is no `training.kubeflow.org/operator-name`: nobody operates these pods, and an operator of that name in the
-/// cluster must not take them for its own.
+/// Those of [`operated_labels`](trainyard_core::Conventions::operated_labels) that name an operator are not among them: no
+/// operator runs these pods, and one of that name in the cluster must not take them for its own.
 #[must_use]
-pub fn of_pods(dialect: Dialect, job: &Job, role: &Role, index: Option<u32>) -> Map<String, Value> {
-    let mut labels = of_job(job);
-    let mut put = |key: &str, value: &str| {
-        labels.insert(key.to_owned(), value.into());
+pub fn of_pods(subject: &Subject, role: &Role, index: Option<u32>) -> Map<String, Value> {
+    const OURS: &[Label] = &[
+        (JOB_LABEL, LabelValue::Job),
+        (ROLE_LABEL, LabelValue::Role),
+        (TASK_INDEX_LABEL, LabelValue::Index),
+    ];
+    let pod = Labelled {
+        subject,
+        role: Some(role),
+        index,
+        is_pod: true,
     };
-    put(ROLE_LABEL, role.name.as_str());
-    let number = index.map(|index| index.to_string());
-    if let Some(number) = &number {
-        put(TASK_INDEX_LABEL, number);
-    }
-    let index_label = match dialect {
-        Dialect::TfJob => {
-            put(KUBEFLOW_JOB_LABEL, &job.name);
-            put(KUBEFLOW_ROLE_LABEL, role.name.as_str());
-            if leads(job, role, index) {
-                put("training.kubeflow.org/job-role", "master");
-            }
-            Some(KUBEFLOW_INDEX_LABEL)
-        }
-        Dialect::TensorFlowTrainingJob => {
-            put("tensorstack.dev/owner-name", &job.name);
-            None
-        }
-        Dialect::Volcano => {
-            put("volcano.sh/job-name", &job.name);
-            put("volcano.sh/job-namespace", &job.namespace);
-            put("volcano.sh/task-spec", role.name.as_str());
-            Some("volcano.sh/task-index")
-        }
-    };
-    if let (Some(key), Some(number)) = (index_label, &number) {
-        put(key, number);
-    }
+    let mut labels = pod.labels(OURS);
+    labels.extend(pod.labels(subject.conventions.pod_labels));
     labels
 }
 
-/// The labels that operators of Kubeflow gave before `training.kubeflow.org/*`, from tf-operator 0.2 to training-operator 1.5: those
-/// of every version at once, for selectors that were written for one of them.
-#[derive(Debug)]
-pub struct LegacyLabels;
-
-impl LegacyLabels {
-    const GROUP: [&str; 2] = ["group-name", "group_name"];
-    const JOB: [&str; 3] = ["job-name", "tf-job-name", "tf_job_name"];
-    const ROLE: [&str; 2] = ["replica-type", "tf-replica-type"];
-    const INDEX: [&str; 2] = ["replica-index", "tf-replica-index"];
-    const LEADER: [&str; 3] = ["job-role", "tf-job-role", "tf_job_role"];
-
-    /// For something of the whole job.
-    #[must_use]
-    pub fn of_job(job: &Job) -> Map<String, Value> {
-        let mut labels = Map::new();
-        Self::put(&mut labels, &Self::GROUP, "kubeflow.org");
-        Self::put(&mut labels, &Self::JOB, &job.name);
-        Self::put(&mut labels, &["controller-name"], "tf-operator");
-        labels
-    }
-
-    /// For something of one task. A Service is never called the master's.
-    #[must_use]
-    pub fn of_task(job: &Job, role: &Role, index: u32) -> Map<String, Value> {
-        let mut labels = Self::of_job(job);
-        Self::put(&mut labels, &Self::ROLE, role.name.as_str());
-        Self::put(&mut labels, &Self::INDEX, &index.to_string());
-        labels
-    }
-
-    /// For the pod of a task.
-    #[must_use]
-    pub fn of_pod(job: &Job, role: &Role, index: u32) -> Map<String, Value> {
-        let mut labels = Self::of_task(job, role, index);
-        if leads(job, role, Some(index)) {
-            Self::put(&mut labels, &Self::LEADER, "master");
-        }
-        labels
-    }
-
-    fn put(labels: &mut Map<String, Value>, keys: &[&str], value: &str) {
-        labels.extend(keys.iter().map(|key| ((*key).to_owned(), value.into())));
-    }
-}
-
-/// Whether Kubeflow calls this pod the master: every chief's, else worker 0's.
+/// Whether a pod is that of a leading task: every chief's, else worker 0's.
 fn leads(job: &Job, role: &Role, index: Option<u32>) -> bool {
     let is_chief = |role: &Role| matches!(role.kind, RoleKind::Chief | RoleKind::Master);
     let chief = job.roles.iter().any(|role| is_chief(role) && role.replicas > 0);
@@ -178,13 +159,21 @@ mod tests {
         });
         let source = Source::from_bytes("job", text.to_string().as_bytes()).unwrap();
         let reading = trainyard_dialect::read(&source);
-        let job = &reading.jobs().next().unwrap().job;
-        let role = &job.roles[0];
+        let subject = reading.jobs().next().unwrap().subject(None, None);
+        let labels = |index: Option<u32>, is_pod: bool| {
+            let object = Labelled {
+                subject: &subject,
+                role: index.map(|_| &subject.job.roles[0]),
+                index,
+                is_pod,
+            };
+            object.labels(subject.conventions.legacy_labels)
+        };
         let of_job = json!({
             "group-name": "kubeflow.org", "group_name": "kubeflow.org", "controller-name": "tf-operator",
             "job-name": "mnist", "tf-job-name": "mnist", "tf_job_name": "mnist",
         });
-        assert_eq!(Value::Object(LegacyLabels::of_job(job)), of_job);
+        assert_eq!(Value::Object(labels(None, false)), of_job);
         let mut of_task = of_job;
         for (label, value) in [
             ("replica-type", "worker"),
@@ -194,10 +183,10 @@ mod tests {
         ] {
             of_task[label] = value.into();
         }
-        assert_eq!(Value::Object(LegacyLabels::of_task(job, role, 0)), of_task);
+        assert_eq!(Value::Object(labels(Some(0), false)), of_task);
         for label in ["job-role", "tf-job-role", "tf_job_role"] {
-            assert_eq!(LegacyLabels::of_pod(job, role, 0)[label], "master");
-            assert!(!LegacyLabels::of_pod(job, role, 1).contains_key(label));
+            assert_eq!(labels(Some(0), true)[label], "master");
+            assert!(!labels(Some(1), true).contains_key(label));
         }
     }
 }

@@ -7,13 +7,12 @@ mod limits;
 mod pods;
 
 use trainyard_core::explain::{then_words, when_words};
-use trainyard_core::{Down, Ending, Job, Role, RoleName, Rule, Then, When};
+use trainyard_core::{Down, Ending, Job, Role, RoleName, Rule, Subject, Then, When};
 
 use crate::cluster_map::ClusterMap;
 use crate::names::{JOB_LABEL, ROLE_LABEL, role_job};
 use crate::nodes::Seats;
 use crate::render::{Form, Wishes};
-use crate::subject::Subject;
 use crate::success::Success;
 use crate::tensorboard::Board;
 

@@ -11,8 +11,7 @@ mod wire;
 
 use std::sync::Arc;
 
-use trainyard_core::{Exit, Seen, Stamp, TaskId, TaskSeen, Time, Why};
-use trainyard_dialect::{TASK_INDEX_LABEL, may_have_task};
+use trainyard_core::{Exit, MOST_TASKS, Seen, Stamp, TASK_INDEX_LABEL, TaskId, TaskSeen, Time, Why};
 
 pub use self::unreadable::UNREADABLE;
 use self::wire::{PodWire, time};
@@ -137,6 +136,12 @@ fn task_id(wire: &PodWire) -> Option<TaskId> {
     let named = wire.metadata.name.as_deref() == Some(&format!("{job}-{id}"));
     let written = index.to_string() == *number;
     (named && written && may_have_task(role, index)).then_some(id)
+}
+
+/// Whether a job may have, or may have had, a task of this role with this number.
+fn may_have_task(role: &str, index: u32) -> bool {
+    const ROLES: [&str; 5] = ["chief", "master", "ps", "worker", "evaluator"];
+    ROLES.contains(&role) && u64::from(index) < MOST_TASKS
 }
 
 /// The task that a pod is a life of.

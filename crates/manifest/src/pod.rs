@@ -4,14 +4,12 @@
 //! kubelet replaces `$(NAME)`: ours first, so that the template's may refer to them, and `TF_CONFIG` last.
 
 use serde_json::{Map, Value, json};
-use trainyard_core::{AddressBook, Cluster, GangScheduler, Role, TaskId};
-use trainyard_dialect::Dialect;
+use trainyard_core::{AddressBook, Cluster, Role, Subject, TaskId};
 
 use crate::cluster_map::{CLUSTER_KEY, CLUSTER_VARIABLE, ClusterMap};
 use crate::names::{COMPLETION_INDEX, INDEX_LABELS, INDEX_VARIABLE, SERVER_LABELS, of_pods};
 use crate::nodes::{self, Seat};
 use crate::service::PORT_NAME;
-use crate::subject::Subject;
 use crate::values::{list, object};
 
 /// The container that is the task, where there is one of this name; else the first.
@@ -117,7 +115,7 @@ impl Pods<'_> {
             Index::Fixed(index) => Some(index),
             Index::Completion { .. } => None,
         };
-        labels.extend(of_pods(self.subject.dialect, &self.subject.job, role, fixed));
+        labels.extend(of_pods(self.subject, role, fixed));
         metadata.insert("labels".into(), labels.into());
         if let Some(Value::Object(annotations)) = written.remove("annotations") {
             metadata.insert("annotations".into(), annotations.into());
@@ -147,14 +145,13 @@ impl Pods<'_> {
         }
     }
 
-    /// Whether the template's scheduler is the one that Volcano's dialect gives to every pod: it places gangs of its own
+    /// Whether the template's scheduler is the one that the job's kind gives to every pod: it places gangs of its own
     /// jobs, and pods of plain Jobs would wait for it for ever where it is not installed.
     fn brings_scheduler(&self, pod: &Map<String, Value>) -> bool {
-        let gang = self.subject.job.gang.as_ref();
-        let by_volcano = gang.is_some_and(|gang| gang.scheduler == GangScheduler::Volcano);
-        self.subject.dialect == Dialect::Volcano
-            && by_volcano
-            && pod.get("schedulerName") == Some(&"volcano".into())
+        let gang = self.subject.job.gang.as_ref().map(|gang| &gang.scheduler);
+        let own = self.subject.conventions.own_scheduler.as_ref();
+        let name = own.filter(|own| gang == Some(*own)).and_then(|own| own.name());
+        name.is_some_and(|name| pod.get("schedulerName") == Some(&name.into()))
     }
 
     fn container(

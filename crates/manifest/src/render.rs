@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use trainyard_core::{AddressBook, Addresses, Cluster, Job, MOST_BYTES, Role, TaskId, addresses};
-use trainyard_dialect::ReadJob;
+use trainyard_core::{AddressBook, Addresses, Cluster, Job, MOST_BYTES, Role, Subject, TaskId, addresses};
 use trainyard_document::codes::Code;
 use trainyard_document::names::LABEL_LENGTH;
 
@@ -14,7 +13,6 @@ use crate::nodes::{self, Seats};
 use crate::notes::{Note, notes};
 use crate::pod::{Pods, Variables};
 use crate::service::services;
-use crate::subject::Subject;
 use crate::tensorboard::{self, Board};
 use crate::{jobs, names};
 
@@ -32,11 +30,12 @@ pub enum Form {
 pub struct Wishes {
     /// As what.
     pub form: Form,
-    /// How tasks are found, where it is not as the manifest says. [`Addresses::Given`] are those of nodes.
+    /// How tasks are found, where it is not as the manifest says; the subject has them. [`Addresses::Given`] are those of
+    /// nodes.
     pub addresses: Option<Addresses>,
     /// The nodes.
     pub nodes: Vec<String>,
-    /// The namespace, where the manifest names none.
+    /// The namespace, where the manifest names none; that of [`render`]'s subject.
     pub namespace: Option<String>,
 }
 
@@ -65,10 +64,9 @@ pub struct Refusal {
 const NAME: &[&str] = &["metadata", "name"];
 
 /// Writes a job as objects.
-pub fn render(read: &ReadJob, wishes: &Wishes) -> Result<Rendered, Vec<Refusal>> {
-    let subject = Subject::of(read, wishes.namespace.as_deref(), wishes.addresses);
-    let mut refusals = check_metadata(read, wishes);
-    refusals.extend(check_names(&subject, wishes.form));
+pub fn render(subject: &Subject, wishes: &Wishes) -> Result<Rendered, Vec<Refusal>> {
+    let mut refusals = check_metadata(subject, wishes);
+    refusals.extend(check_names(subject, wishes.form));
     let job = &subject.job;
     let seats = seats(job, wishes).unwrap_or_else(|refusal| {
         refusals.push(refusal);
@@ -87,7 +85,7 @@ pub fn render(read: &ReadJob, wishes: &Wishes) -> Result<Rendered, Vec<Refusal>>
     let map = ClusterMap::of(job, &book, &cluster);
     let by_service = matches!(job.addresses, Addresses::PerJob | Addresses::PerJobShort);
     let pods = Pods {
-        subject: &subject,
+        subject,
         book: &book,
         cluster: &cluster,
         map: &map,
@@ -101,7 +99,7 @@ pub fn render(read: &ReadJob, wishes: &Wishes) -> Result<Rendered, Vec<Refusal>>
         .map(|object| tensorboard::board(job, object));
     let objects = objects(&pods, wishes.form, seats.as_ref(), board.as_ref());
     Ok(Rendered {
-        notes: notes(&subject, wishes, seats.as_ref(), &map, board.as_ref()),
+        notes: notes(subject, wishes, seats.as_ref(), &map, board.as_ref()),
         objects,
     })
 }
@@ -124,9 +122,9 @@ fn objects(pods: &Pods<'_>, form: Form, seats: Option<&Seats>, board: Option<&Bo
     objects
 }
 
-fn check_metadata(read: &ReadJob, wishes: &Wishes) -> Vec<Refusal> {
+fn check_metadata(subject: &Subject, wishes: &Wishes) -> Vec<Refusal> {
     let mut refusals = Vec::new();
-    if read.generate_name {
+    if subject.generate_name {
         refusals.push(Refusal {
             code: Code::CannotRender,
             path: &["metadata", "generateName"],
@@ -134,22 +132,15 @@ fn check_metadata(read: &ReadJob, wishes: &Wishes) -> Vec<Refusal> {
             hint: "give the job a name: `name` in place of `generateName`".into(),
         });
     }
-    refusals.extend(check_namespace(read, wishes.namespace.as_deref()));
+    let own = subject.own_namespace.as_deref();
+    refusals.extend(check_namespace(own, wishes.namespace.as_deref()));
     refusals
-}
-
-/// The namespace that the manifest itself names.
-#[must_use]
-pub fn written_namespace(read: &ReadJob) -> Option<&str> {
-    let metadata = read.node.get("metadata")?;
-    let written = metadata.get("namespace")?.as_text()?;
-    Some(written).filter(|text| !text.is_empty())
 }
 
 /// A job lives in one namespace, whoever names it. For every form: what stands beside the job is moved by the same wish.
 #[must_use]
-pub fn check_namespace(read: &ReadJob, wanted: Option<&str>) -> Option<Refusal> {
-    let (written, wanted) = (written_namespace(read)?, wanted?);
+pub fn check_namespace(written: Option<&str>, wanted: Option<&str>) -> Option<Refusal> {
+    let (written, wanted) = (written?, wanted?);
     (written != wanted).then(|| Refusal {
         code: Code::CannotRender,
         path: &["metadata", "namespace"],

@@ -1,12 +1,9 @@
 //! Services: the names under which tasks are found. They must exist before the first pod looks for another.
 
 use serde_json::{Map, Value, json};
-use trainyard_core::{Addresses, Job, Role, task_name};
+use trainyard_core::{Addresses, Job, Role, Subject, task_name};
 
-use crate::names::{
-    BATCH_JOB_NAME, COMPLETION_INDEX, JOB_LABEL, KUBEFLOW_INDEX_LABEL, KUBEFLOW_JOB_LABEL,
-    KUBEFLOW_ROLE_LABEL, OPERATOR, OPERATOR_LABEL, of_job, role_job,
-};
+use crate::names::{BATCH_JOB_NAME, COMPLETION_INDEX, JOB_LABEL, Labelled, of_job, role_job};
 
 /// The name of TensorFlow's port, as in Kubeflow's Services.
 pub const PORT_NAME: &str = "tfjob-port";
@@ -65,22 +62,24 @@ fn per_replica(job: &Job) -> Vec<Value> {
 
 /// The Services of a job whose pods are made one by one, each with the labels of its task.
 ///
-/// One a task is as Kubeflow's operator makes it, labels and selector included: it knows them for its own when it is given the
-/// job back, and finds with them the pods that it makes then.
+/// One a task is as the kind's own operator makes it, labels and selector included: it knows them for its own when it is given
+/// the job back, and finds with them the pods that it makes then.
 #[must_use]
-pub fn services_of_tasks(job: &Job) -> Vec<Value> {
+pub fn services_of_tasks(subject: &Subject) -> Vec<Value> {
+    let job = &subject.job;
     if job.addresses != Addresses::PerReplica {
         return services(job);
     }
     let one = |task: trainyard_core::TaskId, role: &Role| {
-        let theirs = json!({
-            OPERATOR_LABEL: OPERATOR, KUBEFLOW_JOB_LABEL: *job.name,
-            KUBEFLOW_ROLE_LABEL: role.name.as_str(), KUBEFLOW_INDEX_LABEL: task.index.to_string(),
-        });
-        let mut service = headless(job, &task_name(job, &task), &theirs, &[named(0, role.port)]);
-        if let (Value::Object(labels), Value::Object(theirs)) = (&mut service["metadata"]["labels"], theirs) {
-            labels.extend(theirs);
-        }
+        let object = Labelled {
+            subject,
+            role: Some(role),
+            index: Some(task.index),
+            is_pod: false,
+        };
+        let selector = object.labels(subject.conventions.operated_labels).into();
+        let mut service = headless(job, &task_name(job, &task), &selector, &[named(0, role.port)]);
+        object.mark(&mut service["metadata"]);
         service
     };
     let tasks = job

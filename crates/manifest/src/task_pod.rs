@@ -2,21 +2,15 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
-use trainyard_core::{
-    AddressBook, Addresses, Cluster, InPlace, Job, Role, RoleName, Stamp, TaskId, task_name,
-};
+use serde_json::{Value, json};
+use trainyard_core::{AddressBook, Addresses, Cluster, InPlace, Role, Stamp, Subject, TaskId, task_name};
 
 use crate::cluster_map::ClusterMap;
 use crate::gang;
-use crate::names::{
-    KUBEFLOW_INDEX_LABEL, KUBEFLOW_JOB_LABEL, KUBEFLOW_ROLE_LABEL, LegacyLabels, OPERATOR, OPERATOR_LABEL,
-    STAMP,
-};
+use crate::names::{Labelled, STAMP};
 use crate::observe::write_stamp;
 use crate::pod::{Index, Pods, Variables, main_container, spec_of};
 use crate::service::{service_names, services_of_tasks};
-use crate::subject::Subject;
 
 /// The object that owns what is made for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,12 +92,13 @@ impl<'a> TaskPods<'a> {
         let metadata = &mut pod["metadata"];
         metadata["name"] = name.into();
         metadata["namespace"] = (&*job.namespace).into();
-        metadata["labels"][OPERATOR_LABEL] = OPERATOR.into();
-        if self.pods.subject.legacy_labels
-            && let Value::Object(labels) = &mut metadata["labels"]
-        {
-            labels.extend(LegacyLabels::of_pod(job, &role, task.index));
-        }
+        let object = Labelled {
+            subject: self.pods.subject,
+            role: Some(&role),
+            index: Some(task.index),
+            is_pod: true,
+        };
+        object.mark(metadata);
         metadata["annotations"][STAMP] = write_stamp(stamp).into();
         metadata["ownerReferences"] = json!([self.owner]);
         pod
@@ -141,36 +136,22 @@ pub fn fixture_names(subject: &Subject, map: &ClusterMap) -> impl Iterator<Item 
 #[must_use]
 pub fn fixtures(subject: &Subject, map: &ClusterMap, owner: &Owner) -> Vec<(&'static str, Value)> {
     let job = &subject.job;
-    let services = services_of_tasks(job)
+    let of_job = Labelled {
+        subject,
+        role: None,
+        index: None,
+        is_pod: false,
+    };
+    let services = services_of_tasks(subject)
         .into_iter()
         .map(|service| ("services", service));
     let map = (!map.inline).then(|| ("configmaps", map.object(job)));
     services
         .chain(map)
         .map(|(plural, mut object)| {
-            let mut labels = match object["metadata"]["labels"].take() {
-                Value::Object(labels) => labels,
-                _ => Map::new(),
-            };
-            labels.insert(OPERATOR_LABEL.into(), OPERATOR.into());
-            labels.insert(KUBEFLOW_JOB_LABEL.into(), (*job.name).into());
-            if subject.legacy_labels {
-                labels.extend(legacy_labels(job, &labels));
-            }
-            object["metadata"]["labels"] = labels.into();
+            of_job.mark(&mut object["metadata"]);
             object["metadata"]["ownerReferences"] = json!([owner.reference()]);
             (plural, object)
         })
         .collect()
-}
-
-/// The labels that Kubeflow's first operators gave to a shared object: those of its task, where it is made for one.
-fn legacy_labels(job: &Job, labels: &Map<String, Value>) -> Map<String, Value> {
-    let text = |key: &str| labels.get(key).and_then(Value::as_str);
-    let role = text(KUBEFLOW_ROLE_LABEL).and_then(|name| job.role(&RoleName::new(name)));
-    let index = text(KUBEFLOW_INDEX_LABEL).and_then(|index| index.parse().ok());
-    match (role, index) {
-        (Some((_, role)), Some(index)) => LegacyLabels::of_task(job, role, index),
-        _ => LegacyLabels::of_job(job),
-    }
 }

@@ -31,7 +31,11 @@ fn whole(text: &str, form: Form, addresses: Option<Addresses>) -> Rendered {
         nodes: vec!["a".into()],
         namespace: None,
     };
-    render(job, &wishes).expect("objects")
+    render(
+        &job.subject(wishes.namespace.as_deref(), wishes.addresses),
+        &wishes,
+    )
+    .expect("objects")
 }
 
 /// A TFJob with two workers.
@@ -232,7 +236,12 @@ fn fewer_nodes_than_tasks_are_shared_by_ports() {
         nodes: vec!["a".into(), "b".into()],
         namespace: Some("ns".into()),
     };
-    let objects = render(job, &wishes).expect("objects").objects;
+    let objects = render(
+        &job.subject(wishes.namespace.as_deref(), wishes.addresses),
+        &wishes,
+    )
+    .expect("objects")
+    .objects;
     assert_eq!(objects[0]["data"]["worker"], "a:2222,b:2222,a:2223");
     let third = &objects[3]["spec"]["template"]["spec"];
     assert_eq!(third["containers"][0]["ports"][0]["containerPort"], 2223);

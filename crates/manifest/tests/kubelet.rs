@@ -143,7 +143,10 @@ fn pods<'r>(rendered: &'r Rendered, job: &Job) -> Vec<(TaskId, &'r Value)> {
 }
 
 fn check(path: &Path, read: &ReadJob, wishes: &Wishes) -> bool {
-    let Ok(rendered) = render(read, wishes) else {
+    let Ok(rendered) = render(
+        &read.subject(wishes.namespace.as_deref(), wishes.addresses),
+        wishes,
+    ) else {
         return false;
     };
     let mut job = read.job.clone();
@@ -217,7 +220,8 @@ fn hosts_are_names_that_a_service_gives() {
     for (path, reading) in all_manifests() {
         for read in reading.jobs() {
             for form in [Addresses::PerJob, Addresses::PerReplica] {
-                let Ok(rendered) = render(read, &wishes(Form::Jobs, Some(form))) else {
+                let Ok(rendered) = render(&read.subject(None, Some(form)), &wishes(Form::Jobs, Some(form)))
+                else {
                     continue;
                 };
                 let mut job = read.job.clone();

@@ -5,13 +5,14 @@ use std::panic::catch_unwind;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use trainyard_core::{AddressBook, Cluster, GangChoice, GangScheduler, Job, Memory, Time, addresses};
+use trainyard_core::{
+    AddressBook, Cluster, GangChoice, GangScheduler, Job, Memory, Subject, Time, addresses,
+};
 use trainyard_dialect::{Dialect, OURSELVES, read};
 use trainyard_document::Source;
 use trainyard_document::problem::{Problem, Severity};
 use trainyard_manifest::cluster_map::ClusterMap;
 use trainyard_manifest::gang::{Placing, Schedulers, deadlock, gang};
-use trainyard_manifest::subject::Subject;
 use trainyard_manifest::task_pod::{Owner, TaskPods, fixture_names};
 use trainyard_status::{Unread, tfjob_memory};
 
@@ -244,7 +245,7 @@ impl Reading {
             let words = errors.map(Problem::in_a_line);
             return broken(words.collect::<Vec<_>>().join("; "));
         };
-        let mut subject = Subject::of(job, None, None);
+        let mut subject = job.subject(None, None);
         subject.job.uid = Arc::clone(uid);
         subject.legacy_labels = self.legacy_labels;
         let placing = self

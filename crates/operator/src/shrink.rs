@@ -4,9 +4,8 @@
 use std::sync::Arc;
 
 use serde_json::Map;
-use trainyard_core::{AddressBook, Cluster, Job, Template};
+use trainyard_core::{AddressBook, Cluster, Job, Subject, Template};
 use trainyard_manifest::cluster_map::ClusterMap;
-use trainyard_manifest::subject::Subject;
 
 use crate::job::{Compiled, JobSeen, Meaning};
 use crate::store::Entry;
@@ -59,12 +58,14 @@ impl Compiled {
             map: ClusterMap::of(&nothing, &book, &cluster),
             subject: Subject {
                 job,
-                dialect: self.subject.dialect,
+                conventions: self.subject.conventions,
                 labels: Map::new(),
                 annotations: Map::new(),
                 objects: Vec::new(),
                 tensorboard: None,
                 managed_by: None,
+                generate_name: false,
+                own_namespace: None,
                 legacy_labels: self.subject.legacy_labels,
             },
             book,

@@ -1,5 +1,6 @@
 //! `trainyard convert FILE --to DIALECT`: the same job, written for another system.
 
+use clap::ValueEnum;
 use trainyard_dialect::convert::{convert, without_empty_times};
 use trainyard_dialect::{Dialect, Item, Reading};
 use trainyard_document::Source;
@@ -7,7 +8,7 @@ use trainyard_document::problem::has_errors;
 use trainyard_document::yaml;
 
 use super::jobs;
-use crate::args::{Convert, Target};
+use crate::args::Convert;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::locale;
@@ -32,6 +33,11 @@ pub fn run(typed: &Convert, printer: &mut Printer) -> Result<Exit, Failure> {
     })
 }
 
+/// The dialect that a value of `--to` names; none where it names another form.
+pub(super) fn dialect(form: impl ValueEnum) -> Option<Dialect> {
+    Dialect::named(form.to_possible_value()?.get_name())
+}
+
 /// What was told.
 struct Losses {
     count: usize,
@@ -46,10 +52,8 @@ fn documents(
     reading: &Reading,
     printer: &mut Printer,
 ) -> Result<(Vec<String>, Losses), Failure> {
-    let to = match typed.to {
-        Target::Tfjob => Dialect::TfJob,
-        Target::Tensorflowtrainingjob => Dialect::TensorFlowTrainingJob,
-        Target::Volcano => Dialect::Volcano,
+    let Some(to) = dialect(typed.to) else {
+        return Err(Failure::usage("this form is no dialect", None));
     };
     let mut documents = Vec::new();
     let mut losses = Losses {

@@ -11,13 +11,14 @@ mod section;
 
 use trainyard_core::Addresses;
 use trainyard_dialect::convert::{convert, without_empty_times};
-use trainyard_dialect::{Dialect, Item, ReadJob, Reading};
+use trainyard_dialect::{Item, ReadJob, Reading};
 use trainyard_document::problem::{FieldPath, Problem, Problems, has_errors};
 use trainyard_document::{Source, Step};
-use trainyard_manifest::render::{Refusal, check_namespace, written_namespace};
-use trainyard_manifest::{Form, Wishes};
+use trainyard_manifest::render::{Refusal, check_namespace};
+use trainyard_manifest::{Form, Rendered, Wishes};
 
 use self::section::Section;
+use super::convert::dialect;
 use super::jobs;
 use crate::args::{Addressing, As, Render};
 use crate::exit::Exit;
@@ -130,7 +131,7 @@ fn sections(typed: &Render, source: &Source, reading: &Reading) -> (Vec<Section>
             Item::Job(read) if typed.job.as_ref().is_none_or(|name| **name == *read.job.name) => {
                 match dialect(typed.to) {
                     Some(to) => {
-                        let refusal = check_namespace(read, typed.namespace.as_deref());
+                        let refusal = check_namespace(read.own_namespace(), typed.namespace.as_deref());
                         problems.extend(refusal.map(|refusal| problem(source, read, &refusal)));
                         let mut converted = convert(source, read, to);
                         problems.append(&mut converted.losses);
@@ -141,7 +142,7 @@ fn sections(typed: &Render, source: &Source, reading: &Reading) -> (Vec<Section>
                             typed.namespace.as_deref(),
                         ));
                     }
-                    None => match trainyard_manifest::render(read, &wishes(typed)) {
+                    None => match plain(typed, read) {
                         Ok(rendered) => sections.push(Section::of_job(read, typed.to, rendered)),
                         Err(refusals) => {
                             problems.extend(refusals.iter().map(|refusal| problem(source, read, refusal)));
@@ -161,13 +162,11 @@ fn sections(typed: &Render, source: &Source, reading: &Reading) -> (Vec<Section>
     (sections, problems)
 }
 
-fn dialect(form: As) -> Option<Dialect> {
-    match form {
-        As::Jobs | As::Jobset => None,
-        As::Volcano => Some(Dialect::Volcano),
-        As::Tfjob => Some(Dialect::TfJob),
-        As::Tensorflowtrainingjob => Some(Dialect::TensorFlowTrainingJob),
-    }
+/// The job as plain objects.
+fn plain(typed: &Render, read: &ReadJob) -> Result<Rendered, Vec<Refusal>> {
+    let wishes = wishes(typed);
+    let subject = read.subject(wishes.namespace.as_deref(), wishes.addresses);
+    trainyard_manifest::render(&subject, &wishes)
 }
 
 fn wishes(typed: &Render) -> Wishes {
@@ -214,7 +213,7 @@ fn tell_namespace(
     if typed.namespace.is_some() {
         return Ok(());
     }
-    if chosen.iter().any(|read| written_namespace(read).is_none()) {
+    if chosen.iter().any(|read| read.own_namespace().is_none()) {
         printer.say(&format!(
             "{CAREFUL}note{CAREFUL:#}: no namespace is named, so `default` stands in every name and address; choose another with `-n`"
         ))?;

@@ -14,7 +14,8 @@ use self::answers::answers;
 use self::limits::{gang, limits};
 use self::success::success;
 use super::outline::Outline;
-use crate::manifest::{Dialect, ReadJob};
+use crate::dialect::{Dialect, RoleList};
+use crate::manifest::ReadJob;
 
 /// The new manifest could not be read: the writer made something its own dialect refuses.
 pub(super) fn unreadable(outline: &Outline<'_>, to: Dialect, problems: &Problems) {
@@ -84,23 +85,11 @@ fn roles<'a>(outline: &Outline<'a>, to: &'a Job, problems: &Problems) -> Vec<(&'
 
 /// Where a role is written, as far as a reader needs it.
 fn role_path(outline: &Outline<'_>, role: &Role) -> String {
-    match outline.read.dialect {
-        Dialect::TfJob if outline.read.is_first_version() => {
-            format!("spec.replicaSpecs[{}]", outline.entry(role))
-        }
-        Dialect::TfJob => format!("spec.tfReplicaSpecs.{}", role.kind.tfjob_name()),
-        Dialect::TensorFlowTrainingJob => format!("spec.replicaSpecs[{}]", position(outline, role)),
-        Dialect::Volcano => format!("spec.tasks[{}]", position(outline, role)),
+    let list = RoleList::of_job(outline.read);
+    match list.name {
+        Some(_) => format!("spec.{}[{}]", list.field, outline.entry(role)),
+        None => format!("spec.{}.{}", list.field, role.kind.tfjob_name()),
     }
-}
-
-fn position(outline: &Outline<'_>, role: &Role) -> usize {
-    outline
-        .job
-        .roles
-        .iter()
-        .position(|other| other.name == role.name)
-        .unwrap_or(0)
 }
 
 fn of_role(outline: &Outline<'_>, ours: &Role, theirs: &Role, problems: &Problems) {

@@ -9,11 +9,12 @@ use trainyard_document::problem::{FieldPath, Place, Problem, Problems, Span};
 use trainyard_document::{Node, Step};
 
 use crate::compile::BUILT_IN;
-use crate::manifest::{Dialect, OUR_PREFIX, ReadJob};
+use crate::dialect::{Dialect, RoleList};
+use crate::manifest::{OUR_PREFIX, ReadJob};
 use crate::tfjob::annotations::{RESTART_SCOPE, START_ORDER, START_TIMEOUT};
 
 /// One manifest, outlined.
-pub(super) struct Outline<'a> {
+pub(crate) struct Outline<'a> {
     pub read: &'a ReadJob,
     pub job: &'a Job,
     pub roles: Vec<RoleOutline<'a>>,
@@ -25,7 +26,7 @@ pub(super) struct Outline<'a> {
 }
 
 /// One role, outlined.
-pub(super) struct RoleOutline<'a> {
+pub(crate) struct RoleOutline<'a> {
     pub role: &'a Role,
     /// The pod template as the manifest has it, without what a dialect adds.
     pub template: Value,
@@ -34,7 +35,7 @@ pub(super) struct RoleOutline<'a> {
 
 /// When a task of a role is started again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Restart {
+pub(crate) enum Restart {
     Never,
     OnFailure,
     Always,
@@ -54,7 +55,7 @@ impl Restart {
 
 /// What the job needs to succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Success {
+pub(crate) enum Success {
     /// The chief, else worker 0.
     Primary,
     /// Every worker.
@@ -184,14 +185,11 @@ impl<'a> Outline<'a> {
         found.filter(|_| path != "spec")
     }
 
-    /// Which entry of the list in the first version of TFJob is the role's.
+    /// Which item of the list of roles is the role's.
     pub fn entry(&self, role: &Role) -> usize {
-        let list = self
-            .read
-            .node
-            .get("spec")
-            .and_then(|spec| spec.get("replicaSpecs"));
-        let found = list.and_then(|list| entry(list.as_list()?, "tfReplicaType", role));
+        let list = RoleList::of_job(self.read);
+        let items = self.read.node.at(&["spec".into(), list.field.into()]);
+        let found = items.and_then(|items| entry(items.as_list()?, list.name?, role));
         found.unwrap_or(0)
     }
 
@@ -272,25 +270,19 @@ fn start_timeout(rule: &Rule) -> Option<u32> {
 
 /// The template as it is written; what a dialect adds to it belongs to that dialect.
 fn template(read: &ReadJob, position: usize, role: &Role) -> Value {
-    let spec = read.node.get("spec");
-    let named = |list: &str, key: &str| {
-        let items = spec?.get(list)?.as_list()?;
-        items.get(entry(items, key, role).unwrap_or(position))
-    };
-    let place = match read.dialect {
-        Dialect::TfJob if read.is_first_version() => named("replicaSpecs", "tfReplicaType"),
-        Dialect::TfJob => spec
-            .and_then(|spec| spec.get("tfReplicaSpecs"))
-            .and_then(|replicas| {
-                let entries = replicas.as_map()?.entries();
-                let entry = entries
-                    .iter()
-                    .find(|entry| entry.key.eq_ignore_ascii_case(role.name.as_str()));
-                entry.map(|entry| &entry.value)
-            }),
-        Dialect::TensorFlowTrainingJob => named("replicaSpecs", "type"),
-        Dialect::Volcano => named("tasks", "name"),
-    };
+    let list = RoleList::of_job(read);
+    let roles = read.node.at(&["spec".into(), list.field.into()]);
+    let place = roles.and_then(|roles| match list.name {
+        Some(key) => {
+            let items = roles.as_list()?;
+            items.get(entry(items, key, role).unwrap_or(position))
+        }
+        None => {
+            let mut entries = roles.as_map()?.entries().iter();
+            let entry = entries.find(|entry| entry.key.eq_ignore_ascii_case(role.name.as_str()));
+            entry.map(|entry| &entry.value)
+        }
+    });
     let written = place.and_then(|place| place.get("template")).map(Node::to_json);
     let mut template = written.unwrap_or_else(|| json!({}));
     // Whose it is, is for the job to say: each dialect sets it anew.

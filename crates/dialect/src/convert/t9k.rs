@@ -4,10 +4,10 @@ use serde_json::{Map, Value, json};
 use trainyard_core::{Clean, RoleKind};
 
 use super::outline::Outline;
-use crate::manifest::Dialect;
+use crate::dialect::Dialect;
 
 /// The manifest; what this kind cannot say is left out.
-pub(super) fn write(outline: &Outline<'_>) -> Value {
+pub(crate) fn write(outline: &Outline<'_>) -> Value {
     let job = outline.job;
     let replicas: Vec<Value> = outline
         .roles

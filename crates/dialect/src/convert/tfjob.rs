@@ -4,11 +4,11 @@ use serde_json::{Map, Value, json};
 use trainyard_core::{Clean, ClusterForm, GangScheduler, RoleKind};
 
 use super::outline::{Outline, Success};
-use crate::manifest::Dialect;
+use crate::dialect::Dialect;
 use crate::tfjob::{MAIN_CONTAINER, PORT, PORT_NAME};
 
 /// The manifest; what a `TFJob` cannot say is left out.
-pub(super) fn write(outline: &Outline<'_>) -> Value {
+pub(crate) fn write(outline: &Outline<'_>) -> Value {
     let mut spec = Map::new();
     spec.insert("runPolicy".into(), run_policy(outline));
     if outline.success == Success::AllWorkers {

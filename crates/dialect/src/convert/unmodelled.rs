@@ -5,7 +5,7 @@ use trainyard_document::codes::Code;
 use trainyard_document::problem::{FieldPath, Problem, Problems};
 
 use super::outline::{Outline, written};
-use crate::manifest::Dialect;
+use crate::dialect::Dialect;
 
 /// A field, and what it does that nothing there does.
 type Row = (&'static [&'static str], &'static str);

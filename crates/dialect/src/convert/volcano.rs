@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use trainyard_core::{ClusterForm, Ending, InPlace, Job, Outcome, Role, RoleKind, Scope, Then};
 
 use super::outline::{Outline, RoleOutline, Success};
-use crate::manifest::Dialect;
+use crate::dialect::Dialect;
 use crate::volcano::UNLIMITED;
 use crate::volcano::plugins::NO_TASK;
 
@@ -14,7 +14,7 @@ const CODES: [i32; 8] = [42, 130, 134, 135, 137, 138, 139, 143];
 const MOST_POLICIES: usize = 32;
 
 /// The manifest; what Volcano cannot say is left out.
-pub(super) fn write(outline: &Outline<'_>) -> Value {
+pub(crate) fn write(outline: &Outline<'_>) -> Value {
     let job = outline.job;
     let mut spec = Map::new();
     let members = job

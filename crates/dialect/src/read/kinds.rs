@@ -4,9 +4,7 @@ use trainyard_document::Node;
 use trainyard_document::codes::Code;
 use trainyard_document::problem::{closest, did_you_mean, shown};
 
-use crate::manifest::Dialect;
-
-const DIALECTS: [Dialect; 3] = [Dialect::TfJob, Dialect::TensorFlowTrainingJob, Dialect::Volcano];
+use crate::dialect::Dialect;
 
 /// Groups that `TFJob` had before it came to Kubeflow.
 const BEFORE_KUBEFLOW: &[&str] = &["tensorflow.org", "mlkube.io"];
@@ -55,10 +53,7 @@ pub(super) struct NearMiss {
 
 /// Looks at group, version and kind; at the body only to tell a Volcano Job from a plain one.
 pub(super) fn guess(group: &str, version: &str, kind: &str, node: &Node) -> Guess {
-    if let Some(dialect) = DIALECTS
-        .into_iter()
-        .find(|dialect| dialect.group() == group && dialect.kind() == kind)
-    {
+    if let Some(dialect) = Dialect::of(group, kind) {
         return known_version(dialect, version).map_or(Guess::Ours(dialect), Guess::Nearly);
     }
     let slip = wrong_kind(group, kind)
@@ -90,7 +85,9 @@ fn known_version(dialect: Dialect, version: &str) -> Option<NearMiss> {
 
 /// The right group with a kind that it does not have.
 fn wrong_kind(group: &str, kind: &str) -> Option<NearMiss> {
-    let dialect = DIALECTS.into_iter().find(|dialect| dialect.group() == group)?;
+    let dialect = Dialect::ALL
+        .into_iter()
+        .find(|dialect| dialect.group() == group)?;
     let lower = kind.to_ascii_lowercase();
     let other_name = match dialect {
         Dialect::TfJob | Dialect::TensorFlowTrainingJob => {
@@ -112,7 +109,7 @@ fn wrong_kind(group: &str, kind: &str) -> Option<NearMiss> {
 fn wrong_group(group: &str, kind: &str) -> Option<NearMiss> {
     let near_group = |dialect: &Dialect| closest(group, [dialect.group()]).is_some();
     let same_kind = |dialect: &Dialect| dialect.kind().eq_ignore_ascii_case(kind);
-    let dialect = DIALECTS.into_iter().find(|dialect| match dialect {
+    let dialect = Dialect::ALL.into_iter().find(|dialect| match dialect {
         Dialect::Volcano => same_kind(dialect) && near_group(dialect),
         Dialect::TfJob | Dialect::TensorFlowTrainingJob => same_kind(dialect),
     })?;

@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trainyard_core::{Gang, GangScheduler, Role};
+use trainyard_core::{Gang, GangScheduler, Role, asked_together};
 use trainyard_document::fields::Fields;
-
-use crate::compile;
 
 /// What `scheduler` says.
 pub(super) struct Scheduler {
@@ -42,7 +40,7 @@ impl Scheduler {
             per_role: BTreeMap::new(),
             queue: Some(self.queue),
             priority: self.priority.map(|number| number.to_string().into()),
-            resources: compile::asked_together(roles, members),
+            resources: asked_together(roles, members),
             timeout: None,
             hold: false,
         }

@@ -6,13 +6,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trainyard_core::{Gang, GangScheduler, Role};
+use trainyard_core::{Gang, GangScheduler, Role, asked_together};
 use trainyard_document::codes::Code;
 use trainyard_document::problem::Problem;
 
 use super::roles::Replica;
 use super::spec::Spec;
-use crate::compile;
 
 /// Joins a pod to a group of Volcano or kube-batch.
 const GROUP_ANNOTATION: &str = "scheduling.k8s.io/group-name";
@@ -44,7 +43,7 @@ pub(super) fn needs(spec: &Spec<'_>, roles: &[Role]) -> Option<Gang> {
         per_role: BTreeMap::new(),
         queue: policy.and_then(|policy| policy.queue.clone()),
         priority: policy.and_then(|policy| policy.priority.clone()),
-        resources: asked.unwrap_or_else(|| compile::asked_together(roles, members)),
+        resources: asked.unwrap_or_else(|| asked_together(roles, members)),
         timeout: policy.and_then(|policy| policy.timeout),
     })
 }

@@ -8,7 +8,6 @@ use trainyard_document::fields::{Field, Fields};
 use trainyard_document::problem::{Problem, closest, did_you_mean, shown};
 
 use super::MAIN_CONTAINER;
-use crate::check::MOST_TASKS;
 use crate::pod_template::{self, PodTemplate, RestartPolicy};
 
 /// The roles, in the order in which their tasks are created.
@@ -30,13 +29,6 @@ pub(crate) fn lower(kind: RoleKind) -> &'static str {
         RoleKind::Evaluator => "evaluator",
         RoleKind::Other => "other",
     }
-}
-
-/// Whether a job may have, or may have had, a task of this role, as names spell it, with this number.
-#[must_use]
-pub fn may_have_task(role: &str, index: u32) -> bool {
-    let known = ROLES.iter().any(|(_, kind)| lower(*kind) == role);
-    known && u64::from(index) < MOST_TASKS
 }
 
 /// The role that a word means, in any letter case.

@@ -11,8 +11,8 @@ use trainyard_document::codes::Code;
 use trainyard_document::fields::{Field, Fields};
 use trainyard_document::problem::{Problem, did_you_mean, shown};
 use trainyard_document::quantity::quantity;
+use trainyard_document::tfjob_api::{LEAST_LOST_NODE, MANAGERS};
 
-use super::MANAGERS;
 use super::annotations::Wishes;
 use super::roles;
 
@@ -24,9 +24,6 @@ const CLEAN: [(&str, Clean); 3] = [
     ("Running", Clean::Unfinished),
     ("All", Clean::All),
 ];
-
-/// The least value of `lostNodeSeconds`: a kubelet may take a few seconds more than the grace to remove a pod.
-pub const LEAST_LOST_NODE: i64 = 10;
 
 /// What `runPolicy` says, wherever it was written.
 #[derive(Default)]

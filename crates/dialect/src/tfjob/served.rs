@@ -2,12 +2,10 @@
 
 use trainyard_document::codes::Code;
 use trainyard_document::problem::{FieldPath, Problem, Problems};
+use trainyard_document::tfjob_api::SERVED;
 use trainyard_document::{Document, Node, Source, parse};
 
-use crate::manifest::Dialect;
-
-/// The versions that our definition serves, the stored one first.
-pub const SERVED: [&str; 3] = ["v1", "v1beta2", "v1beta1"];
+use crate::dialect::Dialect;
 
 /// A warning for each job in a version that is not served, also where other things are wrong with it: it runs on one machine, and a
 /// cluster refuses it.

@@ -11,9 +11,10 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
+use trainyard_core::TASK_INDEX_LABEL;
 
 use super::spec::{Spec, Task};
-use crate::manifest::{Metadata, TASK_INDEX_LABEL};
+use crate::manifest::Metadata;
 use crate::pod_template::PodTemplate;
 
 /// Annotations of the job that its pods carry too.

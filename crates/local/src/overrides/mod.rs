@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use serde_json::{Value, json};
-use trainyard_dialect::Dialect;
+use trainyard_dialect::RoleList;
 use trainyard_document::problem::{did_you_mean, has_errors};
 use trainyard_document::yaml::write as to_yaml;
 use trainyard_document::{Source, parse};
@@ -166,8 +166,8 @@ impl Overrides {
         for (_, node) in documents.iter().flat_map(trainyard_document::Document::objects) {
             let mut object = node.to_json();
             let named = job.is_none_or(|job| object["metadata"]["name"] == job);
-            if let Some(shape) = Shape::of(&object).filter(|_| named) {
-                bad.extend(self.apply(&mut object, shape));
+            if let Some(list) = RoleList::of(&object).filter(|_| named) {
+                bad.extend(self.apply(&mut object, list));
             }
             texts.push(to_yaml(&object));
         }
@@ -194,7 +194,7 @@ impl Overrides {
         given.map(|(_, option)| *option).collect::<Vec<_>>().join(" ")
     }
 
-    fn apply(&self, object: &mut Value, shape: Shape) -> Vec<BadOverride> {
+    fn apply(&self, object: &mut Value, list: &RoleList) -> Vec<BadOverride> {
         let mut bad = Vec::new();
         for assignment in &self.set {
             if let Err(astray) = put(object, &assignment.path, assignment.value.clone()) {
@@ -206,7 +206,7 @@ impl Overrides {
             }
         }
         for Replicas { role, count } in &self.replicas {
-            if let Err(hint) = shape.set_replicas(object, role, *count) {
+            if let Err(hint) = set_replicas(list, object, role, *count) {
                 bad.push(BadOverride {
                     option: format!("--replicas {role}={count}"),
                     message: format!("the job has no role `{role}`"),
@@ -215,10 +215,12 @@ impl Overrides {
             }
         }
         if !self.replicas.is_empty() {
-            shape.lower_minimums(object);
+            lower_minimums(list, object);
         }
-        for template in shape.templates(object) {
-            self.change_template(template);
+        for (_, role) in roles(list, object) {
+            if let Some(template) = role.get_mut("template") {
+                self.change_template(template);
+            }
         }
         bad
     }
@@ -265,133 +267,72 @@ fn set_variable(container: &mut Value, variable: &Variable) {
     list.push(json!({"name": variable.name, "value": variable.value}));
 }
 
-/// How a kind of manifest says which roles there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shape {
-    /// `spec.tfReplicaSpecs`, a map.
-    Map,
-    /// `spec.replicaSpecs`, a list with this field as name.
-    Replicas(&'static str),
-    /// `spec.tasks`.
-    Tasks,
-}
-
-impl Shape {
-    /// Of an object that is a job.
-    fn of(object: &Value) -> Option<Self> {
-        let group = object["apiVersion"].as_str()?.rsplit_once('/')?.0;
-        let kind = object["kind"].as_str()?;
-        let is = |dialect: Dialect| dialect.group() == group && dialect.kind() == kind;
-        if is(Dialect::TfJob) {
-            let first = object["spec"]["replicaSpecs"].is_array();
-            return Some(if first {
-                Self::Replicas("tfReplicaType")
-            } else {
-                Self::Map
-            });
+/// The roles of a job's object: each with its name, and what is said of it.
+fn roles<'v>(list: &RoleList, object: &'v mut Value) -> Vec<(String, &'v mut Value)> {
+    let roles = &mut object["spec"][list.field];
+    match list.name {
+        None => {
+            let map = roles.as_object_mut().into_iter().flatten();
+            map.map(|(name, role)| (name.clone(), role)).collect()
         }
-        if is(Dialect::TensorFlowTrainingJob) {
-            return Some(Self::Replicas("type"));
-        }
-        is(Dialect::Volcano).then_some(Self::Tasks)
-    }
-
-    /// The roles: each with its name, and what is said of it.
-    fn roles(self, object: &mut Value) -> Vec<(String, &mut Value)> {
-        let spec = &mut object["spec"];
-        let (list, name) = match self {
-            Self::Map => {
-                let map = spec["tfReplicaSpecs"].as_object_mut();
-                return map
-                    .into_iter()
-                    .flatten()
-                    .map(|(name, role)| (name.clone(), role))
-                    .collect();
-            }
-            Self::Replicas(name) => (&mut spec["replicaSpecs"], name),
-            Self::Tasks => (&mut spec["tasks"], "name"),
-        };
-        let list = list.as_array_mut().into_iter().flatten();
-        list.map(|role| (role[name].as_str().unwrap_or_default().to_owned(), role))
-            .collect()
-    }
-
-    fn templates(self, object: &mut Value) -> Vec<&mut Value> {
-        let roles = self.roles(object).into_iter();
-        roles.filter_map(|(_, role)| role.get_mut("template")).collect()
-    }
-
-    /// Sets how many tasks a role has; the error is a hint at the roles there are.
-    fn set_replicas(self, object: &mut Value, asked: &str, count: u32) -> Result<(), Option<String>> {
-        let mut names = BTreeSet::new();
-        let mut found = false;
-        for (name, role) in self.roles(object) {
-            if name.eq_ignore_ascii_case(asked) {
-                found = true;
-                role["replicas"] = count.into();
-            }
-            names.insert(name);
-        }
-        if !found {
-            let near = did_you_mean(asked, names.iter().map(String::as_str));
-            let shown: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-            return Err(near.or_else(|| (!shown.is_empty()).then(|| format!("it has {}", shown.join(", ")))));
-        }
-        if count == 0 {
-            self.remove(object, asked);
-        }
-        Ok(())
-    }
-
-    fn remove(self, object: &mut Value, asked: &str) {
-        let spec = &mut object["spec"];
-        let (list, name) = match self {
-            Self::Map => {
-                if let Some(map) = spec["tfReplicaSpecs"].as_object_mut() {
-                    map.retain(|name, _| !name.eq_ignore_ascii_case(asked));
-                }
-                return;
-            }
-            Self::Replicas(name) => (&mut spec["replicaSpecs"], name),
-            Self::Tasks => (&mut spec["tasks"], "name"),
-        };
-        let other = |role: &Value| {
-            !role[name]
-                .as_str()
-                .unwrap_or_default()
-                .eq_ignore_ascii_case(asked)
-        };
-        if let Some(list) = list.as_array_mut() {
-            list.retain(other);
-        }
-    }
-
-    /// A job with fewer tasks cannot wait for as many as before.
-    fn lower_minimums(self, object: &mut Value) {
-        let mut total: u64 = 0;
-        for (_, role) in self.roles(object) {
-            let replicas = role["replicas"].as_u64().unwrap_or(1);
-            total += replicas;
-            lower(&mut *role, "minAvailable", replicas);
-        }
-        let spec = &mut object["spec"];
-        match self {
-            Self::Tasks => {
-                lower(spec, "minAvailable", total);
-                lower(spec, "minSuccess", total);
-            }
-            Self::Map => {
-                if let Some(policy) = spec.pointer_mut("/runPolicy/schedulingPolicy") {
-                    lower(policy, "minAvailable", total);
-                }
-            }
-            Self::Replicas(_) => {}
+        Some(key) => {
+            let items = roles.as_array_mut().into_iter().flatten();
+            items.map(|role| (text(&role[key]), role)).collect()
         }
     }
 }
 
-fn lower(value: &mut Value, field: &str, most: u64) {
-    if let Some(found) = value.get_mut(field)
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// Sets how many tasks a role has; the error is a hint at the roles there are.
+fn set_replicas(list: &RoleList, object: &mut Value, asked: &str, count: u32) -> Result<(), Option<String>> {
+    let mut names = BTreeSet::new();
+    let mut found = false;
+    for (name, role) in roles(list, object) {
+        if name.eq_ignore_ascii_case(asked) {
+            found = true;
+            role["replicas"] = count.into();
+        }
+        names.insert(name);
+    }
+    if !found {
+        let near = did_you_mean(asked, names.iter().map(String::as_str));
+        let shown: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        return Err(near.or_else(|| (!shown.is_empty()).then(|| format!("it has {}", shown.join(", ")))));
+    }
+    if count == 0 {
+        remove(list, object, asked);
+    }
+    Ok(())
+}
+
+fn remove(list: &RoleList, object: &mut Value, asked: &str) {
+    match (&mut object["spec"][list.field], list.name) {
+        (Value::Object(map), None) => map.retain(|name, _| !name.eq_ignore_ascii_case(asked)),
+        (Value::Array(items), Some(key)) => {
+            items.retain(|role| !text(&role[key]).eq_ignore_ascii_case(asked));
+        }
+        _ => {}
+    }
+}
+
+/// A job with fewer tasks cannot wait for as many as before.
+fn lower_minimums(list: &RoleList, object: &mut Value) {
+    let mut total: u64 = 0;
+    for (_, role) in roles(list, object) {
+        let replicas = role["replicas"].as_u64().unwrap_or(1);
+        total += replicas;
+        lower(role.get_mut("minAvailable"), replicas);
+    }
+    for pointer in list.minimums {
+        lower(object["spec"].pointer_mut(pointer), total);
+    }
+}
+
+fn lower(number: Option<&mut Value>, most: u64) {
+    if let Some(found) = number
         && found.as_u64().is_some_and(|found| found > most)
     {
         *found = most.into();

@@ -18,7 +18,7 @@ fn subject(policy: &Value, template: &Value) -> Subject {
     let source = Source::from_bytes("job", text.to_string().as_bytes()).expect("text");
     let reading = read(&source);
     let job = reading.jobs().next().expect("a job");
-    Subject::of(job, None, None)
+    job.subject(None, None)
 }
 
 fn template() -> Value {

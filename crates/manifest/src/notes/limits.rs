@@ -2,7 +2,6 @@
 
 use trainyard_core::explain::{duration, gang, start_order};
 use trainyard_core::{Addresses, Clean, ClusterForm, Role};
-use trainyard_dialect::Dialect;
 
 use super::{About, list_of};
 use crate::jobset::{restarts_together, waits_for};
@@ -142,7 +141,7 @@ fn placement(about: &mut About<'_>) {
             "Gang scheduling is left out. The manifest says: {}",
             sentences.join(" ")
         );
-        if about.subject.dialect == Dialect::Volcano {
+        if about.subject.conventions.own_scheduler.is_some() {
             what.push_str(" Here pods are placed one by one, by the cluster's own scheduler.");
         }
         about.say(what);

@@ -1,9 +1,8 @@
 //! The groups of a job in one reconcile: what `step` sees of them, and what is written.
 
 use serde_json::json;
-use trainyard_core::{Action, Fixture, FixtureSeen, Memory, Observed, Time};
+use trainyard_core::{Action, Fixture, FixtureSeen, Memory, Observed, Subject, Time};
 use trainyard_manifest::gang::{GroupState, GroupWanted, groups};
-use trainyard_manifest::subject::Subject;
 
 use super::waiting::{SETTLES, Waiting, cut};
 use crate::job::{Compiled, JobSeen};

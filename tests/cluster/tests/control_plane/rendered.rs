@@ -140,7 +140,10 @@ fn every_manifest_in_every_form_is_accepted_and_the_second_time_changes_nothing(
     {
         for job in read(&source).jobs() {
             for wishes in forms() {
-                let rendered = match render(job, &wishes) {
+                let rendered = match render(
+                    &job.subject(wishes.namespace.as_deref(), wishes.addresses),
+                    &wishes,
+                ) {
                     Ok(rendered) => rendered,
                     // What cannot be written is refused aloud, and tested there.
                     Err(refusals) => {
@@ -182,7 +185,11 @@ fn every_example_is_applied_twice_by_kubectl() {
         let mut text = String::new();
         for (_, source) in manifests("examples") {
             for job in read(&source).jobs() {
-                let rendered = render(job, &wishes).map_or_else(|_| Vec::new(), |rendered| rendered.objects);
+                let rendered = render(
+                    &job.subject(wishes.namespace.as_deref(), wishes.addresses),
+                    &wishes,
+                )
+                .map_or_else(|_| Vec::new(), |rendered| rendered.objects);
                 for object in rendered {
                     text = text + "---\n" + &yaml::write(&moved(&object, namespace.name()));
                 }

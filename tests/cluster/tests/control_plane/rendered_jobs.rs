@@ -32,7 +32,8 @@ fn applied(text: &str, beginning: &str) -> Namespace<'static> {
         nodes: Vec::new(),
         namespace: Some(namespace.name().to_owned()),
     };
-    let rendered = render(reading.jobs().next().unwrap(), &wishes).unwrap();
+    let job = reading.jobs().next().unwrap();
+    let rendered = render(&job.subject(wishes.namespace.as_deref(), None), &wishes).unwrap();
     let documents: Vec<String> = rendered.objects.iter().map(yaml::write).collect();
     namespace.apply(&documents.join("---\n")).good();
     namespace

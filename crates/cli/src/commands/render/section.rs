@@ -9,7 +9,6 @@ use trainyard_document::problem::shown;
 use trainyard_document::yaml;
 use trainyard_manifest::Rendered;
 use trainyard_manifest::notes::Note;
-use trainyard_manifest::render::written_namespace;
 
 use crate::args::As;
 use crate::printer::{CAREFUL, QUIET, STRONG};
@@ -145,7 +144,7 @@ pub fn text(sections: &[Section]) -> String {
 /// The namespace of objects beside the jobs that name none: that of the jobs, which refer to them. None where it is left
 /// to kubectl: the jobs leave it too, or are in several.
 pub fn home<'a>(reading: &'a Reading, typed: Option<&'a str>, plain: bool) -> Option<&'a str> {
-    let written: BTreeSet<Option<&str>> = reading.jobs().map(written_namespace).collect();
+    let written: BTreeSet<Option<&str>> = reading.jobs().map(ReadJob::own_namespace).collect();
     let written: Vec<Option<&str>> = written.into_iter().collect();
     match (typed, written.as_slice()) {
         (Some(typed), _) => Some(typed),

@@ -5,7 +5,8 @@ use trainyard_document::codes::Code;
 use trainyard_document::problem::Problems;
 
 use crate::convert::outline::Outline;
-use crate::manifest::{Dialect, ReadJob};
+use crate::dialect::Dialect;
+use crate::manifest::ReadJob;
 
 /// Tells every limit and policy that changes.
 pub(super) fn limits(outline: &Outline<'_>, to: &Job, problems: &Problems) {

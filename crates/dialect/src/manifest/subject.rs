@@ -1,49 +1,26 @@
-//! A job as it is to be written: where it lives, how its tasks are found, and what comes with it.
+//! A job as it is to be written as objects: the neutral carrier that everything after the dialect uses (ADR 15).
 
 use serde_json::{Map, Value};
-use trainyard_core::{Addresses, Job};
-use trainyard_dialect::{Dialect, ReadJob};
+use trainyard_core::{Addresses, JOB_LABEL, Job, Subject};
+use trainyard_document::Node;
 
-use crate::names::of_job;
-use crate::values;
+use super::{OUR_PREFIX, ReadJob};
 
-/// Annotations that mean something to whoever wrote them there and would be wrong on another object.
+/// Annotations of tools that would be wrong on another object.
 const NOT_HANDED_ON: &[&str] = &["kubectl.kubernetes.io/last-applied-configuration"];
-const OUR_PREFIX: &str = "trainyard.dev/";
 
-/// A job, and everything about it that ends up in objects.
-#[derive(Clone, Debug)]
-pub struct Subject {
-    /// What it means.
-    pub job: Job,
-    /// The dialect it was written in: its labels are kept.
-    pub dialect: Dialect,
-    /// The manifest's own labels.
-    pub labels: Map<String, Value>,
-    /// The manifest's own annotations.
-    pub annotations: Map<String, Value>,
-    /// Objects that its tasks refer to: claims, maps of hosts, a network policy.
-    pub objects: Vec<Value>,
-    /// T9k's `TensorBoard`, if the manifest asks for one.
-    pub tensorboard: Option<Value>,
-    /// Its pods and Services also get the labels of Kubeflow's first operators.
-    pub legacy_labels: bool,
-    /// Somebody else is to run it.
-    pub managed_by: Option<String>,
-}
-
-impl Subject {
-    /// The job of a manifest, in another namespace or with other addresses where these are given.
+impl ReadJob {
+    /// The job for objects, in another namespace or with other addresses where these are given.
     #[must_use]
-    pub fn of(read: &ReadJob, namespace: Option<&str>, addresses: Option<Addresses>) -> Self {
-        let mut job = read.job.clone();
+    pub fn subject(&self, namespace: Option<&str>, addresses: Option<Addresses>) -> Subject {
+        let mut job = self.job.clone();
         if let Some(namespace) = namespace {
             job.namespace = namespace.into();
         }
         if let Some(addresses) = addresses {
             job.addresses = addresses;
         }
-        let (boards, mut objects): (Vec<Value>, Vec<Value>) = read
+        let (boards, mut objects): (Vec<Value>, Vec<Value>) = self
             .objects
             .iter()
             .cloned()
@@ -52,16 +29,18 @@ impl Subject {
             move_to(object, &job.namespace);
             mark(object, &job);
         }
-        let mut annotations = own(read, "annotations");
+        let mut annotations = own(self, "annotations");
         annotations.retain(|key, _| !key.starts_with(OUR_PREFIX) && !NOT_HANDED_ON.contains(&key.as_str()));
-        Self {
-            dialect: read.dialect,
-            labels: own(read, "labels"),
+        Subject {
+            conventions: &self.dialect.describe().conventions,
+            labels: own(self, "labels"),
             annotations,
             objects,
             tensorboard: boards.into_iter().next(),
             legacy_labels: false,
-            managed_by: read.managed_by.as_ref().map(ToString::to_string),
+            managed_by: self.managed_by.as_ref().map(ToString::to_string),
+            generate_name: self.generate_name,
+            own_namespace: self.own_namespace().map(str::to_owned),
             job,
         }
     }
@@ -70,7 +49,7 @@ impl Subject {
 /// The labels or annotations as they are written.
 fn own(read: &ReadJob, field: &str) -> Map<String, Value> {
     let written = read.node.get("metadata").and_then(|metadata| metadata.get(field));
-    match written.map(trainyard_document::Node::to_json) {
+    match written.map(Node::to_json) {
         Some(Value::Object(map)) => map,
         _ => Map::new(),
     }
@@ -78,12 +57,11 @@ fn own(read: &ReadJob, field: &str) -> Map<String, Value> {
 
 /// Lets an object be found by the job's name.
 fn mark(object: &mut Value, job: &Job) {
-    let metadata = object
-        .as_object_mut()
-        .and_then(|object| values::object(object, "metadata"));
-    if let Some(labels) = metadata.and_then(|metadata| values::object(metadata, "labels")) {
-        labels.extend(of_job(job));
+    let labels = &mut object["metadata"]["labels"];
+    if labels.is_null() {
+        *labels = Map::new().into();
     }
+    labels[JOB_LABEL] = Value::from(&*job.name);
 }
 
 /// Gives an object of the job another namespace: its own, and the one its selectors name.
