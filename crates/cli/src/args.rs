@@ -1,4 +1,4 @@
-//! What was typed, and nothing else: no file is opened and nothing is decided here.
+//! The command line: its grammar and help. Nothing is opened or decided here.
 
 pub mod runs;
 pub mod simpletfjob;
@@ -24,51 +24,49 @@ use crate::simulate::faults::{self, Evict, Fail, Runs, Scale, Suspend};
 
 const EXAMPLES: &str = "\
 Examples:
-  trainyard run job.yaml                         train, on this machine
-  trainyard logs -f mnist                        what its tasks write, from another terminal
-  trainyard check job.yaml                       what is wrong with it, and where
-  trainyard plan job.yaml                        what it means: tasks, addresses, rules
-  trainyard plan job.yaml --tf-config worker-0   what TF_CONFIG says there
+  trainyard run job.yaml                         run a job on this machine
+  trainyard logs -f mnist                        follow the output of its tasks
+  trainyard check job.yaml                       find problems of a manifest
+  trainyard plan job.yaml                        explain a manifest: tasks, addresses, rules
+  trainyard plan job.yaml --tf-config worker-0   print the TF_CONFIG of a task
   trainyard simulate job.yaml --fail worker-1=137@30s   what happens if worker 1 is killed
   trainyard convert job.yaml --to volcano        the same job in another dialect
-  trainyard render job.yaml -o manifests/        plain Jobs: nothing needs to be installed
-  trainyard expand mnist.yaml -N 3               a template over nodes, as simpletfjob
-  trainyard install --dry-run                    what the operator needs on a cluster
-  trainyard explain TY048                        what a problem code means
+  trainyard render job.yaml -o manifests/        plain Kubernetes Jobs, without an operator
+  trainyard expand mnist.yaml -N 3               expand a template over nodes, as simpletfjob
+  trainyard install --dry-run                    print the objects of the operator
+  trainyard explain TY048                        explain a problem code
 
-Exit codes: 0 done, 1 the manifest has problems or the job failed, 2 wrong usage or a file that cannot be used.";
+Exit codes: 0 done, 1 the manifest has problems or the job failed, 2 wrong usage or an unusable file.";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
   trainyard check job.yaml
-  trainyard check manifests/ --deny-warnings     every manifest in a folder, as a CI step
+  trainyard check manifests/ --deny-warnings     all manifests of a directory, as a CI step
   kubectl get tfjob mnist -o yaml | trainyard check -
   trainyard check -o json job.yaml | jq '.files[].problems[] | select(.severity == \"error\")'
 
-Exit codes: 0 no errors, 1 errors (with --deny-warnings: or warnings), 2 a file cannot be read.";
+Exit codes: 0 no errors, 1 errors (with --deny-warnings also warnings), 2 a file cannot be read.";
 
 const PLAN_EXAMPLES: &str = "\
 Examples:
   trainyard plan job.yaml
-  trainyard plan job.yaml --svg job.svg          the same as a picture
+  trainyard plan job.yaml --svg job.svg          also as a picture
   TF_CONFIG=$(trainyard plan job.yaml --tf-config worker-1) python train.py
   trainyard plan -o json job.yaml | jq '.jobs[].roles[].tasks[].address'
 
-Exit codes: 0 done, 1 the file has errors (what could be read is shown), 2 wrong usage or a file that cannot be used.";
+Exit codes: 0 done, 1 the file has errors (valid jobs are shown), 2 wrong usage or an unusable file.";
 
 const CONVERT_EXAMPLES: &str = "\
 Examples:
   trainyard convert volcano-job.yaml --to tfjob > tfjob.yaml
-  trainyard convert old-v1beta1-tfjob.yaml --to tfjob     the same dialect, in its newest version
+  trainyard convert old-v1beta1-tfjob.yaml --to tfjob     to the newest version of the same dialect
   trainyard convert job.yaml --to volcano | kubectl apply -f -
 
-The manifest is written to standard output, other objects of the file with it.
-What the other dialect cannot say is told on standard error, with the field it
-comes from.
+The manifest is written to standard output, with the other objects of the file.
+Fields that the other dialect cannot express are reported on standard error.
 
-Exit codes: 0 done, with --strict only if nothing was lost; 1 the file has
-errors, a job has no form there, or something was lost with --strict; 2 wrong
-usage or a file that cannot be used.";
+Exit codes: 0 done; 1 the file has errors, a job cannot be converted, or a field
+was lost with --strict; 2 wrong usage or an unusable file.";
 
 const SIMULATE_EXAMPLES: &str = "\
 Examples:
@@ -78,20 +76,19 @@ Examples:
   trainyard simulate job.yaml --suspend 30s..5m --runs worker=10m
   trainyard simulate job.yaml --seed 7 --svg run.svg
 
-Nothing goes wrong; worker 1 is killed twice; the chief is drained, saves and
-exits 0; the job is suspended for a while; whatever may go wrong, as a picture.
+The examples: no faults; worker 1 is killed twice; the chief is drained, saves
+and exits 0; the job is suspended for a while; random faults, as a picture.
 
-TIME is seconds, or like 90s, 2m, 1h30m, from the start of the run. A fault
-whose task does not run at that moment waits until it does. Programs that
-nothing happens to run for a minute and exit 0; parameter servers and
-evaluators run until they are stopped.
+TIME is in seconds, or like 90s, 2m, 1h30m, from the start of the run. A fault
+waits until its task runs. Programs without faults run for a minute and exit 0;
+parameter servers and evaluators run until they are stopped.
 
-Exit codes: 0 every job succeeds, 1 one does not, or the file has errors, 2 wrong usage or a file that cannot be used.";
+Exit codes: 0 every job succeeds, 1 one does not, or the file has errors, 2 wrong usage or an unusable file.";
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   trainyard explain TY020
-  trainyard explain                              every code there is
+  trainyard explain                              list all codes
 
 Exit codes: 0 done, 2 no such code.";
 
@@ -106,7 +103,7 @@ Exit codes: 0 done, 2 no such shell.";
 /// Runs distributed TensorFlow training from one manifest, with or without a cluster.
 ///
 /// Manifests are TFJob (kubeflow.org, all versions), TensorFlowTrainingJob (batch.tensorstack.dev) and Volcano's Job
-/// (batch.volcano.sh), as YAML or JSON, read as kubectl reads them.
+/// (batch.volcano.sh), as YAML or JSON, with the same meaning as for kubectl.
 #[derive(Debug, Parser)]
 #[command(name = "trainyard", version, after_help = EXAMPLES, max_term_width = 110)]
 pub struct Arguments {
@@ -118,7 +115,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// The command that somebody may have meant.
+    /// The command with the most similar name.
     pub fn closest_command(typed: &str) -> Option<String> {
         let known = Self::command();
         let names = known
@@ -140,50 +137,52 @@ pub enum Color {
     Never,
 }
 
-// Only the command that was typed is put together: all others would take longer than reading a manifest. What documents
-// the arguments of a command would then be taken for its help, so that is a plain comment everywhere.
+// Deferred: building all commands would take longer than reading a manifest. With it, doc comments of the argument structs would
+// become the help of their commands, so those have plain comments.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Command {
-    /// Run a job on this machine: real processes, no cluster
+    /// Run a job on this machine, without a cluster
     Run(Box<Run>),
-    /// Find what is wrong with manifests, all of it, with the place and a hint
+    /// Find all problems of manifests, with their positions and help
     Check(Check),
-    /// Show what a manifest means: tasks, addresses, what ends or restarts the job, in plain words
+    /// Explain a manifest: tasks, addresses, and what ends or restarts the job
     Plan(Plan),
-    /// Write a job in another dialect, and say what it cannot take along
+    /// Convert a job to another dialect, and report what is lost
     Convert(Convert),
-    /// Write a job as plain Kubernetes objects, for clusters where nothing is installed
+    /// Write a job as plain Kubernetes objects, for clusters without an operator
     Render(Render),
-    /// Fill a template in for every task, one host each, as simpletfjob did
+    /// Expand a template for every task, one host each, as simpletfjob did
     Expand(Box<Expand>),
     /// Run TFJobs on a Kubernetes cluster, as Kubeflow's operator did
     Operator(Operator),
-    /// Install the operator on a Kubernetes cluster, or upgrade it, or print what it needs
+    /// Install or upgrade the operator on a Kubernetes cluster, or print its objects
     Install(Install),
-    /// Take the operator off a cluster; TFJobs and their definition stay
+    /// Remove the operator from a cluster; TFJobs and their CRD stay
     Uninstall(Uninstall),
-    /// Print the definition of TFJob for a Kubernetes cluster
+    /// Print the CRD of TFJob
     Crd(Crd),
-    /// Play a job in a simulated world: what will happen if worker 1 is killed twice?
+    /// Simulate a job with faults: what happens if worker 1 is killed twice?
     Simulate(Simulate),
-    /// List runs on this machine, or the tasks of one
+    /// List the runs on this machine, or the tasks of one
     Ps(runs::Ps),
-    /// Show what the tasks of a run have written, and follow it
+    /// Show or follow the output of the tasks of a run
     Logs(runs::Logs),
     /// Stop runs
     Stop(runs::Stop),
-    /// Remove finished runs with their logs
+    /// Remove finished runs and their logs
     Rm(runs::Rm),
-    /// Rehearse: take a task away as a drained node would
-    Drain(runs::Drain),
-    /// Rehearse: kill a task as a crash would
-    Kill(runs::Kill),
-    /// Stop every task of a run, to go on later
+    /// Stop a task of a run as a drained node would
+    #[command(after_help = runs::DRAIN_EXAMPLES)]
+    Drain(runs::OneTask),
+    /// Kill a task of a run as a crash would
+    #[command(after_help = runs::KILL_EXAMPLES)]
+    Kill(runs::OneTask),
+    /// Stop every task of a run, to resume it later
     Suspend(runs::OneJob),
-    /// Let a suspended run go on
+    /// Resume a suspended run
     Resume(runs::OneJob),
-    /// Change how many tasks a role of a run has
+    /// Change the number of tasks of a role of a run
     Scale(runs::Scale),
     /// Explain a problem code, or list them all
     Explain(Explain),
@@ -191,13 +190,13 @@ pub enum Command {
     Completions(Completions),
 }
 
-/// What a command prints.
+/// Output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For people
     #[default]
     Text,
-    /// For programs; its form is stable, see docs/json.md
+    /// For programs; stable, see docs/json.md
     Json,
 }
 
@@ -207,10 +206,10 @@ pub struct Check {
     /// Manifests, folders of them (`*.yaml`, `*.yml`, `*.json`), or `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// What to print
+    /// Output format
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     pub output: Format,
-    /// Let warnings fail the check too
+    /// Exit with 1 for warnings too
     #[arg(long)]
     pub deny_warnings: bool,
 }
@@ -224,16 +223,16 @@ pub struct Plan {
     /// Only the job of this name
     #[arg(long, value_name = "NAME")]
     pub job: Option<String>,
-    /// Print only the exact `TF_CONFIG` of this task
+    /// Print only the `TF_CONFIG` of this task
     #[arg(long, value_name = "TASK", conflicts_with_all = ["output", "svg"])]
     pub tf_config: Option<String>,
-    /// What to print
+    /// Output format
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     pub output: Format,
-    /// Write a picture of the tasks to this file, or to standard output if it is `-`
+    /// Write a picture of the tasks to this file, or `-` for standard output
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// Draw with plain ASCII, as is done where the locale is not UTF-8
+    /// Use only ASCII [default: if the locale is not UTF-8]
     #[arg(long)]
     pub ascii: bool,
 }
@@ -247,10 +246,10 @@ pub struct Convert {
     /// The dialect to write
     #[arg(long, value_enum, value_name = "DIALECT")]
     pub to: Target,
-    /// Only the job of this name, and nothing beside it
+    /// Only the job of this name, without other objects
     #[arg(long, value_name = "NAME")]
     pub job: Option<String>,
-    /// Let everything that is lost fail the command
+    /// Exit with 1 if a field is lost
     #[arg(long)]
     pub strict: bool,
 }
@@ -275,37 +274,37 @@ pub struct Simulate {
     /// Only the job of this name
     #[arg(long, value_name = "NAME")]
     pub job: Option<String>,
-    /// A task ends with this exit code then; `oom`, `missing` (program not found) or `evicted` instead of a code
+    /// The task exits with this code at this time; instead of a code `oom`, `missing` (program not found) or `evicted`
     #[arg(long, value_name = "TASK=CODE@TIME", value_parser = faults::fail)]
     pub fail: Vec<Fail>,
-    /// A task is evicted, drained or preempted then; `TASK=0@TIME` if it saves its work and exits 0
+    /// The task is evicted at this time; `TASK=0@TIME` if it saves its work and exits 0
     #[arg(long, value_name = "TASK@TIME", value_parser = faults::evict)]
     pub evict: Vec<Evict>,
-    /// The job is suspended from one moment to another
+    /// The job is suspended from one time to another
     #[arg(long, value_name = "FROM..TO", value_parser = faults::suspend)]
     pub suspend: Vec<Suspend>,
-    /// The replicas of a role are changed then
+    /// The replicas of the role are changed at this time
     #[arg(long, value_name = "ROLE=NUMBER@TIME", value_parser = faults::scale)]
     pub scale: Vec<Scale>,
-    /// How long a role's or a task's programs run when nothing happens to them
+    /// How long the programs of a role or a task run without faults
     #[arg(long, value_name = "WHO=TIME", value_parser = faults::runs)]
     pub runs: Vec<Runs>,
-    /// The same for all roles that end by themselves
+    /// The same for all roles that end on their own
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = faults::duration)]
     pub runs_for: u32,
-    /// Break the run off after this time
+    /// Stop the simulation after this time
     #[arg(long, value_name = "TIME", default_value = "24h", value_parser = faults::duration)]
     pub run_for: u32,
-    /// Add faults at random; the same number gives the same faults
+    /// Add random faults; the same number gives the same faults
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
-    /// What to print
+    /// Output format
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     pub output: Format,
-    /// Write a picture of the run to this file, or to standard output if it is `-`
+    /// Write a picture of the run to this file, or `-` for standard output
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// Draw with plain ASCII, as is done where the locale is not UTF-8
+    /// Use only ASCII [default: if the locale is not UTF-8]
     #[arg(long)]
     pub ascii: bool,
 }
@@ -313,7 +312,7 @@ pub struct Simulate {
 #[derive(Debug, Args)]
 #[command(after_help = EXPLAIN_EXAMPLES)]
 pub struct Explain {
-    /// A code as it stands in a report: `TY020`
+    /// A problem code: `TY020`
     #[arg(value_name = "CODE")]
     pub code: Option<String>,
 }
@@ -321,7 +320,7 @@ pub struct Explain {
 #[derive(Debug, Args)]
 #[command(after_help = COMPLETIONS_EXAMPLES)]
 pub struct Completions {
-    /// For which shell
+    /// The shell
     #[arg(value_name = "SHELL")]
     pub shell: Shell,
 }

@@ -1,4 +1,4 @@
-//! One module a command. Each takes what was typed, and says how it ended.
+//! One module per command. Each takes its arguments and returns the exit code.
 
 mod check;
 mod completions;
@@ -26,7 +26,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Does what was asked.
+/// Runs the command.
 pub fn run(arguments: Arguments, printer: &mut Printer) -> Result<Exit, Failure> {
     match arguments.command {
         Command::Run(typed) => run::run(&typed, arguments.color, printer),
@@ -44,8 +44,8 @@ pub fn run(arguments: Arguments, printer: &mut Printer) -> Result<Exit, Failure>
         Command::Logs(typed) => logs::run(&typed, arguments.color, printer),
         Command::Stop(typed) => stop::run(&typed, printer),
         Command::Rm(typed) => rm::run(&typed, printer),
-        Command::Drain(typed) => orders::drain(&typed.whom, printer),
-        Command::Kill(typed) => orders::kill(&typed.whom, printer),
+        Command::Drain(typed) => orders::drain(&typed, printer),
+        Command::Kill(typed) => orders::kill(&typed, printer),
         Command::Suspend(typed) => orders::suspend(&typed, printer),
         Command::Resume(typed) => orders::resume(&typed, printer),
         Command::Scale(typed) => orders::scale(&typed, printer),

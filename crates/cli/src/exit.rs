@@ -1,22 +1,27 @@
-//! The exit codes, all of them; scripts rely on these.
+//! All exit codes; scripts rely on them.
 
 use std::process::ExitCode;
 
-/// How the program ends.
+/// How the program exits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
-    /// 0: done, and nothing is wrong.
+    /// 0: done.
     Success,
-    /// 1: done, and the answer is no: a manifest has problems, a job failed.
+    /// 1: done, with a negative result: a manifest has problems, a job failed.
     No,
-    /// 2: not done: wrong usage, or something could not be read or written.
+    /// 2: not done: wrong usage, or a file cannot be read or written.
     Unable,
-    /// As a run ended: 124, 130 and their kind beside those above.
+    /// The code of a run: the above, or 124, 130 and others.
     Code(u8),
 }
 
 impl Exit {
-    /// The code itself.
+    /// [`Exit::No`] if there is something wrong, else [`Exit::Success`].
+    pub fn no_if(wrong: bool) -> Self {
+        if wrong { Self::No } else { Self::Success }
+    }
+
+    /// The number.
     pub fn code(self) -> u8 {
         match self {
             Self::Success => 0,

@@ -1,14 +1,14 @@
-//! What stops a command before it is done. Problems in manifests are no failures: they are what is reported.
+//! Errors that stop a command. Problems of a manifest are not errors of the command: they are its output.
 
 use std::fmt;
 use std::io;
 
 use crate::exit::Exit;
 
-/// Why a command could not be done.
+/// Why a command could not do what was asked.
 #[derive(Debug)]
 pub enum Failure {
-    /// Whoever read our output went away.
+    /// The reader of standard output closed it; not reported.
     Reader,
     /// Standard output cannot be written.
     Output(io::Error),
@@ -16,22 +16,43 @@ pub enum Failure {
     File { path: String, cause: io::Error },
     /// A run's supervisor was killed.
     Killed { signal: i32 },
-    /// It was begun and could not be gone on with.
+    /// The command had started and could not continue.
     Ended { message: String, hint: &'static str },
-    /// What was typed makes no sense; with a hint where there is one.
+    /// Wrong usage, or an input that cannot be used.
     Usage { message: String, hint: Option<String> },
 }
 
+/// The text of the `help:` line below an error, if there is one.
+pub struct Help(Option<String>);
+
+impl From<Option<String>> for Help {
+    fn from(text: Option<String>) -> Self {
+        Self(text)
+    }
+}
+
+impl From<&str> for Help {
+    fn from(text: &str) -> Self {
+        Self(Some(text.to_owned()))
+    }
+}
+
+impl From<String> for Help {
+    fn from(text: String) -> Self {
+        Self(Some(text))
+    }
+}
+
 impl Failure {
-    /// What was typed makes no sense.
-    pub fn usage(message: impl Into<String>, hint: Option<String>) -> Self {
+    /// Wrong usage, or an input that cannot be used.
+    pub fn usage(message: impl Into<String>, help: impl Into<Help>) -> Self {
         Self::Usage {
             message: message.into(),
-            hint,
+            hint: help.into().0,
         }
     }
 
-    /// The exit code: as a shell shows a death by signal, and else that nothing was done.
+    /// The exit code: 128 plus the signal for a killed supervisor, as in a shell.
     pub fn exit(&self) -> Exit {
         match self {
             Self::Killed { signal } => Exit::Code(u8::try_from(128 + signal).unwrap_or(u8::MAX)),
@@ -40,7 +61,7 @@ impl Failure {
         }
     }
 
-    /// What may help, if something may.
+    /// The text of the `help:` line.
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Usage { hint, .. } => hint.as_deref(),
@@ -54,7 +75,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Reader => out.write_str("nobody reads the output any more"),
+            Self::Reader => out.write_str("standard output was closed"),
             Self::Output(cause) => write!(out, "cannot write to standard output: {cause}"),
             Self::File { path, cause } => write!(out, "cannot write `{path}`: {cause}"),
             Self::Killed { signal } => {

@@ -1,4 +1,4 @@
-//! From what was typed to sources: files, folders and standard input, read side by side and told in order.
+//! Reads files, directories and standard input, in parallel, with results in order.
 
 use std::fs;
 use std::io;
@@ -14,24 +14,24 @@ use trainyard_document::problem::{Place, Problem, escaped};
 
 /// Below this many sources, starting threads costs more than it saves.
 const WORTH_THREADS: usize = 8;
-/// Folders deeper than this are not entered: nobody keeps manifests there, and it is always a mistake.
+/// Limit for nested directories.
 const DEEPEST: usize = 32;
 
-/// Something to read, or why it cannot be.
+/// Something to read.
 pub enum Input {
     /// A file, or `-`.
     Path(PathBuf),
-    /// It was looked for and cannot be read.
+    /// A directory that cannot be read or has no manifests.
     Unreadable(Box<Problem>),
 }
 
-/// Every file that was meant: files as they are, folders by the manifests in them, in the order of their names.
+/// Replaces directories by the manifests in them, sorted by name.
 pub fn expand(typed: &[PathBuf]) -> Vec<Input> {
     let mut inputs = Vec::new();
     let mut standard_input = false;
     for path in typed {
         if path.as_os_str() == "-" {
-            // It can be read once.
+            // It can be read only once.
             if !standard_input {
                 inputs.push(Input::Path(path.clone()));
             }
@@ -49,7 +49,7 @@ fn folder(path: &Path, inputs: &mut Vec<Input>) {
     let before = inputs.len();
     walk(path, 0, inputs);
     if inputs.len() == before {
-        let message = "no manifests in this folder: expected files named `*.yaml`, `*.yml` or `*.json`";
+        let message = "no manifests in this directory: expected files named `*.yaml`, `*.yml` or `*.json`";
         inputs.push(Input::Unreadable(unreadable(path, message.into())));
     }
 }
@@ -59,7 +59,7 @@ fn walk(path: &Path, depth: usize, inputs: &mut Vec<Input>) {
     let mut entries = match entries {
         Ok(entries) => entries,
         Err(error) => {
-            let message = format!("cannot read the folder: {error}");
+            let message = format!("cannot read the directory: {error}");
             inputs.push(Input::Unreadable(unreadable(path, message)));
             return;
         }
@@ -68,7 +68,7 @@ fn walk(path: &Path, depth: usize, inputs: &mut Vec<Input>) {
     for entry in entries {
         let (path, kind) = (entry.path(), entry.file_type());
         let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        // Links to folders are not followed: they may lead back.
+        // Links to directories are not followed: they may form a cycle.
         if kind.is_ok_and(|kind| kind.is_dir()) {
             if !hidden && depth < DEEPEST {
                 walk(&path, depth + 1, inputs);
@@ -98,7 +98,7 @@ fn unreadable(path: &Path, message: String) -> Box<Problem> {
     Box::new(Problem::new(Code::CannotRead, place, message))
 }
 
-/// A path as it may be shown, whatever bytes it is made of.
+/// A path with control characters and invalid UTF-8 escaped.
 pub fn shown_path(path: &Path) -> String {
     escaped(&path.to_string_lossy())
 }
@@ -114,7 +114,7 @@ pub fn read(input: &Input) -> Result<Source, Box<Problem>> {
     }
 }
 
-/// Reads every input and makes something of it, on all processors; the results are in the order of the inputs.
+/// Reads every input and maps it, on all cores; the results are in the order of the inputs.
 pub fn each<T: Send>(inputs: &[Input], make: impl Fn(Result<Source, Box<Problem>>) -> T + Sync) -> Vec<T> {
     let threads = thread::available_parallelism()
         .map_or(1, NonZero::get)
@@ -129,7 +129,7 @@ pub fn each<T: Send>(inputs: &[Input], make: impl Fn(Result<Source, Box<Problem>
             scope.spawn(|| {
                 while let Some((position, input)) = take(inputs, &next) {
                     let value = make(read(input));
-                    // A thread that panicked has been reported by then; what the others made is still good.
+                    // Results of other threads are valid even if one panicked.
                     made.lock()
                         .unwrap_or_else(std::sync::PoisonError::into_inner)
                         .push((position, value));

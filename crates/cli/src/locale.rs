@@ -1,15 +1,15 @@
-//! What the terminal can show: how wide it is, and whether it knows more than ASCII.
+//! The width of the terminal, and whether it shows more than ASCII.
 
 use std::env;
 
-/// No line of prose is longer, however wide the terminal is.
+/// Limit for lines of prose on wide terminals.
 const WIDEST: usize = 120;
-/// Narrower than this nothing can be laid out; lines are then left to the terminal to break.
+/// On narrower terminals, the terminal breaks lines.
 const NARROWEST: usize = 40;
-/// Where nobody says.
+/// The default.
 const USUAL: usize = 80;
 
-/// How many columns to lay out for: `COLUMNS`, else the terminal's, else 80.
+/// Columns to use: `COLUMNS`, else the terminal's, else 80.
 pub fn columns() -> usize {
     let said = env::var("COLUMNS")
         .ok()
@@ -32,7 +32,7 @@ fn names_utf8(locale: &str) -> bool {
     plain.contains("utf-8") || plain.contains("utf8")
 }
 
-/// The nearest ASCII for what our own texts are written with; anything else beyond ASCII becomes `?`.
+/// Replaces the non-ASCII characters that our texts use by ASCII; others become `?`.
 pub fn to_ascii(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,4 +1,4 @@
-//! What a job means, gathered once: the text, the JSON and the picture all show this and nothing else.
+//! The explanation of a job, computed once for text, JSON and picture.
 
 mod json;
 pub mod svg;
@@ -17,7 +17,7 @@ pub use self::json::JsonPlan;
 pub struct JobPlan<'a> {
     pub read: &'a ReadJob,
     pub roles: Vec<RolePlan<'a>>,
-    /// What all tasks ask for together.
+    /// Requests of all tasks together.
     pub total: BTreeMap<Arc<str>, i64>,
     pub success: String,
     pub story: Vec<String>,
@@ -40,16 +40,16 @@ pub struct RolePlan<'a> {
     pub tasks: Vec<TaskPlan>,
     pub ask: &'a BTreeMap<Arc<str>, i64>,
     pub total: BTreeMap<Arc<str>, i64>,
-    /// Whom it waits for.
+    /// The roles it waits for.
     pub after: Option<String>,
 }
 
 /// One task.
 pub struct TaskPlan {
     pub id: TaskId,
-    /// Where it is reached; none where that is only known when it runs.
+    /// `None` if it is only known at run time.
     pub address: Option<Arc<str>>,
-    /// Its exit 0 is needed for the job to succeed.
+    /// Its success is required for the job's success.
     pub decides: bool,
 }
 
@@ -98,7 +98,7 @@ impl<'a> JobPlan<'a> {
         }
     }
 
-    /// The job itself.
+    /// The job.
     pub fn job(&self) -> &'a Job {
         &self.read.job
     }
@@ -114,22 +114,22 @@ impl<'a> JobPlan<'a> {
     }
 }
 
-/// What only the manifest knows, before what the rules say.
+/// Notes about the manifest, then those about the job.
 fn notes(read: &ReadJob, said: Vec<String>) -> Vec<String> {
     let mut notes = Vec::new();
     if read.generate_name {
         notes.push(
-            "the server puts five characters in the place of `xxxxx`, in its name and in every address"
+            "the API server replaces `xxxxx` by five random characters, in the name and in every address"
                 .to_owned(),
         );
     }
     if let Some(manager) = &read.managed_by {
         notes.push(format!(
-            "it is managed by `{manager}`: it is shown here, and left alone by us"
+            "it is managed by `{manager}`: Trainyard does not run it"
         ));
     }
     if read.job.addresses == Addresses::Given {
-        notes.push("addresses are only known when it runs".into());
+        notes.push("addresses are only known at run time".into());
     }
     notes.extend(said);
     notes

@@ -1,8 +1,7 @@
-//! The only place that writes to the terminal. Standard output is data, standard error is talk.
+//! The only module that writes to the terminal. Standard output is for data, standard error for messages.
 //!
-//! Text is made with styles and loses them here, unless a terminal wants them. A reader that has gone away, a full
-//! disk and a closed pipe come back as errors and are handled once, in `main`; nobody is told about talk that nobody
-//! can hear.
+//! Text is composed with styles, which are removed here unless the output is a terminal that supports them. Errors of
+//! standard output (closed pipe, full disk) are returned and handled once, in `main`; errors of standard error are ignored.
 
 use std::io::{self, BufWriter, Write};
 
@@ -13,20 +12,20 @@ use crate::args::Color;
 use crate::failure::Failure;
 use crate::visible;
 
-/// Errors, and what fails a job.
+/// Errors and failures.
 pub const BAD: Style = AnsiColor::BrightRed.on_default().bold();
 /// Warnings and notes.
 pub const CAREFUL: Style = AnsiColor::Yellow.on_default().bold();
 /// Headings and names.
 pub const STRONG: Style = Style::new().bold();
-/// What is there to be looked up, not read.
+/// Secondary text.
 pub const QUIET: Style = Style::new().dimmed();
-/// What decides success.
+/// Success.
 pub const GOOD: Style = AnsiColor::Green.on_default().bold();
 
-/// Says something in a line, where there is no printer.
+/// Writes one line to standard error, where there is no printer.
 pub fn tell(text: &str) {
-    // There is no other way to tell that telling failed.
+    // An error of standard error cannot be reported.
     let _ = writeln!(io::stderr(), "{}", visible::line(text));
 }
 
@@ -37,7 +36,7 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// A printer that colours as asked.
+    /// A printer that uses colour as `--color` says.
     pub fn new(color: Color) -> Self {
         let choice = |automatic: ColorChoice| match color {
             Color::Auto => automatic,
@@ -52,12 +51,12 @@ impl Printer {
         }
     }
 
-    /// Writes data that programs read: exactly these bytes.
+    /// Writes data for programs: exactly these bytes.
     pub fn data(&mut self, text: &str) -> Result<(), Failure> {
         Ok(self.out.write_all(text.as_bytes())?)
     }
 
-    /// Writes lines that people read.
+    /// Writes text for people.
     pub fn page(&mut self, text: &str) -> Result<(), Failure> {
         self.data(&visible::page(text))
     }
@@ -69,29 +68,29 @@ impl Printer {
         self.data("\n")
     }
 
-    /// Says something in a line. What has been written so far comes first, so that the two do not cross on a terminal.
+    /// Writes one line to standard error, after flushing standard output, so that they appear in order on a terminal.
     pub fn say(&mut self, text: &str) -> Result<(), Failure> {
         self.say_lines(&visible::line(text))
     }
 
-    /// Says something that was laid out in several lines, such as a problem with its snippet.
+    /// Writes several lines to standard error, such as a problem with its snippet.
     pub fn show(&mut self, text: &str) -> Result<(), Failure> {
         self.say_lines(&visible::page(text))
     }
 
     fn say_lines(&mut self, text: &str) -> Result<(), Failure> {
         self.flush()?;
-        // There is no other way to tell that telling failed.
+        // An error of standard error cannot be reported.
         let _ = writeln!(self.err, "{text}");
         Ok(())
     }
 
-    /// Says why the program could not do what was asked.
+    /// Prints why the command failed.
     pub fn failure(&mut self, failure: &Failure) {
         self.complain(BAD, "error", &failure.to_string(), failure.hint());
     }
 
-    /// Says what is in the way, and what to do about it.
+    /// Prints an error or a warning, with a `help:` line.
     pub fn problem(
         &mut self,
         style: Style,
@@ -104,17 +103,17 @@ impl Printer {
         Ok(())
     }
 
-    /// The same though standard output may be what is in the way.
+    /// The same without flushing standard output, which may be what failed.
     fn complain(&mut self, style: Style, word: &str, message: &str, hint: Option<&str>) {
         let message = visible::message(message);
-        // There is no other way to tell that telling failed.
+        // An error of standard error cannot be reported.
         let _ = writeln!(self.err, "{style}{word}{style:#}{STRONG}: {message}{STRONG:#}");
         if let Some(hint) = hint.map(visible::message) {
-            let _ = writeln!(self.err, "\n{STRONG}hint{STRONG:#}: {hint}");
+            let _ = writeln!(self.err, "\n{STRONG}help{STRONG:#}: {hint}");
         }
     }
 
-    /// Hands on everything written.
+    /// Flushes standard output.
     pub fn flush(&mut self) -> Result<(), Failure> {
         Ok(self.out.flush()?)
     }

@@ -1,6 +1,6 @@
-//! What a simulated run looks like: lanes and a story made from the trace, drawn as text, as SVG or as JSON.
+//! The output of a simulated run: lanes and a story, as text, SVG or JSON.
 //!
-//! `faults` reads what was typed, `timeline` puts the trace in order, and the rest only draws it.
+//! `faults` parses arguments, `timeline` and `story` evaluate the trace, and the rest draws.
 
 pub mod faults;
 mod json;

@@ -1,10 +1,10 @@
-//! Our own words as a terminal may show them, whatever text from elsewhere is among them.
+//! Makes messages safe for terminals and logs.
 //!
-//! Messages repeat what a cluster, a file or a program said. A line break in there would begin a line that looks like
-//! ours, an escape code would move the cursor or rename the window, a mark of writing direction would turn the rest of
-//! the line around. So everything that is printed passes through here, in the [`printer`](crate::printer), in the
-//! operator's log and in what a run says about itself ([`View::dress`](crate::run::View::dress)): a new message cannot
-//! forget it. Data that programs read, and what tasks write, do not.
+//! Messages quote clusters, files and programs. A line break in a quote would start a line that looks like
+//! ours, an escape code could move the cursor or rename the window, a bidirectional mark could reverse the rest of
+//! the line. So every message passes through here: in the [`printer`](crate::printer), in the
+//! operator's log and in the messages of a run ([`View::dress`](crate::run::View::dress)): a new message cannot
+//! forget it. Data for programs, and the output of tasks, do not.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -13,39 +13,39 @@ use trainyard_document::problem::is_hidden;
 
 const ESCAPE: char = '\x1b';
 
-/// A line break in a message of ours: what follows is indented, so that it cannot be taken for a line of its own.
+/// A line break in a message: the next line is indented, so that it does not look like a message.
 pub const CONTINUED: &str = "\n  ";
 
-/// One line. Line breaks are shown escaped; styles of ours pass.
+/// One line. Line breaks are escaped; our own styles are kept.
 pub fn line(text: &str) -> Cow<'_, str> {
     visible(text, |_| false, is_ours)
 }
 
-/// A message of one line, or of several where those after the first are indented.
+/// A message of one or more lines; those after the first are indented.
 pub fn message(text: &str) -> String {
     let lines: Vec<Cow<'_, str>> = text.split(CONTINUED).map(line).collect();
     lines.join(CONTINUED)
 }
 
-/// What a program has said in several lines, as a part of a message.
+/// Output of a program, as part of a message.
 pub fn continued(text: &str) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
     lines.join(CONTINUED)
 }
 
-/// Lines that were laid out by us. Styles of ours pass.
+/// Several lines. Our own styles are kept.
 pub fn page(text: &str) -> Cow<'_, str> {
     visible(text, is_layout, is_ours)
 }
 
-/// The same where lines of a task are among them: every colour passes.
+/// The same for output of tasks: every colour is kept.
 pub fn colored_page(text: &str) -> Cow<'_, str> {
     visible(text, is_layout, |_| true)
 }
 
-/// JSON with every such character in the form that JSON has for it: its writer leaves those beyond ASCII as they are.
+/// JSON with every such character escaped: `serde_json` leaves non-ASCII ones as they are.
 pub fn json(text: String) -> String {
-    // Line breaks are between values: within text they are escaped already.
+    // Line breaks separate values: within strings they are escaped already.
     let raw = |c: char| is_hidden(c) && c != '\n';
     if !text.contains(raw) {
         return text;
@@ -66,7 +66,7 @@ fn is_layout(character: char) -> bool {
     matches!(character, '\n' | '\t')
 }
 
-/// Whether a style with these parameters is one that we use.
+/// Whether these are the parameters of a style that we use.
 fn is_ours(parameters: &str) -> bool {
     let number = parameters.parse::<u8>();
     number.is_ok_and(|number| matches!(number, 0..=4 | 30..=37 | 90..=97))
@@ -96,7 +96,7 @@ fn visible(text: &str, passes: fn(char) -> bool, style: fn(&str) -> bool) -> Cow
     Cow::Owned(out)
 }
 
-/// The parameters and the length of a style that the text begins with: `ESC [ 31 m`.
+/// The parameters and the length of a style at the start of the text: `ESC [ 31 m`.
 fn style_at(text: &str) -> Option<(&str, usize)> {
     let rest = text.strip_prefix(ESCAPE)?.strip_prefix('[')?;
     let end = rest.find(|c: char| !matches!(c, '0'..='9' | ';' | ':'))?;
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use crate::printer::{BAD, STRONG};
 
-    /// Everything that changes what a terminal shows, and how it is shown then.
+    /// Text that would affect a terminal, and its escaped form.
     const HOSTILE: [(&str, &str); 12] = [
         ("a\nb", "a\\nb"),
         ("a\r\nb", "a\\r\\nb"),

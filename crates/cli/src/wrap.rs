@@ -1,9 +1,9 @@
-//! Breaking text into lines.
+//! Line breaking.
 
 /// Units that stay on the line of their number.
 const UNITS: [&str; 4] = ["s", "min", "h", "d"];
 
-/// The words of a text in lines of at most `width` characters, styles not counted; a longer word has a line of its own.
+/// Breaks text into lines of at most `width` characters, not counting styles; a longer word has its own line.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
@@ -29,7 +29,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The words of a text, a number and its unit being one.
+/// The words of a text; a number and its unit are one word.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

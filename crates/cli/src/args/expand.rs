@@ -1,4 +1,4 @@
-//! What was typed to fill a template in.
+//! Arguments of `trainyard expand`.
 
 use std::path::PathBuf;
 
@@ -7,23 +7,22 @@ use clap::Args;
 const EXAMPLES: &str = "\
 Examples:
   trainyard expand mnist.yaml -N 3                     on three nodes of the cluster
-  trainyard expand mnist.yaml -N 3 -E                  but on none that `exc` names
-  trainyard expand mnist.yaml --hosts h10,h14,h23      without asking a cluster
-  trainyard expand mnist.yaml -l gpu=a100 --dry-run    who would play which part
+  trainyard expand mnist.yaml -N 3 -E                  without the nodes listed in `exc`
+  trainyard expand mnist.yaml --hosts h10,h14,h23      without querying a cluster
+  trainyard expand mnist.yaml -l gpu=a100 --dry-run    print which task gets which node
   trainyard expand mnist.yaml --chief --psn 2 -o - | kubectl apply -f -
 
-A template is a manifest with {{.type}} {{.index}} {{.host}} {{.TF_CONFIG}} in
-it, as of Go's text/template; it is filled in once for each task. There are also
+A template is a manifest with {{.type}} {{.index}} {{.host}} {{.TF_CONFIG}}, in the
+syntax of Go's text/template; it is expanded once per task. There are also
 {{.TF_CONFIG_JSON}} (one line) {{.hosts}} {{.ps_hosts}} {{.worker_hosts}} {{.num}}
 {{.port}} {{.name}}, and the functions indent, nindent, toJson and quote.
 
-Called by the name `simpletfjob` (a link to this program), it takes simpletfjob's
-words and writes its bytes.
+Started as `simpletfjob` (a link to this program), it takes the arguments of
+simpletfjob and writes the same output.
 
-Exit codes: 0 done; 2 nothing was done: wrong usage, a template with mistakes, too
-few hosts, no answer from the cluster.";
+Exit codes: 0 done; 2 nothing was written: wrong usage, an invalid template, too
+few hosts, no response from the cluster.";
 
-// What was typed after `trainyard expand`.
 #[derive(Debug, Default, Args)]
 #[command(after_help = EXAMPLES, override_usage = "trainyard expand [OPTIONS] TEMPLATE")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
@@ -31,13 +30,13 @@ pub struct Expand {
     /// The template, or `-` for standard input
     #[arg(value_name = "TEMPLATE")]
     pub template: Option<PathBuf>,
-    /// How many hosts to use; all unless told
+    /// Number of hosts to use [default: all]
     #[arg(short = 'N', long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub num: Option<i64>,
-    /// Leave out the hosts that this file names, one a line; `./exc` unless told
+    /// Exclude the hosts listed in this file, one per line [default FILE: ./exc]
     #[arg(short = 'E', long, value_name = "FILE", num_args = 0..=1, default_missing_value = "./exc")]
     pub exc: Option<PathBuf>,
-    /// How many parameter servers: the first of the hosts
+    /// Number of parameter servers, on the first hosts
     #[arg(
         long,
         value_name = "NUMBER",
@@ -45,10 +44,10 @@ pub struct Expand {
         default_value_t = 1
     )]
     pub psn: i64,
-    /// The hosts of the parameter servers, by a file that names them, one a line
+    /// A file with the hosts of the parameter servers, one per line
     #[arg(long, value_name = "FILE", conflicts_with = "psn")]
     pub psf: Option<PathBuf>,
-    /// The hosts, instead of the nodes of a cluster: names with commas between them, a file of names, or `-`
+    /// Hosts to use instead of the nodes of a cluster: comma-separated names, a file of names, or `-`
     #[arg(long, value_name = "NAMES|FILE", conflicts_with_all = ["context", "all_nodes", "selector"])]
     pub hosts: Option<String>,
     /// Make one task the chief
@@ -60,25 +59,25 @@ pub struct Expand {
     /// The port that every task listens on
     #[arg(long, value_name = "PORT", default_value_t = 2222, value_parser = clap::value_parser!(u16).range(1..))]
     pub port: u16,
-    /// Where to write it, `-` for standard output; `NAME_tfjob.yaml` beside the template `NAME.yaml` unless told
+    /// Output file, or `-` for standard output [default: `NAME_tfjob.yaml` beside the template `NAME.yaml`]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Write nothing; show who would play which part
+    /// Print which task gets which host, and write nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// The context of the kubeconfig
+    /// Kubeconfig context
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
-    /// Use every node, also those that are not ready, cordoned or tainted
+    /// Use every node, including those that are not ready, cordoned or tainted
     #[arg(long)]
     pub all_nodes: bool,
     /// Only nodes with these labels
     #[arg(short = 'l', long, value_name = "SELECTOR")]
     pub selector: Option<String>,
-    /// Replace the file even if it is not one that `trainyard expand` wrote
+    /// Replace the file even if `trainyard expand` did not write it
     #[arg(long)]
     pub force: bool,
-    /// Say nothing but what is wrong.
+    /// Print only errors.
     #[arg(skip)]
     pub quiet: bool,
 }

@@ -1,4 +1,4 @@
-//! What may be typed after `trainyard operator` and `trainyard crd`.
+//! Arguments of `trainyard operator` and `trainyard crd`.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 
@@ -13,10 +13,10 @@ Examples:
   trainyard operator                             for the cluster of the kubeconfig, or of the pod it runs in
   trainyard operator --namespace research        for one namespace only
 
-It writes nothing to standard output; what it does is told on standard error.
+The log is on standard error.
 
-Exit codes: 0 it was told to stop, 1 it lost the Lease to another one, 2 wrong usage, or nothing says
-where the cluster is; one that does not answer is waited for.";
+Exit codes: 0 stopped by a signal, 1 lost the Lease, 2 wrong usage or no kubeconfig. If the
+cluster does not respond, the operator waits for it.";
 
 const CRD_EXAMPLES: &str = "\
 Examples:
@@ -28,38 +28,38 @@ Exit codes: 0 done, 2 wrong usage.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Operator {
-    /// Run the jobs of this namespace only
+    /// Run only the jobs of this namespace
     #[arg(short, long, value_name = "NAME", env = "KUBEFLOW_NAMESPACE", value_parser = label)]
     pub namespace: Option<String>,
-    /// The context of the kubeconfig
+    /// Kubeconfig context
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
-    /// What follows `svc` in the addresses of tasks, on clusters with a domain of their own
+    /// The cluster's domain, which follows `svc` in the addresses of tasks [default: none]
     #[arg(long, value_name = "DOMAIN", env = "CUSTOM_CLUSTER_DOMAIN", value_parser = domain)]
     pub cluster_domain: Option<String>,
-    /// A Service a replica, as Kubeflow's operator makes them, for jobs that do not say otherwise
+    /// Create one Service per replica, as Kubeflow's operator does, unless a job says otherwise
     #[arg(long)]
     pub per_replica_addresses: bool,
-    /// Also give pods and Services the labels of tf-operator 0.2 to 1.5 (`job-name`, `tf-replica-type` …)
+    /// Also set the labels of tf-operator 0.2 to 1.5 on pods and Services (`job-name`, `tf-replica-type` …)
     #[arg(long)]
     pub legacy_labels: bool,
-    /// Place all tasks of a job or none: `volcano`, or the name of a scheduler with the coscheduling plugin. Of several, with commas
-    /// between them, a job may choose, and the first is the default; `none` is off
+    /// Schedule all tasks of a job or none: `volcano`, or the name of a scheduler with the coscheduling plugin. Of several,
+    /// comma-separated, a job may choose, and the first is the default; `none` disables it
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub gang_scheduler_name: Schedulers,
-    /// Jobs that are worked on at a time
+    /// Number of jobs to apply concurrently
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = some)]
     pub controller_threads: usize,
-    /// Requests to the API server at a time
+    /// Number of concurrent requests to the API server
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = some)]
     pub requests: usize,
-    /// Requests to the API server a second; 0 is no limit
+    /// Requests to the API server per second; 0 means no limit
     #[arg(long, value_name = "N", default_value_t = 0.0, value_parser = rate, allow_negative_numbers = true)]
     pub kube_api_qps: f64,
-    /// Requests at once after a quiet time, where there is a limit
+    /// Burst of requests, if there is a limit
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
     pub kube_api_burst: u32,
-    /// Act only while holding a Lease: of several operators, one acts
+    /// Act only while holding a Lease, so that only one of several operators is active
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set, value_name = "YES")]
     pub leader_elect: bool,
     /// The Lease's name
@@ -68,18 +68,18 @@ pub struct Operator {
     /// The Lease's namespace [default: `--namespace`, else the one of the pod or the kubeconfig]
     #[arg(long, value_name = "NAME", value_parser = label)]
     pub leader_election_namespace: Option<String>,
-    /// Answer `/livez` and `/readyz` here, such as `:8081` or `127.0.0.1:8081`; 0 is nowhere
+    /// Address for `/livez` and `/readyz`, such as `:8081` or `127.0.0.1:8081`; 0 disables them
     #[arg(long, value_name = "ADDRESS", default_value = "0", value_parser = bind)]
     pub health_probe_bind_address: Bind,
-    /// Answer `/metrics` here, such as `:8080`; 0 is nowhere
+    /// Address for `/metrics`, such as `:8080`; 0 disables it
     #[arg(long, value_name = "ADDRESS", default_value = "0", value_parser = bind)]
     pub metrics_bind_address: Bind,
-    /// How it tells what it does
+    /// Log format
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub log_format: LogFormat,
 }
 
-/// At least one.
+/// A number of at least 1.
 fn some(text: &str) -> Result<usize, String> {
     text.parse()
         .ok()
@@ -87,7 +87,7 @@ fn some(text: &str) -> Result<usize, String> {
         .ok_or_else(|| "expected a number of at least 1".into())
 }
 
-/// So many a second, or 0.
+/// A rate per second, or 0.
 fn rate(text: &str) -> Result<f64, String> {
     let rate = text
         .parse()
@@ -96,7 +96,7 @@ fn rate(text: &str) -> Result<f64, String> {
     rate.ok_or_else(|| "expected a number of at least 0".into())
 }
 
-/// A name as Kubernetes has them for namespaces; an empty one is none, as in an environment where it is not set.
+/// The name of a namespace, or nothing, as in an environment where the variable is empty.
 fn label(text: &str) -> Result<String, String> {
     if text.is_empty() || is_label(text) {
         return Ok(text.to_owned());
@@ -104,7 +104,7 @@ fn label(text: &str) -> Result<String, String> {
     Err("expected at most 63 of a-z, 0-9 and `-`, and no `-` at either end".into())
 }
 
-/// A domain as clusters have them; nothing is none.
+/// A DNS domain, or nothing.
 fn domain(text: &str) -> Result<String, String> {
     if text.is_empty() || text.split('.').all(is_label) {
         return Ok(text.to_owned());
@@ -112,11 +112,11 @@ fn domain(text: &str) -> Result<String, String> {
     Err("expected names of a-z, 0-9 and `-` with dots between, as `cluster.local`".into())
 }
 
-/// Where to listen. An alias of a list would make clap collect many.
+/// Where to listen. A type of its own, since clap would collect several values into a plain `Vec`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bind(pub Vec<SocketAddr>);
 
-/// An address as Go writes them: `:8080` is every address of the machine.
+/// An address in Go's syntax: `:8080` means every address of the machine.
 fn bind(text: &str) -> Result<Bind, String> {
     if matches!(text, "" | "0") {
         return Ok(Bind::default());
@@ -136,20 +136,20 @@ fn bind(text: &str) -> Result<Bind, String> {
     }
 }
 
-/// How the operator tells what it does.
+/// Log format of the operator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// One line a message
+    /// One line per message
     #[default]
     Text,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = CRD_EXAMPLES)]
 pub struct Crd {
-    /// Serve v1 alone: each further version costs the API server memory
+    /// Serve only v1: every other version costs the API server memory
     #[arg(long)]
     pub newest_only: bool,
 }

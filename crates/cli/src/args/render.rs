@@ -1,4 +1,4 @@
-//! What may be typed after `trainyard render`.
+//! Arguments of `trainyard render`.
 
 use std::path::PathBuf;
 
@@ -6,18 +6,18 @@ use clap::{Args, ValueEnum};
 
 const EXAMPLES: &str = "\
 Examples:
-  trainyard render job.yaml | kubectl apply -f -           plain Jobs; nothing needs to be installed
-  trainyard render job.yaml -n research -o manifests/      one file an object, in the order to apply them
+  trainyard render job.yaml | kubectl apply -f -           plain Jobs, without an operator
+  trainyard render job.yaml -n research -o manifests/      one file per object, in the order to apply them
   trainyard render job.yaml --to jobset                    one JobSet, which also stops the parameter servers
-  trainyard render job.yaml --addresses nodes --nodes gpu-1,gpu-2   on the hosts' network, by names of nodes
+  trainyard render job.yaml --addresses nodes --nodes gpu-1,gpu-2   on the host network, by node names
   trainyard render job.yaml --to volcano                   as `trainyard convert` does
 
 The objects are written to standard output, in the order to apply them: Services,
-maps, then Jobs. What they cannot do of what the manifest asks for is told on
-standard error and as a comment above them, with the commands that do it.
-The same manifest gives the same bytes; applying them twice changes nothing.
+ConfigMaps, then Jobs. What the manifest asks for and they cannot do is reported on
+standard error and in a comment above them, with commands that do it by hand.
+The output is deterministic; applying it twice changes nothing.
 
-Exit codes: 0 done, 2 wrong usage, or a manifest with errors: nothing is written then.";
+Exit codes: 0 done, 2 wrong usage or a manifest with errors; nothing is written then.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -25,33 +25,33 @@ pub struct Render {
     /// The manifest, or `-` for standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// What to write
+    /// Kind of objects
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     pub to: As,
-    /// How tasks find each other; by default as the manifest says, else per job
+    /// How tasks find each other [default: as in the manifest, else per-job]
     #[arg(long, value_enum, value_name = "HOW")]
     pub addresses: Option<Addressing>,
-    /// The nodes to run on, by name, for `--addresses nodes`; fewer than tasks are shared
+    /// Nodes for `--addresses nodes`; tasks share them if there are fewer nodes than tasks
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     pub nodes: Vec<String>,
-    /// The namespace, where the manifest names none
+    /// The namespace, if the manifest has none
     #[arg(short, long, value_name = "NAME")]
     pub namespace: Option<String>,
-    /// Only the job of this name, and nothing beside it
+    /// Only the job of this name, without other objects
     #[arg(long, value_name = "NAME")]
     pub job: Option<String>,
-    /// Where to write: a folder, one file an object; or `-` for standard output
-    #[arg(short, long, value_name = "FOLDER", default_value = "-")]
+    /// Output directory, with one file per object; or `-` for standard output
+    #[arg(short, long, value_name = "DIR", default_value = "-")]
     pub output: PathBuf,
-    /// Replace files in the folder that were not written by this command
+    /// Replace files in the directory that this command did not write
     #[arg(long)]
     pub force: bool,
 }
 
-/// What can be written.
+/// Kinds of objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum As {
-    /// One `batch/v1` Job a role
+    /// One `batch/v1` Job per role
     #[default]
     Jobs,
     /// One `jobset.x-k8s.io/v1alpha2` JobSet
@@ -67,10 +67,10 @@ pub enum As {
 /// How tasks find each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Addressing {
-    /// One headless Service for the job
+    /// One headless Service per job
     PerJob,
-    /// One headless Service a task, as Kubeflow's operator makes them
+    /// One headless Service per task, as Kubeflow's operator creates
     PerReplica,
-    /// Names of nodes, on the hosts' network; one Job a task
+    /// Node names, on the host network; one Job per task
     Nodes,
 }

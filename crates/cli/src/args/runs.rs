@@ -1,4 +1,4 @@
-//! What was typed to look at runs and to give them orders.
+//! Arguments of the commands for runs on this machine.
 
 use clap::Args;
 use trainyard_core::RoleName;
@@ -10,79 +10,77 @@ use crate::simulate::faults;
 const PS_EXAMPLES: &str = "\
 Examples:
   trainyard ps                       the newest run of every job
-  trainyard ps --all                 every run that is kept
+  trainyard ps --all                 every stored run
   trainyard ps mnist                 the tasks of mnist's newest run
   trainyard ps mnist --all           every run of mnist
   trainyard ps -o json | jq -r '.runs[] | select(.state == \"running\") | .job'
 
-A run is `running`, `suspended` or `stopping`, or it has `succeeded`, `failed`,
-been `stopped`, or been `interrupted`: killed, or gone with the machine. ATTEMPT is
-which start of the whole job, and which start of the task within it, both from
-0, as in the name of the log.
+A run is `running`, `suspended`, `stopping`, `succeeded`, `failed`, `stopped`, or
+`interrupted`: killed, or the machine went down. ATTEMPT counts starts of the whole
+job and starts of the task within it, both from 0, as in the name of the log.
 
-Exit codes: 0 done, 1 something kept there cannot be read (the rest is shown), 2 wrong usage or no such job.";
+Exit codes: 0 done, 1 a stored run cannot be read (the others are shown), 2 wrong usage or no such job.";
 
 const LOGS_EXAMPLES: &str = "\
 Examples:
-  trainyard logs mnist                           every task's newest life, in order of time
-  trainyard logs mnist -f --tail 20              the last lines, and what comes
+  trainyard logs mnist                           the newest attempt of every task, in order of time
+  trainyard logs mnist -f --tail 20              the last lines, then new ones
   trainyard logs mnist --task 'worker-*' --since 10m
-  trainyard logs mnist --task worker-1 --previous    why was it started again?
+  trainyard logs mnist --task worker-1 --previous    why was it restarted?
   trainyard logs mnist --task chief-0 --raw > chief.log
 
-A file or a pipe gets every byte that programs wrote; on a terminal their colours
-pass, and nothing else that it would obey. TIME is like 90s, 10m, 1h30m ago, or like 2026-11-16T01:45:12Z.
+Files and pipes get the exact bytes that programs wrote; on a terminal escape codes
+other than colours are escaped. TIME is an age like 90s, 10m, 1h30m, or like 2026-11-16T01:45:12Z.
 
 Exit codes: 0 done, 1 a log cannot be read (the others are shown), 2 wrong usage, no such job, run or task.";
 
 const STOP_EXAMPLES: &str = "\
 Examples:
-  trainyard stop mnist               ask the tasks to stop, and kill what is left when their grace is over
-  trainyard stop mnist --now         kill them
+  trainyard stop mnist               terminate the tasks, and kill them after their grace period
+  trainyard stop mnist --now         kill them at once
   trainyard stop mnist cifar --timeout 30s
 
-Exit codes: 0 stopped, or had ended before; 1 not stopped in time; 2 wrong usage or no such job.";
+Exit codes: 0 stopped or already ended, 1 not stopped in time, 2 wrong usage or no such job.";
 
 const RM_EXAMPLES: &str = "\
 Examples:
   trainyard rm mnist                 every finished run of mnist
   trainyard rm mnist --keep 3        all but its newest three
   trainyard rm mnist --run 20261116-014512-345
-  trainyard rm --all --keep 1        tidy up
-  trainyard rm mnist --volumes       and the data of its claims, unless another run's job uses them
+  trainyard rm --all --keep 1        keep only the newest run of every job
+  trainyard rm mnist --volumes       also the data of its claims, unless another job uses them
 
-A run that goes on is never removed, and nothing outside of the state directory
+Active runs are never removed, nor anything outside of the state directory
 ($TRAINYARD_STATE, else ~/.local/state/trainyard).
 
-Exit codes: 0 done; 1 a run that was named goes on, or something cannot be removed; 2 wrong usage or no such job or run.";
+Exit codes: 0 done, 1 a named run is active or a file cannot be removed, 2 wrong usage or no such job or run.";
 
-const DRAIN_EXAMPLES: &str = "\
+pub const DRAIN_EXAMPLES: &str = "\
 Examples:
-  trainyard drain mnist worker-1     as when its node is drained: asked to stop, nobody's failure, started again
+  trainyard drain mnist worker-1     SIGTERM, then a restart that is not counted, as when its node is drained
 
-Exit codes: 0 the run does it, 1 it does not or has ended, 2 wrong usage, no such job or task.";
+Exit codes: 0 accepted, 1 rejected or the run has ended, 2 wrong usage or no such job or task.";
 
-const KILL_EXAMPLES: &str = "\
+pub const KILL_EXAMPLES: &str = "\
 Examples:
-  trainyard kill mnist worker-1      as when it crashes: killed with signal 9, and the job's rules decide
+  trainyard kill mnist worker-1      SIGKILL, as in a crash; the job's rules decide what follows
 
-Exit codes: 0 the run does it, 1 it does not or has ended, 2 wrong usage, no such job or task.";
+Exit codes: 0 accepted, 1 rejected or the run has ended, 2 wrong usage or no such job or task.";
 
 const SUSPEND_EXAMPLES: &str = "\
 Examples:
   trainyard suspend mnist            stop every task, keep the run
   trainyard resume mnist             start them again
 
-Exit codes: 0 the run does it, 1 it does not or has ended, 2 wrong usage or no such job.";
+Exit codes: 0 accepted, 1 rejected or the run has ended, 2 wrong usage or no such job.";
 
 const SCALE_EXAMPLES: &str = "\
 Examples:
-  trainyard scale mnist worker=4     from now on four workers
+  trainyard scale mnist worker=4     run four workers
 
-Jobs with dynamic workers take them in as they run; others are started anew
-where their rules say so.
+Jobs with dynamic workers continue to run; others restart if their rules say so.
 
-Exit codes: 0 the run does it, 1 it does not or has ended, 2 wrong usage, no such job or role.";
+Exit codes: 0 accepted, 1 rejected or the run has ended, 2 wrong usage or no such job or role.";
 
 #[derive(Debug, Args)]
 #[command(after_help = PS_EXAMPLES)]
@@ -96,7 +94,7 @@ pub struct Ps {
     /// The tasks of this run of the job
     #[arg(long, value_name = "ID", requires = "job")]
     pub run: Option<String>,
-    /// What to print
+    /// Output format
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     pub output: Format,
 }
@@ -105,43 +103,43 @@ pub struct Ps {
 #[command(after_help = LOGS_EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct Logs {
-    /// Whose logs
+    /// The job
     #[arg(value_name = "JOB")]
     pub job: String,
     /// Only these tasks: `worker-1`, `'worker-*'`
     #[arg(short, long, value_name = "GLOB")]
     pub task: Vec<String>,
-    /// Only this container; `main` is the one that is the task
+    /// Only this container; `main` is the main one
     #[arg(short, long, value_name = "NAME")]
     pub container: Option<String>,
-    /// Of this run instead of the newest
+    /// This run instead of the newest
     #[arg(long, value_name = "ID")]
     pub run: Option<String>,
-    /// The life of each task before its newest
+    /// The attempt of each task before the newest
     #[arg(short, long, conflicts_with_all = ["all_lives", "follow"])]
     pub previous: bool,
-    /// Every life of each task
+    /// Every attempt of each task
     #[arg(long)]
     pub all_lives: bool,
-    /// Go on with what is written and started from now on, until the run ends
+    /// Follow the output until the run ends
     #[arg(short, long)]
     pub follow: bool,
-    /// Only what was written since then
+    /// Only lines written since then
     #[arg(long, value_name = "TIME", value_parser = since)]
     pub since: Option<Timestamp>,
     /// Only the last lines of each log
     #[arg(long, value_name = "LINES")]
     pub tail: Option<u64>,
-    /// Begin each line with the time at which it was written
+    /// Print the time before each line
     #[arg(long)]
     pub timestamps: bool,
-    /// No task's name before its lines
+    /// Do not print the task before each line
     #[arg(long)]
     pub no_prefix: bool,
-    /// Nothing but the bytes that the programs wrote
+    /// Print only the bytes that the programs wrote
     #[arg(long, conflicts_with = "timestamps")]
     pub raw: bool,
-    /// What to print; with `json` one event a line, as of `trainyard run`
+    /// Output format; with `json` one event per line, as with `trainyard run`
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT", conflicts_with_all = ["raw", "no_prefix", "timestamps"])]
     pub output: Format,
 }
@@ -152,10 +150,10 @@ pub struct Stop {
     /// The jobs to stop
     #[arg(required = true, value_name = "JOB")]
     pub jobs: Vec<String>,
-    /// Kill the tasks instead of asking them to stop
+    /// Kill the tasks at once
     #[arg(long)]
     pub now: bool,
-    /// How long to wait for it; 0 does not wait
+    /// How long to wait; 0 does not wait
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = faults::duration)]
     pub timeout: u32,
 }
@@ -166,7 +164,7 @@ pub struct Rm {
     /// The jobs whose finished runs to remove
     #[arg(required_unless_present = "all", value_name = "JOB")]
     pub jobs: Vec<String>,
-    /// Of every job
+    /// All jobs
     #[arg(short, long, conflicts_with = "jobs")]
     pub all: bool,
     /// Only this run
@@ -175,34 +173,20 @@ pub struct Rm {
     /// Keep the newest runs of each job
     #[arg(long, value_name = "NUMBER", default_value_t = 0, hide_default_value = true)]
     pub keep: usize,
-    /// Remove the volumes too that were kept for these jobs and that no other run names
+    /// Also remove the volumes of these jobs that no other run uses
     #[arg(long)]
     pub volumes: bool,
 }
 
-// A task of a run, for the commands that do something to it.
+// A task of a run.
 #[derive(Debug, Args)]
 pub struct OneTask {
     /// The job
     #[arg(value_name = "JOB")]
     pub job: String,
-    /// The task, as in `worker-1`
+    /// The task, such as `worker-1`
     #[arg(value_name = "TASK")]
     pub task: String,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = DRAIN_EXAMPLES)]
-pub struct Drain {
-    #[command(flatten)]
-    pub whom: OneTask,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = KILL_EXAMPLES)]
-pub struct Kill {
-    #[command(flatten)]
-    pub whom: OneTask,
 }
 
 #[derive(Debug, Args)]
@@ -224,13 +208,13 @@ pub struct Scale {
     pub replicas: (RoleName, u32),
 }
 
-/// `10m`, counted back from now, or a point in time.
+/// An age such as `10m`, or a point in time.
 fn since(text: &str) -> Result<Timestamp, String> {
     if let Ok(moment) = text.parse() {
         return Ok(moment);
     }
     let seconds = faults::duration(text).map_err(|_| {
-        format!("`{text}` is no time: expected something like `10m`, `1h30m` or `2026-11-16T01:45:12Z`")
+        format!("`{text}` is not a time: expected something like `10m`, `1h30m` or `2026-11-16T01:45:12Z`")
     })?;
     let Timestamp(now) = Timestamp::now();
     Ok(Timestamp(now.saturating_sub(u64::from(seconds) * 1000)))
@@ -241,7 +225,7 @@ fn replicas(text: &str) -> Result<(RoleName, u32), String> {
     let shape = || format!("`{text}`: expected ROLE=NUMBER, as in `worker=4`");
     let (role, number) = text.split_once('=').ok_or_else(shape)?;
     let number = number.parse().map_err(|_| shape())?;
-    // Roles are spelt in small letters in the names of tasks, whatever the manifest does.
+    // Names of tasks have the role in lower case, however the manifest spells it.
     Ok((RoleName::new(&role.to_ascii_lowercase()), number))
 }
 
@@ -255,7 +239,7 @@ mod tests {
         let ago = since("1h").unwrap();
         let passed = Timestamp::now().since(ago).as_secs();
         assert!((3600..3700).contains(&passed), "{passed}");
-        assert!(since("yesterday").unwrap_err().contains("`yesterday` is no time"));
+        assert!(since("yesterday").unwrap_err().contains("`yesterday` is not a time"));
     }
 
     #[test]

@@ -1,8 +1,7 @@
-//! simpletfjob's own words, as its parser took them: `simpletfjob user_template [-N n] [-E] [--psn n] [--psf file]`.
+//! Arguments of simpletfjob: `simpletfjob user_template [-N n] [-E] [--psn n] [--psf file]`.
 //!
-//! They are read here and not by clap because they differ: `-E` may be written `-E=false`, numbers may be `0x10`, and
-//! whatever stands behind the template is ignored. Its README promised `-E FILE` where its parser saw another word to
-//! ignore: [`Names`] tells the two apart.
+//! clap cannot parse them: `-E` may be written `-E=false`, numbers may be `0x10`, and arguments after the template are
+//! ignored. Its README documented `-E FILE`, where its parser ignored FILE: [`Names`] supports both.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,31 +10,31 @@ use super::Expand;
 use crate::failure::Failure;
 use crate::inputs::shown_path;
 
-/// The file that it always read.
+/// The file that `-E` reads.
 const EXC: &str = "exc";
 
 pub const HELP: &str = "\
-Fills a template in for every task, one node of the cluster each, as simpletfjob did.
+Expands a template for every task, one node of the cluster each, as simpletfjob did.
 
 Usage: simpletfjob TEMPLATE [-N NUMBER] [-E [FILE]] [--psn NUMBER] [--psf FILE]
 
-  -N, --num NUMBER   how many nodes to use; -1 and 0 are all (default -1)
-  -E, --exc [FILE]   leave out the nodes that this file names; `exc` in this folder unless told
-      --psn NUMBER   how many parameter servers (default 1)
-      --psf FILE     the hosts of the parameter servers, one a line
-  -h, --help         this text
+  -N, --num NUMBER   number of nodes to use; -1 and 0 mean all [default: -1]
+  -E, --exc [FILE]   exclude the nodes listed in this file [default FILE: ./exc]
+      --psn NUMBER   number of parameter servers [default: 1]
+      --psf FILE     file with the hosts of the parameter servers, one per line
+  -h, --help         print this text
 
-The file is TEMPLATE without `.yaml` and with `_tfjob.yaml`; one that is there is replaced.
-`trainyard expand --help` tells of everything else that can be done with templates.
+The output file is TEMPLATE with `_tfjob.yaml` instead of `.yaml`; an existing file is replaced.
+`trainyard expand --help` shows all features of templates.
 ";
 
-/// What was meant; none if help was asked for.
+/// Parses the arguments; `None` means `--help`.
 pub fn read(words: &[OsString]) -> Result<Option<Expand>, Failure> {
     let mut typed = Expand {
         psn: 1,
         port: 2222,
         all_nodes: true,
-        // Scripts rely on it.
+        // Scripts rely on simpletfjob replacing the file.
         force: true,
         quiet: true,
         ..Expand::default()
@@ -71,24 +70,24 @@ pub fn read(words: &[OsString]) -> Result<Option<Expand>, Failure> {
     }
     names.choose(&mut typed)?;
     if typed.template.is_none() {
-        let hint = "`simpletfjob mnist.yaml -N 3`; `simpletfjob --help` says more";
-        return Err(Failure::usage("no template is named", Some(hint.into())));
+        let hint = "try `simpletfjob mnist.yaml -N 3`, or `simpletfjob --help`";
+        return Err(Failure::usage("no template given", hint));
     }
     Ok(Some(typed))
 }
 
-/// Words that are no flags and no flag's value.
+/// Arguments that are neither flags nor values of flags.
 #[derive(Default)]
 struct Names {
     all: Vec<PathBuf>,
-    /// The word before was `-E`.
+    /// The previous argument was `-E`.
     follows: bool,
-    /// Which of them stood behind `-E`.
+    /// The index of the one after `-E`.
     behind: Option<usize>,
 }
 
 impl Names {
-    /// Which is the template: the first of them, as it was, but for the one behind `-E` if that is a file of hosts.
+    /// Chooses the template: the first one, except for the one after `-E` if that is a file of hosts.
     fn choose(self, typed: &mut Expand) -> Result<(), Failure> {
         let mut all = self.all;
         let asked = typed.exc.as_deref() == Some(Path::new(EXC));
@@ -98,7 +97,7 @@ impl Names {
         };
         let behind = all.remove(at);
         let other = all.remove(0);
-        // The template is known by its name, or by standing in front of all.
+        // The template is recognised by its extension, or by being the first argument.
         match (is_manifest(&behind), is_manifest(&other)) {
             (false, true) => {}
             (false, false) if at > 0 => {}
@@ -109,10 +108,10 @@ impl Names {
             _ => {
                 let (behind, other) = (shown_path(&behind), shown_path(&other));
                 let message =
-                    format!("which is the template, and which the file for `-E`: `{behind}` or `{other}`?");
+                    format!("cannot tell the template from the file for `-E`: `{behind}` or `{other}`");
                 let hint =
-                    format!("`simpletfjob {other} --exc={behind}`, or `simpletfjob {behind} -E` alone");
-                return Err(Failure::usage(message, Some(hint)));
+                    format!("write `simpletfjob {other} --exc={behind}` or `simpletfjob {behind} -E`");
+                return Err(Failure::usage(message, hint));
             }
         }
         typed.exc = Some(behind);
@@ -121,13 +120,13 @@ impl Names {
     }
 }
 
-/// Whether a word looks like a template.
+/// Whether an argument looks like a template.
 fn is_manifest(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
     path == Path::new("-") || matches!(extension, Some("yaml" | "yml"))
 }
 
-/// Short ones may stand together: `-EN3`. False is that help was asked for.
+/// Short flags may be combined: `-EN3`. False means `-h`.
 fn short(
     typed: &mut Expand,
     letters: &str,
@@ -151,7 +150,7 @@ fn short(
     Ok(true)
 }
 
-/// Whether what stands right behind `E` are more short flags, and no file.
+/// Whether the characters after `E` are more short flags, not a file.
 fn is_flags(behind: &str) -> bool {
     let last = behind.trim_start_matches('E');
     last.is_empty() || last == "h" || last.starts_with('N')
@@ -175,11 +174,8 @@ fn set(
         return Ok(());
     }
     if !matches!(name, "-N" | "--num" | "--psn" | "--psf") {
-        let hint = "it knows -N, -E, --psn, --psf and --help; `trainyard expand` knows more";
-        return Err(Failure::usage(
-            format!("there is no flag `{name}`"),
-            Some(hint.into()),
-        ));
+        let hint = "simpletfjob has -N, -E, --psn, --psf and --help; see also `trainyard expand`";
+        return Err(Failure::usage(format!("unknown flag `{name}`"), hint));
     }
     let value = value.or_else(|| rest.next().map(|word| word.to_string_lossy().into_owned()));
     let value = value.ok_or_else(|| wrong(name, "a value", None))?;
@@ -187,7 +183,7 @@ fn set(
     match name {
         "--psf" => typed.psf = Some(PathBuf::from(value)).filter(|path| !path.as_os_str().is_empty()),
         "--psn" => typed.psn = number()?,
-        // Both mean all.
+        // -1 and 0 mean all.
         _ => typed.num = Some(number()?).filter(|number| !matches!(number, -1 | 0)),
     }
     Ok(())
@@ -198,7 +194,7 @@ fn wrong(name: &str, takes: &str, found: Option<&str>) -> Failure {
     Failure::usage(format!("`{name}` takes {takes}{found}"), None)
 }
 
-/// What Go takes for a boolean.
+/// A boolean in Go's syntax.
 fn truth(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
@@ -207,7 +203,7 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// What Go takes for a number: `3`, `0x3`, `0o3`, `03`, `0b11`.
+/// A number in Go's syntax: `3`, `0x3`, `0o3`, `03`, `0b11`.
 fn number(text: &str) -> Option<i64> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => ("-", digits),
@@ -251,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn its_words_mean_what_they_meant() {
+    fn arguments_mean_the_same_as_for_simpletfjob() {
         let table = [
             ("t.yaml", "t.yaml"),
             ("t.yaml -N 3 -E", "t.yaml num 3 exc"),
@@ -268,11 +264,11 @@ mod tests {
             ("-- -t.yaml", "-t.yaml"),
             ("t.yaml -h", "help"),
             ("--help", "help"),
-            ("", "no template is named"),
+            ("", "no template given"),
             ("t.yaml -N", "`-N` takes a value"),
             ("t.yaml -N three", "`-N` takes a whole number, not `three`"),
             ("t.yaml --exc=", "`--exc` takes a file, or true or false, not ``"),
-            // Its README promised a file.
+            // Its README documented a file.
             ("t.yaml -E hosts", "t.yaml hosts"),
             ("t.yaml -N 3 --exc hosts", "t.yaml num 3 hosts"),
             ("-E hosts t.yaml", "t.yaml hosts"),
@@ -288,17 +284,17 @@ mod tests {
             ("-E t.yaml more", "t.yaml exc"),
             (
                 "-E a b",
-                "which is the template, and which the file for `-E`: `a` or `b`?",
+                "cannot tell the template from the file for `-E`: `a` or `b`",
             ),
             (
                 "t.yaml -E u.yaml",
-                "which is the template, and which the file for `-E`: `u.yaml` or `t.yaml`?",
+                "cannot tell the template from the file for `-E`: `u.yaml` or `t.yaml`",
             ),
             (
                 "plain -E t.yaml",
-                "which is the template, and which the file for `-E`: `t.yaml` or `plain`?",
+                "cannot tell the template from the file for `-E`: `t.yaml` or `plain`",
             ),
-            ("t.yaml --hosts a,b", "there is no flag `--hosts`"),
+            ("t.yaml --hosts a,b", "unknown flag `--hosts`"),
         ];
         for (words, expected) in table {
             assert_eq!(told(words), expected, "{words}");

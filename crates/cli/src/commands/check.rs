@@ -1,4 +1,4 @@
-//! `trainyard check FILE…`: everything that is wrong, in every file.
+//! `trainyard check FILE…`: all problems of all files.
 
 use trainyard_document::Source;
 use trainyard_document::codes::Code;
@@ -12,7 +12,7 @@ use crate::locale;
 use crate::printer::{BAD, CAREFUL, GOOD, Printer};
 use crate::report::{CheckedFile, Summary, count, render, tally};
 
-/// Reads every file, prints what is wrong, and says how much it was.
+/// Checks every file, prints the problems and a summary.
 pub fn run(typed: &Check, printer: &mut Printer) -> Result<Exit, Failure> {
     let inputs = inputs::expand(&typed.files);
     let columns = locale::columns();
@@ -37,16 +37,13 @@ pub fn run(typed: &Check, printer: &mut Printer) -> Result<Exit, Failure> {
         })?,
     }
     printer.say(&summary(files, jobs, errors, warnings))?;
-    Ok(if unreadable {
-        Exit::Unable
-    } else if errors > 0 || typed.deny_warnings && warnings > 0 {
-        Exit::No
-    } else {
-        Exit::Success
-    })
+    if unreadable {
+        return Ok(Exit::Unable);
+    }
+    Ok(Exit::no_if(errors > 0 || typed.deny_warnings && warnings > 0))
 }
 
-/// What one file came to. Its text and its tree are gone by then: a thousand files fit in memory.
+/// The result for one file, without its text and tree, so that a thousand files fit in memory.
 struct Checked {
     text: String,
     json: Option<CheckedFile>,
@@ -89,9 +86,9 @@ fn check(source: Result<Source, Box<Problem>>, format: Format, columns: usize) -
     }
 }
 
-/// `3 files, 4 jobs: 2 errors, 1 warning`. With errors the jobs that have them cannot be counted among the good.
+/// `3 files, 4 jobs: 2 errors, 1 warning`. Jobs with errors are not counted.
 fn summary(files: usize, jobs: usize, errors: usize, warnings: usize) -> String {
-    let what = if errors > 0 { "good job" } else { "job" };
+    let what = if errors > 0 { "valid job" } else { "job" };
     let found = match (errors, warnings) {
         (0, 0) => format!("{GOOD}no problems{GOOD:#}"),
         (0, _) => format!("{CAREFUL}{}{CAREFUL:#}", count(warnings, "warning")),

@@ -1,4 +1,4 @@
-//! `trainyard convert FILE --to DIALECT`: the same job, written for another system.
+//! `trainyard convert FILE --to DIALECT`: the same job for another system.
 
 use clap::ValueEnum;
 use trainyard_dialect::convert::{convert, without_empty_times};
@@ -15,7 +15,7 @@ use crate::locale;
 use crate::printer::Printer;
 use crate::report::render;
 
-/// Writes every object of the file, jobs in the other dialect, and says what was lost.
+/// Writes every object of the file, jobs in the other dialect, and reports what is lost.
 pub fn run(typed: &Convert, printer: &mut Printer) -> Result<Exit, Failure> {
     let (source, reading) = match jobs::read_source(&typed.file, printer)? {
         Ok(read) => read,
@@ -26,26 +26,22 @@ pub fn run(typed: &Convert, printer: &mut Printer) -> Result<Exit, Failure> {
     printer.data(&documents.join("---\n"))?;
     let lost = losses.unusable || typed.strict && losses.count > 0;
     let none = reading.jobs().next().is_none();
-    Ok(if reading.has_errors() || lost || none {
-        Exit::No
-    } else {
-        Exit::Success
-    })
+    Ok(Exit::no_if(reading.has_errors() || lost || none))
 }
 
-/// The dialect that a value of `--to` names; none where it names another form.
+/// The dialect of a value of `--to`; `None` for other forms.
 pub(super) fn dialect(form: impl ValueEnum) -> Option<Dialect> {
     Dialect::named(form.to_possible_value()?.get_name())
 }
 
-/// What was told.
+/// What was reported as lost.
 struct Losses {
     count: usize,
-    /// Some job has no form in the other dialect.
+    /// A job cannot be expressed in the other dialect.
     unusable: bool,
 }
 
-/// The documents to write, and the losses told.
+/// The documents to write; reports losses.
 fn documents(
     typed: &Convert,
     source: &Source,

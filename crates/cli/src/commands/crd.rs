@@ -1,4 +1,4 @@
-//! `trainyard crd`: the definition of `TFJob`.
+//! `trainyard crd`: the CRD of `TFJob`.
 
 use trainyard_document::yaml;
 use trainyard_manifest::crd::{Served, definition};

@@ -1,10 +1,10 @@
-//! `trainyard expand TEMPLATE`: a template and hosts become one manifest a task, as simpletfjob did it.
+//! `trainyard expand TEMPLATE`: a template and hosts become one manifest per task, as with simpletfjob.
 //!
 //! ```text
-//! template ─▶ checked ─▶ hosts (named, or asked of the cluster) ─▶ cast ─▶ expanded ─▶ output
+//! template ─▶ checked ─▶ hosts (given, or from the cluster) ─▶ cast ─▶ expanded ─▶ output
 //! ```
 //!
-//! Whatever can be said without the cluster is said before it is asked, and nothing is written before all is known.
+//! The template is checked before the cluster is queried, and nothing is written before everything has been checked.
 
 mod hosts;
 mod mistakes;
@@ -30,7 +30,7 @@ use crate::locale;
 use crate::printer::{CAREFUL, Printer};
 use crate::report::{count, render};
 
-/// Fills the template in and writes the manifest, or shows who would play which part.
+/// Expands the template and writes the manifest, or shows which task gets which host.
 pub fn run(typed: &Expand, printer: &mut Printer) -> Result<Exit, Failure> {
     let path = template_path(typed)?;
     let source = match inputs::read(&Input::Path(path.to_owned())) {
@@ -62,7 +62,7 @@ pub fn run(typed: &Expand, printer: &mut Printer) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Writes it, or shows what would be written.
+/// Writes the manifest, or shows what would be written.
 fn finish(
     typed: &Expand,
     target: &Target,
@@ -78,7 +78,7 @@ fn finish(
         Some(format!("would {change}: {}; nothing was written", roles(cast)))
     } else if matches!(target, Target::Standard) {
         printer.data(text)?;
-        // simpletfjob's files end without a line break; on a terminal the prompt would follow at once.
+        // simpletfjob's output has no final line break; on a terminal the prompt would follow it.
         if !text.ends_with('\n') && io::stdout().is_terminal() {
             printer.data("\n")?;
         }
@@ -104,20 +104,18 @@ fn template_path(typed: &Expand) -> Result<&Path, Failure> {
     if let Some(path) = &typed.template {
         return Ok(path);
     }
-    // `-E` in front of the template has taken it for its own file.
+    // `-E` before the template took it as its file.
     let hint = match &typed.exc {
         Some(taken) if taken != Path::new("./exc") => {
             let taken = inputs::shown_path(taken);
-            format!(
-                "`-E` takes `{taken}` for the file of excluded hosts: write `trainyard expand {taken} -E`"
-            )
+            format!("`-E` used `{taken}` as the file of excluded hosts: write `trainyard expand {taken} -E`")
         }
-        _ => "`trainyard expand mnist.yaml -N 3`; `trainyard expand --help` says more".to_owned(),
+        _ => "try `trainyard expand mnist.yaml -N 3`, or `trainyard expand --help`".to_owned(),
     };
-    Err(Failure::usage("no template is named", Some(hint)))
+    Err(Failure::usage("no template given", hint))
 }
 
-/// What `{{.name}}` means: the name of the file.
+/// The value of `{{.name}}`: the name of the file.
 fn name(path: &Path) -> String {
     if path == Path::new("-") {
         return "job".to_owned();
@@ -126,10 +124,10 @@ fn name(path: &Path) -> String {
     stem.to_string_lossy().into_owned()
 }
 
-/// What was asked for, with the files that it names.
+/// The requested roles, including the content of files.
 fn wanted(typed: &Expand) -> Result<Wanted, Failure> {
     let num = match typed.num {
-        // What simpletfjob said for all.
+        // simpletfjob's value for all.
         None | Some(-1) => None,
         Some(num) => Some(at_least("--num", num, 1)?),
     };
@@ -137,8 +135,8 @@ fn wanted(typed: &Expand) -> Result<Wanted, Failure> {
     let ps_hosts = typed.psf.as_deref().map(|path| read_names("--psf", path));
     let ps_hosts = ps_hosts.transpose()?;
     if let (Some(path), Some(true)) = (&typed.psf, ps_hosts.as_ref().map(Vec::is_empty)) {
-        let message = format!("`{}` names no host", inputs::shown_path(path));
-        return Err(Failure::usage(message, Some("for none at all, `--psn 0`".into())));
+        let message = format!("`{}` has no host", inputs::shown_path(path));
+        return Err(Failure::usage(message, "use `--psn 0` for no parameter servers"));
     }
     Ok(Wanted {
         num,
@@ -156,11 +154,8 @@ fn at_least(flag: &str, number: i64, least: i64) -> Result<usize, Failure> {
     number
         .and_then(|number| usize::try_from(number).map_err(|_| number))
         .map_err(|number| {
-            let hint = (least == 1).then(|| "for all hosts leave it out".to_owned());
-            Failure::usage(
-                format!("`{flag}` must be at least {least}, and is {number}"),
-                hint,
-            )
+            let hint = (least == 1).then(|| "omit it to use all hosts".to_owned());
+            Failure::usage(format!("`{flag}` must be at least {least}, not {number}"), hint)
         })
 }
 
@@ -169,13 +164,13 @@ fn read_names(flag: &str, path: &Path) -> Result<Vec<String>, Failure> {
     let bytes = fs::read(path).map_err(|error| {
         let full = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
         let message = format!("cannot read `{}`: {error}", inputs::shown_path(&full));
-        let hint = format!("`{flag}` reads a file of hosts, one a line");
-        Failure::usage(message, Some(hint))
+        let hint = format!("`{flag}` reads a file with one host per line");
+        Failure::usage(message, hint)
     })?;
     Ok(names(&String::from_utf8_lossy(&bytes)))
 }
 
-/// Names that exclude nobody are most often misspelt.
+/// Warns about excluded names that match no host, which are usually misspelt.
 fn warn(cast: &Cast, printer: &mut Printer) -> Result<(), Failure> {
     if cast.unknown.is_empty() {
         return Ok(());
@@ -186,7 +181,7 @@ fn warn(cast: &Cast, printer: &mut Printer) -> Result<(), Failure> {
         .map(|name| format!("`{}`", shown(name)))
         .collect();
     printer.say(&format!(
-        "{CAREFUL}warning{CAREFUL:#}: excluded, but not among the hosts: {}",
+        "{CAREFUL}warning{CAREFUL:#}: excluded hosts that do not exist: {}",
         names.join(", ")
     ))
 }

@@ -1,4 +1,4 @@
-//! `trainyard explain [CODE]`: what a problem code means, from the same table that the problems come from.
+//! `trainyard explain [CODE]`: explains a problem code.
 
 use std::fmt::Write as _;
 
@@ -17,9 +17,8 @@ pub fn run(typed: &Explain, printer: &mut Printer) -> Result<Exit, Failure> {
     let text = match &typed.code {
         None => every_code(),
         Some(text) => {
-            let list = || Some("`trainyard explain` lists every code".to_owned());
-            let code = Code::find(text).map_err(|unknown| Failure::usage(unknown.to_string(), list()))?;
-            one_code(code)
+            let list = "`trainyard explain` lists all codes";
+            one_code(Code::find(text).map_err(|unknown| Failure::usage(unknown.to_string(), list))?)
         }
     };
     printer.page(&text)?;

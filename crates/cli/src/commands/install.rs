@@ -1,4 +1,4 @@
-//! `trainyard install` and `trainyard uninstall`: the operator's objects on a cluster, or on standard output.
+//! `trainyard install` and `trainyard uninstall`: applies, deletes or prints the operator's objects.
 
 mod outcome;
 mod words;
@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{CAREFUL, Printer, STRONG};
 
-/// An operator's pods have 30 s to end, and somebody has to notice.
+/// Limit for the operator to stop; its pods have a grace period of 30 s.
 const UNTIL_STOPPED: Duration = Duration::from_mins(1);
 
 /// Prints the objects, or applies them.
@@ -51,7 +51,7 @@ pub fn run(typed: &Install, printer: &mut Printer) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Takes the objects away, but for those that hold what is not ours.
+/// Deletes the objects, except those that contain objects of users.
 pub fn remove(typed: &Uninstall, printer: &mut Printer) -> Result<Exit, Failure> {
     words::check_place(&typed.place)?;
     let wishes = Wishes {
@@ -68,7 +68,7 @@ pub fn remove(typed: &Uninstall, printer: &mut Printer) -> Result<Exit, Failure>
         let kept: Vec<String> = kept.iter().map(named).collect();
         print(&removed, &typed.place, printer)?;
         printer.say(&format!(
-            "{CAREFUL}note{CAREFUL:#}: these would be deleted; every TFJob stays, and so do {}",
+            "{CAREFUL}note{CAREFUL:#}: these would be deleted; every TFJob is kept, and so are {}",
             kept.join(", ")
         ))?;
         return Ok(Exit::Success);
@@ -114,14 +114,14 @@ fn deleted(there: bool) -> Done {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stopped {
     Yes,
-    /// It was told to, and takes its time.
+    /// It has been deleted and still runs.
     NotYet,
-    /// It runs, and needs its rights.
+    /// It could not be deleted and needs its rights.
     Refused,
 }
 
-/// Stops the operator, and waits until its pods have ended: without their rights they can neither finish what they do nor give the
-/// Lease back.
+/// Stops the operator, and waits until its pods have ended: without their rights they could neither finish their writes nor release the
+/// Lease.
 fn stop(
     session: &Session,
     deployment: &Value,
@@ -140,7 +140,7 @@ fn stop(
     let Some(uid) = uid.filter(|_| trial == Trial::Real) else {
         return Ok(Stopped::Yes);
     };
-    // Progress is told of what takes longer than this.
+    // Progress is reported only after this time.
     if session.gone(deployment, &uid, Duration::from_secs(2)) {
         return Ok(Stopped::Yes);
     }
@@ -149,13 +149,13 @@ fn stop(
         return Ok(Stopped::Yes);
     }
     printer.say(&format!(
-        "{CAREFUL}note{CAREFUL:#}: it has not stopped within {} s; its rights are taken away all the same",
+        "{CAREFUL}note{CAREFUL:#}: it has not stopped within {} s; its rights are removed anyway",
         UNTIL_STOPPED.as_secs()
     ))?;
     Ok(Stopped::NotYet)
 }
 
-/// What the operator has made for itself.
+/// The Lease that the operator created.
 fn lease(wishes: &Wishes) -> Value {
     json!({
         "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
@@ -163,7 +163,7 @@ fn lease(wishes: &Wishes) -> Value {
     })
 }
 
-/// What an earlier installation at this place has and this one has not: rights for all namespaces, a budget for several
+/// Objects of an earlier installation that this one does not have: rights for all namespaces, a disruption budget for several
 /// replicas.
 fn leftovers(session: &Session, wishes: &Wishes, objects: &[Value]) -> Result<Vec<Value>, Failure> {
     let widest = Wishes {
@@ -206,24 +206,24 @@ fn bound(session: &Session, wishes: &Wishes) -> Option<String> {
     let objects = widest.objects();
     let mut all = objects.iter();
     let binding = all.find(|object| object["kind"] == "ClusterRoleBinding")?;
-    // Who may not look may not remove it either.
+    // Without the right to read it, it cannot be removed either.
     let found = session.find(binding).ok().flatten()?;
     let namespace = found.pointer("/subjects/0/namespace").and_then(Value::as_str);
     namespace.map(str::to_owned)
 }
 
-/// That the operator is in another namespace than the one that was named: its rights are not to be taken away.
+/// An error if the operator is in another namespace than the given one.
 fn elsewhere(session: &Session, wishes: &Wishes) -> Option<ClusterError> {
     let named = &wishes.namespace;
     let all = wishes.watch.is_none().then(|| bound(session, wishes)).flatten();
     let bound = all.filter(|bound| bound != named)?;
     Some(ClusterError {
-        message: format!("the operator is in the namespace `{bound}`, not in `{named}`; nothing was removed"),
+        message: format!("the operator is in namespace `{bound}`, not in `{named}`; nothing was removed"),
         hint: format!("`trainyard uninstall --namespace {bound}` removes it"),
     })
 }
 
-/// Jobs go with their definition, and whatever else is there with the namespace; roles for people are everybody's.
+/// Deleting the CRD would delete all jobs, and deleting the namespace all objects in it; roles for users are shared.
 fn is_kept(object: &Value, wishes: &Wishes) -> bool {
     let kind = object["kind"].as_str().unwrap_or_default();
     let shared = wishes.watch.is_some() && kind == "ClusterRole";
@@ -250,7 +250,7 @@ fn wishes(typed: &Install) -> Wishes {
     }
 }
 
-/// Whether a cluster is asked, and how seriously.
+/// How requests are sent; `None` for a client-side dry run.
 fn trial(place: &Place) -> Option<Trial> {
     match place.dry_run {
         None => Some(Trial::Real),
@@ -270,7 +270,7 @@ fn no_cluster(error: ClusterError) -> Failure {
     Failure::usage(error.message, Some(error.hint))
 }
 
-/// Whether nobody else runs the same jobs; all who do are told at once.
+/// Whether no other operator runs the same jobs; reports all that do.
 fn is_clear(session: &Session, typed: &Install, printer: &mut Printer) -> Result<bool, Failure> {
     let newcomer = Newcomer {
         namespace: &typed.place.namespace,
@@ -289,30 +289,30 @@ fn is_clear(session: &Session, typed: &Install, printer: &mut Printer) -> Result
     }
     printer.show("")?;
     printer.say(&format!(
-        "{STRONG}nothing was installed{STRONG:#}; `--force` installs all the same"
+        "{STRONG}nothing was installed{STRONG:#}; `--force` installs anyway"
     ))?;
     Ok(false)
 }
 
-/// Whether the namespace of the jobs exists: it is not ours to make, and half an installation is none.
+/// Whether the namespace of the jobs exists: `install` does not create it.
 fn is_there(session: &Session, wishes: &Wishes, printer: &mut Printer) -> Result<bool, Failure> {
     let Some(watch) = wishes.watch.as_ref().filter(|watch| **watch != wishes.namespace) else {
         return Ok(true);
     };
     let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": watch } });
-    // Who may not look finds out when something is refused.
+    // Without the right to read it, a rejected request will tell.
     if !matches!(session.find(&namespace), Ok(None)) {
         return Ok(true);
     }
     let missing = ClusterError {
-        message: format!("there is no namespace `{watch}`; nothing was installed"),
-        hint: format!("`kubectl create namespace {watch}`, or another name after `--watch-namespace`"),
+        message: format!("namespace `{watch}` does not exist; nothing was installed"),
+        hint: format!("create it with `kubectl create namespace {watch}`, or choose another with `--watch-namespace`"),
     };
     outcome::problem(&missing, false, printer)?;
     Ok(false)
 }
 
-/// Each in turn; one that is refused does not keep the others from being tried, so that all refusals are seen.
+/// Applies all objects; a rejected one does not stop the others, so that all errors are reported.
 fn apply(
     session: &Session,
     objects: &[Value],
@@ -342,14 +342,14 @@ fn apply(
     Ok(())
 }
 
-/// What is left to do.
+/// Prints the next steps.
 fn tell_the_rest(typed: &Install, printer: &mut Printer) -> Result<(), Failure> {
     let namespace = &typed.place.namespace;
     if typed.image.is_none() {
         let image = image();
         printer.show("")?;
         printer.say(&format!(
-            "{CAREFUL}note{CAREFUL:#}: `{image}` is what the Dockerfile makes, and in no registry: bring it to the nodes, or \
+            "{CAREFUL}note{CAREFUL:#}: `{image}` is built from the Dockerfile and in no registry: load it onto the nodes, or \
              install again with `--image`"
         ))?;
     }

@@ -1,6 +1,5 @@
-//! `trainyard plan FILE`: what a manifest means, before anything runs.
+//! `trainyard plan FILE`: explains a manifest.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use serde::Serialize;
@@ -16,8 +15,9 @@ use crate::locale;
 use crate::plan::{JobPlan, JsonPlan, svg, text};
 use crate::printer::Printer;
 use crate::report::JsonProblem;
+use crate::simulate::text::names;
 
-/// Reads the file, tells its problems, and shows each job that can be used.
+/// Reads the file, reports its problems, and explains each valid job.
 pub fn run(typed: &Plan, printer: &mut Printer) -> Result<Exit, Failure> {
     let reading = match jobs::read(&typed.file, printer)? {
         Ok(reading) => reading,
@@ -30,27 +30,22 @@ pub fn run(typed: &Plan, printer: &mut Printer) -> Result<Exit, Failure> {
         }
         printer.data(&tf_config(task, &jobs)?)?;
         printer.data("\n")?;
-        return Ok(if reading.has_errors() {
-            Exit::No
-        } else {
-            Exit::Success
-        });
+        return Ok(Exit::no_if(reading.has_errors()));
     }
     let plans: Vec<JobPlan<'_>> = jobs.iter().copied().map(JobPlan::of).collect();
     if let Some(path) = typed.svg.as_ref().filter(|_| !plans.is_empty()) {
         jobs::write_picture(path, &svg::render(&plans), printer)?;
     }
-    // A picture on standard output is the data; nothing else may stand there.
+    // With a picture on standard output, nothing else may be written there.
     if typed.svg.as_deref() != Some(Path::new("-")) {
         show(typed, &plans, &reading.problems, printer)?;
     }
-    let failed = reading.has_errors() || plans.is_empty();
-    Ok(if failed { Exit::No } else { Exit::Success })
+    Ok(Exit::no_if(reading.has_errors() || plans.is_empty()))
 }
 
-/// The whole answer as JSON.
+/// The output as JSON.
 #[derive(Serialize)]
-struct Answer {
+struct PlanOutput {
     jobs: Vec<JsonPlan>,
     problems: Vec<JsonProblem>,
 }
@@ -62,7 +57,7 @@ fn show(
     printer: &mut Printer,
 ) -> Result<(), Failure> {
     if typed.output == Format::Json {
-        return printer.json(&Answer {
+        return printer.json(&PlanOutput {
             jobs: plans.iter().map(Into::into).collect(),
             problems: problems.iter().map(Into::into).collect(),
         });
@@ -76,34 +71,30 @@ fn show(
     Ok(())
 }
 
-/// The exact bytes for one task.
+/// The `TF_CONFIG` of one task.
 fn tf_config(typed: &str, jobs: &[&ReadJob]) -> Result<String, Failure> {
-    let found: Vec<&ReadJob> = jobs
+    let found: Vec<(&ReadJob, TaskId)> = jobs
         .iter()
-        .copied()
-        .filter(|read| task(typed, read).is_some())
+        .filter_map(|read| Some((*read, task(typed, read)?)))
         .collect();
     let (read, id) = match found.as_slice() {
-        [read] => match task(typed, read) {
-            Some(id) => (*read, id),
-            None => return Err(no_such_task(typed, jobs)),
-        },
+        [found] => found,
         [] => return Err(no_such_task(typed, jobs)),
         [..] => {
-            let names: Vec<&str> = found.iter().map(|read| &*read.job.name).collect();
+            let names: Vec<&str> = found.iter().map(|(read, _)| &*read.job.name).collect();
             let message = format!("several jobs have a task `{}`", shown(typed));
             let hint = format!("choose one with `--job NAME`: {}", names.join(", "));
-            return Err(Failure::usage(message, Some(hint)));
+            return Err(Failure::usage(message, hint));
         }
     };
     let cluster = Cluster::of(&read.job, &addresses(&read.job, None));
-    cluster.tf_config(&id).ok_or_else(|| {
-        let message = format!("`{id}` gets no TF_CONFIG: it runs alone, or the manifest makes its own");
+    cluster.tf_config(id).ok_or_else(|| {
+        let message = format!("`{id}` has no TF_CONFIG: it is the only task, or the manifest sets its own");
         Failure::usage(message, None)
     })
 }
 
-/// The task of that name: `worker-1`, or as the pod is called, `mnist-worker-1`.
+/// The task by its name, `worker-1`, or by the name of its pod, `mnist-worker-1`.
 fn task(typed: &str, read: &ReadJob) -> Option<TaskId> {
     let short = typed
         .strip_prefix(&*read.job.name)
@@ -120,20 +111,9 @@ fn task(typed: &str, read: &ReadJob) -> Option<TaskId> {
 }
 
 fn no_such_task(typed: &str, jobs: &[&ReadJob]) -> Failure {
-    let mut list = String::new();
-    for role in jobs.iter().flat_map(|read| &read.job.roles) {
-        let separator = if list.is_empty() { "" } else { ", " };
-        let name = &role.name;
-        // Writing to a String cannot fail.
-        let _ = match role.replicas {
-            0 => Ok(()),
-            1 => write!(list, "{separator}{name}-0"),
-            2 => write!(list, "{separator}{name}-0, {name}-1"),
-            replicas => write!(list, "{separator}{name}-0 … {name}-{}", replicas - 1),
-        };
-    }
+    let tasks: Vec<TaskId> = jobs.iter().flat_map(|read| read.job.tasks()).collect();
     Failure::usage(
-        format!("there is no task `{}`", shown(typed)),
-        Some(format!("the tasks are {list}")),
+        format!("no task `{}`", shown(typed)),
+        format!("the tasks are {}", names(&tasks)),
     )
 }

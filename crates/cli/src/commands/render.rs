@@ -1,10 +1,10 @@
 //! `trainyard render FILE`: a job as objects that any cluster understands.
 //!
 //! ```text
-//! file ─▶ jobs and what stands beside them ─▶ manifest::render or convert ─▶ sections ─▶ standard output or a folder
+//! file ─▶ jobs and other objects ─▶ manifest::render or convert ─▶ sections ─▶ standard output or a directory
 //! ```
 //!
-//! All or nothing: a file with errors gives no output, since what is written is usually applied at once.
+//! A file with errors gives no output, since the output is usually applied at once.
 
 mod folder;
 mod section;
@@ -12,7 +12,7 @@ mod section;
 use trainyard_core::Addresses;
 use trainyard_dialect::convert::{convert, without_empty_times};
 use trainyard_dialect::{Item, ReadJob, Reading};
-use trainyard_document::problem::{FieldPath, Problem, Problems, has_errors};
+use trainyard_document::problem::{FieldPath, Problem, Problems, has_errors, shown};
 use trainyard_document::{Source, Step};
 use trainyard_manifest::render::{Refusal, check_namespace};
 use trainyard_manifest::{Form, Rendered, Wishes};
@@ -27,7 +27,7 @@ use crate::locale;
 use crate::printer::{CAREFUL, Printer};
 use crate::report::{count, render};
 
-/// Writes every object of the file, jobs as was asked for, and says what they cannot do.
+/// Writes every object of the file, jobs in the requested form, and reports what they cannot do.
 pub fn run(typed: &Render, printer: &mut Printer) -> Result<Exit, Failure> {
     check_usage(typed)?;
     let Ok((source, reading)) = jobs::read_source(&typed.file, printer)? else {
@@ -45,9 +45,9 @@ pub fn run(typed: &Render, printer: &mut Printer) -> Result<Exit, Failure> {
         return Ok(Exit::Unable);
     }
     if let Some((kind, name)) = section::twice(&sections) {
-        let message = format!("two objects would be called {kind} `{name}`");
-        let hint = "rename one of the two, or render jobs one by one with `--job NAME`";
-        return Err(Failure::usage(message, Some(hint.into())));
+        let message = format!("two objects would have the name {kind} `{name}`");
+        let hint = "rename one of them, or render jobs one by one with `--job NAME`";
+        return Err(Failure::usage(message, hint));
     }
     if typed.output.as_os_str() == "-" {
         printer.data(&section::text(&sections))?;
@@ -70,20 +70,20 @@ pub fn run(typed: &Render, printer: &mut Printer) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Flags that mean nothing together.
+/// Rejects flags that cannot be combined, and invalid names.
 fn check_usage(typed: &Render) -> Result<(), Failure> {
-    let usage = |message: &str, hint: &str| Err(Failure::usage(message, Some(hint.into())));
+    let usage = |message: &str, hint: &str| Err(Failure::usage(message, hint));
     let nodes = typed.addresses == Some(Addressing::Nodes);
     if typed.addresses.is_some() && typed.to != As::Jobs {
         return usage(
-            "`--addresses` is for plain Jobs",
-            "a JobSet, a TFJob or a Volcano Job names its pods itself",
+            "`--addresses` works only with plain Jobs",
+            "a JobSet, a TFJob or a Volcano Job defines the names of its pods",
         );
     }
     if !typed.nodes.is_empty() && !nodes {
         return usage(
             "`--nodes` needs `--addresses nodes`",
-            "with the other addresses the scheduler chooses",
+            "with other addresses the scheduler chooses the nodes",
         );
     }
     for name in &typed.nodes {
@@ -91,24 +91,15 @@ fn check_usage(typed: &Render) -> Result<(), Failure> {
             .split('.')
             .all(|label| trainyard_document::names::wrong_label(label).is_none());
         if !fits || name.len() > 253 {
-            let message = format!(
-                "`{}` cannot be the name of a node",
-                trainyard_document::problem::shown(name)
-            );
-            return usage(
-                &message,
-                "names with commas between them, as `kubectl get nodes` shows them",
-            );
+            let message = format!("`{}` is not a valid node name", shown(name));
+            return usage(&message, "expected comma-separated names, as in `kubectl get nodes`");
         }
     }
     if let Some(namespace) = &typed.namespace
         && let Some(wrong) = trainyard_document::names::wrong_label(namespace)
     {
-        let namespace = trainyard_document::problem::shown(namespace);
-        return usage(
-            &format!("`{namespace}` cannot be a namespace: {wrong}"),
-            "for example `research`",
-        );
+        let message = format!("`{}` is not a valid namespace: {wrong}", shown(namespace));
+        return usage(&message, "for example `research`");
     }
     Ok(())
 }
@@ -117,11 +108,11 @@ fn is_plain(form: As) -> bool {
     matches!(form, As::Jobs | As::Jobset)
 }
 
-/// Every object of the file in its order, and everything that is in the way.
+/// The objects of the file in order, and all problems.
 fn sections(typed: &Render, source: &Source, reading: &Reading) -> (Vec<Section>, Vec<Problem>) {
     let (mut sections, mut problems) = (Vec::new(), Vec::new());
     let home = section::home(reading, typed.namespace.as_deref(), is_plain(typed.to));
-    // What stands beside the jobs goes with the first of them.
+    // Other objects belong to the first job.
     let first = reading.items.iter().find_map(|item| match item {
         Item::Job(read) => Some(section::owner(read)),
         Item::Other(_) => None,
@@ -186,7 +177,7 @@ fn wishes(typed: &Render) -> Wishes {
     }
 }
 
-/// A refusal with its place in the file.
+/// A refusal as a problem with its position.
 fn problem(source: &Source, read: &ReadJob, refusal: &Refusal) -> Problem {
     let problems = Problems::new(source, read.document);
     let path = refusal
@@ -203,7 +194,7 @@ fn problem(source: &Source, read: &ReadJob, refusal: &Refusal) -> Problem {
     problem.hint(refusal.hint.clone())
 }
 
-/// Addresses hold the namespace, so it is written even where the manifest leaves it to kubectl.
+/// Reports the namespace if the manifest has none: it is written anyway, since addresses contain it.
 fn tell_namespace(
     typed: &Render,
     chosen: &[&ReadJob],
@@ -215,13 +206,13 @@ fn tell_namespace(
     }
     if chosen.iter().any(|read| read.own_namespace().is_none()) {
         printer.say(&format!(
-            "{CAREFUL}note{CAREFUL:#}: no namespace is named, so `default` stands in every name and address; choose another with `-n`"
+            "{CAREFUL}note{CAREFUL:#}: the manifest has no namespace, so names and addresses use `default`; `-n` sets another"
         ))?;
     }
     if typed.job.is_none() && section::home(reading, None, true).is_none() {
         for other in section::homeless(reading) {
             printer.say(&format!(
-                "{CAREFUL}note{CAREFUL:#}: {other} names no namespace, and the jobs are in several: it goes where kubectl puts it"
+                "{CAREFUL}note{CAREFUL:#}: {other} has no namespace, and the jobs are in several: kubectl chooses it"
             ))?;
         }
     }

@@ -1,4 +1,4 @@
-//! `trainyard simulate FILE`: what will happen to a job, before it runs.
+//! `trainyard simulate FILE`: plays a job with faults, without running it.
 
 use std::fmt::Write as _;
 
@@ -14,12 +14,12 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::locale;
 use crate::printer::{BAD, CAREFUL, GOOD, Printer, STRONG};
-use crate::report::JsonProblem;
+use crate::report::{JsonProblem, count};
 use crate::simulate::faults::{known, lives};
 use crate::simulate::timeline::Lane;
 use crate::simulate::{JsonRun, story, svg, text, timeline};
 
-/// Plays each job of the file with the faults that were typed, and shows what became of it.
+/// Simulates each job of the file with the given faults, and shows the result.
 pub fn run(typed: &Simulate, printer: &mut Printer) -> Result<Exit, Failure> {
     let reading = match jobs::read(&typed.file, printer)? {
         Ok(reading) => reading,
@@ -35,7 +35,7 @@ pub fn run(typed: &Simulate, printer: &mut Printer) -> Result<Exit, Failure> {
         jobs::write_picture(path, &svg::render(&pictures), printer)?;
     }
     if typed.output == Format::Json {
-        printer.json(&Answer {
+        printer.json(&SimulateOutput {
             jobs: runs.iter().map(json).collect(),
             problems: reading.problems.iter().map(Into::into).collect(),
         })?;
@@ -43,14 +43,10 @@ pub fn run(typed: &Simulate, printer: &mut Printer) -> Result<Exit, Failure> {
         show(typed, &runs, printer)?;
     }
     let all_succeed = runs.iter().all(|run| run.outcome() == Some(Outcome::Succeeded));
-    Ok(if all_succeed && !runs.is_empty() && !reading.has_errors() {
-        Exit::Success
-    } else {
-        Exit::No
-    })
+    Ok(Exit::no_if(!all_succeed || runs.is_empty() || reading.has_errors()))
 }
 
-/// One job, played.
+/// A simulated job.
 struct Run<'a> {
     job: &'a Job,
     played: sim::Played,
@@ -68,7 +64,7 @@ impl Run<'_> {
         self.verdict().map(|verdict| verdict.outcome)
     }
 
-    /// Seconds until the verdict; where there is none, seconds that were played.
+    /// Seconds until the result; without one, the simulated seconds.
     fn after(&self) -> u32 {
         let verdict = self
             .verdict()
@@ -86,8 +82,9 @@ impl Run<'_> {
     }
 }
 
+/// The output as JSON.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct SimulateOutput<'a> {
     jobs: Vec<JsonRun<'a>>,
     problems: Vec<JsonProblem>,
 }
@@ -105,7 +102,7 @@ fn play<'a>(typed: &Simulate, read: &'a ReadJob) -> Result<Run<'a>, Failure> {
         .memory
         .as_ref()
         .is_some_and(|memory| memory.verdict.is_some());
-    // A run without an end is drawn as long as it was played.
+    // A run without a result is drawn in full length.
     let (lanes, length) = timeline::lanes(job, &played.trace, if ended { 0 } else { played.played });
     let story = story::tell(job, &played.trace);
     Ok(Run {
@@ -117,7 +114,7 @@ fn play<'a>(typed: &Simulate, read: &'a ReadJob) -> Result<Run<'a>, Failure> {
     })
 }
 
-/// Everything that was typed, as faults; a fault that names nothing of the job is refused.
+/// The faults of the arguments; names that the job does not have are errors.
 fn script(typed: &Simulate, job: &Job) -> Result<Script, Failure> {
     let mut faults = Vec::new();
     for fail in &typed.fail {
@@ -174,8 +171,8 @@ fn meant(job: &Job, who: &str) -> Result<Vec<TaskId>, Failure> {
 
 fn no_role(job: &Job, who: &str) -> Failure {
     let roles: Vec<&str> = job.roles.iter().map(|role| role.name.as_str()).collect();
-    let message = format!("the job `{}` has no role or task `{}`", job.name, shown(who));
-    Failure::usage(message, Some(format!("its roles are {}", roles.join(", "))))
+    let message = format!("job `{}` has no role or task `{}`", job.name, shown(who));
+    Failure::usage(message, format!("the roles are {}", roles.join(", ")))
 }
 
 fn show(typed: &Simulate, runs: &[Run<'_>], printer: &mut Printer) -> Result<(), Failure> {
@@ -198,52 +195,38 @@ fn show(typed: &Simulate, runs: &[Run<'_>], printer: &mut Printer) -> Result<(),
     Ok(())
 }
 
-/// How it ended, in a few lines.
+/// The result, in a few lines.
 fn ending(run: &Run<'_>) -> String {
     let mut page = String::new();
-    let verdict = run.verdict();
+    let memory = run.played.memory.as_ref();
     let time = text::seconds(u64::from(run.after()));
     let (style, word) = match run.outcome() {
         Some(Outcome::Succeeded) => (GOOD, "Succeeded"),
         Some(Outcome::Failed) => (BAD, "Failed"),
         Some(Outcome::Terminated) => (CAREFUL, "Terminated"),
-        None => (CAREFUL, "Not ended"),
+        None => (CAREFUL, "Unfinished"),
     };
-    let paid = run
-        .played
-        .memory
-        .as_ref()
-        .map_or(0, |memory| memory.spent(run.job));
-    let budget = run
-        .job
-        .limits
-        .restarts
-        .map_or_else(String::new, |limit| format!(" of {limit}"));
+    let paid = memory.map_or(0, |memory| memory.spent(run.job));
+    let limit = run.job.limits.restarts;
+    let limit = limit.map_or_else(String::new, |limit| format!(" of {limit}"));
     let _ = writeln!(
         page,
-        "{style}{word}{style:#} after {time}: {} created, {paid}{budget} restarts paid for.",
-        plural(run.played.creates, "task")
+        "{style}{word}{style:#} after {time}: {} created, {paid}{limit} restarts counted.",
+        count(run.played.creates as usize, "task")
     );
     let alive = run.alive();
     if !alive.is_empty() {
         let _ = writeln!(page, "Still running at the end: {}.", text::names(&alive));
     }
-    match run.played.memory.as_ref().and_then(|memory| memory.held) {
-        Some(Hold::Suspended) => page.push_str("It is suspended: nothing runs until it is resumed.\n"),
-        Some(Hold::Aborted) => {
-            page.push_str("It is aborted: nothing runs until somebody orders it to resume.\n");
-        }
-        None => {}
+    page.push_str(match memory.and_then(|memory| memory.held) {
+        Some(Hold::Suspended) => "It is suspended: nothing runs until it is resumed.\n",
+        Some(Hold::Aborted) => "It is aborted: nothing runs until a command resumes it.\n",
+        None => "",
+    });
+    if run.verdict().is_none() && run.played.rest == Rest::BrokenOff {
+        let _ = writeln!(page, "The simulation stopped after {time}; see `--run-for`.");
     }
-    if verdict.is_none() && run.played.rest == Rest::BrokenOff {
-        let _ = writeln!(page, "Broken off after {time}; see `--run-for`.");
-    }
-    if let Some(failure) = run
-        .played
-        .memory
-        .as_ref()
-        .and_then(|memory| memory.first_failure.as_ref())
-    {
+    if let Some(failure) = memory.and_then(|memory| memory.first_failure.as_ref()) {
         let _ = writeln!(
             page,
             "First failure: {}, attempt {}. {}",
@@ -259,22 +242,13 @@ fn ending(run: &Run<'_>) -> String {
         .filter(|fault| !matches!(fault, Fault::Ends { .. }))
         .count();
     if unused > 0 {
-        let count = u32::try_from(unused).unwrap_or(u32::MAX);
         let _ = writeln!(
             page,
-            "{CAREFUL}note{CAREFUL:#}: {} never came about: the job had ended or the task did not run then.",
-            plural(count, "fault")
+            "{CAREFUL}note{CAREFUL:#}: {} had no effect: the job had ended or the task did not run.",
+            count(unused, "fault")
         );
     }
     page
-}
-
-fn plural(count: u32, word: &str) -> String {
-    if count == 1 {
-        format!("1 {word}")
-    } else {
-        format!("{count} {word}s")
-    }
 }
 
 fn picture<'a>(run: &'a Run<'_>) -> svg::Picture<'a> {

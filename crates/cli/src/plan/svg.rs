@@ -1,6 +1,6 @@
-//! A plan as a picture: a card a role, tasks in it, and lines between those that talk to each other.
+//! A plan as a picture: one card per role with its tasks, and lines between roles that communicate.
 //!
-//! Cards stand in tiers, from the one who coordinates down to those who hold the variables.
+//! Cards are in tiers, from the coordinator down to the parameter servers.
 
 mod card;
 mod lines;
@@ -11,17 +11,17 @@ use self::card::Card;
 use super::JobPlan;
 use crate::svg::{Anchor, Font, Paint, Rect, Svg, palette, shorten, text_width};
 
-/// The picture's width; it grows downwards.
+/// Width of the picture; its height varies.
 const WIDTH: i32 = 960;
-/// Between the edge of the picture and what is drawn.
+/// Margin of the picture.
 const MARGIN: i32 = 32;
-/// Cards stand this far inside: room for the lines that pass by.
+/// Margin of cards, with space for lines that pass them.
 const INSET: i32 = 64;
-/// Between cards beside each other.
+/// Between cards of a row.
 const GAP: i32 = 28;
-/// The same where a line with its words passes between them.
+/// The same with a labelled line between them.
 const LINE_GAP: i32 = 104;
-/// Between tiers: room for a line with its words.
+/// Between tiers, with space for a labelled line.
 const TIER_GAP: i32 = 64;
 /// Cards in one row, at most.
 const ROW: usize = 3;
@@ -44,7 +44,7 @@ pub fn render(plans: &[JobPlan<'_>]) -> String {
     svg.finish(WIDTH, y - JOB_GAP + MARGIN / 2, &names.join(", "))
 }
 
-/// Draws one job from `top` down; where it ends.
+/// Draws one job from `top` down; returns its bottom.
 fn job(svg: &mut Svg, plan: &JobPlan<'_>, top: i32) -> i32 {
     let y = head(svg, plan, top);
     let has_gang = plan.job().gang.is_some();
@@ -72,7 +72,7 @@ fn job(svg: &mut Svg, plan: &JobPlan<'_>, top: i32) -> i32 {
     legend(svg, plan, all.bottom() + if has_gang { 52 } else { 36 })
 }
 
-/// Name, kind, totals, and who decides success.
+/// Name, kind, totals, and the success policy.
 fn head(svg: &mut Svg, plan: &JobPlan<'_>, top: i32) -> i32 {
     let (job, read) = (plan.job(), plan.read);
     let room = WIDTH - 2 * MARGIN;
@@ -108,7 +108,7 @@ fn head(svg: &mut Svg, plan: &JobPlan<'_>, top: i32) -> i32 {
     top + 76
 }
 
-/// Every card with its place: tier by tier, each row in the middle.
+/// Positions the cards: tier by tier, each row centred.
 fn place<'a>(plan: &'a JobPlan<'a>, top: i32) -> Vec<Card<'a>> {
     let mut cards = Vec::new();
     let mut y = top;
@@ -141,7 +141,7 @@ fn place<'a>(plan: &'a JobPlan<'a>, top: i32) -> Vec<Card<'a>> {
     cards
 }
 
-/// From the one who coordinates down to those who hold the variables; those whom TensorFlow does not know come last.
+/// From the coordinator down to the parameter servers; roles unknown to TensorFlow come last.
 const TIERS: [&[RoleKind]; 4] = [
     &[RoleKind::Chief, RoleKind::Master, RoleKind::Evaluator],
     &[RoleKind::Worker],
@@ -149,7 +149,7 @@ const TIERS: [&[RoleKind]; 4] = [
     &[RoleKind::Other],
 ];
 
-/// A dashed line around what must be placed together.
+/// A dashed line around the gang.
 fn gang(svg: &mut Svg, plan: &JobPlan<'_>, all: Rect) {
     let Some(gang) = &plan.job().gang else { return };
     let outline = Rect {
@@ -180,7 +180,7 @@ fn gang(svg: &mut Svg, plan: &JobPlan<'_>, all: Rect) {
     ];
     let words: Vec<String> = parts.into_iter().flatten().collect();
     let label = shorten(&words.join(" · "), 12, true, outline.width - 48);
-    // The words interrupt the line.
+    // The label interrupts the line.
     let width = text_width(&label, 12, true) + 16;
     let behind = Rect {
         x: outline.x + 20,
@@ -197,7 +197,7 @@ fn gang(svg: &mut Svg, plan: &JobPlan<'_>, all: Rect) {
     );
 }
 
-/// What the marks mean, and how the job is answered for; where it ends.
+/// The legend and the story; returns the bottom.
 fn legend(svg: &mut Svg, plan: &JobPlan<'_>, top: i32) -> i32 {
     let mut y = top;
     let font = Font::new(12, palette::SOFT_INK);

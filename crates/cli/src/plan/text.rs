@@ -1,10 +1,10 @@
-//! A plan as a picture made of letters, and sentences.
+//! A plan as text: a box per role, then sentences.
 
 use std::fmt::Write as _;
 
 use anstyle::Style;
 use trainyard_core::explain;
-use trainyard_document::problem::shown;
+use trainyard_document::problem::escaped;
 
 use super::{JobPlan, RolePlan, TaskPlan};
 use crate::locale::to_ascii;
@@ -16,7 +16,7 @@ const LISTED: usize = 6;
 /// Sections are indented by this.
 const INDENT: usize = 2;
 
-/// The whole plan, laid out for so many columns; with plain letters only, if asked.
+/// The plan, for this number of columns; in ASCII if requested.
 pub fn render(plan: &JobPlan<'_>, columns: usize, ascii: bool) -> String {
     let mut page = Page {
         text: String::new(),
@@ -35,7 +35,7 @@ pub fn render(plan: &JobPlan<'_>, columns: usize, ascii: bool) -> String {
     page.section("Gang", &plan.gang, STRONG);
     page.section("TF_CONFIG", &tf_config(plan), STRONG);
     page.section("Notes", &plan.notes, CAREFUL);
-    // What is left are the lines of the boxes, one letter each.
+    // Only the lines of the boxes are left to replace, one character each.
     if ascii { to_ascii(&page.text) } else { page.text }
 }
 
@@ -51,14 +51,14 @@ fn tf_config(plan: &JobPlan<'_>) -> Vec<String> {
     let example = plan.roles.iter().rev().find_map(|role| role.tasks.last());
     match (plan.tf_config_bytes(), example) {
         (Some(bytes), Some(task)) => vec![format!(
-            "{bytes} bytes at most; `--tf-config {}` prints that of one task.",
+            "At most {bytes} bytes; `--tf-config {}` prints that of one task.",
             task.id
         )],
-        _ => vec!["Not set: there is one task alone, or the manifest makes its own.".into()],
+        _ => vec!["Not set: there is only one task, or the manifest sets its own.".into()],
     }
 }
 
-/// Text in the making.
+/// The text so far.
 struct Page {
     text: String,
     columns: usize,
@@ -66,10 +66,10 @@ struct Page {
 }
 
 impl Page {
-    /// Text as it may stand here: control characters from manifests escaped, and in plain letters where asked. Done
-    /// before anything is measured, since both change the length.
+    /// Escapes control characters of manifests, and converts to ASCII if requested. Done
+    /// before measuring, since both change the length.
     fn presentable(&self, text: &str) -> String {
-        let text = visible(text);
+        let text = escaped(text);
         if self.ascii { to_ascii(&text) } else { text }
     }
 
@@ -88,7 +88,7 @@ impl Page {
             size => format!("{size} tasks"),
         };
         let asked = if plan.total.is_empty() {
-            "asking for nothing".to_owned()
+            "no requests".to_owned()
         } else {
             explain::ask(&plan.total)
         };
@@ -97,7 +97,7 @@ impl Page {
         self.text.push('\n');
     }
 
-    /// A box a role: its tasks with their addresses, and what they ask for.
+    /// A box per role: its tasks, their addresses and requests.
     fn role(&mut self, role: &RolePlan<'_>) {
         let inner = self.columns - 4;
         let title = self.presentable(&match role.replicas {
@@ -169,7 +169,7 @@ impl Page {
         }
     }
 
-    /// A few words at the right edge of the last line, or on a line of their own where they do not fit.
+    /// Puts text at the right edge of the last line, or on its own line if it does not fit.
     fn beside(&mut self, words: &str, used: usize, indent: usize) {
         let shown = self.presentable(words);
         let room = self.columns.saturating_sub(used + shown.chars().count());
@@ -177,13 +177,13 @@ impl Page {
             self.paragraph(words, "", indent, QUIET);
             return;
         }
-        // The last line is written; it goes on.
+        // Continues the last line.
         self.text.truncate(self.text.trim_end_matches('\n').len());
         self.line(format_args!("{}{QUIET}{shown}{QUIET:#}", " ".repeat(room)));
     }
 }
 
-/// The tasks of a role and their addresses, the middle left out where there are many.
+/// The tasks of a role and their addresses, without the middle if there are many.
 fn rows(role: &RolePlan<'_>, partly: bool) -> Vec<(String, String)> {
     let row = |task: &TaskPlan| {
         let mark = match (partly, task.decides) {
@@ -191,7 +191,7 @@ fn rows(role: &RolePlan<'_>, partly: bool) -> Vec<(String, String)> {
             (true, true) => "★ ",
             (true, false) => "  ",
         };
-        let address = task.address.as_deref().unwrap_or("address known when it runs");
+        let address = task.address.as_deref().unwrap_or("address known at run time");
         (format!("{mark}{}", task.id), address.to_owned())
     };
     let rows = match role.tasks.as_slice() {
@@ -215,7 +215,7 @@ fn rows(role: &RolePlan<'_>, partly: bool) -> Vec<(String, String)> {
     rows.into_iter().map(pad).collect()
 }
 
-/// A name and an address on one line, or on several where they do not fit.
+/// A name and an address on one line, or on several if they do not fit.
 fn fit(name: &str, address: &str, inner: usize) -> Vec<String> {
     let one = format!("{name}  {address}");
     let one = one.trim_end();
@@ -234,19 +234,9 @@ fn asks(role: &RolePlan<'_>) -> String {
     let each = explain::ask(role.ask);
     match (role.ask.is_empty(), role.replicas) {
         (_, 0) => "no tasks".into(),
-        (true, _) => "asks for nothing".into(),
-        (false, 1) => format!("asks for {each}"),
-        (false, _) => format!("each asks for {each}; together {}", explain::ask(&role.total)),
-    }
-}
-
-/// Text of the user's, with control characters escaped and nothing shortened.
-fn visible(text: &str) -> String {
-    if text.chars().any(char::is_control) {
-        let escaped = |character: char| shown(character.encode_utf8(&mut [0; 4]));
-        text.chars().map(escaped).collect()
-    } else {
-        text.to_owned()
+        (true, _) => "no requests".into(),
+        (false, 1) => format!("requests {each}"),
+        (false, _) => format!("each requests {each}; together {}", explain::ask(&role.total)),
     }
 }
 
@@ -265,6 +255,6 @@ mod tests {
 
     #[test]
     fn what_a_terminal_would_obey_is_shown_instead() {
-        assert_eq!(visible("a\u{1b}[31mb"), "a\\u{1b}[31mb");
+        assert_eq!(escaped("a\u{1b}[31mb"), "a\\u{1b}[31mb");
     }
 }

@@ -1,4 +1,4 @@
-//! Faults as they are typed: `worker-1=137@30s`, `chief-0@2m`, `30s..90s`.
+//! Parses faults: `worker-1=137@30s`, `chief-0@2m`, `30s..90s`.
 
 use trainyard_core::sim::{Fault, ProgramEnd};
 use trainyard_core::{Job, RoleName, TaskId};
@@ -7,7 +7,7 @@ use crate::failure::Failure;
 
 /// `30`, `30s`, `2m`, `1h30m`, `1d`: seconds.
 pub fn duration(text: &str) -> Result<u32, String> {
-    let bad = || format!("`{text}` is no time: expected something like `30s`, `2m` or `1h30m`");
+    let bad = || format!("`{text}` is not a time: expected something like `30s`, `2m` or `1h30m`");
     if let Ok(seconds) = text.parse() {
         return Ok(seconds);
     }
@@ -38,7 +38,7 @@ pub fn duration(text: &str) -> Result<u32, String> {
     }
 }
 
-/// `worker-1=137@30s`: that task ends with that code (or `oom`, `missing`, `evicted`) from that second on.
+/// `worker-1=137@30s`: the task exits with this code (or `oom`, `missing`, `evicted`) at this second, or when it next runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fail {
     pub task: TaskId,
@@ -59,7 +59,7 @@ pub fn fail(text: &str) -> Result<Fail, String> {
             let code: i32 = code.parse().map_err(|_| shape())?;
             let named = "an exit code from 0 to 255, `oom`, `missing` or `evicted`";
             if !(0..=255).contains(&code) {
-                return Err(format!("`{code}` is no exit code: expected {named}"));
+                return Err(format!("`{code}` is not an exit code: expected {named}"));
             }
             ProgramEnd::Code(code)
         }
@@ -71,7 +71,7 @@ pub fn fail(text: &str) -> Result<Fail, String> {
     })
 }
 
-/// `chief-0@2m`, or `chief-0=0@2m` for a program that saves its work and exits 0 when it is told to stop.
+/// `chief-0@2m`, or `chief-0=0@2m` for a program that saves its work and exits 0 on SIGTERM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evict {
     pub task: TaskId,
@@ -108,12 +108,12 @@ pub fn suspend(text: &str) -> Result<Suspend, String> {
     let from = duration(from)?;
     let to = if to.is_empty() { None } else { Some(duration(to)?) };
     if to.is_some_and(|to| to <= from) {
-        return Err(format!("`{text}` ends before it begins"));
+        return Err(format!("`{text}` ends before it starts"));
     }
     Ok(Suspend { from, to })
 }
 
-/// `worker=5m`: how long the programs of a role, or one task, run when nothing goes wrong.
+/// `worker=5m`: how long the programs of a role or a task run without faults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Runs {
     pub who: String,
@@ -130,7 +130,7 @@ pub fn runs(text: &str) -> Result<Runs, String> {
     })
 }
 
-/// `worker=4@2m`: the number of tasks of a role is changed.
+/// `worker=4@2m`: changes the number of tasks of a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scale {
     pub role: RoleName,
@@ -138,7 +138,7 @@ pub struct Scale {
     pub at: u32,
 }
 
-/// More tasks of one role are not played.
+/// Limit of `--scale`.
 const MOST_REPLICAS: u32 = 10_000;
 
 /// Reads one `--scale`.
@@ -149,7 +149,7 @@ pub fn scale(text: &str) -> Result<Scale, String> {
     let count: u32 = count.parse().map_err(|_| shape())?;
     if count > MOST_REPLICAS {
         return Err(format!(
-            "{count} replicas are too many to play: expected at most {MOST_REPLICAS}"
+            "cannot simulate {count} replicas: expected at most {MOST_REPLICAS}"
         ));
     }
     Ok(Scale {
@@ -163,7 +163,7 @@ fn task_id(text: &str) -> Result<TaskId, String> {
     text.parse::<TaskId>().map_err(|error| error.to_string())
 }
 
-/// Refuses a fault that names a task the job does not have, and says which it has.
+/// Checks that the job has this task.
 pub fn known(job: &Job, task: &TaskId) -> Result<(), Failure> {
     let found = job
         .role(&task.role)
@@ -171,17 +171,16 @@ pub fn known(job: &Job, task: &TaskId) -> Result<(), Failure> {
     if found {
         return Ok(());
     }
-    let message = format!("the job `{}` has no task `{task}`", job.name);
-    Err(Failure::usage(
-        message,
-        Some(format!("its tasks are {}", super::text::all_tasks(job))),
-    ))
+    let tasks: Vec<TaskId> = job.tasks().collect();
+    let message = format!("job `{}` has no task `{task}`", job.name);
+    let help = format!("the tasks are {}", super::text::names(&tasks));
+    Err(Failure::usage(message, help))
 }
 
-/// The faults of one lasting role or task: each of its lives ends with 0 after so long.
+/// Faults by which each attempt of a task exits 0 after `seconds`.
 pub fn lives(task: &TaskId, seconds: u32) -> impl Iterator<Item = Fault> + use<> {
     let task = task.clone();
-    // More lives than anybody will look at; a longer run ends by itself.
+    // Later attempts run for the default time.
     (0..64).map(move |life| Fault::Ends {
         task: task.clone(),
         life,
@@ -261,6 +260,6 @@ mod tests {
         ] {
             assert!(fail(text).is_err(), "{text}");
         }
-        assert!(suspend("90s..30s").unwrap_err().contains("ends before it begins"));
+        assert!(suspend("90s..30s").unwrap_err().contains("ends before it starts"));
     }
 }

@@ -1,4 +1,4 @@
-//! A simulated run for programs. Its form is stable; see docs/json.md.
+//! A simulated run as JSON; stable, see docs/json.md.
 
 use serde::Serialize;
 use trainyard_core::Memory;
@@ -15,20 +15,20 @@ pub struct JsonRun<'a> {
     pub job: &'a str,
     /// `Succeeded`, `Failed` or `Terminated`; null if it had not ended.
     pub outcome: Option<String>,
-    /// Seconds that were played.
+    /// Simulated seconds.
     pub seconds: u32,
-    /// How many instances were created.
+    /// Number of instances created.
     pub creates: u32,
-    /// Tasks that still ran at the end.
+    /// Tasks that ran at the end.
     pub alive: Vec<String>,
-    /// What `step` remembers at the end.
+    /// The memory at the end.
     pub memory: Option<&'a Memory>,
-    /// Each task's spans and ends.
+    /// States and ends per task.
     pub lanes: &'a [Lane],
-    /// The story, as it is told in the terminal.
+    /// The story, as in the text output.
     pub story: &'a [Line],
-    /// Everything that happened.
+    /// The whole trace.
     pub trace: &'a [Entry],
-    /// Faults that never came about.
+    /// Faults that never took effect.
     pub unused: &'a [Fault],
 }

@@ -1,5 +1,5 @@
-//! The trace as a story: one line for what happened to several tasks in the same second, with the rule that
-//! answered it.
+//! The trace as sentences: events of the same kind in the same second are one line, with the rule that
+//! applied.
 
 use serde::Serialize;
 use trainyard_core::sim::{Entry, Happened, StopReason, Trace};
@@ -12,7 +12,7 @@ use super::text::names;
 /// One line of the story.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Line {
-    /// Seconds since the run began.
+    /// Seconds since the start of the run.
     pub at: u32,
     pub tone: Tone,
     pub text: String,
@@ -28,7 +28,7 @@ pub enum Tone {
     Quiet,
 }
 
-/// What happened, in order. Things of one kind in one second are told together.
+/// The events in order; those of the same kind in the same second are combined.
 pub fn tell(job: &Job, trace: &Trace) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     let mut group: Option<(u32, String, Tone, Vec<TaskId>)> = None;
@@ -43,7 +43,7 @@ pub fn tell(job: &Job, trace: &Trace) -> Vec<Line> {
         }
         let by_itself = if told.is_none() { alone(job, entry) } else { None };
         if told.is_none() && by_itself.is_none() {
-            // Nothing to tell; what is being told goes on.
+            // An entry without a line does not end the group.
             continue;
         }
         lines.extend(group.take().map(finish));
@@ -62,7 +62,7 @@ fn finish((at, words, tone, tasks): (u32, String, Tone, Vec<TaskId>)) -> Line {
     }
 }
 
-/// What can be told of several tasks at once.
+/// Events that can be combined for several tasks.
 fn together(entry: &Entry) -> Option<(&TaskId, String, Tone)> {
     let told = match &entry.what {
         Happened::Created { task, stamp } if stamp.attempt > 0 || stamp.epoch > 0 => {
@@ -92,7 +92,7 @@ fn ended<'a>(task: &'a TaskId, exit: &Exit) -> (&'a TaskId, String, Tone) {
     match Ending::of(Some(exit)) {
         Ending::Succeeded => (task, "finished with exit code 0".into(), Tone::Good),
         Ending::Disrupted | Ending::Vanished => {
-            (task, format!("ended{code} after being told to stop"), Tone::Quiet)
+            (task, format!("ended{code} after it was asked to stop"), Tone::Quiet)
         }
         Ending::NotStarted => (task, "could not be started".into(), Tone::Bad),
         Ending::Failed(_) => {
@@ -108,39 +108,39 @@ fn ended<'a>(task: &'a TaskId, exit: &Exit) -> (&'a TaskId, String, Tone) {
 
 fn stopped(why: StopReason) -> &'static str {
     match why {
-        StopReason::Asked => "told to stop by somebody else (evicted, drained)",
-        StopReason::Restarted => "removed: a newer life takes its place",
+        StopReason::Asked => "asked to stop (evicted, drained)",
+        StopReason::Restarted => "removed: a newer attempt replaces it",
         StopReason::ScaledAway => "stopped: the job has fewer replicas now",
         StopReason::Held(Hold::Suspended) => "stopped: the job is suspended",
         StopReason::Held(Hold::Aborted) => "stopped: the job is aborted",
         StopReason::Settled => "stopped: its task has ended",
         StopReason::CleanUp => "stopped by clean-up",
-        StopReason::LostNode => "forced away: its node does not answer",
+        StopReason::LostNode => "deleted by force: its node does not respond",
     }
 }
 
-/// What is told by itself; none for what only repeats another line.
+/// Events with a line of their own; `None` for those that another line covers.
 fn alone(job: &Job, entry: &Entry) -> Option<Line> {
     let (tone, text) = match &entry.what {
         Happened::RestartsInPlace { task, times, wait } => (
             Tone::Careful,
             format!(
-                "{task} is restarted in place (the {}) in {wait} s",
+                "{task} restarts in place ({}) in {wait} s",
                 ordinal(*times)
             ),
         ),
-        Happened::NodeLost { task } => (Tone::Bad, format!("the node of {task} does not answer")),
-        Happened::NodeBack { task } => (Tone::Plain, format!("the node of {task} answers again")),
-        Happened::GangOpened => (Tone::Plain, "the gang is let in".into()),
+        Happened::NodeLost { task } => (Tone::Bad, format!("the node of {task} does not respond")),
+        Happened::NodeBack { task } => (Tone::Plain, format!("the node of {task} responds again")),
+        Happened::GangOpened => (Tone::Plain, "the gang is admitted".into()),
         Happened::GangBroken => (Tone::Bad, "part of the gang is lost".into()),
-        Happened::Ensured(Fixture::Gang) => (Tone::Quiet, "the gang's group is made".into()),
-        Happened::SuspendSet(true) => (Tone::Careful, "somebody suspends the job".into()),
-        Happened::SuspendSet(false) => (Tone::Plain, "somebody resumes the job".into()),
+        Happened::Ensured(Fixture::Gang) => (Tone::Quiet, "the gang's group is created".into()),
+        Happened::SuspendSet(true) => (Tone::Careful, "the job is suspended".into()),
+        Happened::SuspendSet(false) => (Tone::Plain, "the job is resumed".into()),
         Happened::ReplicasSet { role, from, to } => (
             Tone::Careful,
-            format!("somebody changes the replicas of {role} from {from} to {to}"),
+            format!("the replicas of {role} are changed from {from} to {to}"),
         ),
-        Happened::Ordered(what) => (Tone::Careful, format!("somebody orders: {}", order(*what))),
+        Happened::Ordered(what) => (Tone::Careful, format!("command: {}", order(*what))),
         Happened::JobDeleted => (Tone::Quiet, "the job is deleted: its time to live is over".into()),
         Happened::Decided(event) => decided(job, event, entry.at)?,
         _ => return None,
@@ -170,25 +170,25 @@ fn decided(job: &Job, event: &Event, at: u32) -> Option<(Tone, String)> {
                 }
                 (Scope::Job, _) => "the whole job".into(),
             };
-            let cost = if *paid { "costs a restart" } else { "costs nothing" };
+            let cost = if *paid { "counted" } else { "not counted" };
             let wait = match not_before.0.saturating_sub(u64::from(at)) {
                 0 => "at once".into(),
                 seconds => format!("in {}", super::text::seconds(seconds)),
             };
             (
                 Tone::Careful,
-                format!("→ {what} starts again {wait}; {cost}{}", by_rule(job, *rule)),
+                format!("→ {what} restarts {wait}; {cost}{}", by_rule(job, *rule)),
             )
         }
         Event::TaskEnded {
             task,
             how: How::Vanished,
             ..
-        } => (Tone::Bad, format!("{task} is gone, and nobody saw how")),
+        } => (Tone::Bad, format!("{task} is gone; how it ended is unknown")),
         Event::Unpaid { task, .. } => (Tone::Bad, format!("→ no restart is left for {task}")),
         Event::Held(Hold::Aborted) => (
             Tone::Careful,
-            "→ the job is aborted and waits for an order to resume".into(),
+            "→ the job is aborted and waits for a command to resume".into(),
         ),
         Event::Finished(verdict) => finished(job, verdict),
         Event::Odd(oddity) => (Tone::Careful, format!("odd: {oddity:?}")),
@@ -198,7 +198,7 @@ fn decided(job: &Job, event: &Event, at: u32) -> Option<(Tone, String)> {
     })
 }
 
-/// The verdict, and what gave it.
+/// The result and its cause.
 pub fn finished(job: &Job, verdict: &Verdict) -> (Tone, String) {
     use trainyard_core::Cause;
     let (tone, word) = match verdict.outcome {
@@ -222,8 +222,8 @@ pub fn finished(job: &Job, verdict: &Verdict) -> (Tone, String) {
         }
         Cause::Restarts { task: Some(task) } => format!(": no restart is left for {task}"),
         Cause::Restarts { task: None } => ": no restart is left".into(),
-        Cause::Deadline => ": it ran longer than its deadline allows".into(),
-        Cause::Order => ": somebody ordered it".into(),
+        Cause::Deadline => ": it exceeded its deadline".into(),
+        Cause::Order => ": by a command".into(),
     };
     (tone, format!("⇒ the job {word}{why}"))
 }

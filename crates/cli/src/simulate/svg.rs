@@ -1,29 +1,29 @@
-//! A simulated run as a picture: a lane for each task over a scale of time, and the story below.
+//! A simulated run as a picture: one lane per task over a time axis, and the story below.
 
 use trainyard_core::{Job, Outcome};
 
 use super::story::{Line, Tone};
 use super::text::{alike, names, seconds};
-use super::timeline::{End, Lane, State};
+use super::timeline::{AttemptEnd, Lane, LaneState};
 use crate::svg::{Anchor, Font, Paint, Rect, Svg, palette, shorten};
 use crate::wrap::wrap;
 
-/// The picture's width; it grows downwards.
+/// Width of the picture; its height varies.
 const WIDTH: i32 = 1080;
 const MARGIN: i32 = 32;
-/// Room for the names of tasks.
+/// Width of the names of tasks.
 const NAMES: i32 = 190;
 /// The height of one lane, and of the bar in it.
 const LANE: i32 = 26;
 const BAR: i32 = 14;
 /// The height of one line of the story.
 const LINE: i32 = 18;
-/// Longer stories are cut: the terminal tells them whole.
+/// Longer stories are cut; the text output has all of it.
 const MOST_LINES: usize = 60;
 /// Between two jobs in one picture.
 const JOB_GAP: i32 = 40;
 
-/// One job's run, ready to be drawn.
+/// One job's run.
 pub struct Picture<'a> {
     pub job: &'a Job,
     pub lanes: &'a [Lane],
@@ -87,7 +87,7 @@ fn x_of(at: u32, length: u32) -> i32 {
     MARGIN + NAMES + i32::try_from(x).unwrap_or(0)
 }
 
-/// Times that people count in, about eight of them, with a thin line under each.
+/// About eight round times, each with a thin line.
 fn grid(svg: &mut Svg, length: u32, top: i32, height: i32) {
     const STEPS: [u32; 14] = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600];
     let step = STEPS
@@ -118,7 +118,7 @@ fn bars(svg: &mut Svg, lane: &Lane, length: u32, y: i32) {
             height: BAR,
         };
         match span.what {
-            State::Down => {
+            LaneState::Down => {
                 let middle = y + BAR / 2;
                 svg.route(
                     &[(from, middle), (to, middle)],
@@ -126,9 +126,9 @@ fn bars(svg: &mut Svg, lane: &Lane, length: u32, y: i32) {
                     None,
                 );
             }
-            State::Waiting => svg.rect(rect, Paint::filled(palette::WAITING)),
-            State::Running => svg.rect(rect, Paint::filled(palette::RUNNING)),
-            State::Stopping => svg.rect(rect, Paint::filled(palette::STOPPING)),
+            LaneState::Waiting => svg.rect(rect, Paint::filled(palette::WAITING)),
+            LaneState::Running => svg.rect(rect, Paint::filled(palette::RUNNING)),
+            LaneState::Stopping => svg.rect(rect, Paint::filled(palette::STOPPING)),
         }
     }
     for mark in &lane.marks {
@@ -149,7 +149,7 @@ fn bars(svg: &mut Svg, lane: &Lane, length: u32, y: i32) {
             Font::new(11, ink).bold().anchored(Anchor::Middle),
             sign,
         );
-        if let End::Failed(Some(code)) = mark.what {
+        if let AttemptEnd::Failed(Some(code)) = mark.what {
             svg.text(
                 x + size / 2 + 3,
                 y + BAR - 3,
@@ -160,21 +160,21 @@ fn bars(svg: &mut Svg, lane: &Lane, length: u32, y: i32) {
     }
 }
 
-fn sign(end: End) -> (&'static str, &'static str, &'static str) {
+fn sign(end: AttemptEnd) -> (&'static str, &'static str, &'static str) {
     match end {
-        End::Succeeded => ("✓", palette::GOOD, palette::GOOD_GROUND),
-        End::Stopped => ("■", palette::SOFT_INK, palette::FAINT),
-        End::Disrupted => ("!", palette::CAREFUL, palette::CAREFUL_GROUND),
-        End::Failed(_) => ("×", palette::BAD, palette::BAD_GROUND),
+        AttemptEnd::Succeeded => ("✓", palette::GOOD, palette::GOOD_GROUND),
+        AttemptEnd::Stopped => ("■", palette::SOFT_INK, palette::FAINT),
+        AttemptEnd::Disrupted => ("!", palette::CAREFUL, palette::CAREFUL_GROUND),
+        AttemptEnd::Failed(_) => ("×", palette::BAD, palette::BAD_GROUND),
     }
 }
 
-fn words(end: End) -> &'static str {
+fn words(end: AttemptEnd) -> &'static str {
     match end {
-        End::Succeeded => "done",
-        End::Stopped => "stopped",
-        End::Disrupted => "disrupted",
-        End::Failed(_) => "failed",
+        AttemptEnd::Succeeded => "done",
+        AttemptEnd::Stopped => "stopped",
+        AttemptEnd::Disrupted => "disrupted",
+        AttemptEnd::Failed(_) => "failed",
     }
 }
 
@@ -203,9 +203,9 @@ fn legend(svg: &mut Svg, y: i32) -> i32 {
         Paint::outlined(palette::STOPPING).dashed(),
         None,
     );
-    svg.text(x + 24, y, font, "down, until it is created again");
+    svg.text(x + 24, y, font, "down, until the next attempt");
     x += 230;
-    for end in [End::Succeeded, End::Failed(None), End::Disrupted, End::Stopped] {
+    for end in [AttemptEnd::Succeeded, AttemptEnd::Failed(None), AttemptEnd::Disrupted, AttemptEnd::Stopped] {
         let (sign, ink, ground) = sign(end);
         let mark = Rect {
             x,

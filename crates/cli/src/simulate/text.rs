@@ -1,15 +1,15 @@
-//! A simulated run in the terminal: a lane for each task, then the story, then how it ended.
+//! A simulated run as text: one lane per task, then the story.
 
 use std::fmt::Write as _;
 
 use anstyle::Style;
-use trainyard_core::{Job, TaskId};
+use trainyard_core::TaskId;
 
 use super::story::{Line, Tone};
-use super::timeline::{End, Lane, State};
+use super::timeline::{AttemptEnd, Lane, LaneState};
 use crate::printer::{BAD, CAREFUL, GOOD, QUIET, STRONG};
 
-/// With more tasks than this, lanes that did the same are drawn once.
+/// With more tasks than this, equal lanes are drawn once.
 const MOST_LANES: usize = 24;
 
 /// The lanes, with a scale above them.
@@ -39,7 +39,7 @@ pub fn lanes(lanes: &[Lane], length: u32, columns: usize) -> String {
     page
 }
 
-/// Tasks that did the same, together where there are many.
+/// Groups tasks with equal lanes, if there are many.
 pub fn alike(lanes: &[Lane]) -> Vec<(Vec<TaskId>, &Lane)> {
     let mut groups: Vec<(Vec<TaskId>, &Lane)> = Vec::new();
     for lane in lanes {
@@ -73,7 +73,7 @@ fn scale(length: u32, width: usize) -> String {
     line.into_iter().collect::<String>().trim_end().to_owned()
 }
 
-/// One lane: for each column the most telling thing that happened in it.
+/// One lane: each column shows the most important state or event in it.
 fn draw(lane: &Lane, length: u32, width: usize) -> String {
     let last = width.saturating_sub(1);
     let column = |at: u32| {
@@ -83,24 +83,24 @@ fn draw(lane: &Lane, length: u32, width: usize) -> String {
     let mut cells: Vec<(char, Style)> = vec![(' ', Style::new()); width];
     for span in &lane.spans {
         let cell = match span.what {
-            State::Down => ('┄', QUIET),
-            State::Waiting => ('·', QUIET),
-            State::Running => ('━', Style::new()),
-            State::Stopping => ('╌', QUIET),
+            LaneState::Down => ('┄', QUIET),
+            LaneState::Waiting => ('·', QUIET),
+            LaneState::Running => ('━', Style::new()),
+            LaneState::Stopping => ('╌', QUIET),
         };
         for slot in &mut cells[column(span.from)..=column(span.to)] {
-            // Running is never hidden by a wait that shares its column.
-            if slot.0 != '━' || span.what == State::Running {
+            // A wait in the same column does not hide a running state.
+            if slot.0 != '━' || span.what == LaneState::Running {
                 *slot = cell;
             }
         }
     }
     for mark in &lane.marks {
         let (sign, style) = match mark.what {
-            End::Succeeded => ('✔', GOOD),
-            End::Stopped => ('■', QUIET),
-            End::Disrupted => ('↯', CAREFUL),
-            End::Failed(_) => ('✖', BAD),
+            AttemptEnd::Succeeded => ('✔', GOOD),
+            AttemptEnd::Stopped => ('■', QUIET),
+            AttemptEnd::Disrupted => ('↯', CAREFUL),
+            AttemptEnd::Failed(_) => ('✖', BAD),
         };
         cells[column(mark.at)] = (sign, style);
     }
@@ -140,7 +140,7 @@ fn tone(tone: Tone) -> Style {
     }
 }
 
-/// `worker-0`, `worker-0, worker-2`, `worker-0 … worker-63`: neighbours of one role are told together.
+/// `worker-0`, `worker-0, worker-2`, `worker-0 … worker-63`: adjacent tasks of one role are combined.
 pub fn names(tasks: &[TaskId]) -> String {
     let mut sorted: Vec<&TaskId> = tasks.iter().collect();
     sorted.sort();
@@ -163,12 +163,6 @@ pub fn names(tasks: &[TaskId]) -> String {
         at = end + 1;
     }
     parts.join(", ")
-}
-
-/// Every task of a job, shortly.
-pub fn all_tasks(job: &Job) -> String {
-    let tasks: Vec<TaskId> = job.tasks().collect();
-    names(&tasks)
 }
 
 /// `75s` is `1m15s`.

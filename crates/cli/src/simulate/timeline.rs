@@ -1,4 +1,4 @@
-//! The trace, task by task: spans of time and the ends between them.
+//! The trace per task: states over time, and how attempts ended.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 use trainyard_core::sim::{Happened, StopReason, Trace};
 use trainyard_core::{Ending, Exit, Job, TaskId};
 
-/// What a task did, from left to right.
+/// The states of one task over time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lane {
     pub task: TaskId,
@@ -14,48 +14,48 @@ pub struct Lane {
     pub marks: Vec<Mark>,
 }
 
-/// A stretch of time, both ends included.
+/// A period, including both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Span {
     pub from: u32,
     pub to: u32,
-    pub what: State,
+    pub what: LaneState,
 }
 
-/// How a task is during a stretch of time.
+/// The state of a task during a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub enum State {
-    /// Down, until it is created again.
+pub enum LaneState {
+    /// No instance exists.
     Down,
     /// Created, not running yet.
     Waiting,
     /// Running.
     Running,
-    /// Told to stop, not ended yet.
+    /// Terminating.
     Stopping,
 }
 
-/// The end of one life.
+/// The end of one attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mark {
     pub at: u32,
-    pub what: End,
+    pub what: AttemptEnd,
 }
 
-/// How a life ended, as it is drawn.
+/// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub enum End {
-    /// By itself, well.
+pub enum AttemptEnd {
+    /// Exit code 0.
     Succeeded,
-    /// We stopped it.
+    /// The job stopped it.
     Stopped,
-    /// Somebody else stopped it.
+    /// It was evicted, drained or deleted.
     Disrupted,
-    /// By itself, badly, with this code if there is one.
+    /// With this exit code, if there is one.
     Failed(Option<i32>),
 }
 
-/// The lanes of a run, in the job's order, and how long it was: at least so many seconds.
+/// The lanes of a run, in the job's order, and its length, at least `at_least` seconds.
 pub fn lanes(job: &Job, trace: &Trace, at_least: u32) -> (Vec<Lane>, u32) {
     let length = trace.entries.last().map_or(0, |entry| entry.at).max(at_least);
     let mut lanes: BTreeMap<TaskId, Open> = BTreeMap::new();
@@ -79,7 +79,7 @@ pub fn lanes(job: &Job, trace: &Trace, at_least: u32) -> (Vec<Lane>, u32) {
     (order.into_iter().map(close).collect(), length)
 }
 
-/// The one task that something happened to.
+/// The task that an entry is about.
 fn subject(what: &Happened) -> Option<&TaskId> {
     match what {
         Happened::Created { task, .. }
@@ -92,12 +92,12 @@ fn subject(what: &Happened) -> Option<&TaskId> {
     }
 }
 
-/// A lane that is still being drawn.
+/// A lane under construction.
 #[derive(Default)]
 struct Open {
     spans: Vec<Span>,
     marks: Vec<Mark>,
-    now: Option<(State, u32)>,
+    now: Option<(LaneState, u32)>,
     stopped_by_us: bool,
 }
 
@@ -106,32 +106,32 @@ impl Open {
         match what {
             Happened::Created { .. } => {
                 self.stopped_by_us = false;
-                self.turn(at, Some(State::Waiting));
+                self.turn(at, Some(LaneState::Waiting));
             }
-            Happened::Started { .. } => self.turn(at, Some(State::Running)),
+            Happened::Started { .. } => self.turn(at, Some(LaneState::Running)),
             Happened::Stopped { why, .. } => {
                 self.stopped_by_us |= *why != StopReason::Asked;
-                if matches!(self.now, Some((State::Waiting | State::Running, _))) {
-                    self.turn(at, Some(State::Stopping));
+                if matches!(self.now, Some((LaneState::Waiting | LaneState::Running, _))) {
+                    self.turn(at, Some(LaneState::Stopping));
                 }
             }
             Happened::Ended { exit, .. } => {
                 self.mark(at, exit);
-                self.turn(at, Some(State::Down));
+                self.turn(at, Some(LaneState::Down));
             }
             Happened::Gone { .. } => {
                 let alive = matches!(
                     self.now,
-                    Some((State::Waiting | State::Running | State::Stopping, _))
+                    Some((LaneState::Waiting | LaneState::Running | LaneState::Stopping, _))
                 );
                 if alive {
                     let what = if self.stopped_by_us {
-                        End::Stopped
+                        AttemptEnd::Stopped
                     } else {
-                        End::Disrupted
+                        AttemptEnd::Disrupted
                     };
                     self.marks.push(Mark { at, what });
-                    self.turn(at, Some(State::Down));
+                    self.turn(at, Some(LaneState::Down));
                 }
             }
             _ => {}
@@ -140,25 +140,25 @@ impl Open {
 
     fn mark(&mut self, at: u32, exit: &Exit) {
         let what = match Ending::of(Some(exit)) {
-            _ if self.stopped_by_us => End::Stopped,
-            Ending::Succeeded => End::Succeeded,
-            Ending::Disrupted | Ending::Vanished => End::Disrupted,
-            Ending::Failed(code) => End::Failed(code),
-            Ending::NotStarted => End::Failed(None),
+            _ if self.stopped_by_us => AttemptEnd::Stopped,
+            Ending::Succeeded => AttemptEnd::Succeeded,
+            Ending::Disrupted | Ending::Vanished => AttemptEnd::Disrupted,
+            Ending::Failed(code) => AttemptEnd::Failed(code),
+            Ending::NotStarted => AttemptEnd::Failed(None),
         };
         self.marks.push(Mark { at, what });
     }
 
-    fn turn(&mut self, at: u32, next: Option<State>) {
+    fn turn(&mut self, at: u32, next: Option<LaneState>) {
         if let Some((what, from)) = self.now {
             self.spans.push(Span { from, to: at, what });
         }
         self.now = next.map(|state| (state, at));
     }
 
-    /// What lasts to the end is drawn to the end; a task that stays down is not drawn as waiting.
+    /// Extends the last state to the end of the run, unless the task stays down.
     fn close(mut self, task: TaskId, length: u32) -> Lane {
-        let next = self.now.filter(|(state, _)| *state != State::Down);
+        let next = self.now.filter(|(state, _)| *state != LaneState::Down);
         self.now = next;
         self.turn(length, None);
         Lane {

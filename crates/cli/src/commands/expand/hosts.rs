@@ -1,4 +1,4 @@
-//! Where the hosts come from: named on the command line, or asked of a cluster.
+//! The hosts: from the command line, or from a cluster.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -13,24 +13,24 @@ use crate::args::Expand;
 use crate::failure::Failure;
 use crate::inputs::shown_path;
 
-/// A list of hosts is not as long as this.
+/// Limit for a list of hosts.
 const MOST_BYTES: u64 = 16 << 20;
-/// How many nodes are told with the reason why they are left out.
+/// Number of excluded nodes that are listed with the reason.
 const MOST_TOLD: usize = 8;
 
-/// The hosts that there are.
+/// The available hosts.
 #[derive(Debug, Default)]
-pub struct Found {
-    /// Those that may be used, in order.
+pub struct HostList {
+    /// Usable hosts, in order.
     pub hosts: Vec<String>,
-    /// Nodes that take no such pods.
+    /// Nodes that do not accept the template's pods.
     unfit: Vec<(String, Unfit)>,
-    /// A word that was taken for a host's name since it is no file.
+    /// A single name that could also be a missing file.
     word: Option<String>,
 }
 
-impl Found {
-    /// What may help where the parts could not be given out.
+impl HostList {
+    /// Help for an error of the assignment.
     pub fn hint(&self, refused: &Miscast) -> Option<String> {
         let lacks = matches!(
             refused,
@@ -39,11 +39,11 @@ impl Found {
         let word = self
             .word
             .as_ref()
-            .map(|word| format!("there is no file `{word}`, so it was taken for the name of one host"));
+            .map(|word| format!("there is no file `{word}`, so it is used as the name of one host"));
         self.left_out().or(word).filter(|_| lacks)
     }
 
-    /// The nodes that are not used, and why.
+    /// The excluded nodes, and why.
     pub fn left_out(&self) -> Option<String> {
         if self.unfit.is_empty() {
             return None;
@@ -55,27 +55,27 @@ impl Found {
             more => format!(" and {more} more"),
         };
         let told = told.join(", ");
-        Some(format!("left out: {told}{more}; `--all-nodes` takes them too"))
+        Some(format!("excluded: {told}{more}; `--all-nodes` includes them"))
     }
 }
 
-/// Finds them.
-pub fn find(typed: &Expand, template: &UserTemplate, wanted: &Wanted) -> Result<Found, Failure> {
+/// Finds the hosts.
+pub fn find(typed: &Expand, template: &UserTemplate, wanted: &Wanted) -> Result<HostList, Failure> {
     match &typed.hosts {
         Some(named) => self::named(named, typed),
         None => asked(typed, &tolerations(&stand_ins(template, wanted))),
     }
 }
 
-/// Asks the cluster. `pods` is what the template's pods tolerate.
-fn asked(typed: &Expand, pods: &[Vec<Toleration>]) -> Result<Found, Failure> {
+/// Queries the cluster. `pods` are the tolerations of the template's pods.
+fn asked(typed: &Expand, pods: &[Vec<Toleration>]) -> Result<HostList, Failure> {
     let question = Question {
         context: typed.context.clone(),
         selector: typed.selector.clone(),
         ..Question::default()
     };
     let nodes = trainyard_cluster::list(&question).map_err(|error| {
-        // Under simpletfjob's name there is no such flag.
+        // simpletfjob has no such flag.
         let hint = if typed.quiet {
             error
                 .hint
@@ -83,13 +83,13 @@ fn asked(typed: &Expand, pods: &[Vec<Toleration>]) -> Result<Found, Failure> {
         } else {
             error.hint
         };
-        Failure::usage(error.message, Some(hint))
+        Failure::usage(error.message, hint)
     })?;
     Ok(fit(nodes, pods, typed.all_nodes))
 }
 
-fn fit(nodes: Vec<ClusterNode>, pods: &[Vec<Toleration>], all: bool) -> Found {
-    let mut found = Found::default();
+fn fit(nodes: Vec<ClusterNode>, pods: &[Vec<Toleration>], all: bool) -> HostList {
+    let mut found = HostList::default();
     for node in nodes {
         match node.unfit(pods).filter(|_| !all) {
             Some(why) => found.unfit.push((node.name, why)),
@@ -99,17 +99,17 @@ fn fit(nodes: Vec<ClusterNode>, pods: &[Vec<Toleration>], all: bool) -> Found {
     found
 }
 
-/// Names with commas between them, a file of them, or standard input.
-fn named(word: &str, typed: &Expand) -> Result<Found, Failure> {
+/// Comma-separated names, a file of names, or standard input.
+fn named(word: &str, typed: &Expand) -> Result<HostList, Failure> {
     if word == "-" {
         if typed.template.as_deref() == Some(Path::new("-")) {
-            let message = "standard input cannot be both the template and the hosts";
+            let message = "standard input cannot be both template and hosts";
             return Err(Failure::usage(message, None));
         }
         return listed(io::stdin().lock(), "standard input");
     }
     let path = Path::new(word);
-    // A name has no slash; a list has commas.
+    // Names have no slash; lists have commas.
     if !word.contains(',') && (word.contains('/') || path.is_file()) {
         let file =
             fs::File::open(path).map_err(|error| unreadable(&format!("`{}`", shown_path(path)), &error))?;
@@ -117,32 +117,32 @@ fn named(word: &str, typed: &Expand) -> Result<Found, Failure> {
     }
     let hosts = names(word);
     if hosts.is_empty() {
-        let hint = "names with commas between them, a file of names, or `-`".to_owned();
-        return Err(Failure::usage("`--hosts` names no host", Some(hint)));
+        let hint = "expected comma-separated names, a file of names, or `-`";
+        return Err(Failure::usage("`--hosts` has no host", hint));
     }
-    Ok(Found {
+    Ok(HostList {
         hosts,
         word: (!word.contains(',')).then(|| shown_path(path)),
-        ..Found::default()
+        ..HostList::default()
     })
 }
 
-fn listed(reader: impl io::Read, whence: &str) -> Result<Found, Failure> {
+fn listed(reader: impl io::Read, whence: &str) -> Result<HostList, Failure> {
     let mut bytes = Vec::new();
     let read = reader.take(MOST_BYTES).read_to_end(&mut bytes);
     read.map_err(|error| unreadable(whence, &error))?;
     let hosts = names(&String::from_utf8_lossy(&bytes));
     if hosts.is_empty() {
-        let hint = "one host a line, as `kubectl get nodes -o name` lists them".to_owned();
-        return Err(Failure::usage(format!("{whence} names no host"), Some(hint)));
+        let hint = "expected one host per line, as in `kubectl get nodes -o name`";
+        return Err(Failure::usage(format!("{whence} has no host"), hint));
     }
-    Ok(Found {
+    Ok(HostList {
         hosts,
-        ..Found::default()
+        ..HostList::default()
     })
 }
 
 fn unreadable(whence: &str, error: &io::Error) -> Failure {
-    let hint = "`--hosts` takes names with commas between them, or a file of names, one a line".to_owned();
-    Failure::usage(format!("cannot read {whence}: {error}"), Some(hint))
+    let hint = "`--hosts` takes comma-separated names, or a file with one name per line";
+    Failure::usage(format!("cannot read {whence}: {error}"), hint)
 }

@@ -1,4 +1,4 @@
-//! Mistakes in a template, shown in its text.
+//! Reports mistakes of a template with their source lines.
 
 use trainyard_document::Source;
 use trainyard_document::codes::Code;
@@ -11,7 +11,7 @@ use crate::locale;
 use crate::printer::Printer;
 use crate::report::render;
 
-/// Tells them all. `task` is the one that they were seen with.
+/// Reports all mistakes. `task` is the task for which they occurred.
 pub fn tell(
     source: &Source,
     task: Option<&str>,
@@ -38,12 +38,12 @@ fn problem(source: &Source, task: Option<&str>, mistake: &Mistake) -> Problem {
     };
     let problem = Problem::new(code, place, &mistake.message).maybe_hint(mistake.hint.clone());
     match task {
-        Some(task) => problem.label(format!("filled in for {task}")),
+        Some(task) => problem.label(format!("expanded for {task}")),
         None => problem,
     }
 }
 
-/// From the byte `at` to the end of the action, or of the word.
+/// The span from byte `at` to the end of the action or the word.
 fn span(text: &str, at: usize) -> Span {
     let at = text.floor_char_boundary(at);
     let (before, behind) = text.split_at(at);

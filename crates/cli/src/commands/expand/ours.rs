@@ -1,5 +1,5 @@
-//! Which files we have written. The bytes of a manifest are simpletfjob's and hold no mark of ours, so what we wrote is
-//! remembered in the state directory: for each path, the fingerprint of its content.
+//! Records which files `expand` has written. Its output is the same as simpletfjob's and has no mark, so the state
+//! directory stores a fingerprint per path.
 
 use std::fs;
 use std::io;
@@ -11,18 +11,18 @@ use trainyard_local::system::private;
 
 use crate::fingerprint::fingerprint;
 
-/// What is known about the file at a path.
+/// What the record says about a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
-    /// We wrote it, and it is as we wrote it.
+    /// Written by `expand`, and unchanged.
     Ours,
-    /// We wrote it, and somebody has changed it since.
+    /// Written by `expand`, and changed since.
     Changed,
-    /// We did not write it.
+    /// Not written by `expand`.
     Foreign,
 }
 
-/// Looks at what was remembered.
+/// Compares a file with its record.
 pub fn look(path: &Path, content: &[u8]) -> Known {
     match note(path).and_then(fs::read_to_string) {
         Err(_) => Known::Foreign,
@@ -31,7 +31,7 @@ pub fn look(path: &Path, content: &[u8]) -> Known {
     }
 }
 
-/// Remembers what we wrote.
+/// Records a file.
 pub fn remember(path: &Path, content: &[u8]) -> io::Result<()> {
     let note = note(path)?;
     if let Some(folder) = note.parent() {

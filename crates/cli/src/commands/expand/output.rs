@@ -1,4 +1,4 @@
-//! Where the manifest goes: to standard output, or whole and only whole into a file.
+//! Writes the manifest to standard output, or atomically to a file.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -12,16 +12,16 @@ use crate::failure::Failure;
 use crate::inputs::shown_path;
 use crate::printer::CAREFUL;
 
-/// Where the manifest goes.
+/// The destination of the manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// To standard output.
+    /// Standard output.
     Standard,
-    /// Into this file; `shown` is how the user called it.
+    /// A file; `shown` is its name as typed.
     File { path: PathBuf, shown: String },
 }
 
-/// What becomes of the file.
+/// What happens to the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     what: What,
@@ -30,13 +30,13 @@ pub struct Change {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
-    /// It is written, since it was not there.
+    /// It does not exist and is created.
     Make,
     /// It is replaced.
     Replace,
-    /// It holds just that already.
+    /// It has this content already.
     Leave,
-    /// It is written to as it is: a device, or a pipe.
+    /// It is a device or a pipe, and is written to.
     Fill,
 }
 
@@ -46,13 +46,13 @@ impl fmt::Display for Change {
         match self.what {
             What::Make | What::Fill => write!(out, "write {shown}"),
             What::Replace => write!(out, "replace {shown}"),
-            What::Leave => write!(out, "leave {shown} as it is"),
+            What::Leave => write!(out, "keep {shown}, which is up to date"),
         }
     }
 }
 
 impl Change {
-    /// The same when it has been done.
+    /// The same in the past tense.
     pub fn done(&self) -> String {
         let shown = &self.shown;
         match self.what {
@@ -64,7 +64,7 @@ impl Change {
 }
 
 impl Target {
-    /// What was asked for, or simpletfjob's choice: `mnist_tfjob.yaml` beside `mnist.yaml`.
+    /// The given file, or simpletfjob's default: `mnist_tfjob.yaml` beside `mnist.yaml`.
     pub fn of(output: Option<&Path>, template: &Path) -> Result<Self, Failure> {
         let standard = Path::new("-");
         let path = match output {
@@ -74,24 +74,18 @@ impl Target {
             None => beside(template),
         };
         let shown = shown_path(&path);
-        // Links are followed, as whoever writes into a file does.
+        // Links are followed, as for any write.
         let real = fs::canonicalize(&path);
         if real
             .as_ref()
             .is_ok_and(|real| fs::canonicalize(template).is_ok_and(|other| other == *real))
         {
             let message = format!("`{shown}` is the template itself");
-            return Err(Failure::usage(
-                message,
-                Some("name another file with `-o`".into()),
-            ));
+            return Err(Failure::usage(message, "choose another file with `-o`"));
         }
         if real.as_ref().is_ok_and(|real| real.is_dir()) {
-            let message = format!("`{shown}` is a folder");
-            return Err(Failure::usage(
-                message,
-                Some("name a file in it with `-o`".into()),
-            ));
+            let message = format!("`{shown}` is a directory");
+            return Err(Failure::usage(message, "choose a file in it with `-o`"));
         }
         let path = real
             .or_else(|_| std::path::absolute(pointed(path)))
@@ -102,7 +96,7 @@ impl Target {
         Ok(Self::File { path, shown })
     }
 
-    /// What would become of the file; refused if somebody else's would be lost.
+    /// What would happen to the file; an error if it was not written by `expand`.
     pub fn change(&self, text: &str, force: bool) -> Result<Change, Failure> {
         let (path, shown) = match self {
             Self::Standard => ("/dev/stdout".as_ref(), "to standard output"),
@@ -121,7 +115,7 @@ impl Target {
         })
     }
 
-    /// Writes it. Whatever goes wrong, the file is as it was or holds the whole manifest. What comes back is a warning.
+    /// Writes the manifest: after an error the file is unchanged. Returns a warning.
     pub fn write(&self, text: &str, change: &Change) -> Result<Option<String>, Failure> {
         let Self::File { path, shown } = self else {
             return Ok(None);
@@ -142,13 +136,13 @@ impl Target {
         let remembered = ours::remember(path, bytes);
         Ok(remembered.err().map(|error| {
             let told =
-                format!("cannot remember that `{shown}` is ours: {error}; next time it needs `--force`");
+                format!("cannot record that `{shown}` was written: {error}; replacing it will need `--force`");
             format!("{CAREFUL}warning{CAREFUL:#}: {told}")
         }))
     }
 }
 
-/// Where a link leads that has nothing at its end: the file is made there, and the link stays.
+/// The target of a dangling link: the file is created there, and the link stays.
 fn pointed(path: PathBuf) -> PathBuf {
     match (fs::read_link(&path), path.parent()) {
         (Ok(end), Some(folder)) => folder.join(end),
@@ -156,7 +150,7 @@ fn pointed(path: PathBuf) -> PathBuf {
     }
 }
 
-/// `mnist.yaml` becomes `mnist_tfjob.yaml`; any other name gets that behind it.
+/// `mnist.yaml` becomes `mnist_tfjob.yaml`; other names get `_tfjob.yaml` appended.
 fn beside(template: &Path) -> PathBuf {
     let name = template.as_os_str().as_encoded_bytes();
     let stem = name.strip_suffix(b".yaml").unwrap_or(name).len();
@@ -169,7 +163,7 @@ fn beside(template: &Path) -> PathBuf {
     result.into()
 }
 
-/// Whether a file that is there may be replaced.
+/// Whether an existing file may be replaced.
 fn replaced(path: &Path, shown: &str, length: u64, text: &str, force: bool) -> Result<What, Failure> {
     let same_length = length == text.len() as u64;
     let content = fs::read(path);
@@ -183,13 +177,13 @@ fn replaced(path: &Path, shown: &str, length: u64, text: &str, force: bool) -> R
     let why = match ours::look(path, &content) {
         Known::Ours => return Ok(What::Replace),
         Known::Changed => "has been changed since `trainyard expand` wrote it",
-        Known::Foreign => "is there already, and `trainyard expand` did not write it",
+        Known::Foreign => "exists, and `trainyard expand` did not write it",
     };
-    let hint = "`--force` replaces it, `-o FILE` writes another, `-o -` shows the manifest";
-    Err(Failure::usage(format!("`{shown}` {why}"), Some(hint.into())))
+    let hint = "`--force` replaces it, `-o FILE` writes another file, `-o -` prints the manifest";
+    Err(Failure::usage(format!("`{shown}` {why}"), hint))
 }
 
-/// Writes beside it and renames, so that nobody ever sees half of it.
+/// Writes a temporary file and renames it, so that no reader sees a partial file.
 fn whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
@@ -209,7 +203,7 @@ fn whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
         fs::rename(&scratch, path)
     };
     attempt().inspect_err(|_| {
-        // Half a file helps nobody.
+        // Do not leave a partial file.
         let _ = fs::remove_file(&scratch);
     })
 }

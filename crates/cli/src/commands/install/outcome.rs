@@ -1,4 +1,4 @@
-//! What became of each object: a line at once for people, one value at the end for programs.
+//! Reports the result per object: one line each as text, or one JSON value at the end.
 
 use serde_json::{Value, json};
 use trainyard_cluster::{ClusterError, Outcome, Trial, named};
@@ -14,13 +14,13 @@ use crate::visible;
 pub enum Done {
     /// It was applied.
     Applied(Outcome),
-    /// It was not tried, since what it needs is not there, or what needs it is.
+    /// Not tried: its namespace is missing, or the operator that needs it still runs.
     Skipped,
-    /// It is gone.
+    /// It was deleted.
     Deleted,
-    /// It was not there.
+    /// It did not exist.
     NotThere,
-    /// It stays.
+    /// It is never deleted.
     Kept,
 }
 
@@ -36,7 +36,7 @@ impl Done {
     }
 }
 
-/// Tells what became of objects.
+/// The results so far.
 pub struct Outcomes {
     format: Format,
     trial: Trial,
@@ -54,7 +54,7 @@ impl Outcomes {
         }
     }
 
-    /// Tells of one.
+    /// Reports one object.
     pub fn tell(
         &mut self,
         object: &Value,
@@ -78,7 +78,7 @@ impl Outcomes {
             } else {
                 ""
             };
-            // At once: whoever waits sees how far it has come.
+            // Flushed, to show progress.
             printer.page(&format!("{} {word}{dry}\n", visible::line(&name)))?;
             printer.flush()?;
         }
@@ -86,12 +86,12 @@ impl Outcomes {
         Ok(())
     }
 
-    /// Whether nothing was refused.
+    /// Whether no request was rejected.
     pub fn are_good(&self) -> bool {
         self.refused.is_empty()
     }
 
-    /// Tells the rest, and how it ended.
+    /// Reports errors and returns the exit code.
     pub fn finish(self, printer: &mut Printer) -> Result<Exit, Failure> {
         if self.format == Format::Json {
             let problems: Vec<Value> = self
@@ -106,15 +106,11 @@ impl Outcomes {
         for refused in &self.refused {
             problem(refused, false, printer)?;
         }
-        Ok(if self.refused.is_empty() {
-            Exit::Success
-        } else {
-            Exit::No
-        })
+        Ok(Exit::no_if(!self.refused.is_empty()))
     }
 }
 
-/// Says what stands in the way, and what to do about it.
+/// Prints an error, or a warning if it is ignored.
 pub fn problem(problem: &ClusterError, ignored: bool, printer: &mut Printer) -> Result<(), Failure> {
     let ClusterError { message, hint } = problem;
     let (style, word) = if ignored {

@@ -1,4 +1,4 @@
-//! Whether what was typed can be what it is to be: names and images, all mistakes at once.
+//! Validates names and images of the arguments, all at once.
 
 use clap::Parser as _;
 use trainyard_document::problem::shown;
@@ -9,17 +9,17 @@ use crate::failure::Failure;
 use crate::names::{LONGEST_LABEL, is_label};
 use crate::visible::CONTINUED;
 
-/// A name in Kubernetes is no longer.
+/// Limit for names in Kubernetes.
 const LONGEST_NAME: usize = 253;
 
-/// Looks at everything.
+/// Validates the arguments of `install`.
 pub fn check(typed: &Install, wishes: &Wishes) -> Result<(), Failure> {
     let mut wrong = of_place(&typed.place);
     if let Some(image) = &typed.image
         && (image.is_empty() || image.chars().any(|c| c.is_whitespace() || c.is_control()))
     {
         wrong.push(format!(
-            "`--image`: `{}` is no image: `registry.example/trainyard:0.1.0`",
+            "`--image`: `{}` is not an image such as `registry.example/trainyard:0.1.0`",
             shown(image)
         ));
     }
@@ -27,7 +27,7 @@ pub fn check(typed: &Install, wishes: &Wishes) -> Result<(), Failure> {
         && !is_name(class)
     {
         wrong.push(format!(
-            "`--priority-class`: `{}` is no name of a PriorityClass",
+            "`--priority-class`: `{}` is not a valid name of a PriorityClass",
             shown(class)
         ));
     }
@@ -35,7 +35,7 @@ pub fn check(typed: &Install, wishes: &Wishes) -> Result<(), Failure> {
     told(&wrong)
 }
 
-/// What goes to `trainyard operator` must mean something to it, beside what it is told anyway: it would not start otherwise.
+/// Parses the arguments for `trainyard operator`, together with those that `install` adds: otherwise it would not start.
 fn of_operator(typed: &Install, wishes: &Wishes) -> Option<String> {
     if typed.arguments.is_empty() {
         return None;
@@ -51,23 +51,23 @@ fn of_operator(typed: &Install, wishes: &Wishes) -> Option<String> {
             let said = error.to_string();
             let first = said.lines().next().unwrap_or_default();
             let first = first.strip_prefix("error: ").unwrap_or(first);
-            let help = "`trainyard operator --help` tells what there is";
+            let help = "see `trainyard operator --help`";
             return Some(format!("after `--`: {first}; {help}"));
         }
     };
     if wishes.gang.is_empty() && !operator.gang_scheduler_name.is_empty() {
-        let why = "which then also gives the right to write groups";
+        let why = "which also grants the right to write groups";
         return Some(format!(
             "after `--`: give `--gang-scheduler-name` to `install` itself, {why}"
         ));
     }
     let elsewhere = wishes.watch.is_none() && operator.namespace.is_some();
     elsewhere.then(|| {
-        "after `--`: `install --watch-namespace` says whose jobs are run, and gives rights there alone".into()
+        "after `--`: use `install --watch-namespace`, which also limits the rights to that namespace".into()
     })
 }
 
-/// Looks at the names of places alone.
+/// Validates the arguments of `uninstall`.
 pub fn check_place(place: &Place) -> Result<(), Failure> {
     told(&of_place(place))
 }
@@ -82,7 +82,7 @@ fn of_place(place: &Place) -> Vec<String> {
         .filter(|(_, name)| !is_label(name))
         .map(|(flag, name)| {
             format!(
-                "`{flag}`: `{}` is no namespace: at most {LONGEST_LABEL} of a-z, 0-9 and `-`, and no `-` at either end",
+                "`{flag}`: `{}` is not a namespace: expected at most {LONGEST_LABEL} of a-z, 0-9 and `-`, without `-` at either end",
                 shown(name)
             )
         })
@@ -96,7 +96,7 @@ fn told(wrong: &[String]) -> Result<(), Failure> {
     Err(Failure::usage(wrong.join(CONTINUED), None))
 }
 
-/// Labels with dots between them.
+/// Labels separated by dots.
 fn is_name(name: &str) -> bool {
     name.len() <= LONGEST_NAME && name.split('.').all(is_label)
 }

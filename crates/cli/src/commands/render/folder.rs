@@ -1,8 +1,8 @@
-//! One file an object in a folder, whole or not at all.
+//! Writes one file per object into a directory, all or none.
 //!
-//! Everything is written beside its place first; only when all of it is on the disk are files put there. Files of an earlier
-//! rendering of the same job that have no successor are removed: `kubectl apply -f FOLDER` would apply them too. What
-//! somebody has changed, and what was rendered for another job, is left alone.
+//! All files are written to a temporary directory first and then renamed. Files of an earlier rendering of the same job
+//! that are no longer needed are removed: `kubectl apply -f DIR` would apply them too. Edited files, and files of other
+//! jobs, are not touched.
 
 mod present;
 
@@ -13,13 +13,13 @@ use std::path::Path;
 use serde_json::Value;
 use trainyard_document::problem::shown;
 
-use self::present::{Found, Present, State};
+use self::present::{ExistingFile, FileState, Present};
 use super::section::{MARK, Section};
 use crate::failure::Failure;
 use crate::fingerprint::fingerprint;
 use crate::inputs::shown_path;
 
-/// So many files in the way are told.
+/// Number of conflicting files that an error lists.
 const MOST_TOLD: usize = 8;
 
 /// A file to write.
@@ -29,22 +29,22 @@ pub struct New {
     text: String,
 }
 
-/// What was done.
+/// The result.
 pub struct Written {
     pub objects: usize,
-    /// Jobs that have files in the folder too.
+    /// Other jobs with files in the directory.
     others: Vec<String>,
 }
 
 impl Written {
-    /// Whose files were left alone.
+    /// A note about files of other jobs.
     pub fn others(&self) -> Option<String> {
         let jobs: Vec<String> = self
             .others
             .iter()
             .map(|job| format!("`{}`", shown(job)))
             .collect();
-        (!jobs.is_empty()).then(|| format!("left alone there: the files of {}", jobs.join(", ")))
+        (!jobs.is_empty()).then(|| format!("files of other jobs were not changed: {}", jobs.join(", ")))
     }
 }
 
@@ -56,23 +56,13 @@ pub fn write(folder: &Path, sections: &[Section], force: bool) -> Result<Written
         move |cause| Failure::File { path, cause }
     };
     if folder.exists() && !folder.is_dir() {
-        let message = format!(
-            "`{}` is a file, and one file an object needs a folder",
-            shown_path(folder)
-        );
-        return Err(Failure::usage(
-            message,
-            Some("`-o -` writes everything to standard output".into()),
-        ));
+        let message = format!("`{}` is a file; expected a directory", shown_path(folder));
+        return Err(Failure::usage(message, "`-o -` writes to standard output"));
     }
     let present = Present::of(folder, &files).map_err(failed(folder))?;
     if let Some(name) = present.odd() {
-        let message = format!(
-            "`{name}` is in the way in `{}`, and is not a file",
-            shown_path(folder)
-        );
-        let hint = "remove it, or choose another folder with `-o`";
-        return Err(Failure::usage(message, Some(hint.into())));
+        let message = format!("`{name}` in `{}` is not a file", shown_path(folder));
+        return Err(Failure::usage(message, "remove it, or choose another directory with `-o`"));
     }
     if !force {
         check(folder, &present)?;
@@ -97,19 +87,19 @@ pub fn write(folder: &Path, sections: &[Section], force: bool) -> Result<Written
     })
 }
 
-/// Whether nothing would be lost that is not ours to lose.
+/// Fails if files would be lost that were edited or not rendered from these jobs.
 fn check(folder: &Path, present: &Present) -> Result<(), Failure> {
     let in_the_way = present.in_the_way();
     if in_the_way.is_empty() {
         return Ok(());
     }
-    let told = |found: &&Found| {
+    let told = |found: &&ExistingFile| {
         let path = &found.name;
         match &found.state {
-            State::Changed => format!("`{path}` has been changed since it was written"),
-            State::Of(job) => format!("`{path}` was rendered from another job, `{}`", shown(job)),
-            State::Ours | State::Foreign | State::Odd => {
-                format!("`{path}` is there already, and was not written by this command")
+            FileState::Changed => format!("`{path}` has been edited since it was written"),
+            FileState::Of(job) => format!("`{path}` was rendered from another job, `{}`", shown(job)),
+            FileState::Ours | FileState::Foreign | FileState::Odd => {
+                format!("`{path}` exists and was not written by this command")
             }
         }
     };
@@ -118,16 +108,12 @@ fn check(folder: &Path, present: &Present) -> Result<(), Failure> {
         lines.push(format!("and {more} more"));
     }
     let them = if in_the_way.len() == 1 { "it" } else { "them" };
-    let hint = format!("`--force` replaces {them}; another folder keeps both");
-    let message = format!(
-        "something in `{}` would be lost:\n  {}",
-        shown_path(folder),
-        lines.join("\n  ")
-    );
-    Err(Failure::usage(message, Some(hint)))
+    let hint = format!("`--force` replaces {them}, or choose another directory with `-o`");
+    let (folder, files) = (shown_path(folder), lines.join("\n  "));
+    Err(Failure::usage(format!("files in `{folder}` would be lost:\n  {files}"), hint))
 }
 
-/// All on the disk, then all in their places.
+/// Writes all files to `stage`, then renames them.
 fn put(folder: &Path, stage: &Path, files: &[New]) -> io::Result<()> {
     fs::create_dir(stage)?;
     for New { name, text, .. } in files {
@@ -141,7 +127,7 @@ fn put(folder: &Path, stage: &Path, files: &[New]) -> io::Result<()> {
     fs::remove_dir(stage)
 }
 
-/// Names that sort in the order to apply them, and texts that begin with whose they are and how they are known.
+/// Names that sort in the order to apply them, and content with a first line that identifies job and fingerprint.
 fn files(sections: &[Section]) -> Vec<New> {
     let documents: Vec<(&Section, &Value, String)> = sections
         .iter()
@@ -158,7 +144,7 @@ fn files(sections: &[Section]) -> Vec<New> {
             word(&object["kind"]),
             word(&object["metadata"]["name"])
         );
-        // The line above says by whom; the rest of the comment goes on.
+        // The first line already names the program.
         let text = match text.strip_prefix(&format!("{MARK}: ")) {
             Some(rest) => format!("# {rest}"),
             None => text,
@@ -174,7 +160,7 @@ fn files(sections: &[Section]) -> Vec<New> {
     documents.into_iter().enumerate().map(file).collect()
 }
 
-/// A name as a part of a file's.
+/// A name, as part of a file name.
 fn word(value: &Value) -> String {
     let text = value.as_str().unwrap_or_default().to_lowercase();
     let plain = |letter: char| {

@@ -1,4 +1,4 @@
-//! What is written for one job, or for one object beside the jobs: documents, and a comment above them.
+//! The documents of one job, or one other object, with a comment above them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -14,12 +14,12 @@ use crate::args::As;
 use crate::printer::{CAREFUL, QUIET, STRONG};
 use crate::wrap::wrap;
 
-/// How wide comments are.
+/// Width of comments.
 const WIDTH: usize = 100;
-/// The first line of every file that is ours.
+/// The start of every rendered file.
 pub const MARK: &str = "# Rendered by trainyard";
 
-/// Kinds that live in a namespace and often stand beside a job.
+/// Namespaced kinds that are often in the file of a job.
 const NAMESPACED: &[&str] = &[
     "ConfigMap",
     "Secret",
@@ -35,10 +35,10 @@ const NAMESPACED: &[&str] = &[
 
 /// One job's objects, or one other object.
 pub struct Section {
-    /// Which job, and what it is written as; empty for other objects.
+    /// Job and form; empty for other objects.
     title: String,
     notes: Vec<Note>,
-    /// The job that it is written for, by which its files are known.
+    /// The job that its files belong to.
     pub owner: String,
     pub objects: Vec<Value>,
 }
@@ -83,7 +83,7 @@ impl Section {
     fn comment(&self) -> String {
         let mut text = format!("{MARK}: {}.\n", self.title);
         if !self.notes.is_empty() {
-            text.push_str("#\n# What the manifest asks for and these objects do not do:\n");
+            text.push_str("#\n# Not supported by these objects:\n");
         }
         for note in &self.notes {
             text.push_str("#\n");
@@ -99,13 +99,13 @@ impl Section {
         text
     }
 
-    /// The same for people; none where there is nothing to say.
+    /// The notes for the terminal, if there are any.
     pub fn told(&self, columns: usize) -> Option<String> {
         if self.notes.is_empty() {
             return None;
         }
         let mut text = format!(
-            "{CAREFUL}note{CAREFUL:#}{STRONG}: {}: what the manifest asks for and these objects do not do{STRONG:#}",
+            "{CAREFUL}note{CAREFUL:#}{STRONG}: {}: not supported by these objects{STRONG:#}",
             self.title
         );
         for note in &self.notes {
@@ -124,7 +124,7 @@ impl Section {
     }
 }
 
-/// What a job is called in its manifest, whatever namespace it is written for.
+/// Kind, namespace and name of a job in its manifest, whatever namespace it is rendered for.
 pub fn owner(read: &ReadJob) -> String {
     let (kind, name) = (read.dialect.kind(), &read.job.name);
     let metadata = read.node.get("metadata");
@@ -141,26 +141,26 @@ pub fn text(sections: &[Section]) -> String {
     documents.join("---\n")
 }
 
-/// The namespace of objects beside the jobs that name none: that of the jobs, which refer to them. None where it is left
-/// to kubectl: the jobs leave it too, or are in several.
+/// The namespace for other objects without one: that of the jobs, which refer to them. `None` if kubectl chooses:
+/// the jobs have none either, or are in several.
 pub fn home<'a>(reading: &'a Reading, typed: Option<&'a str>, plain: bool) -> Option<&'a str> {
     let written: BTreeSet<Option<&str>> = reading.jobs().map(ReadJob::own_namespace).collect();
     let written: Vec<Option<&str>> = written.into_iter().collect();
     match (typed, written.as_slice()) {
         (Some(typed), _) => Some(typed),
-        // kubectl would have put both into one place, and those jobs say `default` aloud now.
+        // kubectl would put both into one namespace, and these jobs now have `default`.
         (None, [None, ..]) => plain.then_some("default"),
         (None, [one]) => *one,
         (None, _) => None,
     }
 }
 
-/// Whether it is of a kind that lives in a namespace.
+/// Whether its kind is namespaced.
 pub fn has_namespace(other: &OtherObject) -> bool {
     NAMESPACED.contains(&&*other.kind)
 }
 
-/// The objects beside the jobs that live in a namespace and name none, as a reader finds them.
+/// The namespaced other objects without a namespace, for messages.
 pub fn homeless(reading: &Reading) -> Vec<String> {
     let others = reading.items.iter().filter_map(|item| match item {
         Item::Other(other) if has_namespace(other) => Some(other),
@@ -179,7 +179,7 @@ pub fn homeless(reading: &Reading) -> Vec<String> {
         .collect()
 }
 
-/// Two objects of one kind and name: the second would silently replace the first.
+/// Two objects of one kind and name; the second would replace the first.
 pub fn twice(sections: &[Section]) -> Option<(String, String)> {
     let mut seen = BTreeSet::new();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

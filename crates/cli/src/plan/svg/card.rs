@@ -1,4 +1,4 @@
-//! One role: its name, what each task asks for, and its tasks, smaller the more there are.
+//! The card of one role: its name, requests, and tasks, which are smaller the more there are.
 
 use trainyard_core::{RoleKind, explain};
 
@@ -6,17 +6,17 @@ use crate::plan::{RolePlan, TaskPlan};
 use crate::svg::palette::{AMBER, BLUE, GRAY, Shades, TEAL, VIOLET};
 use crate::svg::{Anchor, Font, Paint, Rect, Svg, palette, shorten, text_width};
 
-/// Between a card's edge and what is in it.
+/// Padding inside a card.
 const PADDING: i32 = 16;
-/// Above the tasks: the role's name and what it asks for.
+/// Height above the tasks: the role's name and requests.
 const HEAD: i32 = 58;
-/// No card is narrower.
+/// Minimal width of a card.
 const NARROWEST: i32 = 250;
-/// Up to this many tasks have their names written on them.
+/// Up to this many tasks are labelled with their names.
 const NAMED: usize = 16;
-/// Up to this many have their numbers.
+/// Up to this many are labelled with their indexes.
 const NUMBERED: usize = 80;
-/// More are not drawn, only counted: nobody would count them in the picture.
+/// Tasks beyond this are not drawn, only counted.
 const DRAWN: usize = 5000;
 
 /// How the tasks are drawn.
@@ -24,11 +24,11 @@ const DRAWN: usize = 5000;
 struct Grid {
     style: Style,
     columns: usize,
-    /// From one task to the next.
+    /// Distance from one task to the next.
     pitch: (i32, i32),
-    /// A task's own size.
+    /// Size of a task.
     size: (i32, i32),
-    /// Room for the numbers at the beginning of rows.
+    /// Width of the numbers at the start of rows.
     margin: i32,
 }
 
@@ -39,7 +39,7 @@ enum Style {
     Matrix,
 }
 
-/// One role with its place.
+/// A role and its position.
 pub struct Card<'a> {
     pub role: &'a RolePlan<'a>,
     pub rect: Rect,
@@ -47,7 +47,7 @@ pub struct Card<'a> {
 }
 
 impl<'a> Card<'a> {
-    /// A card of at most that width; its place is not known yet.
+    /// A card of at most this width, not yet positioned.
     pub fn new(role: &'a RolePlan<'a>, room: i32) -> Self {
         let grid = Grid::fitting(role, room - 2 * PADDING);
         let drawn = role.tasks.len().min(DRAWN);
@@ -159,7 +159,7 @@ impl<'a> Card<'a> {
 }
 
 impl Grid {
-    /// The largest way of drawing that many tasks in that width.
+    /// The largest style that fits this number of tasks into the width.
     fn fitting(role: &RolePlan<'_>, room: i32) -> Self {
         let count = role.tasks.len().max(1);
         let style = match count {
@@ -204,13 +204,13 @@ impl Grid {
     }
 }
 
-/// So many columns that the rows are about equally long.
+/// The number of columns for rows of about equal length.
 fn even(count: usize, fits: usize) -> usize {
     let rows = count.div_ceil(fits);
     count.div_ceil(rows.max(1)).max(1)
 }
 
-/// Rows of a round number are easier to count.
+/// A round number of columns is easier to count.
 fn round_down(number: usize, to: usize) -> usize {
     if number > to { number - number % to } else { number }
 }
@@ -226,7 +226,7 @@ fn title(role: &RolePlan<'_>) -> String {
     }
 }
 
-/// Whom its tasks wait for.
+/// The roles that its tasks wait for.
 fn starts(role: &RolePlan<'_>) -> Option<String> {
     role.after.as_ref().map(|after| format!("starts {after}"))
 }
@@ -234,7 +234,7 @@ fn starts(role: &RolePlan<'_>) -> Option<String> {
 fn asks(role: &RolePlan<'_>) -> String {
     let each = explain::ask(role.ask);
     match (role.ask.is_empty(), role.replicas) {
-        (true, _) => "asks for nothing".into(),
+        (true, _) => "no requests".into(),
         (false, 1) => each,
         (false, _) => format!("each {each}"),
     }

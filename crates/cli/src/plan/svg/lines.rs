@@ -1,4 +1,4 @@
-//! Who talks to whom, by what TensorFlow takes the roles for.
+//! Lines between roles that communicate in TensorFlow.
 
 use trainyard_core::RoleKind;
 
@@ -6,10 +6,10 @@ use super::card::Card;
 use super::{MARGIN, WIDTH};
 use crate::svg::{Anchor, Font, Heads, Paint, Rect, Svg, palette, text_width};
 
-/// How far outside its card a loop goes.
+/// Distance of a loop from its card.
 const BYPASS: i32 = 22;
 
-/// Draws every line between the cards. `left` is where lines may pass by all of them.
+/// Draws the lines. `left` is the x at which lines can pass all cards.
 pub fn draw(svg: &mut Svg, cards: &[Card<'_>], left: i32) {
     let with = |kinds: &[RoleKind]| {
         cards
@@ -49,7 +49,7 @@ fn line() -> Paint {
     Paint::outlined(palette::LINE).wide(2).round(10)
 }
 
-/// Straight down from one card to the one below it, where both are.
+/// A vertical line from one card to the one below it.
 fn down(svg: &mut Svg, from: Rect, to: Rect, words: &str) {
     let left = from.x.max(to.x);
     let right = from.right().min(to.right());
@@ -63,7 +63,7 @@ fn down(svg: &mut Svg, from: Rect, to: Rect, words: &str) {
     label(svg, x + 10, middle + 4, words);
 }
 
-/// From one card to one that others stand before: out to the left, down, and in again.
+/// A line to a card behind others: out to the left, down, and in again.
 fn around(svg: &mut Svg, from: Rect, to: Rect, x: i32, words: &str) {
     let points = [
         (from.x - 2, from.middle_y()),
@@ -80,7 +80,7 @@ fn around(svg: &mut Svg, from: Rect, to: Rect, x: i32, words: &str) {
     }
 }
 
-/// Between the tasks of one card: a loop at its right side.
+/// A loop at the right side: the tasks of one card communicate.
 fn among(svg: &mut Svg, card: Rect, words: &str) {
     let (x, middle) = (card.right(), card.middle_y());
     let reach = (card.height / 2 - 14).clamp(14, 60);
@@ -99,7 +99,7 @@ fn among(svg: &mut Svg, card: Rect, words: &str) {
     }
 }
 
-/// The evaluator reads what the others have saved: it talks to nobody.
+/// The evaluator only reads checkpoints.
 fn checkpoints(svg: &mut Svg, evaluator: Rect, source: Rect) {
     let paint = line().dashed();
     if source.y < evaluator.bottom() {

@@ -1,7 +1,7 @@
-//! What is in the folder already, and what becomes of it.
+//! The existing files of the directory, and what happens to them.
 //!
-//! The first line of each of our files says for which job it was rendered, and the fingerprint of what is below it. So it is
-//! known again wherever the folder is moved, copied or checked out.
+//! The first line of a rendered file names its job and the fingerprint of the rest, so files are recognised even if the
+//! directory is moved, copied or checked out elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,37 +12,37 @@ use super::New;
 use crate::commands::render::section::MARK;
 use crate::fingerprint::fingerprint;
 
-/// How a file of the folder stands to what is to be written.
+/// How an existing file relates to the new ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Rendered from a job that is rendered again, and as it was.
+pub enum FileState {
+    /// Rendered from one of these jobs, and unchanged.
     Ours,
-    /// The same, but somebody has changed it since.
+    /// Rendered from one of these jobs, and edited since.
     Changed,
     /// Rendered from another job.
     Of(String),
-    /// Somebody else's.
+    /// Not rendered.
     Foreign,
-    /// No file: it could not be replaced when others already were.
+    /// Not a file; cannot be replaced.
     Odd,
 }
 
-/// A file of the folder.
-pub struct Found {
+/// An existing file.
+pub struct ExistingFile {
     pub name: String,
-    pub state: State,
-    /// A new file has its name, or holds an object of the same kind and name.
+    pub state: FileState,
+    /// A new file has its name, or an object of the same kind and name.
     meets: bool,
-    /// A new file has its very name.
+    /// A new file has its name.
     replaced: bool,
 }
 
-/// The files of the folder that matter.
+/// The existing files of the directory.
 #[derive(Default)]
-pub struct Present(Vec<Found>);
+pub struct Present(Vec<ExistingFile>);
 
 impl Present {
-    /// Looks at every file.
+    /// Reads the directory.
     pub fn of(folder: &Path, files: &[New]) -> io::Result<Self> {
         let mut found = Vec::new();
         let names: BTreeMap<&str, &New> = files.iter().map(|new| (new.name.as_str(), new)).collect();
@@ -61,14 +61,14 @@ impl Present {
             let new = names.get(name).copied();
             let is_file = path.symlink_metadata()?.is_file();
             let state = match is_file.then(|| rendered(&path)).flatten() {
-                _ if !is_file => State::Odd,
-                // It is what would be written.
-                Some(text) if new.is_some_and(|new| new.text == text) => State::Ours,
+                _ if !is_file => FileState::Odd,
+                // It equals the new file.
+                Some(text) if new.is_some_and(|new| new.text == text) => FileState::Ours,
                 Some(text) => state(&text, &owners),
-                None => State::Foreign,
+                None => FileState::Foreign,
             };
-            let rendered = !matches!(state, State::Foreign | State::Odd);
-            found.push(Found {
+            let rendered = !matches!(state, FileState::Foreign | FileState::Odd);
+            found.push(ExistingFile {
                 name: name.to_owned(),
                 meets: new.is_some() || rendered && objects.contains(object_of(name)),
                 replaced: new.is_some(),
@@ -79,42 +79,42 @@ impl Present {
         Ok(Self(found))
     }
 
-    /// What would be lost although it is not ours, or no longer.
-    pub fn in_the_way(&self) -> Vec<&Found> {
-        let lost = |found: &&Found| match found.state {
-            State::Ours => false,
-            State::Changed => true,
-            State::Of(_) | State::Foreign | State::Odd => found.meets,
+    /// Files that would be lost although they were edited or not rendered from these jobs.
+    pub fn in_the_way(&self) -> Vec<&ExistingFile> {
+        let lost = |found: &&ExistingFile| match found.state {
+            FileState::Ours => false,
+            FileState::Changed => true,
+            FileState::Of(_) | FileState::Foreign | FileState::Odd => found.meets,
         };
         self.0.iter().filter(lost).collect()
     }
 
-    /// What is in the way and cannot be replaced at all.
+    /// A conflicting entry that is not a file.
     pub fn odd(&self) -> Option<&str> {
         let mut odd = self
             .0
             .iter()
-            .filter(|found| found.state == State::Odd && found.meets);
+            .filter(|found| found.state == FileState::Odd && found.meets);
         odd.next().map(|found| found.name.as_str())
     }
 
-    /// The files that go once the new ones are there.
+    /// Files to remove after the new ones have been written.
     pub fn gone(&self) -> impl Iterator<Item = &str> {
-        let goes = |found: &&Found| match found.state {
-            State::Ours | State::Changed => true,
-            State::Of(_) => found.meets,
-            State::Foreign | State::Odd => false,
+        let goes = |found: &&ExistingFile| match found.state {
+            FileState::Ours | FileState::Changed => true,
+            FileState::Of(_) => found.meets,
+            FileState::Foreign | FileState::Odd => false,
         };
         let gone = self.0.iter().filter(goes).filter(|found| !found.replaced);
         gone.map(|found| found.name.as_str())
     }
 
-    /// The other jobs whose files stay.
+    /// Other jobs whose files stay.
     pub fn others(&self) -> Vec<String> {
         let stays = self.0.iter().filter(|found| !found.meets);
         let jobs: BTreeSet<&String> = stays
             .filter_map(|found| match &found.state {
-                State::Of(job) => Some(job),
+                FileState::Of(job) => Some(job),
                 _ => None,
             })
             .collect();
@@ -122,7 +122,7 @@ impl Present {
     }
 }
 
-/// The text of a file that begins with our mark. What cannot be read is not ours.
+/// The text of a file that starts with our mark; `None` for others and unreadable ones.
 fn rendered(path: &Path) -> Option<String> {
     path.extension().filter(|extension| *extension == "yaml")?;
     let mut file = fs::File::open(path).ok()?;
@@ -136,22 +136,22 @@ fn rendered(path: &Path) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Reads the first line.
-fn state(text: &str, owners: &BTreeSet<&str>) -> State {
+/// Evaluates the first line.
+fn state(text: &str, owners: &BTreeSet<&str>) -> FileState {
     let (mark, content) = text.split_once('\n').unwrap_or((text, ""));
     let known = mark
         .strip_prefix(MARK)
         .and_then(|rest| rest.strip_prefix(" from "))
         .and_then(|rest| rest.strip_suffix(')')?.rsplit_once(" ("));
     match known {
-        None => State::Foreign,
-        Some((job, _)) if !owners.contains(job) => State::Of(job.to_owned()),
-        Some((_, kept)) if kept == fingerprint(content.as_bytes()) => State::Ours,
-        Some(_) => State::Changed,
+        None => FileState::Foreign,
+        Some((job, _)) if !owners.contains(job) => FileState::Of(job.to_owned()),
+        Some((_, kept)) if kept == fingerprint(content.as_bytes()) => FileState::Ours,
+        Some(_) => FileState::Changed,
     }
 }
 
-/// The kind and name in a file's name: what is behind its number.
+/// The kind and name in a file's name, without its number.
 fn object_of(name: &str) -> &str {
     name.trim_start_matches(|letter: char| letter.is_ascii_digit())
 }
