@@ -98,7 +98,7 @@ pub fn check(file: &Path, separator: &str, writers: &[String], megabytes: u64) -
     }
     match found.keys().next() {
         None => Ok(()),
-        Some(who) => Err(io::Error::other(format!("lines of `{who}`, who is nobody"))),
+        Some(who) => Err(io::Error::other(format!("lines of an unknown task `{who}`"))),
     }
 }
 

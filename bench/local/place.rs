@@ -60,7 +60,7 @@ impl Place {
         &self.ourselves
     }
 
-    /// `trainyard`, with a state of its own and without the user's configuration; silent unless somebody listens.
+    /// `trainyard` with its own state directory and without the user's configuration; output is discarded by default.
     pub fn trainyard(&self) -> Command {
         let mut command = Command::new(&self.trainyard);
         command

@@ -1,7 +1,7 @@
-//! How many objects there are: asked again and again.
+//! Counts objects by polling.
 //!
-//! A watch would tell each of them; but the API server cuts one that cannot keep up with a thousand that are made within a second, and
-//! whoever is that fast must not be told to be slow.
+//! A watch would show each of them, but the API server closes a watch that cannot keep up with a thousand creations per second, and
+//! that would measure the watch instead of the candidate.
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! Kubeflow's operator, the one that people have today: built from its Go module, started outside a cluster.
 //!
-//! It insists on certificates for a webhook that nobody calls here. It makes them itself, stores them in a Secret and waits
+//! It requires certificates for a webhook that is not called here. It creates them itself, stores them in a Secret and waits
 //! until a kubelet has brought them to a fixed folder: so it is started once before anything is measured, and what it has
 //! made is brought there.
 
@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub enum Set {
     /// As it is shipped: 20 requests a second, one thread.
     Shipped,
-    /// As somebody would set it who has many jobs.
+    /// Settings for many jobs.
     Tuned,
 }
 

@@ -8,7 +8,7 @@
 //! round: seconds differ between machines and hours, ratios less.
 //!
 //! ```text
-//! rig (API server, its processor time, its count of writes) ─▶ turn: clean, submit, start somebody, count pods
+//! rig (API server, its processor time, its count of writes) ─▶ turn: clean, submit, start a candidate, count pods
 //!                                                               │
 //!          ours, kubeflow, bare ────────────────────────────────┘─▶ race, large, resident, verdict, fairness ─▶ bars
 //! ```
@@ -53,7 +53,7 @@ cargo xtask bench operator [PART…] [--rounds N] [--jobs N] [--shipped] [--with
   --without-peer   without Kubeflow's operator, which is built from Go modules and needs root
   --without-controllers
                    the race without kube-controller-manager, which every cluster has and which writes two objects for each Service
-  --collected      the API server's garbage is collected before each turn of the race: steadier, and better for whoever needs less memory
+  --collected      collect the API server's garbage before each turn of the race: steadier, but favours candidates that allocate less
 ";
 
 /// What was asked for.

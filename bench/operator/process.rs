@@ -60,7 +60,7 @@ pub fn load() -> String {
     text.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }
 
-/// Somebody who is measured: ended when this is dropped.
+/// A measured process, killed on drop.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -81,7 +81,7 @@ impl Running {
         self.child.id()
     }
 
-    /// Its time on the processor; that of one who has ended as well, as long as nobody has waited for it.
+    /// Its CPU time; also available after it has exited, until it is reaped.
     pub fn cpu(&self) -> Result<Duration, Trouble> {
         cpu(self.pid())
     }

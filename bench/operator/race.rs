@@ -48,8 +48,8 @@ pub fn measure(asked: &Asked, bars: &mut Bars) -> Result<(), Trouble> {
     everybody.extend(peer.as_ref().map(|peer| Who::Kubeflow(peer, Set::Tuned)));
     let mut figures = vec![Vec::new(); everybody.len()];
     let orders = succession::rounds(everybody.len());
-    // The first round does not count: the API server has never seen such objects. It has the last order, so that whoever
-    // begins the next one comes after the right one.
+    // The first round is discarded: the API server has never seen such objects. It uses the last order, so that the first
+    // candidate of the next round follows the right one.
     for round in 0..=asked.rounds {
         for &index in &orders[(round + orders.len() - 1) % orders.len()] {
             let who = everybody[index];
@@ -62,7 +62,7 @@ pub fn measure(asked: &Asked, bars: &mut Bars) -> Result<(), Trouble> {
         }
     }
     let [bare_pods, bare, ours, tuned @ ..] = figures.as_slice() else {
-        return Err(Trouble::new("nobody was measured"));
+        return Err(Trouble::new("no candidate was measured"));
     };
     let with = |theirs| Compared { ours, theirs };
     against_bare(asked, bars, with(bare), with(bare_pods));

@@ -98,7 +98,7 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// Starts it. Nobody writes to it but who is measured and, where they are among the parts, the controllers.
+    /// Starts it. Only the candidate and, if enabled, the controllers write to it.
     pub fn start(parts: Parts) -> Result<Self, Trouble> {
         let cluster = Cluster::try_start(parts)?;
         let apiserver = process::descendant(cluster.process(), "kube-apiserver")
@@ -111,7 +111,7 @@ impl Rig {
             scratch,
             collects: false,
         };
-        // From inside its network nobody stands in between.
+        // Inside its network there is no proxy in between.
         let outside = fs::read_to_string(rig.cluster.kubeconfig())?;
         let lines = outside
             .lines()
@@ -189,11 +189,11 @@ impl Rig {
         Ok(last)
     }
 
-    /// Lets the API server rest before a turn: nothing is left to do, and, where that was asked for, its garbage is collected.
+    /// Waits before a turn until the API server is idle and, with `--collected`, collects its garbage.
     ///
-    /// A collection begins whenever as much memory has been asked for as is in use. Whether one falls into a turn of a second is
-    /// chance, and some of what it collects is the last turn's. With one before each turn everybody has as much memory for nothing
-    /// at first, which is steadier, and worth more to whoever needs less: so no bar is judged by that.
+    /// A collection starts when as much memory has been allocated as is in use. Whether one falls into a turn of a second is
+    /// chance, and it also collects garbage of the last turn. With a collection before each turn results are steadier, but
+    /// candidates that allocate less have an advantage, so the bars do not use it.
     pub fn rest(&self) -> Result<Rested, Trouble> {
         if self.collects {
             self.cluster.api().text(COLLECT)?;
@@ -265,7 +265,7 @@ impl Rig {
             .map(|plural| format!("/api/v1/namespaces/{NAMESPACE}/{plural}"));
         let pods = format!("{PODS}?gracePeriodSeconds=0");
         let slices = format!("/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices");
-        // The jobs first, so that nobody makes anything again. They are not there before their definition.
+        // The jobs first, so that no controller creates objects again. Without the CRD there are none.
         for path in [JOBS, &pods, &services, &maps, &events] {
             match api.delete(path) {
                 Err(refused) if refused.code != 404 => return Err(refused.into()),

@@ -1,4 +1,4 @@
-//! One turn: a clean API server, jobs submitted, somebody started, pods counted; then the pods are played to their end.
+//! One turn: a clean API server, jobs submitted, a candidate started, pods counted; then the status of pods is written until all jobs end.
 
 use std::time::{Duration, Instant};
 

@@ -60,7 +60,7 @@ type Seen = BTreeMap<String, Instant>;
 /// What is shared with the thread.
 type Noted = Arc<(Mutex<Seen>, Condvar)>;
 
-/// A watch, which ends when this is dropped: one that goes on would cost whoever comes next.
+/// A watch, which ends on drop: a leftover watch would slow down the next candidate.
 #[derive(Debug)]
 pub struct Watch {
     noted: Noted,
@@ -154,8 +154,8 @@ impl Place {
     }
 }
 
-/// Notes what is shown until nobody wants to know it any more. The API server cuts a watch that cannot keep up; it goes on
-/// where it was.
+/// Records events until the receiver is gone. The API server closes a watch that cannot keep up; it is resumed where it
+/// stopped.
 async fn follow(
     api: &Api,
     mut place: Place,
@@ -175,10 +175,10 @@ async fn follow(
         };
         let mut stream = match stream {
             Ok(stream) => pin!(stream),
-            // Whoever waits for more than that runs out of patience.
+            // A caller that waits for more times out.
             Err(trouble) => return drop(ready.send(Err(trouble))),
         };
-        // Whoever began it waits for this; nobody does for a later one.
+        // The caller waits for the first one only.
         let _ = ready.send(Ok(()));
         loop {
             match select(stream.next(), &mut ended).await {
@@ -186,7 +186,7 @@ async fn follow(
                     note(&event, &so, noted, &mut place);
                 }
                 Either::Left((None | Some(Err(_)), _)) => break,
-                // What was to come next is not kept any more; or nobody wants it.
+                // The history has expired, or the receiver is gone.
                 Either::Left((Some(Ok(_)), _)) | Either::Right(_) => return,
             }
         }

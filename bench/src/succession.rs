@@ -1,4 +1,4 @@
-//! Who comes after whom, where several take turns on one machine.
+//! The order in which candidates take turns on one machine.
 //!
 //! A turn begins with what the turn before has left: garbage in the API server's memory, for one. With the same order in every
 //! round it is always the same one who leaves it to the same one, and what that costs is taken for a difference between them.
@@ -16,7 +16,7 @@ pub fn rounds(participants: usize) -> Vec<Vec<usize>> {
     found.chunks(participants).map(<[usize]>::to_vec).collect()
 }
 
-/// Goes on with whoever may be next, and takes it back if that leads nowhere.
+/// Tries each candidate that may be next, with backtracking.
 fn extend(found: &mut Vec<usize>, participants: usize, turns: usize) -> bool {
     if found.len() == turns {
         return found.first().is_some_and(|first| may_follow(found, *first));
@@ -35,7 +35,7 @@ fn extend(found: &mut Vec<usize>, participants: usize, turns: usize) -> bool {
     false
 }
 
-/// Whether this one may come now: not after itself, and not after somebody it has come after before.
+/// Whether a candidate may be next: not after itself, and not after one that it has followed before.
 fn may_follow(found: &[usize], next: usize) -> bool {
     found.last().is_none_or(|last| {
         let met = found.windows(2).any(|pair| pair == [*last, next]);

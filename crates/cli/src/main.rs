@@ -9,7 +9,6 @@ mod failure;
 mod fingerprint;
 mod inputs;
 mod locale;
-mod names;
 mod plan;
 mod printer;
 mod report;

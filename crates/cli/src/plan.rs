@@ -124,9 +124,7 @@ fn notes(read: &ReadJob, said: Vec<String>) -> Vec<String> {
         );
     }
     if let Some(manager) = &read.managed_by {
-        notes.push(format!(
-            "it is managed by `{manager}`: Trainyard does not run it"
-        ));
+        notes.push(format!("it is managed by `{manager}`: Trainyard does not run it"));
     }
     if read.job.addresses == Addresses::Given {
         notes.push("addresses are only known at run time".into());

@@ -3,9 +3,8 @@
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 
 use clap::{ArgAction, Args, ValueEnum};
+use trainyard_document::names::wrong_label;
 use trainyard_manifest::gang::Schedulers;
-
-use crate::names::is_label;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -98,18 +97,18 @@ fn rate(text: &str) -> Result<f64, String> {
 
 /// The name of a namespace, or nothing, as in an environment where the variable is empty.
 fn label(text: &str) -> Result<String, String> {
-    if text.is_empty() || is_label(text) {
+    if text.is_empty() || wrong_label(text).is_none() {
         return Ok(text.to_owned());
     }
-    Err("expected at most 63 of a-z, 0-9 and `-`, and no `-` at either end".into())
+    Err("expected at most 63 of a-z, 0-9 and `-`, without `-` at either end".into())
 }
 
 /// A DNS domain, or nothing.
 fn domain(text: &str) -> Result<String, String> {
-    if text.is_empty() || text.split('.').all(is_label) {
+    if text.is_empty() || text.split('.').all(|label| wrong_label(label).is_none()) {
         return Ok(text.to_owned());
     }
-    Err("expected names of a-z, 0-9 and `-` with dots between, as `cluster.local`".into())
+    Err("expected a domain such as `cluster.local`".into())
 }
 
 /// Where to listen. A type of its own, since clap would collect several values into a plain `Vec`.
@@ -124,7 +123,7 @@ fn bind(text: &str) -> Result<Bind, String> {
     if let Some(port) = text.strip_prefix(':') {
         let port = port
             .parse()
-            .map_err(|_| format!("`{port}` is no port; expected 0 to 65535"))?;
+            .map_err(|_| format!("`{port}` is not a port; expected 0 to 65535"))?;
         return Ok(Bind(vec![
             (Ipv6Addr::UNSPECIFIED, port).into(),
             (Ipv4Addr::UNSPECIFIED, port).into(),

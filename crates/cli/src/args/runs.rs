@@ -239,7 +239,11 @@ mod tests {
         let ago = since("1h").unwrap();
         let passed = Timestamp::now().since(ago).as_secs();
         assert!((3600..3700).contains(&passed), "{passed}");
-        assert!(since("yesterday").unwrap_err().contains("`yesterday` is not a time"));
+        assert!(
+            since("yesterday")
+                .unwrap_err()
+                .contains("`yesterday` is not a time")
+        );
     }
 
     #[test]

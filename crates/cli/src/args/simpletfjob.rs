@@ -109,8 +109,7 @@ impl Names {
                 let (behind, other) = (shown_path(&behind), shown_path(&other));
                 let message =
                     format!("cannot tell the template from the file for `-E`: `{behind}` or `{other}`");
-                let hint =
-                    format!("write `simpletfjob {other} --exc={behind}` or `simpletfjob {behind} -E`");
+                let hint = format!("write `simpletfjob {other} --exc={behind}` or `simpletfjob {behind} -E`");
                 return Err(Failure::usage(message, hint));
             }
         }

@@ -306,7 +306,9 @@ fn is_there(session: &Session, wishes: &Wishes, printer: &mut Printer) -> Result
     }
     let missing = ClusterError {
         message: format!("namespace `{watch}` does not exist; nothing was installed"),
-        hint: format!("create it with `kubectl create namespace {watch}`, or choose another with `--watch-namespace`"),
+        hint: format!(
+            "create it with `kubectl create namespace {watch}`, or choose another with `--watch-namespace`"
+        ),
     };
     outcome::problem(&missing, false, printer)?;
     Ok(false)

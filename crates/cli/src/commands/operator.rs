@@ -1,4 +1,4 @@
-//! `trainyard operator`: jobs on a cluster, and lines about them on standard error.
+//! `trainyard operator`: runs the operator, with its log on standard error.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use serde_json::{Value, json};
 use trainyard_core::Time;
 use trainyard_document::problem::escaped;
-use trainyard_operator::job::Reading;
+use trainyard_operator::job::{JobKey, Reading};
 use trainyard_operator::lease::LeaseId;
 use trainyard_operator::notice::{Notice, Observer};
 use trainyard_operator::{CannotOperate, Endpoints, Options, run as operate};
@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::printer::tell;
 use crate::visible;
 
-/// Operates until it is told to stop.
+/// Runs the operator until it is stopped.
 pub fn run(typed: Operator) -> Result<Exit, Failure> {
     let namespace = typed.namespace.filter(|namespace| !namespace.is_empty());
     let lease_id = typed.leader_elect.then(|| LeaseId {
@@ -57,12 +57,12 @@ fn failure(error: &CannotOperate) -> Failure {
         CannotOperate::System(..) => Failure::usage(words, None),
         CannotOperate::LeaseLost(_) => Failure::Ended {
             message: words,
-            hint: "start it again: it stands by until it may act",
+            hint: "start it again: it stands by until it gets the Lease",
         },
     }
 }
 
-/// What this operator is called among others: the name of its machine or pod, and something that no other has.
+/// The unique identity of this operator for leader election, starting with the name of its machine or pod.
 fn identity() -> String {
     let uname = rustix::system::uname();
     let host = uname.nodename().to_string_lossy();
@@ -71,7 +71,7 @@ fn identity() -> String {
     format!("{host}_{}_{random}", std::process::id())
 }
 
-/// Writes lines to standard error.
+/// The log.
 struct Log(LogFormat);
 
 impl Observer for Log {
@@ -86,7 +86,7 @@ impl Observer for Log {
     }
 }
 
-/// One line, whatever is in the fields: escaped whole, so that no field of a new line can be forgotten.
+/// One line. The whole line is escaped, so that no field can be forgotten.
 fn line(format: LogFormat, time: String, mut fields: Value) -> String {
     match format {
         LogFormat::Json => {
@@ -97,14 +97,18 @@ fn line(format: LogFormat, time: String, mut fields: Value) -> String {
     }
 }
 
-/// What is worth a line; the rest is for those who count.
+fn named(job: &JobKey) -> String {
+    format!("{}/{}", job.namespace, job.name)
+}
+
+/// The fields of a log line; `None` for notices that only metrics use.
 fn fields(notice: &Notice<'_>) -> Option<Value> {
     Some(match notice {
         Notice::Ready { jobs, pods } => {
             json!({ "level": "info", "message": "ready", "jobs": jobs, "pods": pods })
         }
         Notice::WatchCut { what, why, news } if *news => {
-            json!({ "level": "warn", "message": format!("{what} cannot be watched now; trying again"), "cause": why })
+            json!({ "level": "warn", "message": format!("cannot watch {what}; retrying"), "cause": why })
         }
         Notice::Unreadable {
             what,
@@ -112,16 +116,14 @@ fn fields(notice: &Notice<'_>) -> Option<Value> {
             why,
             news,
         } if *news => {
-            json!({ "level": "warn", "message": format!("one of the {what} cannot be read"), "object": which, "cause": why })
+            json!({ "level": "warn", "message": format!("cannot read one of the {what}"), "object": which, "cause": why })
         }
         Notice::Panicked { job, words, wait } => {
-            let job = format!("{}/{}", job.namespace, job.name);
-            let message =
-                format!("a bug of the operator: it failed on a job, which is read again in {wait} s");
-            json!({ "level": "error", "message": message, "job": job, "cause": words })
+            let message = format!("bug: the operator panicked on a job; retrying in {wait} s");
+            json!({ "level": "error", "message": message, "job": named(job), "cause": words })
         }
         Notice::LeaseRefused { why } => {
-            json!({ "level": "warn", "message": "the Lease cannot be had; trying again", "cause": why })
+            json!({ "level": "warn", "message": "cannot acquire the Lease; retrying", "cause": why })
         }
         Notice::Listening { what, address } => {
             json!({ "level": "info", "message": "listening", "for": what, "address": address.to_string() })
@@ -130,35 +132,30 @@ fn fields(notice: &Notice<'_>) -> Option<Value> {
             let version = env!("CARGO_PKG_VERSION");
             json!({ "level": "info", "message": "starting", "version": version, "cluster": server })
         }
-        Notice::Leading => json!({ "level": "info", "message": "acting" }),
+        Notice::Leading => json!({ "level": "info", "message": "leading" }),
         Notice::Stopping { passes } => json!({ "level": "info", "message": "stopping", "passes": passes }),
         Notice::Standby { leader: Some(leader) } => {
-            json!({ "level": "info", "message": "standing by while another one acts", "leader": leader })
+            json!({ "level": "info", "message": "standing by", "leader": leader })
         }
         Notice::Expired { job } => {
-            let job = format!("{}/{}", job.namespace, job.name);
-            json!({ "level": "info", "message": "deleted, since its time is over", "job": job })
+            json!({ "level": "info", "message": "deleted after its time to live", "job": named(job) })
         }
         Notice::Waits { job, reason, message } => {
-            let job = format!("{}/{}", job.namespace, job.name);
-            json!({ "level": "warn", "message": message, "job": job, "waits": reason })
+            json!({ "level": "warn", "message": message, "job": named(job), "waits": reason })
         }
         Notice::Warned { job, reason, message } => {
-            let job = format!("{}/{}", job.namespace, job.name);
-            json!({ "level": "warn", "message": message, "job": job, "reason": reason })
+            json!({ "level": "warn", "message": message, "job": named(job), "reason": reason })
         }
         Notice::Condition { job, kind, message } => {
-            let job = format!("{}/{}", job.namespace, job.name);
             let level = match *kind {
                 "TFJobFailed" | "TFJobRestarting" | "InvalidTFJobSpec" => "warn",
                 _ => "info",
             };
-            json!({ "level": level, "message": message, "job": job, "condition": kind })
+            json!({ "level": level, "message": message, "job": named(job), "condition": kind })
         }
         Notice::Refused { job, doing, refused } => {
-            let job = format!("{}/{}", job.namespace, job.name);
-            let message = format!("cannot {doing}; it is tried again");
-            json!({ "level": "warn", "message": message, "job": job, "code": refused.code, "cause": refused.message })
+            let message = format!("cannot {doing}; retrying");
+            json!({ "level": "warn", "message": message, "job": named(job), "code": refused.code, "cause": refused.message })
         }
         Notice::Standby { leader: None }
         | Notice::Started { .. }

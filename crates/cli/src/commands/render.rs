@@ -92,7 +92,10 @@ fn check_usage(typed: &Render) -> Result<(), Failure> {
             .all(|label| trainyard_document::names::wrong_label(label).is_none());
         if !fits || name.len() > 253 {
             let message = format!("`{}` is not a valid node name", shown(name));
-            return usage(&message, "expected comma-separated names, as in `kubectl get nodes`");
+            return usage(
+                &message,
+                "expected comma-separated names, as in `kubectl get nodes`",
+            );
         }
     }
     if let Some(namespace) = &typed.namespace

@@ -43,7 +43,9 @@ pub fn run(typed: &Simulate, printer: &mut Printer) -> Result<Exit, Failure> {
         show(typed, &runs, printer)?;
     }
     let all_succeed = runs.iter().all(|run| run.outcome() == Some(Outcome::Succeeded));
-    Ok(Exit::no_if(!all_succeed || runs.is_empty() || reading.has_errors()))
+    Ok(Exit::no_if(
+        !all_succeed || runs.is_empty() || reading.has_errors(),
+    ))
 }
 
 /// A simulated job.

@@ -113,7 +113,7 @@ fn snippet<'a>(path: &'a str, text: &'a str, marks: &[Mark<'a>]) -> Element<'a> 
         .into()
 }
 
-/// The part of a span that is on its first line: a whole map underlined helps nobody.
+/// The part of a span on its first line; underlining a whole map does not help.
 fn one_line(text: &str, span: Span) -> Range<usize> {
     let start = span.start as usize;
     let end = (span.end as usize).min(line_end(text, start)).max(start);

@@ -92,7 +92,7 @@ fn ended<'a>(task: &'a TaskId, exit: &Exit) -> (&'a TaskId, String, Tone) {
     match Ending::of(Some(exit)) {
         Ending::Succeeded => (task, "finished with exit code 0".into(), Tone::Good),
         Ending::Disrupted | Ending::Vanished => {
-            (task, format!("ended{code} after it was asked to stop"), Tone::Quiet)
+            (task, format!("ended{code} after a request to stop"), Tone::Quiet)
         }
         Ending::NotStarted => (task, "could not be started".into(), Tone::Bad),
         Ending::Failed(_) => {
@@ -124,10 +124,7 @@ fn alone(job: &Job, entry: &Entry) -> Option<Line> {
     let (tone, text) = match &entry.what {
         Happened::RestartsInPlace { task, times, wait } => (
             Tone::Careful,
-            format!(
-                "{task} restarts in place ({}) in {wait} s",
-                ordinal(*times)
-            ),
+            format!("{task} restarts in place ({}) in {wait} s", ordinal(*times)),
         ),
         Happened::NodeLost { task } => (Tone::Bad, format!("the node of {task} does not respond")),
         Happened::NodeBack { task } => (Tone::Plain, format!("the node of {task} responds again")),

@@ -205,7 +205,12 @@ fn legend(svg: &mut Svg, y: i32) -> i32 {
     );
     svg.text(x + 24, y, font, "down, until the next attempt");
     x += 230;
-    for end in [AttemptEnd::Succeeded, AttemptEnd::Failed(None), AttemptEnd::Disrupted, AttemptEnd::Stopped] {
+    for end in [
+        AttemptEnd::Succeeded,
+        AttemptEnd::Failed(None),
+        AttemptEnd::Disrupted,
+        AttemptEnd::Stopped,
+    ] {
         let (sign, ink, ground) = sign(end);
         let mark = Rect {
             x,

@@ -151,7 +151,7 @@ fn a_thousand_files_are_told_in_order() {
     let mut sorted = places.clone();
     sorted.sort_unstable();
     assert_eq!(places, sorted);
-    assert!(ran.err.starts_with("1000 files, 990 good jobs: "), "{}", ran.err);
+    assert!(ran.err.starts_with("1000 files, 990 valid jobs: "), "{}", ran.err);
     assert_eq!(run(&["check", path]).out, ran.out);
 }
 

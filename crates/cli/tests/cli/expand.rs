@@ -194,7 +194,7 @@ fn mistakes_in_a_template_are_shown_in_its_text_all_at_once() {
 #[test]
 fn wrong_words_are_told_with_what_is_right() {
     let desk = Desk::with("words", SEED);
-    desk.write("empty", "\n# nobody\n");
+    desk.write("empty", "\n# no host\n");
     let cases: [&[&str]; 15] = [
         &[],
         &["-E", "mnist.yaml"],

@@ -237,7 +237,7 @@ fn a_full_disk_is_an_error_and_no_panic() {
         ran.err,
         "error: cannot write to standard output: No space left on device (os error 28)\n"
     );
-    // Nobody can be told that talk cannot be heard; what was asked for is done all the same.
+    // Errors of standard error are ignored.
     let quiet: Ran = program(&["check", BAD])
         .stderr(full_disk())
         .stdout(Stdio::piped())

@@ -118,7 +118,7 @@ fn without_a_cluster_it_says_what_else_can_be_done() {
     }
 }
 
-/// A kubeconfig of one context, `c`. Nobody listens there: the port is that of a service that nobody offers any more.
+/// A kubeconfig with one context, `c`, whose server does not exist: the port belongs to an obsolete service.
 fn kubeconfig(folder: &tempfile::TempDir) -> std::path::PathBuf {
     let config = folder.path().join("config");
     let text = "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], \

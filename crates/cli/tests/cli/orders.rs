@@ -60,11 +60,11 @@ fn play(
     let directory = state.job(job).run(ID);
     let listened = listen(&directory, move |order| {
         let answer = obey(&order);
-        let mut played = heard.lock().expect("nobody panicked");
+        let mut played = heard.lock().expect("no thread panicked");
         played.orders.push(order);
         answer.unwrap_or_else(|| {
             made.lock()
-                .expect("nobody panicked")
+                .expect("no thread panicked")
                 .end(None, "somebody stopped it");
             played.claim = None;
             OrderReply::Done
@@ -75,7 +75,7 @@ fn play(
 }
 
 fn orders(played: &Arc<Mutex<Played>>) -> Vec<Order> {
-    std::mem::take(&mut played.lock().expect("nobody panicked").orders)
+    std::mem::take(&mut played.lock().expect("no thread panicked").orders)
 }
 
 #[test]
@@ -124,8 +124,8 @@ fn a_refusal_exits_1_and_says_why() {
 }
 
 #[test]
-fn an_order_to_nobody_says_so() {
-    let state = State::new("orders-nobody");
+fn an_order_that_no_run_takes_says_so() {
+    let state = State::new("orders-unheard");
     begun(&state, "killed");
     begun(&state, "ended").ended(Some(Outcome::Succeeded), "done");
     begun(&state, "deaf");
@@ -185,7 +185,7 @@ fn a_job_whose_fellow_goes_on_has_ended_though_its_lock_is_held() {
     let socket = directory.socket();
     let listened = listen(&directory, move |_| {
         made.lock()
-            .expect("nobody panicked")
+            .expect("no thread panicked")
             .end(None, "somebody stopped it");
         std::fs::remove_file(&socket).expect("it is there");
         OrderReply::Done
@@ -233,9 +233,9 @@ fn stop_waits_for_a_run_that_takes_no_orders_yet() {
     let directory = state.job("mnist").run(ID);
     listen(&directory, move |_| {
         made.lock()
-            .expect("nobody panicked")
+            .expect("no thread panicked")
             .end(None, "somebody stopped it");
-        claim.lock().expect("nobody panicked").take();
+        claim.lock().expect("no thread panicked").take();
         OrderReply::Done
     })
     .expect("a socket");

@@ -147,7 +147,7 @@ fn a_task_that_does_not_exist_is_answered_with_those_that_do() {
         assert_eq!(
             ran.err,
             format!(
-                "error: there is no task `{task}`\n\nhint: the tasks are chief-0, ps-0, ps-1, worker-0 … worker-3\n"
+                "error: no task `{task}`\n\nhelp: the tasks are chief-0, ps-0, ps-1, worker-0 … worker-3\n"
             )
         );
     }

@@ -101,7 +101,7 @@ fn a_run_is_stopping_only_while_it_goes_on() {
         let run = runs.iter().find(|run| run["job"] == job).expect("a run");
         assert_eq!(run["state"], word, "{job}");
     }
-    // It goes on, so an order is sent; that nobody is there to take it is this test's doing.
+    // The run is active, so a command is sent; this test has no supervisor that would take it.
     let ordered = state.run(&["drain", "runs", "worker-0"]);
     assert!(ordered.err.contains("does not answer"), "{}", ordered.err);
 }

@@ -215,7 +215,7 @@ fn what_stands_beside_the_jobs_goes_where_they_are() {
             .lines()
             .find_map(|line| line.strip_prefix("  namespace: "));
         assert_eq!(namespace, expected, "{typed:?}\n{jobs}{written}");
-        let told = ran.err.contains("ConfigMap `beside` names no namespace");
+        let told = ran.err.contains("ConfigMap `beside` has no namespace");
         assert_eq!(told, jobs == several, "{}", ran.err);
     }
 }

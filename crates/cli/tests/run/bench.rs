@@ -25,25 +25,25 @@ use trainyard_local::run::store::status::Status;
 /// What happens within a second on a machine at rest may take so long on a busy one.
 pub const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Between two looks at what tells nobody that it has changed.
+/// Polling interval.
 const GLANCE: Duration = Duration::from_millis(5);
 
-/// A number that belongs to nobody.
+/// An unused user ID.
 const STRANGER: u32 = 54_321;
 
 /// The variable that every process of a run under test carries.
 const MARK: &str = "RUN_UNDER_TEST";
 
-/// As whom a run is started.
+/// The user that starts a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// As whoever runs the tests.
+    /// The user that runs the tests.
     Us,
     /// As an ordinary user, where root runs the tests.
     Stranger,
 }
 
-/// Everybody as whom a test can be run here.
+/// The users that tests can use on this machine.
 pub fn everybody() -> Vec<Who> {
     if getuid().is_root() {
         vec![Who::Us, Who::Stranger]
@@ -341,7 +341,7 @@ impl Run {
         ended.expect("our child can be waited for").is_some()
     }
 
-    /// The next line; none once nobody holds the streams any more.
+    /// The next line; `None` when all writers have closed the stream.
     fn next(&mut self) -> Option<String> {
         if self.lines.buffer().is_empty() {
             let ready = ready_within(self.lines.get_ref(), PATIENCE);

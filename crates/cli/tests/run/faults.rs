@@ -122,7 +122,7 @@ fn a_run_whose_output_nobody_reads_can_be_stopped() {
 fn a_task_that_ends_takes_no_process_of_another_jobs_task_with_it() {
     let bench = Bench::new();
     let one = job("one", 1, "", "until [ -e up ]; do sleep 0.02; done");
-    // Nobody waits for the process in a session of its own: it is adopted.
+    // The process in its own session has no parent that waits: it is reparented.
     let two = job(
         "two",
         1,
@@ -210,7 +210,7 @@ fn a_run_that_is_ending_may_be_told_to_stop() {
         }
         assert!(bench.status("job").end.is_none(), "{signal:?}");
         bench.write("over", "");
-        // It takes the order until nobody is there to take any.
+        // Commands are accepted until the supervisor is gone.
         let directory = bench.newest("job").expect("it was run");
         while let Ok(answer) = control::send(&directory, &Order::Stop { now: false }) {
             assert_eq!(answer, OrderReply::Done, "{signal:?}");

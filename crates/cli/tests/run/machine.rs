@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 use crate::bench::{ALL_WORKERS, Bench, Run, everybody, finished, quick, send};
 
-/// The address of somebody outside, for the task below.
+/// An address outside of the run, for the task below.
 const OUTSIDE: &str = "OUTSIDE";
 
 /// Not a test of its own: what the isolated task does.
@@ -139,7 +139,7 @@ fn a_task_left_out_can_be_started_by_hand_with_what_is_printed() {
     assert_eq!(status.code(), Some(0), "{said:#?}");
 }
 
-/// A machine that allows no namespaces: a root without rights, in a place where nobody can make another.
+/// A machine without namespaces: root without capabilities, where no user can create namespaces.
 pub fn without_namespaces(bench: &Bench, arguments: &[&str]) -> Command {
     let mut command = Command::new("unshare");
     let forbid = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$0\" \"$@\"";

@@ -45,7 +45,7 @@ fn every_row_ends_as_in_the_simulator() {
     let mut rows = all().expect("the table can be read");
     rows.retain(|row| row.worlds.contains(&World::Processes));
     assert!(rows.len() >= 40, "the table has {} rows", rows.len());
-    // The longest first, so that nobody waits for one at the end.
+    // The longest first, so that the total time is short.
     rows.sort_by_key(length);
     let open = Mutex::new(rows);
     let differing = Mutex::new(Vec::new());
@@ -54,13 +54,13 @@ fn every_row_ends_as_in_the_simulator() {
             scope.spawn(|| {
                 while let Some(row) = next(&open) {
                     if !wrong_in(&row, speed(&row)).is_empty() {
-                        differing.lock().expect("nobody panics with it").push(row);
+                        differing.lock().expect("no thread panicked").push(row);
                     }
                 }
             });
         }
     });
-    let differing = differing.into_inner().expect("nobody panics with it");
+    let differing = differing.into_inner().expect("no thread panicked");
     let report = |row: &Scenario| {
         let wrong = wrong_in(row, SLOWLY);
         (!wrong.is_empty()).then(|| format!("{} ({})\n  {}\n", row.name, row.file, wrong.join("\n  ")))
@@ -70,7 +70,7 @@ fn every_row_ends_as_in_the_simulator() {
 }
 
 fn next(open: &Mutex<Vec<Scenario>>) -> Option<Scenario> {
-    open.lock().expect("nobody panics with it").pop()
+    open.lock().expect("no thread panicked").pop()
 }
 
 /// How many seconds the row takes, more or less.

@@ -91,7 +91,7 @@ fn what_a_task_leaves_behind_is_gone_when_the_task_has_ended_and_the_others_go_o
     }
 }
 
-/// Neither its environment nor a namespace tells whose it is, and it writes faster than anybody reads. All that goes
+/// Neither its environment nor a namespace identifies its run, and it writes faster than it is read. All that goes
 /// nowhere: the task's first life sees to it that the second one's log is no file.
 #[test]
 fn a_task_ends_though_a_process_that_cannot_be_found_writes_on() {

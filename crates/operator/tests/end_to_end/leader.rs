@@ -98,5 +98,5 @@ fn one_that_cannot_have_the_lease_says_so() {
     let namespace = shared().namespace("leaseless");
     let elsewhere = ["--leader-elect", "--leader-election-namespace", "nowhere"];
     let operator = Operator::with(&namespace, &elsewhere).in_vain();
-    operator.says("the Lease cannot be had");
+    operator.says("cannot acquire the Lease");
 }

@@ -77,7 +77,7 @@ fn only_nodes_that_take_pods_are_used_and_the_manifests_are_accepted() {
     let (manifest, told) = (text(&ran.stdout), text(&ran.stderr));
     assert_eq!(named(&manifest), ["expand-a", "expand-e", "expand-f"], "{told}");
     let left_out =
-        "left out: expand-b (cordoned), expand-c (tainted spot=yes:NoSchedule), expand-d (not ready)";
+        "excluded: expand-b (cordoned), expand-c (tainted spot=yes:NoSchedule), expand-d (not ready)";
     assert!(told.contains(left_out), "{told}");
 
     let all = expand(&kubeconfig, &["-l", "for in (expand)", "--all-nodes", "-N", "5"]);

@@ -135,8 +135,9 @@ impl Target {
         }
         let remembered = ours::remember(path, bytes);
         Ok(remembered.err().map(|error| {
-            let told =
-                format!("cannot record that `{shown}` was written: {error}; replacing it will need `--force`");
+            let told = format!(
+                "cannot record that `{shown}` was written: {error}; replacing it will need `--force`"
+            );
             format!("{CAREFUL}warning{CAREFUL:#}: {told}")
         }))
     }

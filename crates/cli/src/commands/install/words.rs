@@ -1,12 +1,12 @@
 //! Validates names and images of the arguments, all at once.
 
 use clap::Parser as _;
+use trainyard_document::names::wrong_label;
 use trainyard_document::problem::shown;
 use trainyard_manifest::install::Install as Wishes;
 
 use crate::args::{Arguments, Command, Install, Place};
 use crate::failure::Failure;
-use crate::names::{LONGEST_LABEL, is_label};
 use crate::visible::CONTINUED;
 
 /// Limit for names in Kubernetes.
@@ -79,13 +79,8 @@ fn of_place(place: &Place) -> Vec<String> {
     ];
     let named = named.into_iter().filter_map(|(flag, name)| Some((flag, name?)));
     named
-        .filter(|(_, name)| !is_label(name))
-        .map(|(flag, name)| {
-            format!(
-                "`{flag}`: `{}` is not a namespace: expected at most {LONGEST_LABEL} of a-z, 0-9 and `-`, without `-` at either end",
-                shown(name)
-            )
-        })
+        .filter_map(|(flag, name)| Some((flag, name, wrong_label(name)?)))
+        .map(|(flag, name, wrong)| format!("`{flag}`: `{}` is not a namespace: {wrong}", shown(name)))
         .collect()
 }
 
@@ -98,5 +93,5 @@ fn told(wrong: &[String]) -> Result<(), Failure> {
 
 /// Labels separated by dots.
 fn is_name(name: &str) -> bool {
-    name.len() <= LONGEST_NAME && name.split('.').all(is_label)
+    name.len() <= LONGEST_NAME && name.split('.').all(|label| wrong_label(label).is_none())
 }

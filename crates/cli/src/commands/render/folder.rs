@@ -62,7 +62,10 @@ pub fn write(folder: &Path, sections: &[Section], force: bool) -> Result<Written
     let present = Present::of(folder, &files).map_err(failed(folder))?;
     if let Some(name) = present.odd() {
         let message = format!("`{name}` in `{}` is not a file", shown_path(folder));
-        return Err(Failure::usage(message, "remove it, or choose another directory with `-o`"));
+        return Err(Failure::usage(
+            message,
+            "remove it, or choose another directory with `-o`",
+        ));
     }
     if !force {
         check(folder, &present)?;
@@ -110,7 +113,10 @@ fn check(folder: &Path, present: &Present) -> Result<(), Failure> {
     let them = if in_the_way.len() == 1 { "it" } else { "them" };
     let hint = format!("`--force` replaces {them}, or choose another directory with `-o`");
     let (folder, files) = (shown_path(folder), lines.join("\n  "));
-    Err(Failure::usage(format!("files in `{folder}` would be lost:\n  {files}"), hint))
+    Err(Failure::usage(
+        format!("files in `{folder}` would be lost:\n  {files}"),
+        hint,
+    ))
 }
 
 /// Writes all files to `stage`, then renames them.

@@ -33,7 +33,7 @@ fn only_nodes_that_take_the_pods_are_used_unless_all_are_asked_for() {
     };
     let ran = expand(&desk, &kubeconfig, &[]);
     assert_eq!(ran.out, joined("h10 h14 h36"), "{}", ran.err);
-    let told = "left out: h100 (cordoned), h20 (tainted gpu:NoSchedule), h23 (not ready); `--all-nodes` takes them too\n";
+    let told = "excluded: h100 (cordoned), h20 (tainted gpu:NoSchedule), h23 (not ready); `--all-nodes` includes them\n";
     assert_eq!(ran.err, told);
     let all = expand(&desk, &kubeconfig, &["--all-nodes"]);
     assert_eq!(
@@ -48,7 +48,7 @@ fn only_nodes_that_take_the_pods_are_used_unless_all_are_asked_for() {
         "{}",
         few.err
     );
-    assert!(few.err.contains("hint: left out: h100 (cordoned)"), "{}", few.err);
+    assert!(few.err.contains("help: excluded: h100 (cordoned)"), "{}", few.err);
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn called_simpletfjob_it_is_simpletfjob() {
         ("h23", "ready"),
     ];
     let kubeconfig = api::serve(&desk.folder, &nodes);
-    desk.write("mnist_tfjob.yaml", "somebody else's");
+    desk.write("mnist_tfjob.yaml", "another file");
     let ran = desk.simpletfjob(&["mnist.yaml", "-N", "3", "more", "words"], &kubeconfig);
     assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (Some(0), "", ""));
     assert_eq!(desk.made().as_deref(), Some(SEED_MADE));
@@ -157,7 +157,7 @@ fn the_names_of_nodes_neither_begin_lines_nor_reach_the_terminal_as_they_are() {
     for color in ["never", "always"] {
         let ran = expand(&desk, &kubeconfig, &["--color", color]);
         assert_eq!(ran.code, Some(0), "{}", ran.err);
-        let left_out = "left out: h2\\nerror: forged\\r\\u{1b}[2J\\u{9b}31m\\u{2028}\\u{202e} (cordoned); `--all-nodes` takes them too\n";
+        let left_out = "excluded: h2\\nerror: forged\\r\\u{1b}[2J\\u{9b}31m\\u{2028}\\u{202e} (cordoned); `--all-nodes` includes them\n";
         assert_eq!(ran.err, left_out);
     }
 }

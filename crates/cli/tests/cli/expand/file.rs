@@ -1,4 +1,4 @@
-//! The file that is written: whole or not at all, and nobody else's is lost.
+//! The output file: written completely or not at all, and files of others are not lost.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -24,7 +24,7 @@ fn our_own_file_is_replaced_and_nobody_elses() {
         same.err,
         "mnist_tfjob.yaml is up to date: 1 parameter server, 2 workers\n"
     );
-    // Somebody has worked on it.
+    // It is edited.
     let changed = SEED_MADE.replace("backoffLimit: 4", "backoffLimit: 9");
     desk.write("mnist_tfjob.yaml", &changed);
     let refused = desk.expand(&["--hosts", "a,b"]);
@@ -137,7 +137,11 @@ fn without_a_state_directory_it_is_written_and_told() {
         "{}",
         ran.err
     );
-    assert!(ran.err.contains("next time it needs `--force`"), "{}", ran.err);
+    assert!(
+        ran.err.contains("replacing it will need `--force`"),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]

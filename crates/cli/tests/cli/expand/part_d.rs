@@ -40,7 +40,7 @@ fn more_hosts_than_are_left() {
 fn no_hosts_at_all_asked_for() {
     let told = refused("zero", SEED, &["-N", "0"]);
     assert!(
-        told.starts_with("error: `--num` must be at least 1, and is 0\n"),
+        told.starts_with("error: `--num` must be at least 1, not 0\n"),
         "{told}"
     );
 }
@@ -49,7 +49,7 @@ fn no_hosts_at_all_asked_for() {
 fn fewer_than_no_hosts() {
     let told = refused("negative", SEED, &["-N", "-3"]);
     assert!(
-        told.starts_with("error: `--num` must be at least 1, and is -3\n"),
+        told.starts_with("error: `--num` must be at least 1, not -3\n"),
         "{told}"
     );
 }
@@ -87,7 +87,7 @@ fn no_servers_is_a_cluster_of_workers() {
 #[test]
 fn fewer_than_no_servers() {
     let told = refused("psn-negative", SEED, &["--psn", "-1"]);
-    assert_eq!(told, "error: `--psn` must be at least 0, and is -1\n");
+    assert_eq!(told, "error: `--psn` must be at least 0, not -1\n");
 }
 
 #[test]
@@ -109,9 +109,9 @@ fn the_servers_are_named_by_a_file() {
 
 #[test]
 fn a_file_of_excluded_hosts_that_is_not_there() {
-    let told = refused("exc-missing", SEED, &["-E", "nobody"]);
+    let told = refused("exc-missing", SEED, &["-E", "missing"]);
     assert!(
-        told.starts_with("error: cannot read `/") && told.contains("/nobody`: No such file"),
+        told.starts_with("error: cannot read `/") && told.contains("/missing`: No such file"),
         "{told}"
     );
 }
@@ -124,7 +124,7 @@ fn excluded_names_may_have_comments_and_those_without_a_host_are_told() {
     assert_eq!(ran.code, Some(0));
     assert!(
         ran.err
-            .starts_with("warning: excluded, but not among the hosts: `h41`\n"),
+            .starts_with("warning: excluded hosts that do not exist: `h41`\n"),
         "{}",
         ran.err
     );
@@ -145,7 +145,7 @@ fn an_action_that_fails_while_it_runs() {
     // simpletfjob wrote what came before it, and said nothing.
     let told = refused("runs", "a: b\nc: {{slice .host 1 99}}", &[]);
     assert!(
-        told.contains("mnist.yaml:2:4") && told.contains("filled in for ps-0"),
+        told.contains("mnist.yaml:2:4") && told.contains("expanded for ps-0"),
         "{told}"
     );
 }
@@ -159,15 +159,15 @@ fn a_template_that_cannot_be_parsed() {
 #[test]
 fn a_template_that_is_not_there_is_told_before_the_cluster_is_asked() {
     let desk = Desk::with("part-d-missing", SEED);
-    // Nobody listens there.
-    let mut command = desk.command(&["expand", "nobody.yaml"]);
+    // No server listens there.
+    let mut command = desk.command(&["expand", "missing.yaml"]);
     let ran: crate::run::Ran = command
         .env("KUBECONFIG", "/nonexistent")
         .output()
         .expect("it runs")
         .into();
     assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains("nobody.yaml`: No such file"), "{}", ran.err);
+    assert!(ran.err.contains("missing.yaml`: No such file"), "{}", ran.err);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! One file an object in a folder: nothing of anybody else is lost.
+//! One file per object in a directory, without losing files of others.
 
 use std::fs;
 use std::path::PathBuf;
@@ -84,11 +84,7 @@ fn a_folder_gets_one_file_an_object_and_foreign_files_are_left_alone() {
     let before = out.files();
     let ran = out.render(&[DIGITS]);
     assert_eq!(ran.code, Some(2));
-    assert!(
-        ran.err.contains("01-service-digits.yaml` is there already"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.err.contains("01-service-digits.yaml` exists"), "{}", ran.err);
     assert_eq!(out.files(), before, "nothing is touched");
     let ran = out.render(&[DIGITS, "--force"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
@@ -112,7 +108,7 @@ fn what_somebody_has_changed_is_neither_replaced_nor_removed() {
         let ran = out.render(&[&[DIGITS], form].concat());
         assert_eq!((ran.code, out.files()), (Some(2), before.clone()), "{form:?}");
         for name in ["04-job-digits-ps.yaml", "05-job-digits-worker.yaml"] {
-            let told = format!("{name}` has been changed since it was written");
+            let told = format!("{name}` has been edited since it was written");
             assert!(ran.err.contains(&told), "{}", ran.err);
         }
         assert!(ran.err.contains("`--force` replaces them"), "{}", ran.err);
@@ -131,7 +127,7 @@ fn files_of_other_jobs_stay() {
     let ran = out.render(&[ONE_WORKER]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert!(
-        ran.err.contains("left alone there: the files of `TFJob "),
+        ran.err.contains("files of other jobs were not changed: `TFJob "),
         "{}",
         ran.err
     );
