@@ -206,21 +206,32 @@ fn target() -> Result<PathBuf, String> {
     Ok(target.unwrap_or_else(|| Path::new("target")).to_path_buf())
 }
 
-/// `cargo xtask fuzz`: each target of `fuzz/` in turn, for `seconds` each.
+/// `cargo xtask fuzz`: each target of `fuzz/` in turn, for `seconds` each. Manifests and `fuzz/seeds` are the first corpus.
 pub fn fuzz(shell: &Shell, seconds: u64) -> Result<bool, String> {
-    let targets = fuzz_targets(&shell.root().join("fuzz").join("fuzz_targets"))?;
+    let root = shell.root();
+    let targets = fuzz_targets(&root.join("fuzz/fuzz_targets"))?;
     let fuzz = tools::cargo_fuzz(shell)?;
-    // The sanitizers exist on nightly alone. Cargo has told us which cargo started us; that is the wrong one here.
+    // Sanitizers exist only on nightly. Cargo has set CARGO to the stable one that started this program.
     let shell = shell.with("CARGO", "cargo");
-    let fuzz = fuzz.to_string_lossy();
+    let text = |path: &Path| path.to_string_lossy().into_owned();
     let limit = format!("-max_total_time={seconds}");
+    let dictionary = format!("-dict={}", text(&root.join("fuzz/yaml.dict")));
     let mut report = Report::new(false);
     for target in targets {
         report.step(&format!("fuzz {target} for {seconds} s"), || {
-            shell.show(
-                "rustup",
-                &["run", "nightly", &fuzz, "fuzz", "run", &target, "--", &limit],
-            )
+            let found = root.join("fuzz/corpus").join(&target);
+            let seeds = root.join("fuzz/seeds").join(&target);
+            for folder in [&found, &seeds] {
+                std::fs::create_dir_all(folder)
+                    .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+            }
+            let corpus = [found, seeds, root.join("examples"), root.join("tests/fixtures")];
+            let corpus = corpus.map(|folder| text(&folder));
+            let mut arguments = vec!["run", "nightly", fuzz.to_str().unwrap_or("cargo-fuzz")];
+            arguments.extend(["fuzz", "run", &target]);
+            arguments.extend(corpus.iter().map(String::as_str));
+            arguments.extend(["--", &limit, &dictionary]);
+            shell.show("rustup", &arguments)
         });
     }
     Ok(report.finish())
