@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use trainyard_core::{Action, Fixture, Time};
 use trainyard_manifest::task_pod::{Owner, fixtures};
 use trainyard_operator::apply::Writes;
-use trainyard_operator::job::{API_VERSION, Compiled, JobWire, KIND, Meaning, Reading};
+use trainyard_operator::job::{Compiled, JobWire, Meaning, Reading};
+use trainyard_operator::kinds::tfjob::KIND as TFJOB;
 use trainyard_operator::reconcile::{Decision, reconcile};
 use trainyard_operator::store::Entry;
 
@@ -34,7 +35,7 @@ pub fn job(name: &str, ps: u32, workers: u32) -> Value {
         }
     }
     json!({
-        "apiVersion": API_VERSION, "kind": KIND,
+        "apiVersion": TFJOB.api.api_version, "kind": TFJOB.api.kind,
         "metadata": { "name": name, "namespace": NAMESPACE },
         "spec": { "runPolicy": { "cleanPodPolicy": "None" }, "tfReplicaSpecs": roles },
     })
@@ -54,7 +55,7 @@ pub struct Made {
 /// What our operator would write about this job, as it stands on the API server.
 pub fn made(job: Value) -> Result<Made, Trouble> {
     let wire: JobWire = serde_json::from_value(job)?;
-    let seen = Reading::default().read(wire, None);
+    let seen = Reading::default().read(&TFJOB, wire, None);
     let (key, version) = (seen.key.clone(), seen.version);
     let mut entry = Entry::default();
     entry.see(seen);
@@ -70,11 +71,11 @@ pub fn made(job: Value) -> Result<Made, Trouble> {
         made.status.push(Wanted {
             method: "PUT".into(),
             path: format!(
-                "/apis/{API_VERSION}/namespaces/{}/tfjobs/{}/status",
-                key.namespace, key.name
+                "/apis/{}/namespaces/{}/tfjobs/{}/status",
+                TFJOB.api.api_version, key.namespace, key.name
             ),
             body: json!({
-                "apiVersion": API_VERSION, "kind": KIND, "status": status,
+                "apiVersion": TFJOB.api.api_version, "kind": TFJOB.api.kind, "status": status,
                 "metadata": {
                     "name": key.name, "namespace": key.namespace, "uid": writes.uid,
                     "resourceVersion": version.to_string(),
@@ -88,8 +89,7 @@ pub fn made(job: Value) -> Result<Made, Trouble> {
 
 fn of_writes(writes: &Writes, compiled: &Compiled) -> Made {
     let owner = Owner {
-        api_version: API_VERSION,
-        kind: KIND,
+        api: TFJOB.api,
         name: writes.key.name.clone(),
         uid: writes.uid.clone(),
     };

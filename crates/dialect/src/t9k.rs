@@ -51,6 +51,10 @@ pub(crate) static DESCRIPTION: Description = Description {
             (ROLE_LABEL, LabelValue::Role),
             (TASK_INDEX_LABEL, LabelValue::Index),
             ("tensorstack.dev/owner-name", LabelValue::Job),
+            (
+                "trainyard.dev/operator-name",
+                LabelValue::Fixed("tensorflowtrainingjob-controller"),
+            ),
         ],
         legacy_labels: &[],
         own_scheduler: None,

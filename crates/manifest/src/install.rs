@@ -17,8 +17,9 @@ mod workload;
 use serde_json::{Value, json};
 
 pub use self::workload::{HEALTH_PORT, METRICS_PORT};
-use crate::crd::{Served, definition};
 use crate::gang::Schedulers;
+use crate::kinds::Served;
+use crate::kinds::tfjob::definition;
 
 /// The namespace unless told.
 pub const NAMESPACE: &str = "trainyard-system";

@@ -12,6 +12,7 @@
 //! * [`names`] is every name and label; [`service`], [`cluster_map`] and [`pod`] make what any world on a cluster
 //!   needs: Services, the map of addresses, pods from templates with `TF_CONFIG`.
 //! * [`bounded`] reads what others have written, however deep it is nested; [`observe`] reads pods from that.
+//! * [`kinds`] is what the API server knows of each kind of job: names, labels, definition, rights.
 //! * [`gang`] is what a gang scheduler is told of a job.
 //! * [`replies`] turns rules into what a Job can answer to an end; [`success`] into what completes it.
 //! * [`render`](render::render) puts it together and [`notes`] says what is missing.
@@ -20,11 +21,11 @@
 
 pub mod bounded;
 pub mod cluster_map;
-pub mod crd;
 pub mod gang;
 pub mod install;
 pub mod jobs;
 pub mod jobset;
+pub mod kinds;
 pub mod names;
 pub mod nodes;
 pub mod notes;

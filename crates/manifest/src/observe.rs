@@ -11,13 +11,12 @@ mod wire;
 
 use std::sync::Arc;
 
-use trainyard_core::{Exit, MOST_TASKS, Seen, Stamp, TASK_INDEX_LABEL, TaskId, TaskSeen, Time, Why};
+use trainyard_core::{Exit, MOST_TASKS, Seen, Stamp, TaskId, TaskSeen, Time, Why};
 
 pub use self::unreadable::UNREADABLE;
 use self::wire::{PodWire, time};
-use crate::names::{
-    JOB_LABEL, KUBEFLOW_INDEX_LABEL, KUBEFLOW_JOB_LABEL, KUBEFLOW_ROLE_LABEL, ROLE_LABEL, STAMP,
-};
+use crate::kinds::{ALL, JobApi, PodLabels};
+use crate::names::STAMP;
 
 /// A pod of ours, as far as anybody here wants to know it.
 ///
@@ -37,6 +36,8 @@ pub struct PodSeen {
     pub job: Arc<str>,
     /// The UID of the job that owns it; none where its controller is none, or no job.
     pub owner: Option<Arc<str>>,
+    /// The kind of that job.
+    pub owner_kind: Option<&'static JobApi>,
     /// The task it is a life of, and how that is; none where its labels do not say, or its name is not that task's.
     pub task: Option<TaskSeen>,
     /// What it waits for, in the cluster's words.
@@ -76,6 +77,13 @@ pub enum Waits {
 }
 
 impl PodSeen {
+    /// The pod as jobs of one kind see it: an owner of another kind is none, whatever its UID.
+    #[must_use]
+    pub fn for_kind(mut self, kind: &JobApi) -> Self {
+        self.owner = self.owner.filter(|_| self.owner_kind == Some(kind));
+        self
+    }
+
     /// The same pod, gone: how its task ended, if somebody saw.
     #[must_use]
     pub fn gone(&self) -> Option<TaskSeen> {
@@ -101,35 +109,41 @@ impl From<PodWire> for PodSeen {
     fn from(wire: PodWire) -> Self {
         let text = |text: &Option<String>| Arc::from(text.as_deref().unwrap_or_default());
         let meta = &wire.metadata;
-        let owner = meta.owner_references.iter().find(|owner| owner.is_job());
+        let owners = meta.owner_references.iter();
+        let owner = owners
+            .filter_map(|owner| Some((owner.job_kind()?, &owner.uid)))
+            .next();
+        let owner_kind = owner.map(|(kind, _)| kind);
         Self {
             name: text(&meta.name),
             namespace: text(&meta.namespace),
             uid: text(&meta.uid),
             version: text(&meta.resource_version),
-            job: text(&label(&wire, JOB_LABEL).cloned()),
-            owner: owner.map(|owner| owner.uid.as_str().into()),
-            task: task(&wire),
+            job: text(&label(&wire, owner_kind, |labels| labels.job).cloned()),
+            owner: owner.map(|(_, uid)| uid.as_str().into()),
+            task: task(&wire, owner_kind),
+            owner_kind,
             waits: exit::waits(&wire),
         }
     }
 }
 
-/// A label by its name here, or by Kubeflow's: pods that its operator made have these alone.
-fn label<'a>(wire: &'a PodWire, name: &str) -> Option<&'a String> {
-    let labels = &wire.metadata.labels;
-    let theirs = match name {
-        JOB_LABEL => KUBEFLOW_JOB_LABEL,
-        ROLE_LABEL => KUBEFLOW_ROLE_LABEL,
-        _ => KUBEFLOW_INDEX_LABEL,
-    };
-    labels.get(name).or_else(|| labels.get(theirs))
+/// A label by the keys of the owner's kind, or of every kind where the owner is no job.
+fn label<'a>(
+    wire: &'a PodWire,
+    kind: Option<&'static JobApi>,
+    keys: fn(&'static PodLabels) -> &'static [&'static str],
+) -> Option<&'a String> {
+    let kinds = ALL.iter().filter(|api| kind.is_none_or(|kind| kind == **api));
+    let mut keys = kinds.flat_map(|api| keys(&api.labels));
+    keys.find_map(|key| wire.metadata.labels.get(*key))
 }
 
 /// The task whose labels and whose name a pod has.
-fn task_id(wire: &PodWire) -> Option<TaskId> {
-    let (job, role) = (label(wire, JOB_LABEL)?, label(wire, ROLE_LABEL)?);
-    let number = label(wire, TASK_INDEX_LABEL)?;
+fn task_id(wire: &PodWire, kind: Option<&'static JobApi>) -> Option<TaskId> {
+    let job = label(wire, kind, |labels| labels.job)?;
+    let role = label(wire, kind, |labels| labels.role)?;
+    let number = label(wire, kind, |labels| labels.index)?;
     let index: u32 = number.parse().ok()?;
     let id = TaskId::new(role, index);
     // As `task_name` makes it, so `01` and `+1` are no numbers here.
@@ -145,11 +159,11 @@ fn may_have_task(role: &str, index: u32) -> bool {
 }
 
 /// The task that a pod is a life of.
-fn task(wire: &PodWire) -> Option<TaskSeen> {
+fn task(wire: &PodWire, kind: Option<&'static JobApi>) -> Option<TaskSeen> {
     let meta = &wire.metadata;
-    let id = task_id(wire)?;
-    // A pod without a stamp was made by Kubeflow's operator. Whoever asks for a job's pods looks at the owner too, so it is
-    // the job's own, and its task's first life: what runs is taken over, not killed.
+    let id = task_id(wire, kind)?;
+    // Kubeflow's operator writes no stamp. The owner's UID is checked elsewhere, so such a pod is the job's own and the first
+    // life of its task: what runs is taken over, not killed.
     let stamp = match meta.annotations.get(STAMP) {
         Some(written) => read_stamp(written)?,
         None => Stamp::default(),

@@ -7,6 +7,7 @@ use trainyard_core::{AddressBook, Addresses, Cluster, InPlace, Role, Stamp, Subj
 
 use crate::cluster_map::ClusterMap;
 use crate::gang;
+use crate::kinds::JobApi;
 use crate::names::{Labelled, STAMP};
 use crate::observe::write_stamp;
 use crate::pod::{Index, Pods, Variables, main_container, spec_of};
@@ -15,10 +16,8 @@ use crate::service::{service_names, services_of_tasks};
 /// The object that owns what is made for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// Its `apiVersion`.
-    pub api_version: &'static str,
     /// Its kind.
-    pub kind: &'static str,
+    pub api: &'static JobApi,
     /// Its name.
     pub name: Arc<str>,
     /// Its UID.
@@ -30,7 +29,7 @@ impl Owner {
     #[must_use]
     pub fn reference(&self) -> Value {
         json!({
-            "apiVersion": self.api_version, "kind": self.kind, "name": self.name, "uid": self.uid,
+            "apiVersion": self.api.api_version, "kind": self.api.kind, "name": self.name, "uid": self.uid,
             "controller": true, "blockOwnerDeletion": true,
         })
     }

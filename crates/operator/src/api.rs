@@ -19,7 +19,7 @@ use trainyard_manifest::gang::GroupApi;
 use trainyard_manifest::observe::PodSeen;
 
 use crate::guarded::Guarded;
-use crate::job::{API_VERSION, JobKey, version};
+use crate::job::{JobKey, version};
 use crate::notice::{Notice, Observer};
 use crate::permits::Permits;
 use crate::rate_limit::RateLimit;
@@ -209,7 +209,7 @@ impl Api {
     /// Deletes one job, and no other of that name, as it was when that was decided: somebody may have given it more time.
     pub async fn delete_job(&self, job: &JobKey, uid: &str, version: u64) -> Result<(), ApiError> {
         let how = How::WithDependents { version };
-        self.delete("tfjobs", &job_path(job), uid, how).await
+        self.delete(job.kind.api.plural, &job_path(job), uid, how).await
     }
 
     async fn delete(&self, plural: &'static str, path: &str, uid: &str, how: How) -> Result<(), ApiError> {
@@ -279,14 +279,14 @@ impl Api {
         status: &Value,
     ) -> Result<(Made, Option<Value>), ApiError> {
         let body = json!({
-            "apiVersion": API_VERSION, "kind": crate::job::KIND,
+            "apiVersion": job.kind.api.api_version, "kind": job.kind.api.kind,
             "metadata": {
                 "name": job.name, "namespace": job.namespace, "uid": uid, "resourceVersion": over.to_string(),
             },
             "status": status,
         });
         let path = format!("{}/status", job_path(job));
-        let what = (Method::PUT, "tfjobs/status");
+        let what = (Method::PUT, job.kind.api.status);
         let stored: Bounded = self.send(what, &path, &body, "application/json").await?;
         let mut stored = stored.value;
         let made = Made {
@@ -393,6 +393,14 @@ fn group_path(api: &GroupApi, namespace: &str, name: &str) -> String {
 }
 
 fn job_path(job: &JobKey) -> String {
-    let JobKey { namespace, name } = job;
-    format!("/apis/{API_VERSION}/namespaces/{namespace}/tfjobs/{name}")
+    format!("{}/{}", jobs_path(job), job.name)
+}
+
+/// Where jobs of its kind and namespace are.
+fn jobs_path(job: &JobKey) -> String {
+    let JobKey { kind, namespace, .. } = job;
+    format!(
+        "/apis/{}/namespaces/{namespace}/{}",
+        kind.api.api_version, kind.api.plural
+    )
 }

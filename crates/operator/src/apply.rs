@@ -23,9 +23,9 @@ use trainyard_status::MEMORY_FIELD;
 pub use self::panic::apply_catching_panics;
 use self::reread::Reread;
 use crate::api::{Api, ApiError, How};
-use crate::job::{API_VERSION, Compiled, JobKey, KIND, Meaning};
+use crate::job::{Compiled, JobKey, Meaning};
 use crate::notice::{Notice, Observer, Phase};
-use crate::reconcile::events::{Change, ChangeKind};
+use crate::reconcile::events::{Change, Milestone, Topic};
 use crate::store::{GroupWrite, NeededObject};
 use crate::watched::{GroupSeen, ServiceSeen};
 
@@ -185,22 +185,28 @@ fn tell(observer: &dyn Observer, writes: &Writes, report: &Report) {
     if writes.first {
         observer.notice(&started(Phase::Accepted));
     }
-    let is_told = |change: &&Change| report.written.is_some() || change.what == ChangeKind::Warning;
+    let is_told = |change: &&Change| report.written.is_some() || change.topic == Topic::Warning;
     for change in writes.changes.iter().filter(is_told) {
-        let Change { reason, message, .. } = change;
-        match &change.what {
-            ChangeKind::Warning => observer.notice(&Notice::Warned { job, reason, message }),
-            ChangeKind::Wait => observer.notice(&Notice::Waits { job, reason, message }),
+        let Change {
+            reason,
+            message,
+            milestone,
+            ..
+        } = change;
+        match change.topic {
+            Topic::Warning => observer.notice(&Notice::Warned { job, reason, message }),
+            Topic::Wait => observer.notice(&Notice::Waits { job, reason, message }),
             // For the job's author, not for the log.
-            ChangeKind::Note => {}
-            ChangeKind::Condition(kind) => {
-                if kind == "Running" && writes.fresh {
+            Topic::Note => {}
+            Topic::Condition => {
+                if *milestone == Some(Milestone::Running) && writes.fresh {
                     observer.notice(&started(Phase::Running));
                 }
                 observer.notice(&Notice::Condition {
                     job,
-                    kind: reason,
+                    reason,
                     message,
+                    milestone: *milestone,
                 });
             }
         }
@@ -275,7 +281,7 @@ async fn try_to(api: &Api, writes: &Writes, report: &mut Report) -> Result<(), A
         forgotten = !kept;
     }
     let acted = match &*writes.meaning {
-        _ if forgotten => Err(pruned()),
+        _ if forgotten => Err(pruned(writes.key.kind.api.kind)),
         _ if writes.reread => reread::read(api, writes)
             .await
             .map(|read| report.reread = Some(read)),
@@ -291,16 +297,18 @@ async fn try_to(api: &Api, writes: &Writes, report: &mut Report) -> Result<(), A
 }
 
 /// The server keeps no memory for us: whoever goes on now restarts for ever.
-fn pruned() -> ApplyError {
-    let message = "the installed CRD drops `status.trainyard`: install Trainyard's with `trainyard crd | kubectl apply \
-                   --server-side --force-conflicts -f -`; nothing is done about TFJobs until then";
+fn pruned(kind: &str) -> ApplyError {
+    let message = format!(
+        "the installed CRD drops `status.trainyard`: install Trainyard's with `trainyard crd | kubectl apply \
+                   --server-side --force-conflicts -f -`; nothing is done about {kind}s until then"
+    );
     ApplyError {
         doing: "keep its memory",
         kind: ApplyErrorKind::Pruned,
         refused: ApiError {
             code: 0,
             reason: "Pruned".into(),
-            message: message.into(),
+            message,
         },
     }
 }
@@ -325,7 +333,7 @@ async fn act(api: &Api, writes: &Writes, compiled: &Compiled, report: &mut Repor
             Action::DeleteJob => expired = true,
             Action::Ensure(Fixture::Gang) => groups::write(api, writes, report).await?,
             Action::Remove(Fixture::Gang) => ungroup = true,
-            // Nobody gives orders here, and TFJobs have no extra objects.
+            // No kind has orders or extra objects yet.
             Action::Answered(_) | Action::Ensure(Fixture::Extras) | Action::Remove(Fixture::Extras) => {}
         }
     }
@@ -386,8 +394,7 @@ fn name_of(object: &Value) -> &str {
 
 fn owner(writes: &Writes) -> Owner {
     Owner {
-        api_version: API_VERSION,
-        kind: KIND,
+        api: writes.key.kind.api,
         name: Arc::clone(&writes.key.name),
         uid: Arc::clone(&writes.uid),
     }

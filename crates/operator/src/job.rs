@@ -1,42 +1,46 @@
-//! A `TFJob` as the API server shows it, and what it means.
+//! A job as the API server shows it, and what it means.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::panic::catch_unwind;
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use trainyard_core::{
     AddressBook, Cluster, GangChoice, GangScheduler, Job, Memory, Subject, Time, addresses,
 };
-use trainyard_dialect::{Dialect, OURSELVES, read};
-use trainyard_document::Source;
+use trainyard_dialect::read_value;
 use trainyard_document::problem::{Problem, Severity};
 use trainyard_manifest::cluster_map::ClusterMap;
 use trainyard_manifest::gang::{Placing, Schedulers, deadlock, gang};
 use trainyard_manifest::task_pod::{Owner, TaskPods, fixture_names};
-use trainyard_status::{Unread, tfjob_memory};
+use trainyard_status::Unread;
 
 use crate::address_form::AddressForm;
 use crate::gang_record::began;
 pub use crate::job_wire::JobWire;
+use crate::kinds::{self, Kind};
 use crate::store::{NeededObject, panic_words};
 
-/// The API we serve.
-pub const API_VERSION: &str = "kubeflow.org/v1";
-/// The newest one with its policies beside each other.
-const OLD_VERSION: &str = "kubeflow.org/v1beta2";
-/// What is wrong with a job is told in at most so many characters.
+/// Longest description of what is wrong with a job, in characters.
 const LONGEST: usize = 4000;
-/// Its kind.
-pub const KIND: &str = "TFJob";
 
-/// Which job: two of the same name may follow each other, but are never there at once.
+/// Identifies a job: two of the same name may follow each other, but never exist at once.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobKey {
+    /// Its kind.
+    pub kind: &'static Kind,
     /// Its namespace.
     pub namespace: Arc<str>,
     /// Its name.
     pub name: Arc<str>,
+}
+
+impl JobKey {
+    /// The job of another kind with the same name, whose pods, Services and groups would have the same names.
+    #[must_use]
+    pub fn namesake(&self, kind: &'static Kind) -> Self {
+        Self { kind, ..self.clone() }
+    }
 }
 
 /// A job as it was last seen or written.
@@ -117,18 +121,11 @@ impl Compiled {
     }
 }
 
-/// Fields that v1 has under `runPolicy`, and its predecessors had beside it. The definition knows them in every version,
-/// and a job that has them was written for an old one.
-const MOVED: &[&str] = &[
-    "cleanPodPolicy",
-    "ttlSecondsAfterFinished",
-    "activeDeadlineSeconds",
-    "backoffLimit",
-];
-
 /// How an operator reads jobs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Reading {
+    /// Which kinds of jobs are run. Nothing is watched of others.
+    pub kinds: Vec<&'static Kind>,
     /// What follows `svc` in addresses, on clusters with a domain of their own.
     pub domain: Option<String>,
     /// Every job has a Service a replica, as Kubeflow's have, unless it says otherwise.
@@ -139,10 +136,22 @@ pub struct Reading {
     pub gang: Schedulers,
 }
 
+impl Default for Reading {
+    fn default() -> Self {
+        Self {
+            kinds: vec![&kinds::tfjob::KIND],
+            domain: None,
+            per_replica: false,
+            legacy_labels: false,
+            gang: Schedulers::default(),
+        }
+    }
+}
+
 impl Reading {
     /// Reads a job; what it means is taken over from `before` where nothing has changed.
     #[must_use]
-    pub fn read(&self, wire: JobWire, before: Option<&JobSeen>) -> JobSeen {
+    pub fn read(&self, kind: &'static Kind, wire: JobWire, before: Option<&JobSeen>) -> JobSeen {
         let meta = &wire.metadata;
         let text = |text: &Option<String>| Arc::<str>::from(text.as_deref().unwrap_or_default());
         let uid = text(&meta.uid);
@@ -155,10 +164,11 @@ impl Reading {
         });
         let (meaning, mistake) = match same {
             Some(before) => (Arc::clone(&before.meaning), before.mistake.clone()),
-            None => self.meaning_after(&wire, &uid, before),
+            None => self.meaning_after(kind, &wire, &uid, before),
         };
         JobSeen {
             key: JobKey {
+                kind,
                 namespace: text(&meta.namespace),
                 name: text(&meta.name),
             },
@@ -182,6 +192,7 @@ impl Reading {
     /// its deadline be forgotten, because of it.
     fn meaning_after(
         &self,
+        kind: &'static Kind,
         wire: &JobWire,
         uid: &Arc<str>,
         before: Option<&JobSeen>,
@@ -189,7 +200,7 @@ impl Reading {
         let last = before
             .filter(|before| before.uid == *uid)
             .map(|before| &before.meaning);
-        let read = catch_unwind(|| self.meaning(wire, uid));
+        let read = catch_unwind(|| self.meaning(kind, wire, uid));
         let meaning = read.unwrap_or_else(|panic| {
             let words = panic_words(&*panic);
             Meaning::Broken(format!(
@@ -204,40 +215,17 @@ impl Reading {
         }
     }
 
-    fn meaning(&self, wire: &JobWire, uid: &Arc<str>) -> Meaning {
+    fn meaning(&self, kind: &'static Kind, wire: &JobWire, uid: &Arc<str>) -> Meaning {
         if let Some(words) = &wire.unreadable {
             return Meaning::Broken(words.clone());
         }
-        let meta = &wire.metadata;
-        let manager = wire.spec.pointer("/runPolicy/managedBy").and_then(Value::as_str);
-        if manager.is_some_and(|manager| !OURSELVES.contains(&manager)) {
+        let Some((manifest, form)) = (kind.manifest)(wire, self) else {
             return Meaning::NotOurs;
-        }
-        let form = AddressForm::of(wire.status.as_ref(), self.per_replica);
-        let own = meta.annotations.iter().flatten();
-        let mut annotations: Map<String, Value> = own
-            .map(|(name, value)| (name.clone(), value.as_str().into()))
-            .collect();
-        form.annotate(wire.status.as_ref(), &mut annotations);
-        let text = json!({
-            "apiVersion": if MOVED.iter().any(|field| wire.spec.get(field).is_some()) { OLD_VERSION } else { API_VERSION },
-            "kind": KIND,
-            "metadata": {
-                "name": meta.name, "namespace": meta.namespace,
-                "labels": meta.labels.clone().unwrap_or_default(),
-                "annotations": annotations,
-            },
-            "spec": wire.spec,
-        })
-        .to_string();
+        };
         // A spec of a megabyte may have as much wrong with it.
         let broken = |words: String| Meaning::Broken(words.chars().take(LONGEST).collect());
-        let source = match Source::from_bytes("job", text.as_bytes()) {
-            Ok(source) => source,
-            Err(problem) => return broken(problem.message.clone()),
-        };
-        let reading = read(&source);
-        let Some(job) = reading.jobs().find(|job| job.dialect == Dialect::TfJob) else {
+        let reading = read_value("job", &manifest);
+        let Some(job) = reading.jobs().next() else {
             let errors = reading
                 .problems
                 .iter()
@@ -285,7 +273,7 @@ impl Reading {
 impl JobSeen {
     /// The memory that its status holds.
     pub fn memory(&self, job: &Job) -> Result<Option<Memory>, Unread> {
-        tfjob_memory(self.status.as_ref(), job)
+        (self.key.kind.memory)(self.status.as_ref(), job)
     }
 }
 
@@ -317,6 +305,7 @@ mod tests {
     use trainyard_core::{Addresses, Stamp, TaskId};
 
     use super::*;
+    use crate::kinds::tfjob::KIND as TFJOB;
 
     #[test]
     fn a_job_is_read_again_when_its_spec_or_an_annotation_changes() {
@@ -329,7 +318,7 @@ mod tests {
                 },
                 "spec": { "tfReplicaSpecs": { "Worker": { "template": template } } },
             });
-            Reading::default().read(serde_json::from_value(wire).unwrap(), before)
+            Reading::default().read(&TFJOB, serde_json::from_value(wire).unwrap(), before)
         };
         let first = seen(1, "Job", None);
         let again =
@@ -356,7 +345,7 @@ mod tests {
             if let Some(addresses) = addresses {
                 wire["metadata"]["annotations"]["trainyard.dev/addresses"] = addresses.into();
             }
-            let seen = Reading::default().read(serde_json::from_value(wire).unwrap(), None);
+            let seen = Reading::default().read(&TFJOB, serde_json::from_value(wire).unwrap(), None);
             let Meaning::Job(compiled) = &*seen.meaning else {
                 panic!("it cannot be read")
             };
@@ -397,13 +386,12 @@ mod tests {
             "metadata": { "name": "mnist", "namespace": "ml", "uid": "u" },
             "spec": { "tfReplicaSpecs": { "Worker": { "replicas": 2, "template": template } } },
         });
-        let seen = Reading::default().read(serde_json::from_value(wire).unwrap(), None);
+        let seen = Reading::default().read(&TFJOB, serde_json::from_value(wire).unwrap(), None);
         let Meaning::Job(compiled) = &*seen.meaning else {
             panic!("it cannot be read")
         };
         let owner = Owner {
-            api_version: API_VERSION,
-            kind: KIND,
+            api: TFJOB.api,
             name: "mnist".into(),
             uid: "u".into(),
         };

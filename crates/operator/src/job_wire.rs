@@ -1,4 +1,4 @@
-//! A `TFJob` on the wire, read so that no job can keep the others from being read.
+//! A job on the wire, read so that no job can keep the others from being read.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
@@ -92,7 +92,7 @@ mod tests {
     }
 
     fn read(wire: JobWire) -> JobSeen {
-        Reading::default().read(wire, None)
+        Reading::default().read(&crate::kinds::tfjob::KIND, wire, None)
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! same job is reconciled again, so a decision always includes our own writes (W2), and each job has at most one apply in flight.
 //!
 //! * [`job`]: a job as the API server shows it, and what it compiles to.
+//! * [`kinds`]: what is different about jobs of one kind, one file per kind.
 //! * [`address_form`], [`gang_record`]: what a job keeps as it was when it began: its addresses, and its gang scheduling.
 //! * [`guarded`]: decodes every object separately, so that a malformed one affects no other.
 //! * `watches`: the watches; [`watched`]: the few fields that are kept of each object.
@@ -29,6 +30,7 @@ pub mod gang_record;
 pub mod guarded;
 pub mod job;
 mod job_wire;
+pub mod kinds;
 pub mod lease;
 pub mod metrics;
 pub mod notice;

@@ -14,6 +14,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 use crate::job::JobKey;
 use crate::notice::{Notice, Observer, Phase};
+use crate::reconcile::events::Milestone;
 
 /// From a millisecond to about half a minute.
 const FAST: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5, 10.0, 30.0];
@@ -30,7 +31,7 @@ impl OfNamespace {
     fn new(job: &JobKey) -> Self {
         Self {
             job_namespace: job.namespace.to_string(),
-            framework: "tensorflow",
+            framework: job.kind.framework,
         }
     }
 }
@@ -223,13 +224,13 @@ impl Metrics {
         text
     }
 
-    fn condition(&self, job: &JobKey, kind: &str) {
-        let counted = match kind {
-            "TFJobCreated" => &self.created,
-            "TFJobSucceeded" => &self.successful,
-            "TFJobFailed" | "InvalidTFJobSpec" => &self.failed,
-            "TFJobRestarting" => &self.restarted,
-            _ => return,
+    fn milestone(&self, job: &JobKey, milestone: Milestone) {
+        let counted = match milestone {
+            Milestone::Created => &self.created,
+            Milestone::Succeeded => &self.successful,
+            Milestone::Failed => &self.failed,
+            Milestone::Restarted => &self.restarted,
+            Milestone::Running => return,
         };
         counted.get_or_create(&OfNamespace::new(job)).inc();
     }
@@ -284,7 +285,11 @@ impl Observer for Metrics {
             Notice::Panicked { .. } => {
                 self.panics.inc();
             }
-            Notice::Condition { job, kind, .. } => self.condition(job, kind),
+            Notice::Condition {
+                job,
+                milestone: Some(milestone),
+                ..
+            } => self.milestone(job, *milestone),
             Notice::Started { phase, created, .. } => self.started(*phase, *created),
             Notice::Expired { job } => {
                 self.deleted.get_or_create(&OfNamespace::new(job)).inc();
@@ -310,6 +315,7 @@ impl Observer for Metrics {
                 self.known("pods", *pods);
             }
             Notice::LeaseRefused { .. }
+            | Notice::Condition { .. }
             | Notice::Refused { .. }
             | Notice::Waits { .. }
             | Notice::Warned { .. }
@@ -328,15 +334,21 @@ mod tests {
     fn kubeflows_counters_have_its_names_and_labels() {
         let metrics = Metrics::new();
         let job = JobKey {
+            kind: &crate::kinds::tfjob::KIND,
             namespace: "research".into(),
             name: "mnist".into(),
         };
-        for (kind, times) in [("TFJobCreated", 2), ("TFJobRunning", 1), ("TFJobFailed", 1)] {
+        for (milestone, times) in [
+            (Milestone::Created, 2),
+            (Milestone::Running, 1),
+            (Milestone::Failed, 1),
+        ] {
             for _ in 0..times {
                 metrics.notice(&Notice::Condition {
                     job: &job,
-                    kind,
+                    reason: "",
                     message: "",
+                    milestone: Some(milestone),
                 });
             }
         }
@@ -356,6 +368,7 @@ mod tests {
     fn what_cannot_be_read_and_panics_are_counted() {
         let metrics = Metrics::new();
         let job = JobKey {
+            kind: &crate::kinds::tfjob::KIND,
             namespace: "research".into(),
             name: "mnist".into(),
         };

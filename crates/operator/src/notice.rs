@@ -8,6 +8,7 @@ use trainyard_core::Time;
 
 use crate::api::ApiError;
 use crate::job::JobKey;
+use crate::reconcile::events::Milestone;
 
 /// Hears what the operator has to say.
 pub trait Observer: Send + Sync {
@@ -63,10 +64,12 @@ pub enum Notice<'a> {
     Condition {
         /// Whose.
         job: &'a JobKey,
-        /// Why, in one word: `TFJobSucceeded`.
-        kind: &'a str,
-        /// In words.
+        /// Why, in one word.
+        reason: &'a str,
+        /// One sentence.
         message: &'a str,
+        /// The point that the job has come to.
+        milestone: Option<Milestone>,
     },
     /// A request about a job was refused.
     Refused {

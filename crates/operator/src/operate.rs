@@ -9,7 +9,6 @@ use tokio::sync::mpsc::Receiver;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use trainyard_core::Time;
-use trainyard_manifest::gang::GroupApi;
 
 use crate::api::Api;
 use crate::apply::{Report, apply_catching_panics};
@@ -18,7 +17,7 @@ use crate::job::Reading;
 use crate::lease::{Leadership, LeaseId, hold};
 use crate::notice::{Notice, Observer};
 use crate::rate_limit::RateLimit;
-use crate::store::{Panicked, Store};
+use crate::store::{Panicked, Source, Store};
 use crate::watched::GroupSeen;
 use crate::watches::{self, WatchUpdate};
 
@@ -80,10 +79,7 @@ pub async fn operate(
         api: Arc::new(Api::new(client, options.requests, limit, Arc::clone(&observer))),
         applying: JoinSet::new(),
         observer,
-        unseen: [Source::Jobs, Source::Pods, Source::Services]
-            .into_iter()
-            .chain(options.reading.gang.apis().into_iter().map(Source::groups))
-            .collect(),
+        unseen: unseen(&options.reading),
         leads: false,
         watching,
         store: Store::with_slots(options.reading, options.jobs),
@@ -114,20 +110,13 @@ fn stand(
     (leadership, Some(lease))
 }
 
-/// Kinds of objects that are watched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
-    Jobs,
-    Pods,
-    Services,
-    /// Group objects, by plural and API group.
-    Groups(&'static str, &'static str),
-}
-
-impl Source {
-    fn groups(api: &GroupApi) -> Self {
-        Self::Groups(api.plural, api.group)
-    }
+/// Every watch, before its first list is complete.
+fn unseen(reading: &Reading) -> Vec<Source> {
+    let kinds = reading.kinds.iter().copied();
+    kinds
+        .flat_map(|kind| [Source::Jobs(kind), Source::Pods(kind), Source::Services(kind)])
+        .chain(reading.gang.apis().into_iter().map(Source::groups))
+        .collect()
 }
 
 struct Operator {
@@ -223,7 +212,11 @@ impl Operator {
         if !self.leads {
             return self.store.stop_leading();
         }
-        if self.unseen.iter().any(|kind| *kind != Source::Jobs) {
+        if self
+            .unseen
+            .iter()
+            .any(|source| !matches!(source, Source::Jobs(_)))
+        {
             // What a job has made is not known yet. Other jobs need not be.
             return;
         }
@@ -250,31 +243,24 @@ impl Operator {
 
     fn handle(&mut self, news: WatchUpdate) {
         match news {
-            WatchUpdate::Job(Init) => self.store.jobs_begin(),
+            WatchUpdate::Job(kind, Init) => self.store.list_begins(Source::Jobs(kind)),
             // One without a name cannot be asked for, nor written.
-            WatchUpdate::Job(InitApply(job) | Apply(job)) if job.metadata.name.is_none() => {}
-            WatchUpdate::Job(InitApply(job) | Apply(job)) => self.store.job_seen(job),
-            WatchUpdate::Job(Delete(job)) => self.store.job_gone(&job),
-            WatchUpdate::Job(InitDone) => {
-                self.store.jobs_end();
-                self.seen(Source::Jobs);
+            WatchUpdate::Job(_, InitApply(job) | Apply(job)) if job.metadata.name.is_none() => {}
+            WatchUpdate::Job(kind, InitApply(job) | Apply(job)) => self.store.job_seen(kind, job),
+            WatchUpdate::Job(kind, Delete(job)) => self.store.job_gone(kind, &job),
+            WatchUpdate::Job(kind, InitDone) => self.listed(Source::Jobs(kind)),
+            WatchUpdate::Pod(kind, Init) => self.store.list_begins(Source::Pods(kind)),
+            WatchUpdate::Pod(kind, InitApply(pod) | Apply(pod)) => self.store.pod_seen(kind, pod.seen),
+            WatchUpdate::Pod(kind, Delete(pod)) => self.store.pod_gone(kind, &pod.seen),
+            WatchUpdate::Pod(kind, InitDone) => self.listed(Source::Pods(kind)),
+            WatchUpdate::Service(kind, Init) => self.store.list_begins(Source::Services(kind)),
+            WatchUpdate::Service(kind, InitApply(Guarded(Ok(service))) | Apply(Guarded(Ok(service)))) => {
+                self.store.service_seen(kind, service.into());
             }
-            WatchUpdate::Pod(Init) => self.store.pods_begin(),
-            WatchUpdate::Pod(InitApply(pod) | Apply(pod)) => self.store.pod_seen(pod.seen),
-            WatchUpdate::Pod(Delete(pod)) => self.store.pod_gone(&pod.seen),
-            WatchUpdate::Pod(InitDone) => {
-                self.store.pods_end();
-                self.seen(Source::Pods);
+            WatchUpdate::Service(kind, Delete(Guarded(Ok(service)))) => {
+                self.store.service_gone(kind, &service.into());
             }
-            WatchUpdate::Service(Init) => self.store.services_begin(),
-            WatchUpdate::Service(InitApply(Guarded(Ok(service))) | Apply(Guarded(Ok(service)))) => {
-                self.store.service_seen(service.into());
-            }
-            WatchUpdate::Service(Delete(Guarded(Ok(service)))) => self.store.service_gone(&service.into()),
-            WatchUpdate::Service(InitDone) => {
-                self.store.services_end();
-                self.seen(Source::Services);
-            }
+            WatchUpdate::Service(kind, InitDone) => self.listed(Source::Services(kind)),
             WatchUpdate::Group(api, Init) => self.store.groups_begin(api),
             WatchUpdate::Group(api, InitApply(Guarded(Ok(group))) | Apply(Guarded(Ok(group)))) => {
                 self.store.group_seen(GroupSeen::of(api, group));
@@ -284,17 +270,18 @@ impl Operator {
             }
             WatchUpdate::Group(api, InitDone) => {
                 self.store.groups_end(api);
-                self.seen(Source::groups(api));
+                self.listed(Source::groups(api));
             }
-            // One that cannot be read does not exist for us; that it cannot has been told.
-            WatchUpdate::Service(InitApply(_) | Apply(_) | Delete(_))
+            // An unreadable object does not exist for us; the watch has reported it.
+            WatchUpdate::Service(_, InitApply(_) | Apply(_) | Delete(_))
             | WatchUpdate::Group(_, InitApply(_) | Apply(_) | Delete(_)) => {}
         }
     }
 
-    fn seen(&mut self, kind: Source) {
+    fn listed(&mut self, source: Source) {
+        self.store.list_ends(source);
         let before = self.unseen.len();
-        self.unseen.retain(|unseen| *unseen != kind);
+        self.unseen.retain(|unseen| *unseen != source);
         if self.unseen.is_empty() && before > 0 {
             let (jobs, pods) = self.store.counts();
             self.observer.notice(&Notice::Ready { jobs, pods });

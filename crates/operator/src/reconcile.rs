@@ -12,20 +12,23 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use trainyard_core::{
-    Action, Event, Fixture, FixtureSeen, Job, Memory, Observed, Oddity, Refusal, Stamp, Step, Storage,
-    TaskSeen, Time, step,
+    Action, Event, Fixture, FixtureSeen, Observed, Oddity, Refusal, Step, Storage, Time, step,
 };
 use trainyard_manifest::gang::other_scheduler;
 use trainyard_manifest::names::STAMP;
-use trainyard_status::{Unread, newer_memory, tfjob_begun, tfjob_invalid, tfjob_status};
+use trainyard_status::{Unread, newer_memory};
 
 use self::gang::Grouping;
 use self::status_diff::{QUIET, SAME_WAIT, StatusDiff, diff};
-use self::waiting::{INVALID_EDIT, WAITING_FIELD, waiting};
+use self::waiting::{WAITING_FIELD, waiting};
 use crate::apply::{ApplyErrorKind, Writes};
 use crate::gang_record;
 use crate::job::{Compiled, JobKey, JobSeen, Meaning};
+use crate::kinds::{Kind, Stage};
 use crate::store::{Entry, NeededObject};
+
+/// A job of another kind has its name.
+const NAME_TAKEN: &str = "NameTaken";
 
 /// What to do about a job.
 #[derive(Debug)]
@@ -91,7 +94,7 @@ fn reconcile_runnable(
     });
     observed.storage = if kept { Storage::Keeps } else { Storage::Unknown };
     grouping.observe(entry, (job, compiled), &mut observed);
-    let memory = memory.or_else(|| taken_over(job, compiled.job(), &observed));
+    let memory = memory.or_else(|| (key.kind.taken_over)(job.status.as_ref(), compiled.job(), &observed));
     let mut step = step(compiled.job(), memory.as_ref(), &observed, now);
     let wants = step.put_off > 0 || step.actions.iter().any(Action::makes);
     if wants && compiled.shrunk {
@@ -131,7 +134,8 @@ fn project_status(
     observed: &Observed,
     now: Time,
 ) -> Value {
-    let mut status = tfjob_status(job.status.as_ref(), compiled.job(), step, observed, now);
+    let kind = job.key.kind;
+    let mut status = (kind.status)(job.status.as_ref(), compiled.job(), step, observed, now);
     let mut waiting = waiting(entry, job, wants, now);
     if step.memory.verdict.is_some() || step.memory.held.is_some() {
         // Nothing is waited for but that what is to stop does.
@@ -150,7 +154,7 @@ fn project_status(
         .as_ref()
         .filter(|it| it.kind == ApplyErrorKind::Pruned)
     {
-        events::stall(&mut status, job.status.as_ref(), &error.message, now);
+        kind.stall(&mut status, job.status.as_ref(), &error.message, now);
     }
     compiled.form.note(&mut status);
     gang_record::note(&mut status, compiled.gang.as_deref());
@@ -170,21 +174,6 @@ fn unknown_lives(events: &[Event]) -> Option<Value> {
          replaced: delete the pod"
     );
     Some(json!({ "reason": "UnknownLife", "message": message, "pods": tasks.len() }))
-}
-
-/// The memory of a job that another operator began: all its tasks live their first life, and it began when its status says.
-fn taken_over(job: &JobSeen, compiled: &Job, observed: &Observed) -> Option<Memory> {
-    let first = |task: &TaskSeen| task.stamp == Stamp::default();
-    if observed.tasks.is_empty() && events::is_stalled(job.status.as_ref()) {
-        // It was we who said when it began, and it did not.
-        return None;
-    }
-    let begun = tfjob_begun(job.status.as_ref())?;
-    observed
-        .tasks
-        .iter()
-        .all(first)
-        .then(|| Memory::begun_elsewhere(compiled, begun))
 }
 
 /// Whether nothing has been done about a job, or said of it, or refused.
@@ -211,11 +200,11 @@ fn decide(
         return wait(step.wake);
     }
     if step.actions.is_empty() {
-        let due = match diff(job.status.as_ref(), &status) {
+        let due = match diff(key.kind, job.status.as_ref(), &status) {
             StatusDiff::Bookkeeping => return wait(step.wake),
             StatusDiff::Wording => entry.status_written + SAME_WAIT,
             StatusDiff::Counts => *entry.counts_since.get_or_insert(now) + QUIET,
-            StatusDiff::Notice => now,
+            StatusDiff::Substance => now,
         };
         if due > now {
             return wait(earlier(step.wake, Some(due)));
@@ -245,7 +234,7 @@ fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
 /// A job that cannot be read says why, once.
 fn refuse(key: &JobKey, job: &JobSeen, words: &str, now: Time) -> Decision {
     let before = job.status.as_ref();
-    let status = tfjob_invalid(before, words, now).or_else(|| lost(before?, words));
+    let status = (key.kind.invalid)(before, words, now).or_else(|| lost(key.kind, before?, words));
     match status.filter(|_| !job.deleting) {
         Some(status) => Decision::Apply(Box::new(status_write(key, job, status, now))),
         None => Decision::Idle,
@@ -255,19 +244,33 @@ fn refuse(key: &JobKey, job: &JobSeen, words: &str, now: Time) -> Decision {
 /// A job about which nothing is done says why, and nothing else of its status changes.
 fn leave_waiting(key: &JobKey, job: &JobSeen, reason: &str, message: &str, now: Time) -> Decision {
     let before = job.status.clone().unwrap_or_else(|| json!({}));
-    let over = job.deleting || events::has_ended(&before);
+    let over = job.deleting || key.kind.has_ended(Some(&before));
     match waits_for(&before, reason, message).filter(|_| !over) {
         Some(status) => Decision::Apply(Box::new(status_write(key, job, status, now))),
         None => Decision::Idle,
     }
 }
 
+/// A job of another kind has the names that the objects of this one would have: nothing is done about it but to say so.
+pub fn name_taken(key: &JobKey, entry: &Entry, holder: &JobKey, now: Time) -> Decision {
+    let Some(job) = &entry.job else {
+        return Decision::Idle;
+    };
+    let (kind, name) = (holder.kind.api.kind, &holder.name);
+    let message = format!(
+        "the {kind} {name} has the names that the pods and Services of this job would have: give this job another name, or \
+         delete the other one (`kubectl delete {}.{} {name} -n {}`)",
+        holder.kind.api.plural, holder.kind.api.group, holder.namespace
+    );
+    leave_waiting(key, job, NAME_TAKEN, &message, now)
+}
+
 /// The status of a job that has run, whose spec cannot be read, and of which nobody knows any more what it was: whoever knew
 /// has ended. None if it says so already, or has ended.
-fn lost(status: &Value, words: &str) -> Option<Value> {
+fn lost(kind: &Kind, status: &Value, words: &str) -> Option<Value> {
     let message =
         format!("the spec cannot be read, and nothing is done about the job until it can be: {words}");
-    (!events::has_ended(status)).then(|| waits_for(status, INVALID_EDIT, &message))?
+    (!kind.has_ended(Some(status))).then(|| waits_for(status, kind.invalid_edit, &message))?
 }
 
 /// The same status, but for the one thing that is waited for; none if it says so already.
@@ -280,12 +283,12 @@ fn waits_for(status: &Value, reason: &str, message: &str) -> Option<Value> {
 
 /// A pass that writes a status, tells what has changed in it, and does nothing else.
 fn status_write(key: &JobKey, job: &JobSeen, status: Value, now: Time) -> Writes {
-    let changes = events::changes(job.status.as_ref(), &status, now);
+    let changes = events::changes(key.kind, job.status.as_ref(), &status, now);
     Writes {
         version: job.version,
         meaning: Arc::clone(&job.meaning),
         created: job.created,
-        fresh: events::is_fresh(job.status.as_ref()),
+        fresh: (key.kind.stage)(job.status.as_ref()) == Stage::New,
         events: changes
             .iter()
             .filter_map(|change| events::event(job, change))

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use trainyard_core::Time;
+use trainyard_manifest::gang::GroupApi;
 use trainyard_manifest::observe::PodSeen;
 use trainyard_status::MEMORY_FIELD;
 
@@ -28,11 +29,32 @@ pub use self::groups::{GroupChange, GroupWrite, Groups};
 use self::queue::Queue;
 pub use self::reread::{Panicked, words as panic_words};
 use self::slots::Slots;
-use self::tracked::{Named, Tracked};
 use crate::apply::{ApplyErrorKind, Report, Writes};
 use crate::fair_queue::FairQueue;
 use crate::job::{JobKey, JobWire, Reading};
+use crate::kinds::Kind;
 use crate::reconcile::Decision;
+
+/// A watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// Jobs of a kind.
+    Jobs(&'static Kind),
+    /// Pods with the label of a kind.
+    Pods(&'static Kind),
+    /// Services with the label of a kind.
+    Services(&'static Kind),
+    /// Groups of a gang scheduler, by plural and API group, whichever kind their jobs are of.
+    Groups(&'static str, &'static str),
+}
+
+impl Source {
+    /// The watch of this API.
+    #[must_use]
+    pub const fn groups(api: &GroupApi) -> Self {
+        Self::Groups(api.plural, api.group)
+    }
+}
 
 /// All jobs.
 #[derive(Debug, Default)]
@@ -42,14 +64,12 @@ pub struct Store {
     /// Jobs to look at.
     queue: Queue,
     waking: BTreeSet<(Time, JobKey)>,
-    /// Jobs, pods and Services that the list now being read has shown; none while no list is read.
-    listed_jobs: Option<BTreeSet<JobKey>>,
-    listed_pods: Option<BTreeSet<Arc<str>>>,
-    listed_services: Option<BTreeSet<Arc<str>>>,
+    /// UIDs that the lists now being read have shown.
+    listed: BTreeMap<Source, BTreeSet<Arc<str>>>,
     /// Groups of gang schedulers.
     groups: GroupIndex,
-    /// The API server has been seen to keep what we remember of a job; a foreign definition of `TFJob` drops it.
-    kept: bool,
+    /// Kinds whose installed definition has been seen to keep memory; a foreign one drops it.
+    kept: BTreeSet<&'static Kind>,
     /// While that is not known, one new job finds it out with its status, and other new ones wait behind it.
     probe: Option<JobKey>,
     behind_probe: FairQueue<JobKey>,
@@ -85,131 +105,132 @@ impl Store {
         (jobs, self.entries.values().map(|entry| entry.pods.len()).sum())
     }
 
-    /// A list of all jobs begins.
-    pub fn jobs_begin(&mut self) {
-        self.listed_jobs = Some(BTreeSet::new());
+    /// A complete list begins.
+    pub fn list_begins(&mut self, source: Source) {
+        self.listed.insert(source, BTreeSet::new());
+        for (key, entry) in &mut self.entries {
+            match source {
+                Source::Pods(kind) if key.kind == kind => entry.pods_begin(),
+                Source::Services(kind) if key.kind == kind => entry.addresses.services.list_begins(),
+                _ => {}
+            }
+        }
     }
 
-    /// Every job has been listed: those that were not are gone.
-    pub fn jobs_end(&mut self) {
-        let Some(listed) = self.listed_jobs.take() else {
+    /// The list is complete: what it did not show is gone, but for what we have made since it began.
+    pub fn list_ends(&mut self, source: Source) {
+        let Some(listed) = self.listed.remove(&source) else {
             return;
         };
-        let known = self.entries.iter().filter(|(_, entry)| entry.job.is_some());
-        let gone: Vec<JobKey> = known
-            .map(|(key, _)| key)
-            .filter(|key| !listed.contains(key))
-            .cloned()
-            .collect();
-        for key in gone {
-            self.forget_job(&key);
+        let mut touched = Vec::new();
+        for (key, entry) in &mut self.entries {
+            let lost = match source {
+                Source::Jobs(kind) => {
+                    let known = entry.job.as_ref().filter(|_| key.kind == kind);
+                    known.is_some_and(|job| !listed.contains(&job.uid))
+                }
+                Source::Pods(kind) => key.kind == kind && entry.pods_end(&listed),
+                Source::Services(kind) => {
+                    key.kind == kind
+                        && entry.addresses.services.list_ends(&listed)
+                        && entry.conflict_removed()
+                }
+                Source::Groups(..) => false,
+            };
+            if lost {
+                touched.push(key.clone());
+            }
+        }
+        for key in touched {
+            if matches!(source, Source::Jobs(_)) {
+                self.forget_job(&key);
+            } else {
+                self.enqueue(key.clone());
+                self.drop_if_empty(&key);
+            }
         }
     }
 
-    /// A job is like this now.
-    pub fn job_seen(&mut self, wire: JobWire) {
-        let key = key_of(&wire);
-        if let Some(listed) = &mut self.listed_jobs {
-            listed.insert(key.clone());
+    /// Notes what a list shows, while one is read.
+    fn list_shows(&mut self, source: Source, uid: &Arc<str>) {
+        if let Some(listed) = self.listed.get_mut(&source) {
+            listed.insert(Arc::clone(uid));
         }
+    }
+
+    /// A watch shows a job.
+    pub fn job_seen(&mut self, kind: &'static Kind, wire: JobWire) {
+        let key = key_of(kind, &wire);
         let entry = self.entries.entry(key.clone()).or_default();
-        let seen = self.reading.read(wire, entry.job.as_ref());
+        let seen = self.reading.read(kind, wire, entry.job.as_ref());
+        let uid = Arc::clone(&seen.uid);
         let remembered = seen.status.as_ref().is_some_and(remembers);
-        if entry.see(seen) {
-            // That one is missing says nothing: a user may have taken it out of a status. What we write and is not there is dropped.
-            self.kept |= remembered;
+        let is_new = entry.see(seen);
+        self.list_shows(Source::Jobs(kind), &uid);
+        if is_new {
+            // A missing memory proves nothing: a user may have removed it. One that we write and is not stored does.
+            if remembered {
+                self.kept.insert(kind);
+            }
+            self.enqueue_namesakes(&key);
             self.claim_groups(&key);
             self.enqueue(key);
         }
     }
 
     /// A job is gone.
-    pub fn job_gone(&mut self, wire: &JobWire) {
-        let key = key_of(wire);
+    pub fn job_gone(&mut self, kind: &'static Kind, wire: &JobWire) {
+        let key = key_of(kind, wire);
         let uid = wire.metadata.uid.as_deref().unwrap_or_default();
         self.set(&key, |entry| entry.departs(&uid.into()));
         self.forget_job(&key);
     }
 
     fn forget_job(&mut self, key: &JobKey) {
-        if let Some(entry) = self.entries.get_mut(key) {
-            entry.forget_job();
-        }
+        self.set(key, Entry::forget_job);
         self.drop_if_empty(key);
+        self.enqueue_namesakes(key);
     }
 
-    /// A list of all our pods begins.
-    pub fn pods_begin(&mut self) {
-        self.listed_pods = Some(BTreeSet::new());
-        for entry in self.entries.values_mut() {
-            entry.pods_begin();
-        }
-    }
-
-    /// Every pod has been listed: those that were not are gone, but for those we have made since the list began.
-    pub fn pods_end(&mut self) {
-        let Some(listed) = self.listed_pods.take() else {
-            return;
-        };
-        let mut touched = Vec::new();
-        for (key, entry) in &mut self.entries {
-            if entry.pods_end(&listed) {
-                touched.push(key.clone());
-            }
-        }
-        for key in touched {
-            self.drop_if_empty(&key);
-            self.enqueue(key);
+    /// Jobs of other kinds with the same name may have waited for this one to go.
+    fn enqueue_namesakes(&mut self, key: &JobKey) {
+        let others: Vec<JobKey> = self.namesakes(key).collect();
+        for other in others {
+            self.enqueue(other);
         }
     }
 
-    /// A pod is like this now.
-    pub fn pod_seen(&mut self, pod: PodSeen) {
-        if let Some(listed) = &mut self.listed_pods {
-            listed.insert(Arc::clone(&pod.uid));
-        }
-        let key = owner_of(&pod);
-        if self.entries.entry(key.clone()).or_default().see_pod(pod) {
+    fn namesakes(&self, key: &JobKey) -> impl Iterator<Item = JobKey> {
+        let others = self.reading.kinds.iter().filter(|kind| **kind != key.kind);
+        others.map(|kind| key.namesake(kind))
+    }
+
+    /// The job of another kind that has the names which the objects of this one would have: one that has begun, or the older one.
+    fn name_holder(&self, key: &JobKey) -> Option<JobKey> {
+        let claim = |key: &JobKey| Some((self.entries.get(key)?.claim()?, key.kind));
+        let own = claim(key)?;
+        self.namesakes(key)
+            .find(|other| claim(other).is_some_and(|other| other < own))
+    }
+
+    /// A watch for jobs of this kind shows a pod.
+    pub fn pod_seen(&mut self, kind: &'static Kind, pod: PodSeen) {
+        self.list_shows(Source::Pods(kind), &pod.uid);
+        let key = owner_of(kind, &pod);
+        let entry = self.entries.entry(key.clone()).or_default();
+        if entry.see_pod(pod.for_kind(kind.api)) {
             self.enqueue(key);
         }
     }
 
     /// A pod is gone; this is what it was last.
-    pub fn pod_gone(&mut self, pod: &PodSeen) {
-        let key = owner_of(pod);
+    pub fn pod_gone(&mut self, kind: &'static Kind, pod: &PodSeen) {
+        let key = owner_of(kind, pod);
         if let Some(entry) = self.entries.get_mut(&key) {
-            entry.lose_pod(pod);
+            entry.lose_pod(&pod.clone().for_kind(kind.api));
             self.enqueue(key.clone());
         }
         self.drop_if_empty(&key);
-    }
-
-    /// A list of all objects of one kind begins; what it shows is noted in the set.
-    fn list_begins<T: Named>(&mut self, of: fn(&mut Entry) -> &mut Tracked<T>) -> BTreeSet<Arc<str>> {
-        for entry in self.entries.values_mut() {
-            of(entry).list_begins();
-        }
-        BTreeSet::new()
-    }
-
-    /// All objects of one kind have been listed.
-    fn list_ends<T: Named>(
-        &mut self,
-        listed: Option<BTreeSet<Arc<str>>>,
-        of: fn(&mut Entry) -> &mut Tracked<T>,
-    ) {
-        let Some(listed) = listed else { return };
-        let mut touched = Vec::new();
-        for (key, entry) in &mut self.entries {
-            if of(entry).list_ends(&listed) {
-                entry.conflict_removed();
-                touched.push(key.clone());
-            }
-        }
-        for key in touched {
-            self.enqueue(key.clone());
-            self.drop_if_empty(&key);
-        }
     }
 
     /// What a pass has done.
@@ -240,10 +261,18 @@ impl Store {
 
     /// Whether memory is kept.
     fn learn(&mut self, report: &Report) {
-        let kept = report.written.as_ref();
-        self.kept |= kept.is_some_and(|(_, status)| remembers(status));
+        let kind = report.key.kind;
+        if report
+            .written
+            .as_ref()
+            .is_some_and(|(_, status)| remembers(status))
+        {
+            self.kept.insert(kind);
+        }
         let error = report.error.as_ref();
-        self.kept &= error.is_none_or(|error| error.kind != ApplyErrorKind::Pruned);
+        if error.is_some_and(|error| error.kind == ApplyErrorKind::Pruned) {
+            self.kept.remove(kind);
+        }
         if self.probe.as_ref() == Some(&report.key) {
             self.probe = None;
         }
@@ -251,7 +280,10 @@ impl Store {
 
     /// Which job to look at. Whoever waits for a probe comes first, once it is back; or is the next one to go.
     fn take(&mut self, now: Time) -> Option<JobKey> {
-        let waits = !self.kept && self.probe.is_some();
+        let waits = self
+            .probe
+            .as_ref()
+            .is_some_and(|key| !self.kept.contains(key.kind));
         // Which namespaces wait matters only when all slots are taken.
         let share = if self.slots.are_taken() {
             self.slots.share(self.queue.namespaces())
@@ -260,7 +292,13 @@ impl Store {
         };
         let may = |namespace: &Arc<str>| self.slots.may_begin(namespace, share);
         let behind = self.behind_probe.take_if(may, |_| !waits).map(|(_, key)| key);
-        behind.or_else(|| self.queue.take(self.listed_jobs.is_none(), now, may))
+        behind.or_else(|| {
+            self.queue.take(
+                !self.listed.keys().any(|source| matches!(source, Source::Jobs(_))),
+                now,
+                may,
+            )
+        })
     }
 
     /// Somebody else acts: nothing waits to be looked at.
@@ -300,14 +338,16 @@ impl Store {
                 continue;
             }
             match self.decide(&key, now) {
-                Decision::Apply(writes) if !self.kept && writes.starts() && self.probe.is_some() => {
+                Decision::Apply(writes)
+                    if !self.kept.contains(key.kind) && writes.starts() && self.probe.is_some() =>
+                {
                     self.set(&key, |entry| entry.queued = true);
                     self.behind_probe.push(&Arc::clone(&key.namespace), key);
                 }
                 Decision::Apply(mut writes) => {
                     self.set(&key, |entry| entry.applying = true);
                     self.slots.begin(&key.namespace);
-                    if !self.kept && writes.starts() {
+                    if !self.kept.contains(key.kind) && writes.starts() {
                         // The others wait for the answer, so nothing else comes with it.
                         writes.actions.clear();
                         self.probe = Some(key);
@@ -378,17 +418,19 @@ fn remembers(status: &Value) -> bool {
     status.get(MEMORY_FIELD).is_some()
 }
 
-fn key_of(wire: &JobWire) -> JobKey {
+fn key_of(kind: &'static Kind, wire: &JobWire) -> JobKey {
     let text = |text: &Option<String>| Arc::<str>::from(text.as_deref().unwrap_or_default());
     JobKey {
+        kind,
         namespace: text(&wire.metadata.namespace),
         name: text(&wire.metadata.name),
     }
 }
 
 /// The job that a pod names; whether that job owns it is looked at when it matters.
-fn owner_of(pod: &PodSeen) -> JobKey {
+fn owner_of(kind: &'static Kind, pod: &PodSeen) -> JobKey {
     JobKey {
+        kind,
         namespace: Arc::clone(&pod.namespace),
         name: Arc::clone(&pod.job),
     }

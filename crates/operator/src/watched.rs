@@ -6,58 +6,87 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::Resource;
-use kube::core::{ApiResource, DynamicObject, NamespaceResourceScope, PartialObjectMeta};
+use kube::core::{
+    ApiResource, DynamicObject, DynamicResourceScope, NamespaceResourceScope, PartialObjectMeta,
+};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use trainyard_core::Time;
 use trainyard_manifest::gang::{GroupApi, GroupState};
-use trainyard_manifest::names::{JOB_LABEL, KUBEFLOW_JOB_LABEL};
+use trainyard_manifest::kinds::{ALL, JobApi};
 use trainyard_manifest::observe::PodSeen;
 
-use crate::job::{JobWire, KIND, version};
+use crate::job::{JobWire, version};
 
-/// The label that every pod and Service of ours has; it is Kubeflow's, since its users' tools look for it.
-pub const OURS: &str = "training.kubeflow.org/operator-name=tfjob-controller";
-
-/// What kube's watcher wants to know of a type: which objects it is of, and where its metadata is.
-macro_rules! resource {
-    ($type:ty, $group:literal, $kind:literal, $plural:literal) => {
-        impl Resource for $type {
-            type DynamicType = ();
-            type Scope = NamespaceResourceScope;
-
-            fn kind((): &()) -> Cow<'_, str> {
-                $kind.into()
-            }
-
-            fn group((): &()) -> Cow<'_, str> {
-                $group.into()
-            }
-
-            fn version((): &()) -> Cow<'_, str> {
-                "v1".into()
-            }
-
-            fn plural((): &()) -> Cow<'_, str> {
-                $plural.into()
-            }
-
-            fn meta(&self) -> &ObjectMeta {
-                &self.metadata
-            }
-
-            fn meta_mut(&mut self) -> &mut ObjectMeta {
-                &mut self.metadata
-            }
-        }
-    };
+/// Which objects are jobs of a kind.
+#[must_use]
+pub fn job_resource(api: &JobApi) -> ApiResource {
+    ApiResource {
+        group: api.group.into(),
+        version: api.version.into(),
+        api_version: api.api_version.into(),
+        kind: api.kind.into(),
+        plural: api.plural.into(),
+    }
 }
 
-/// The API group of jobs.
-const GROUP: &str = "kubeflow.org";
+impl Resource for JobWire {
+    type DynamicType = ApiResource;
+    type Scope = DynamicResourceScope;
 
-resource!(JobWire, "kubeflow.org", "TFJob", "tfjobs");
-resource!(WatchedPod, "", "Pod", "pods");
+    fn kind(of: &ApiResource) -> Cow<'_, str> {
+        (&*of.kind).into()
+    }
+
+    fn group(of: &ApiResource) -> Cow<'_, str> {
+        (&*of.group).into()
+    }
+
+    fn version(of: &ApiResource) -> Cow<'_, str> {
+        (&*of.version).into()
+    }
+
+    fn plural(of: &ApiResource) -> Cow<'_, str> {
+        (&*of.plural).into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
+
+impl Resource for WatchedPod {
+    type DynamicType = ();
+    type Scope = NamespaceResourceScope;
+
+    fn kind((): &()) -> Cow<'_, str> {
+        "Pod".into()
+    }
+
+    fn group((): &()) -> Cow<'_, str> {
+        "".into()
+    }
+
+    fn version((): &()) -> Cow<'_, str> {
+        "v1".into()
+    }
+
+    fn plural((): &()) -> Cow<'_, str> {
+        "pods".into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
 
 /// A pod on its way through kube's watcher, which wants to see its metadata.
 #[derive(Clone, Debug)]
@@ -106,13 +135,12 @@ impl From<WatchedService> for ServiceSeen {
         let owners = metadata.owner_references.as_deref().unwrap_or_default();
         let owner = owners.iter().find(|owner| owner.controller == Some(true));
         let labels = metadata.labels.as_ref();
+        let mut keys = ALL.iter().flat_map(|api| api.labels.job);
         Self {
             name: text(metadata.name.as_ref()),
             namespace: text(metadata.namespace.as_ref()),
             uid: text(metadata.uid.as_ref()),
-            job: text(
-                labels.and_then(|labels| labels.get(JOB_LABEL).or_else(|| labels.get(KUBEFLOW_JOB_LABEL))),
-            ),
+            job: text(labels.and_then(|labels| keys.find_map(|key| labels.get(*key)))),
             owner: owner.map(|owner| owner.uid.as_str().into()),
         }
     }
@@ -135,8 +163,8 @@ pub struct GroupSeen {
     pub created: Time,
     /// It is being deleted.
     pub deleting: bool,
-    /// Name and UID of the job of ours that controls it; none where a user or another controller made it.
-    pub owner: Option<(Arc<str>, Arc<str>)>,
+    /// Kind, name and UID of the job that controls it; none where a user or another controller made it.
+    pub owner: Option<(&'static JobApi, Arc<str>, Arc<str>)>,
     /// Its spec.
     pub spec: Value,
     /// What its scheduler says.
@@ -150,11 +178,11 @@ impl GroupSeen {
         let metadata = &object.metadata;
         let text = |text: Option<&String>| Arc::<str>::from(text.map_or("", String::as_str));
         let owners = metadata.owner_references.as_deref().unwrap_or_default();
-        let is_job = |owner: &&OwnerReference| {
-            let group = owner.api_version.split_once('/').map(|(group, _)| group);
-            owner.controller == Some(true) && owner.kind == KIND && group == Some(GROUP)
+        let job = |owner: &OwnerReference| {
+            let api =
+                JobApi::find(&owner.api_version, &owner.kind).filter(|_| owner.controller == Some(true))?;
+            Some((api, owner.name.as_str().into(), owner.uid.as_str().into()))
         };
-        let owner = owners.iter().find(is_job);
         let created = metadata.creation_timestamp.as_ref();
         Self {
             api,
@@ -164,7 +192,7 @@ impl GroupSeen {
             version: version(metadata.resource_version.as_deref()),
             created: Time(created.map_or(0, |time| u64::try_from(time.0.as_second()).unwrap_or_default())),
             deleting: metadata.deletion_timestamp.is_some(),
-            owner: owner.map(|owner| (owner.name.as_str().into(), owner.uid.as_str().into())),
+            owner: owners.iter().find_map(job),
             state: (api.state)(&object.data["status"]),
             spec: object.data["spec"].take(),
         }
@@ -173,7 +201,7 @@ impl GroupSeen {
     /// Whether it was created for the job with that UID.
     #[must_use]
     pub fn is_of(&self, job: &Arc<str>) -> bool {
-        self.owner.as_ref().is_some_and(|(_, uid)| uid == job)
+        self.owner.as_ref().is_some_and(|(_, _, uid)| uid == job)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
-use kube::core::DynamicObject;
+use kube::core::{DynamicObject, DynamicResourceScope, NamespaceResourceScope};
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, watcher};
 use kube::{Api as Watched, Client};
@@ -19,14 +19,13 @@ use trainyard_manifest::gang::GroupApi;
 
 use crate::guarded::{Guarded, MaybeReadable};
 use crate::job::JobWire;
+use crate::kinds::Kind;
 use crate::notice::{Notice, Observer};
 use crate::operate::Options;
-use crate::watched::{OURS, WatchedPod, WatchedService, group_resource};
+use crate::watched::{WatchedPod, WatchedService, group_resource, job_resource};
 
-/// What is said where the cluster does not know TFJobs.
-const NO_JOBS: &str = "the cluster knows no TFJobs: `trainyard crd | kubectl apply --server-side --force-conflicts -f -` tells it";
 /// Jobs that are listed at a time. Whoever is listed first need not wait for the others.
-const JOBS_A_PAGE: u32 = 100;
+const JOBS_PER_PAGE: u32 = 100;
 /// What is the same as before is told again after this.
 const SAME_WORDS: Duration = Duration::from_secs(30);
 /// News that wait to be heard.
@@ -36,13 +35,13 @@ const HELD_BACK: Duration = Duration::from_secs(3);
 
 /// News from the watches.
 pub enum WatchUpdate {
-    /// About a job.
-    Job(watcher::Event<JobWire>),
-    /// About a pod.
-    Pod(watcher::Event<WatchedPod>),
-    /// About a Service.
-    Service(watcher::Event<Guarded<WatchedService>>),
-    /// About a group object of this API.
+    /// A job of a kind.
+    Job(&'static Kind, watcher::Event<JobWire>),
+    /// A pod with the label of a kind.
+    Pod(&'static Kind, watcher::Event<WatchedPod>),
+    /// A Service with the label of a kind.
+    Service(&'static Kind, watcher::Event<Guarded<WatchedService>>),
+    /// A group object of this API.
     Group(&'static GroupApi, watcher::Event<Guarded<DynamicObject>>),
 }
 
@@ -64,59 +63,45 @@ pub fn begin(
     let ears = || (Arc::clone(observer), sender.clone());
     let held_back = || Some(may_begin.clone());
     let all = watcher::Config::default();
-    let ours = all.clone().labels(OURS);
-    let paged = all.clone().page_size(JOBS_A_PAGE);
-    let jobs = scoped(client.clone(), scope);
-    watches.spawn(follow(
-        ("jobs", NO_JOBS.into()),
-        jobs,
-        paged,
-        ears(),
-        None,
-        WatchUpdate::Job,
-    ));
-    let pods = scoped(client.clone(), scope);
-    watches.spawn(follow(
-        ("pods", String::new()),
-        pods,
-        ours.clone(),
-        ears(),
-        held_back(),
-        WatchUpdate::Pod,
-    ));
-    let services = scoped(client.clone(), scope);
-    watches.spawn(follow(
-        ("services", String::new()),
-        services,
-        ours,
-        ears(),
-        held_back(),
-        WatchUpdate::Service,
-    ));
+    for kind in options.reading.kinds.iter().copied() {
+        let (key, value) = kind.api.labels.selector;
+        let ours = all.clone().labels(&format!("{key}={value}"));
+        let paged = all.clone().page_size(JOBS_PER_PAGE);
+        let jobs = scoped_with(client.clone(), scope, &job_resource(kind.api));
+        let wrap = move |event| WatchUpdate::Job(kind, event);
+        watches.spawn(follow(("jobs", no_jobs(kind)), jobs, paged, ears(), None, wrap));
+        let pods = scoped(client.clone(), scope);
+        let wrap = move |event| WatchUpdate::Pod(kind, event);
+        let what = ("pods", String::new());
+        watches.spawn(follow(what, pods, ours.clone(), ears(), held_back(), wrap));
+        let services = scoped(client.clone(), scope);
+        let wrap = move |event| WatchUpdate::Service(kind, event);
+        let what = ("services", String::new());
+        watches.spawn(follow(what, services, ours, ears(), held_back(), wrap));
+    }
     for api in options.reading.gang.apis() {
         // Without a selector: a group that a user has made for a job is respected.
-        let resource = group_resource(api);
-        let groups = match scope {
-            Some(namespace) => Watched::namespaced_with(client.clone(), namespace, &resource),
-            None => Watched::all_with(client.clone(), &resource),
-        };
+        let groups = scoped_with(client.clone(), scope, &group_resource(api));
         let wrap = |event| WatchUpdate::Group(api, event);
-        let config = all.clone();
-        watches.spawn(follow(
-            ("groups", no_groups(api)),
-            groups,
-            config,
-            ears(),
-            None,
-            wrap,
-        ));
+        let what = ("groups", no_groups(api));
+        watches.spawn(follow(what, groups, all.clone(), ears(), None, wrap));
     }
     (watches, news)
 }
 
+fn scoped_with<K>(client: Client, namespace: Option<&str>, resource: &K::DynamicType) -> Watched<K>
+where
+    K: kube::Resource<Scope = DynamicResourceScope>,
+{
+    match namespace {
+        Some(namespace) => Watched::namespaced_with(client, namespace, resource),
+        None => Watched::all_with(client, resource),
+    }
+}
+
 fn scoped<K>(client: Client, namespace: Option<&str>) -> Watched<K>
 where
-    K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>,
+    K: kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>,
 {
     match namespace {
         Some(namespace) => Watched::namespaced(client, namespace),
@@ -201,6 +186,14 @@ impl Complaints {
         }
         news
     }
+}
+
+/// What is said where the cluster does not know a kind.
+fn no_jobs(kind: &Kind) -> String {
+    let kind = kind.api.kind;
+    format!(
+        "the cluster knows no {kind}s: `trainyard crd | kubectl apply --server-side --force-conflicts -f -` tells it"
+    )
 }
 
 /// What is said where the cluster does not know the groups of a chosen scheduler.

@@ -1,7 +1,8 @@
 //! `trainyard crd`: the CRD of `TFJob`.
 
 use trainyard_document::yaml;
-use trainyard_manifest::crd::{Served, definition};
+use trainyard_manifest::kinds::Served;
+use trainyard_manifest::kinds::tfjob::definition;
 
 use crate::args::Crd;
 use crate::exit::Exit;

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use trainyard_cluster::{ClusterError, Newcomer, Session, Trial, named};
-use trainyard_manifest::crd::Served;
 use trainyard_manifest::install::access::LEASE;
 use trainyard_manifest::install::{Install as Wishes, NAME, image, text};
+use trainyard_manifest::kinds::Served;
 
 use self::outcome::{Done, Outcomes};
 use crate::args::{DryRun, Format, Install, Place, Uninstall};

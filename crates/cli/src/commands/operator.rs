@@ -10,6 +10,7 @@ use trainyard_document::problem::escaped;
 use trainyard_operator::job::{JobKey, Reading};
 use trainyard_operator::lease::LeaseId;
 use trainyard_operator::notice::{Notice, Observer};
+use trainyard_operator::reconcile::events::Milestone;
 use trainyard_operator::{CannotOperate, Endpoints, Options, run as operate};
 use trainyard_status::rfc3339;
 
@@ -30,6 +31,7 @@ pub fn run(typed: Operator) -> Result<Exit, Failure> {
     let options = Options {
         namespace,
         reading: Reading {
+            kinds: Reading::default().kinds,
             domain: typed.cluster_domain.filter(|domain| !domain.is_empty()),
             per_replica: typed.per_replica_addresses,
             legacy_labels: typed.legacy_labels,
@@ -146,12 +148,17 @@ fn fields(notice: &Notice<'_>) -> Option<Value> {
         Notice::Warned { job, reason, message } => {
             json!({ "level": "warn", "message": message, "job": named(job), "reason": reason })
         }
-        Notice::Condition { job, kind, message } => {
-            let level = match *kind {
-                "TFJobFailed" | "TFJobRestarting" | "InvalidTFJobSpec" => "warn",
+        Notice::Condition {
+            job,
+            reason,
+            message,
+            milestone,
+        } => {
+            let level = match milestone {
+                Some(Milestone::Failed | Milestone::Restarted) => "warn",
                 _ => "info",
             };
-            json!({ "level": level, "message": message, "job": named(job), "condition": kind })
+            json!({ "level": level, "message": message, "job": named(job), "condition": reason })
         }
         Notice::Refused { job, doing, refused } => {
             let message = format!("cannot {doing}; retrying");

@@ -7,6 +7,7 @@
 use serde_json::{Value, json};
 
 use super::{Install, NAME, labels};
+use crate::kinds::{JobApi, tfjob};
 
 /// The lease by which one of several operators works.
 pub const LEASE: &str = "trainyard-operator";
@@ -50,25 +51,8 @@ pub struct Use {
     pub why: &'static str,
 }
 
-/// Everything that the operator does.
+/// What the operator does whatever the kinds of its jobs are; each kind has rows of its own.
 pub const USES: &[Use] = &[
-    Use {
-        verbs: &["list", "watch", "delete"],
-        why: "jobs are seen; those whose time to live is over are deleted",
-        ..jobs("kubeflow.org", "tfjobs")
-    },
-    Use {
-        verbs: &["update"],
-        why: "a job's status, and with it what the operator must remember, is written when something about the job has changed",
-        ..jobs("kubeflow.org", "tfjobs/status")
-    },
-    Use {
-        verbs: &["update"],
-        asked: Asked::Beside,
-        why: "pods and Services hold their job until they are gone (`blockOwnerDeletion`, as Kubeflow's do); where \
-              OwnerReferencesPermissionEnforcement is on, as on OpenShift, they are refused without this",
-        ..jobs("kubeflow.org", "tfjobs/finalizers")
-    },
     Use {
         verbs: &["list", "watch", "get", "create", "delete"],
         why: "a task is a pod; one that is there already is looked at once, to see whose it is",
@@ -103,6 +87,11 @@ pub const USES: &[Use] = &[
     },
 ];
 
+/// Everything that the operator does with jobs of these kinds.
+pub fn uses(kinds: &[&'static JobApi]) -> impl Iterator<Item = Use> {
+    kinds.iter().flat_map(|kind| kind.uses).chain(USES).copied()
+}
+
 /// What it does with the objects by which a gang scheduler places a job's tasks together.
 pub(crate) const fn of_groups(group: &'static str, plural: &'static str) -> Use {
     Use {
@@ -112,7 +101,8 @@ pub(crate) const fn of_groups(group: &'static str, plural: &'static str) -> Use 
     }
 }
 
-const fn jobs(group: &'static str, resource: &'static str) -> Use {
+/// A row about objects in the namespaces of jobs, to be completed.
+pub(crate) const fn jobs(group: &'static str, resource: &'static str) -> Use {
     Use {
         place: Place::Jobs,
         group,
@@ -134,7 +124,7 @@ const fn lease() -> Use {
 
 /// Roles and their bindings. An operator for one namespace has a role there, and may do nothing elsewhere.
 pub(super) fn roles(install: &Install) -> Vec<Value> {
-    let uses: Vec<Use> = USES.iter().copied().chain(install.gang.uses()).collect();
+    let uses: Vec<Use> = uses(&[&tfjob::API]).chain(install.gang.uses()).collect();
     let for_jobs = Scope {
         name: NAME,
         namespace: install.watch.as_deref(),

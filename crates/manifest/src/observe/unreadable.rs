@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::wire::PodWire;
 use super::{PodSeen, Waits};
 use crate::bounded::Bounded;
-use crate::names::{JOB_LABEL, KUBEFLOW_JOB_LABEL};
+use crate::kinds::{ALL, JobApi};
 
 /// The reason that stands for a pod that cannot be read.
 pub const UNREADABLE: &str = "UnreadablePod";
@@ -43,7 +43,7 @@ fn unread(object: &Value, words: &str) -> PodSeen {
     let meta = &object["metadata"];
     let text = |field: &Value| Arc::from(field.as_str().unwrap_or_default());
     let labels = &meta["labels"];
-    let job = [&labels[JOB_LABEL], &labels[KUBEFLOW_JOB_LABEL]];
+    let mut job = ALL.iter().flat_map(|api| api.labels.job).map(|key| &labels[*key]);
     let mut owners = meta["ownerReferences"].as_array().into_iter().flatten();
     let owner = owners.find(|owner| owner["controller"] == true);
     PodSeen {
@@ -51,12 +51,10 @@ fn unread(object: &Value, words: &str) -> PodSeen {
         namespace: text(&meta["namespace"]),
         uid: text(&meta["uid"]),
         version: text(&meta["resourceVersion"]),
-        job: text(
-            job.into_iter()
-                .find(|job| job.is_string())
-                .unwrap_or(&Value::Null),
-        ),
+        job: text(job.find(|job| job.is_string()).unwrap_or(&Value::Null)),
         owner: owner.and_then(|owner| owner["uid"].as_str()).map(Arc::from),
+        owner_kind: owner
+            .and_then(|owner| JobApi::find(owner["apiVersion"].as_str()?, owner["kind"].as_str()?)),
         task: None,
         waits: Some(Waits::Said {
             reason: UNREADABLE.into(),

@@ -8,6 +8,8 @@ use serde_json::Number;
 use trainyard_core::Time;
 use trainyard_status::read_rfc3339;
 
+use crate::kinds::JobApi;
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PodWire {
@@ -45,11 +47,10 @@ pub struct OwnerWire {
 }
 
 impl OwnerWire {
-    /// Whether it is a `TFJob`, of whatever version, and the one that controls the pod. UIDs alone do not say: the API server
-    /// takes a reference to an object of another kind with a job's UID.
-    pub fn is_job(&self) -> bool {
-        let group = self.api_version.split_once('/').map(|(group, _)| group);
-        self.controller && self.kind == "TFJob" && group == Some("kubeflow.org")
+    /// The kind of job it is, of whatever version, if it is one and controls the pod. UIDs alone do not say: the API server
+    /// accepts a reference to an object of another kind with a job's UID.
+    pub fn job_kind(&self) -> Option<&'static JobApi> {
+        JobApi::find(&self.api_version, &self.kind).filter(|_| self.controller)
     }
 }
 

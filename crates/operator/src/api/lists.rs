@@ -4,13 +4,12 @@ use http::Method;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use trainyard_manifest::names::KUBEFLOW_JOB_LABEL;
 use trainyard_manifest::observe::PodSeen;
 
-use super::{Api, ApiError, core};
+use super::{Api, ApiError, core, jobs_path};
 use crate::guarded::Guarded;
-use crate::job::{API_VERSION, JobKey, JobWire};
-use crate::watched::{OURS, ServiceSeen, WatchedService};
+use crate::job::{JobKey, JobWire};
+use crate::watched::{ServiceSeen, WatchedService};
 
 #[derive(Deserialize)]
 struct Items<T> {
@@ -20,17 +19,17 @@ struct Items<T> {
 impl Api {
     /// One job, as it is now; none where it does not exist.
     pub async fn job(&self, job: &JobKey) -> Result<Option<JobWire>, ApiError> {
-        let JobKey { namespace, name } = job;
-        let path =
-            format!("/apis/{API_VERSION}/namespaces/{namespace}/tfjobs?fieldSelector=metadata.name%3D{name}");
-        self.list("tfjobs", &path)
+        let path = format!("{}?fieldSelector=metadata.name%3D{}", jobs_path(job), job.name);
+        self.list(job.kind.api.plural, &path)
             .await
             .map(|jobs| jobs.into_iter().next())
     }
 
     /// The pods that name a job.
     pub async fn pods(&self, job: &JobKey) -> Result<Vec<PodSeen>, ApiError> {
-        self.list("pods", &ours(job, "pods")).await
+        let pods: Vec<PodSeen> = self.list("pods", &ours(job, "pods")).await?;
+        let pods = pods.into_iter().map(|pod| pod.for_kind(job.kind.api));
+        Ok(pods.collect())
     }
 
     /// The Services that name a job.
@@ -51,10 +50,16 @@ impl Api {
     }
 }
 
-/// Where our objects of a kind are that name a job, by the label that Kubeflow's objects have too.
+/// Where the objects are that name a job, by labels that those of other operators have too.
 fn ours(job: &JobKey, plural: &str) -> String {
-    let JobKey { namespace, name } = job;
-    let selector = format!("{OURS},{KUBEFLOW_JOB_LABEL}={name}");
+    let JobKey {
+        kind,
+        namespace,
+        name,
+    } = job;
+    let labels = &kind.api.labels;
+    let (key, value) = labels.selector;
+    let selector = format!("{key}={value},{}={name}", labels.listed_by());
     let selector = selector
         .replace('/', "%2F")
         .replace('=', "%3D")

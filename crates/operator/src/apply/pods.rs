@@ -67,7 +67,10 @@ async fn one(
         Err(refused) if refused.exists() => {
             // Ours from before a crash or a repeated request; another life of the same task, which goes; or none of the job's
             // tasks, and then it is in the way.
-            let there = api.pod(&writes.key.namespace, &name).await?;
+            let there = api
+                .pod(&writes.key.namespace, &name)
+                .await?
+                .for_kind(writes.key.kind.api);
             let owned = there.owner.as_ref() == Some(&writes.uid);
             match there.task.as_ref().filter(|seen| owned && seen.id == *task) {
                 Some(seen) if seen.stamp == stamp => Ok(there),
@@ -87,6 +90,7 @@ fn born(writes: &Writes, name: &str, uid: Arc<str>, version: u64, task: &TaskId,
         version: version.to_string().into(),
         job: Arc::clone(&writes.key.name),
         owner: Some(Arc::clone(&writes.uid)),
+        owner_kind: Some(writes.key.kind.api),
         task: Some(TaskSeen {
             id: TaskId {
                 role: RoleName(Arc::clone(&task.role.0)),

@@ -8,164 +8,110 @@ use trainyard_status::rfc3339;
 
 use super::lost_nodes::NODE_LOST;
 use super::waiting::{REFUSED, WAITING_FIELD, is_ordinary};
-use crate::job::{API_VERSION, JobSeen, KIND};
+use crate::job::JobSeen;
+use crate::kinds::Kind;
 
-/// Longer notes are refused.
+/// Longest note that the API server accepts.
 const LONGEST_NOTE: usize = 1000;
-/// Conditions that are not worth an event: users see their effect.
-const SILENT: &[&str] = &["Created", "Running"];
-/// Conditions that a job only has once it has run, or was held.
-const LATER: &[&str] = &["Running", "Restarting", "Suspended"];
 
-/// The condition of a job that cannot be gone on with as long as the cluster is as it is.
-const STALLED: &str = "Stalled";
-
-/// Adds the condition that says that nothing can be done; the next status that is written without trouble has none.
-pub fn stall(status: &mut Value, before: Option<&Value>, message: &str, now: Time) {
-    let known = before
-        .map(|status| list(status, "conditions"))
-        .unwrap_or_default();
-    let known = known.into_iter().find(|condition| condition["type"] == STALLED);
-    let stalled = known.cloned().unwrap_or_else(|| {
-        let now = rfc3339(now);
-        json!({
-            "type": STALLED, "status": "True", "reason": "TFJobDefinitionTooOld", "message": message,
-            "lastUpdateTime": now, "lastTransitionTime": now,
-        })
-    });
-    if let Some(conditions) = status["conditions"].as_array_mut() {
-        conditions.push(stalled);
-    }
-}
-
-/// Whether a job says that nothing can be done about it.
-#[must_use]
-pub fn is_stalled(status: Option<&Value>) -> bool {
-    let conditions = status
-        .map(|status| list(status, "conditions"))
-        .unwrap_or_default();
-    conditions.iter().any(|condition| condition["type"] == STALLED)
-}
-
-/// Whether a job says that it has ended.
-#[must_use]
-pub fn has_ended(status: &Value) -> bool {
-    let ended = |condition: &&Value| {
-        let kind = condition["type"].as_str();
-        matches!(kind, Some("Succeeded" | "Failed")) && condition["status"] == "True"
-    };
-    list(status, "conditions").iter().any(ended)
-}
-
-/// Something that has changed about a job.
+/// Something that has changed about a job, for logs, metrics and Kubernetes events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What: a condition, or a wait.
-    pub what: ChangeKind,
+    /// What it is about.
+    pub topic: Topic,
+    /// The point that the job has come to, if it is one that is counted.
+    pub milestone: Option<Milestone>,
+    /// The type of the Kubernetes event; none for what is not worth one.
+    pub severity: Option<Severity>,
     /// Why, in one word.
     pub reason: String,
-    /// In words.
+    /// One sentence.
     pub message: String,
-    /// When, as it is written.
-    time: String,
+    /// RFC 3339. Part of the event's name.
+    pub time: String,
 }
 
-/// What has changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ChangeKind {
-    /// The condition of this type.
-    Condition(String),
-    /// It waits for something.
+/// What a change is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topic {
+    /// A condition or phase of the status.
+    Condition,
+    /// `status.waiting`.
     Wait,
-    /// Something that its author should know.
+    /// Something for the job's author alone.
     Note,
-    /// Something that its author and the operator's should know, though nothing is written about it.
+    /// Something for the job's author and the operator's log, though it is not in the status.
     Warning,
+}
+
+/// Points in the life of a job that are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Milestone {
+    /// The operator has accepted it.
+    Created,
+    /// Its tasks run.
+    Running,
+    /// It or one of its tasks was restarted.
+    Restarted,
+    /// It has succeeded.
+    Succeeded,
+    /// It has failed, or its spec is invalid.
+    Failed,
+}
+
+/// The type of a Kubernetes event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// For the record.
+    Normal,
+    /// The author should look.
+    Warning,
+}
+
+impl Change {
+    /// A change that concerns no condition.
+    fn beside(topic: Topic, severity: Severity, reason: &str, message: String, now: Time) -> Self {
+        Self {
+            topic,
+            milestone: None,
+            severity: Some(severity),
+            reason: reason.to_owned(),
+            message,
+            time: rfc3339(now),
+        }
+    }
 }
 
 /// Something that is wrong about a job and stands in no status.
 #[must_use]
 pub fn warning(reason: &str, message: String, now: Time) -> Change {
-    Change {
-        what: ChangeKind::Warning,
-        reason: reason.to_owned(),
-        message,
-        time: rfc3339(now),
-    }
+    Change::beside(Topic::Warning, Severity::Warning, reason, message, now)
 }
 
 /// What Kubeflow tells of a job whose templates name another scheduler than the one that places groups.
 #[must_use]
 pub fn other_scheduler(now: Time) -> Change {
-    Change {
-        what: ChangeKind::Note,
-        reason: "SetPodTemplateSchedulerName".into(),
-        message:
-            "Another scheduler is specified when gang-scheduling is enabled and it will not be overwritten"
-                .into(),
-        time: rfc3339(now),
-    }
+    let message =
+        "Another scheduler is specified when gang-scheduling is enabled and it will not be overwritten";
+    let reason = "SetPodTemplateSchedulerName";
+    Change::beside(Topic::Note, Severity::Warning, reason, message.into(), now)
 }
 
-/// A panic of ours while the job was decided about, or while that was carried out.
+/// The operator panicked while it reconciled the job or applied the result.
 #[must_use]
 pub fn panicked(words: &str, wait: u32, now: Time) -> Change {
-    Change {
-        what: ChangeKind::Note,
-        reason: "OperatorPanicked".into(),
-        message: format!(
-            "the operator failed on this job, which is a bug of the operator; the job is read again in {wait} s: {words}"
-        ),
-        time: rfc3339(now),
-    }
+    let message = format!(
+        "the operator failed on this job, which is a bug of the operator; the job is read again in {wait} s: {words}"
+    );
+    Change::beside(Topic::Note, Severity::Warning, "OperatorPanicked", message, now)
 }
 
 /// Everything that has changed between two statuses.
 #[must_use]
-pub fn changes(before: Option<&Value>, after: &Value, now: Time) -> Vec<Change> {
-    let mut changes = conditions(before, after);
+pub fn changes(kind: &Kind, before: Option<&Value>, after: &Value, now: Time) -> Vec<Change> {
+    let mut changes = (kind.changes)(before, after);
     changes.extend(waits(before, after, now));
     changes
-}
-
-/// Whether a job has neither run nor been held yet.
-#[must_use]
-pub fn is_fresh(status: Option<&Value>) -> bool {
-    let known = status
-        .map(|status| list(status, "conditions"))
-        .unwrap_or_default();
-    let later = |condition: &&Value| {
-        let kind = condition["type"].as_str().unwrap_or_default();
-        LATER.contains(&kind)
-    };
-    !known.iter().any(later)
-}
-
-fn conditions(before: Option<&Value>, after: &Value) -> Vec<Change> {
-    let known = before
-        .map(|status| list(status, "conditions"))
-        .unwrap_or_default();
-    let changed = |condition: &&Value| {
-        !known.iter().any(|known| {
-            let same = |field: &str| known[field] == condition[field];
-            same("type") && same("lastUpdateTime") && same("status")
-        })
-    };
-    // That a job no longer runs is said by what it does instead.
-    let over = |condition: &&Value| condition["type"] == "Running" && condition["status"] == "False";
-    let after = list(after, "conditions");
-    let changed = after.into_iter().filter(changed).filter(|one| !over(one));
-    changed
-        .map(|condition| {
-            let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
-            Change {
-                what: ChangeKind::Condition(text("type")),
-                reason: text("reason"),
-                message: text("message"),
-                time: text("lastUpdateTime"),
-            }
-        })
-        .collect()
 }
 
 fn waits(before: Option<&Value>, after: &Value, now: Time) -> Vec<Change> {
@@ -187,12 +133,12 @@ fn waits(before: Option<&Value>, after: &Value, now: Time) -> Vec<Change> {
             (pod, "") => format!("Error pod {pod} condition message: {said}"),
             (pod, container) => format!("Error pod {pod} container {container} waiting message: {said}"),
         };
-        Change {
-            what: ChangeKind::Wait,
-            reason: text("reason").to_owned(),
-            message,
-            time: rfc3339(now),
-        }
+        let severity = if is_ordinary(text("reason")) {
+            Severity::Normal
+        } else {
+            Severity::Warning
+        };
+        Change::beside(Topic::Wait, severity, text("reason"), message, now)
     })
     .collect()
 }
@@ -206,11 +152,9 @@ fn list<'a>(status: &'a Value, field: &str) -> Vec<&'a Value> {
 
 /// The event that tells of a change; none for what is not worth one.
 pub fn event(job: &JobSeen, change: &Change) -> Option<Value> {
-    let bad = match &change.what {
-        ChangeKind::Condition(kind) if SILENT.contains(&&**kind) => return None,
-        ChangeKind::Condition(kind) => matches!(&**kind, "Failed" | "Restarting" | STALLED),
-        ChangeKind::Wait => !is_ordinary(&change.reason),
-        ChangeKind::Note | ChangeKind::Warning => true,
+    let severity = match change.severity? {
+        Severity::Normal => "Normal",
+        Severity::Warning => "Warning",
     };
     let Change { reason, time, .. } = change;
     let digits: String = time.chars().filter(char::is_ascii_digit).collect();
@@ -225,10 +169,10 @@ pub fn event(job: &JobSeen, change: &Change) -> Option<Value> {
         "reportingInstance": "trainyard",
         "action": "Reconcile",
         "reason": reason,
-        "type": if bad { "Warning" } else { "Normal" },
+        "type": severity,
         "note": note,
         "regarding": {
-            "apiVersion": API_VERSION, "kind": KIND,
+            "apiVersion": job.key.kind.api.api_version, "kind": job.key.kind.api.kind,
             "name": job.key.name, "namespace": job.key.namespace, "uid": job.uid,
         },
     }))

@@ -5,6 +5,7 @@ use serde_json::Value;
 use trainyard_status::MEMORY_FIELD;
 
 use super::waiting::{WAITING_FIELD, reasons};
+use crate::kinds::Kind;
 
 /// Counts may wait this long, in seconds: by then the next condition has often come, and one write says both.
 pub const QUIET: u32 = 2;
@@ -22,17 +23,17 @@ pub enum StatusDiff {
     /// Counts, and which tasks are done. Their pods say so too, so this waits for [`QUIET`].
     Counts,
     /// What somebody waits for.
-    Notice,
+    Substance,
 }
 
 /// How two statuses differ.
 #[must_use]
-pub fn diff(before: Option<&Value>, after: &Value) -> StatusDiff {
+pub fn diff(kind: &Kind, before: Option<&Value>, after: &Value) -> StatusDiff {
     let Some(before) = before else {
-        return StatusDiff::Notice;
+        return StatusDiff::Substance;
     };
     if reasons(before) != reasons(after) {
-        return StatusDiff::Notice;
+        return StatusDiff::Substance;
     }
     if without(before, &["born"]) == without(after, &["born"]) {
         let same_words = before.get(WAITING_FIELD) == after.get(WAITING_FIELD);
@@ -45,14 +46,16 @@ pub fn diff(before: Option<&Value>, after: &Value) -> StatusDiff {
     let bare = |status: &Value| {
         let mut status = without(status, &["born", "done"]);
         if let Value::Object(fields) = &mut status {
-            fields.shift_remove("replicaStatuses");
+            for counts in kind.counts {
+                fields.shift_remove(*counts);
+            }
         }
         status
     };
     if bare(before) == bare(after) {
         StatusDiff::Counts
     } else {
-        StatusDiff::Notice
+        StatusDiff::Substance
     }
 }
 
@@ -91,7 +94,7 @@ mod tests {
         let status = |active: u32, memory: Value| json!({ "conditions": [], "replicaStatuses": { "Worker": { "active": active } }, "trainyard": memory });
         let new = || status(0, json!({ "epoch": 0 }));
         let cases = [
-            (None, new(), StatusDiff::Notice),
+            (None, new(), StatusDiff::Substance),
             (
                 Some(new()),
                 status(0, json!({ "epoch": 0, "roles": { "worker": { "born": 2 } } })),
@@ -106,17 +109,25 @@ mod tests {
             (
                 Some(new()),
                 status(0, json!({ "epoch": 0, "roles": { "worker": { "failed": "0" } } })),
-                StatusDiff::Notice,
+                StatusDiff::Substance,
             ),
-            (Some(new()), status(1, json!({ "epoch": 1 })), StatusDiff::Notice),
+            (
+                Some(new()),
+                status(1, json!({ "epoch": 1 })),
+                StatusDiff::Substance,
+            ),
             (
                 Some(new()),
                 json!({ "conditions": [{ "type": "Running" }] }),
-                StatusDiff::Notice,
+                StatusDiff::Substance,
             ),
         ];
         for (before, after, expected) in cases {
-            assert_eq!(diff(before.as_ref(), &after), expected, "{after}");
+            assert_eq!(
+                diff(&crate::kinds::tfjob::KIND, before.as_ref(), &after),
+                expected,
+                "{after}"
+            );
         }
     }
 }

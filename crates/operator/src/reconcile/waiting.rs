@@ -37,8 +37,6 @@ pub const REFUSED: [&str; 5] = [
     FAILED_CREATE_SERVICE,
     FAILED_CREATE_CONFIG_MAP,
 ];
-/// Somebody has changed it so that it means nothing.
-pub const INVALID_EDIT: &str = "InvalidTFJobSpec";
 /// No task is wanted of it.
 const NO_REPLICAS: &str = "NoReplicas";
 /// Its node prepares a pod, in the kubelet's word.
@@ -125,7 +123,7 @@ pub fn waiting(entry: &Entry, job: &JobSeen, wants: bool, now: Time) -> Waiting 
 fn mistaken(job: &JobSeen) -> Option<Value> {
     let words = job.mistake.as_ref()?;
     let message = format!("the last edit cannot be read and the job goes on as it was: {words}");
-    Some(json!({ "reason": INVALID_EDIT, "message": cut(&message) }))
+    Some(json!({ "reason": job.key.kind.invalid_edit, "message": cut(&message) }))
 }
 
 /// Pods of the job that cannot be read: they are in the way of its tasks.

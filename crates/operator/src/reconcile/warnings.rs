@@ -52,7 +52,7 @@ fn change(entry: &mut Entry, job: &JobSeen, now: Time) -> Option<Change> {
             ..Warned::default()
         };
     }
-    let ended = job.status.as_ref().is_some_and(events::has_ended);
+    let ended = job.key.kind.has_ended(job.status.as_ref());
     let newer = newer_memory(job.status.as_ref()).filter(|_| !ended && !entry.warned.newer);
     if let Some(format) = newer {
         entry.warned.newer = true;

@@ -6,9 +6,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::Store;
 use super::tracked::{Named, Tracked};
+use super::{Source, Store};
 use crate::job::JobKey;
+use crate::kinds::Kind;
 use crate::watched::ServiceSeen;
 
 /// Services and maps of one job.
@@ -75,36 +76,16 @@ impl Addresses {
 }
 
 impl Store {
-    /// A list of all our Services begins.
-    pub fn services_begin(&mut self) {
-        self.listed_services = Some(self.list_begins(|entry| &mut entry.addresses.services));
-    }
-
-    /// Every Service has been listed: those that were not are gone, but for those we have made since the list began.
-    pub fn services_end(&mut self) {
-        let listed = self.listed_services.take();
-        self.list_ends(listed, |entry| &mut entry.addresses.services);
-    }
-
-    /// There is such a Service.
-    pub fn service_seen(&mut self, service: ServiceSeen) {
-        if let Some(listed) = &mut self.listed_services {
-            listed.insert(Arc::clone(&service.uid));
-        }
-        let key = JobKey {
-            namespace: Arc::clone(&service.namespace),
-            name: Arc::clone(&service.job),
-        };
-        let entry = self.entries.entry(key).or_default();
+    /// A watch for jobs of this kind shows a Service.
+    pub fn service_seen(&mut self, kind: &'static Kind, service: ServiceSeen) {
+        self.list_shows(Source::Services(kind), &service.uid);
+        let entry = self.entries.entry(service.key(kind)).or_default();
         entry.addresses.services.see(service, false);
     }
 
     /// A Service is gone. If its job still needs it, it is made again.
-    pub fn service_gone(&mut self, service: &ServiceSeen) {
-        let key = JobKey {
-            namespace: Arc::clone(&service.namespace),
-            name: Arc::clone(&service.job),
-        };
+    pub fn service_gone(&mut self, kind: &'static Kind, service: &ServiceSeen) {
+        let key = service.key(kind);
         if let Some(entry) = self.entries.get_mut(&key)
             && entry
                 .addresses
@@ -115,6 +96,17 @@ impl Store {
             self.enqueue(key.clone());
         }
         self.drop_if_empty(&key);
+    }
+}
+
+impl ServiceSeen {
+    /// The job that its labels name.
+    fn key(&self, kind: &'static Kind) -> JobKey {
+        JobKey {
+            kind,
+            namespace: Arc::clone(&self.namespace),
+            name: Arc::clone(&self.job),
+        }
     }
 }
 

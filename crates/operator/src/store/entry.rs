@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use trainyard_core::{Fixture, FixtureSeen, Memory, Observed, Seen, Time};
 use trainyard_manifest::observe::PodSeen;
+use trainyard_status::MEMORY_FIELD;
 
 use super::addresses::Addresses;
 use super::groups::Groups;
@@ -144,12 +145,26 @@ impl Entry {
 
     /// Something of the job's name is gone that may have been in the way, as what a deleted job of that name has left is: what was refused
     /// because of it is tried at once.
-    pub fn conflict_removed(&mut self) {
+    ///
+    /// Always true, for callers that ask whether something was lost.
+    pub fn conflict_removed(&mut self) -> bool {
         if self.applying {
             self.conflict_gone = true;
         } else if self.was_refused_a_create() {
             self.clear_errors();
         }
+        true
+    }
+
+    /// How good the job's claim to its name is against jobs of other kinds, best first: one that has begun, then the oldest. None if
+    /// there is no job, or another controller runs it.
+    #[must_use]
+    pub fn claim(&self) -> Option<(bool, Time)> {
+        let job = self.job.as_ref()?;
+        let ours = |held: &HeldPod| held.pod.owner.as_ref() == Some(&job.uid);
+        let remembers = |status: &Value| status.get(MEMORY_FIELD).is_some();
+        let begun = job.status.as_ref().is_some_and(remembers) || self.pods.values().any(ours);
+        (!matches!(*job.meaning, Meaning::NotOurs)).then_some((!begun, job.created))
     }
 
     /// An object is gone that a pass may tell of which is under way.

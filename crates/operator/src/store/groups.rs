@@ -269,9 +269,13 @@ impl Store {
 
     /// The job whose entry a group belongs in: the one that owns it, else the one that wants a group of that name.
     fn job_of(&self, group: &GroupSeen) -> Option<JobKey> {
-        let owned = group.owner.as_ref().map(|(name, _)| JobKey {
-            namespace: Arc::clone(&group.namespace),
-            name: Arc::clone(name),
+        let owned = group.owner.as_ref().and_then(|(api, name, _)| {
+            let mut kinds = self.reading.kinds.iter();
+            Some(JobKey {
+                kind: kinds.find(|kind| kind.api == *api)?,
+                namespace: Arc::clone(&group.namespace),
+                name: Arc::clone(name),
+            })
         });
         owned.or_else(|| self.groups.wanted.get(&key_of(group)).cloned())
     }

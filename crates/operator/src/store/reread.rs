@@ -14,7 +14,8 @@ use super::{Entry, Store};
 use crate::apply::reread::Reread;
 use crate::apply::{Report, Writes};
 use crate::job::{JobKey, Reading};
-use crate::reconcile::{Decision, events, reconcile};
+use crate::kinds::Kind;
+use crate::reconcile::{Decision, events, name_taken, reconcile};
 
 /// A job is tried again after this many seconds, then after twice as many, and so on.
 const FIRST_WAIT: u32 = 1;
@@ -71,6 +72,7 @@ pub struct PendingReread {
 impl Store {
     /// What follows from a look at a job.
     pub(super) fn decide(&mut self, key: &JobKey, now: Time) -> Decision {
+        let holder = self.name_holder(key);
         let Some(entry) = self.entries.get_mut(key) else {
             return Decision::Idle;
         };
@@ -78,11 +80,14 @@ impl Store {
             return Decision::WakeAt(entry.panics.until);
         }
         if entry.pending_reread.is_none() {
-            let kept = self.kept;
+            let kept = self.kept.contains(key.kind);
             let looked = catch_unwind(AssertUnwindSafe(|| {
                 #[cfg(test)]
                 entry.hook.inspect(|hook| hook());
-                reconcile(key, entry, kept, now)
+                match holder {
+                    Some(holder) => name_taken(key, entry, &holder, now),
+                    None => reconcile(key, entry, kept, now),
+                }
             }));
             match looked {
                 Ok(Decision::Reread) => entry.lose_job(),
@@ -129,7 +134,7 @@ impl Store {
         let entry = self.entries.get_mut(&report.key)?;
         entry.pending_reread.as_ref()?;
         if let Some(read) = report.reread.take() {
-            entry.read_again(read, &self.reading);
+            entry.read_again(report.key.kind, read, &self.reading);
             return None;
         }
         entry.applying = false;
@@ -154,12 +159,12 @@ impl Entry {
     }
 
     /// Takes in what was read. What the watches have shown since is newer, and what went meanwhile is gone.
-    fn read_again(&mut self, read: Reread, reading: &Reading) {
+    fn read_again(&mut self, kind: &'static Kind, read: Reread, reading: &Reading) {
         self.pending_reread = None;
         let deleted_in_flight = std::mem::take(&mut self.deleted_in_flight);
         let uid = |job: &crate::job::JobWire| job.metadata.uid.clone().unwrap_or_default();
         if let Some(wire) = read.job.filter(|job| !deleted_in_flight.contains(&*uid(job))) {
-            let seen = reading.read(wire, self.job.as_ref());
+            let seen = reading.read(kind, wire, self.job.as_ref());
             self.see(seen);
         }
         for pod in read.pods {

@@ -6,6 +6,7 @@ mod fair;
 mod first;
 mod forged;
 mod gone;
+mod kinds;
 mod lost_nodes;
 mod no_replicas;
 mod panics;
@@ -22,6 +23,7 @@ use trainyard_manifest::observe::PodSeen;
 use super::*;
 use crate::api::ApiError;
 use crate::apply::{ApplyError, ApplyErrorKind};
+use crate::kinds::tfjob::KIND as TFJOB;
 use crate::watched::ServiceSeen;
 
 const NOW: Time = Time(1_800_000_000);
@@ -72,7 +74,7 @@ fn exited(code: i32) -> Value {
 /// A store in which the job has started: its status is stored, its Service exists, and no pod does yet.
 fn started() -> (Store, Value) {
     let mut store = Store::new(Reading::default());
-    store.job_seen(job(10, 1, &Value::Null));
+    store.job_seen(&TFJOB, job(10, 1, &Value::Null));
     let writes = store.next(NOW).unwrap();
     let status = writes.status.clone().unwrap();
     store.applied(report(&writes, 11, Vec::new()), NOW);
@@ -111,9 +113,9 @@ fn creates(writes: &Writes) -> Vec<String> {
 /// The next job, in a store that has seen the API server keep what is remembered of the one before.
 fn second_job() -> Store {
     let (mut store, _) = started();
-    store.job_gone(&job(11, 1, &Value::Null));
-    store.service_gone(&service("s1"));
-    store.job_seen(job(12, 1, &Value::Null));
+    store.job_gone(&TFJOB, &job(11, 1, &Value::Null));
+    store.service_gone(&TFJOB, &service("s1"));
+    store.job_seen(&TFJOB, job(12, 1, &Value::Null));
     store
 }
 
@@ -127,7 +129,7 @@ fn another(name: &str) -> JobWire {
 #[test]
 fn a_job_that_was_told_to_go_is_told_once() {
     let mut store = running_job();
-    store.pod_seen(pod(0, 50, "p0", &exited(0)));
+    store.pod_seen(&TFJOB, pod(0, 50, "p0", &exited(0)));
     let writes = store.next(NOW).unwrap();
     let report = Report {
         written: None,
@@ -145,11 +147,11 @@ fn a_job_that_was_told_to_go_is_told_once() {
 #[test]
 fn who_stands_by_keeps_no_list_and_looks_at_everything_when_it_leads() {
     let mut store = Store::new(Reading::default());
-    store.job_seen(another("a"));
-    store.job_seen(another("b"));
+    store.job_seen(&TFJOB, another("a"));
+    store.job_seen(&TFJOB, another("b"));
     store.stop_leading();
     assert_eq!(store.queued(), 0);
-    store.job_gone(&another("b"));
+    store.job_gone(&TFJOB, &another("b"));
     store.start_leading();
     assert_eq!(&*store.next(NOW).unwrap().key.name, "a");
 }
@@ -179,7 +181,7 @@ fn what_we_made_is_not_made_again() {
 #[test]
 fn an_older_job_is_not_believed() {
     let (mut store, status) = started();
-    store.job_seen(job(10, 1, &Value::Null));
+    store.job_seen(&TFJOB, job(10, 1, &Value::Null));
     let writes = store.next(NOW).unwrap();
     assert_eq!(writes.version, 11, "our own write is newer than the watch");
     assert!(
@@ -192,8 +194,8 @@ fn an_older_job_is_not_believed() {
 #[test]
 fn an_older_pod_is_not_believed() {
     let (mut store, _) = started();
-    store.pod_seen(pod(0, 20, "p0", &exited(0)));
-    store.pod_seen(pod(0, 19, "p0", &running()));
+    store.pod_seen(&TFJOB, pod(0, 20, "p0", &exited(0)));
+    store.pod_seen(&TFJOB, pod(0, 19, "p0", &running()));
     let writes = store.next(NOW).unwrap();
     assert_eq!(writes.status.unwrap()["conditions"][1]["type"], "Succeeded");
 }
@@ -201,10 +203,10 @@ fn an_older_pod_is_not_believed() {
 #[test]
 fn nothing_is_left_of_a_job_that_is_gone() {
     let (mut store, _) = started();
-    store.pod_seen(pod(0, 20, "p0", &running()));
-    store.job_gone(&job(30, 1, &Value::Null));
-    store.pod_gone(&pod(0, 31, "p0", &running()));
-    store.service_gone(&service("s1"));
+    store.pod_seen(&TFJOB, pod(0, 20, "p0", &running()));
+    store.job_gone(&TFJOB, &job(30, 1, &Value::Null));
+    store.pod_gone(&TFJOB, &pod(0, 31, "p0", &running()));
+    store.service_gone(&TFJOB, &service("s1"));
     assert_eq!(store.counts(), (0, 0));
     assert!(store.next(NOW).is_none());
     assert!(store.entries.is_empty());
@@ -215,8 +217,8 @@ fn a_job_that_cannot_be_read_says_so_once_and_stops_nobody() {
     let mut store = Store::new(Reading::default());
     let broken = json!({ "metadata": { "name": "bad", "namespace": "ml", "uid": "b", "resourceVersion": "1",
         "generation": 1 }, "spec": { "tfReplicaSpecs": { "Worker": { "replicas": "two" } } } });
-    store.job_seen(serde_json::from_value(broken).unwrap());
-    store.job_seen(job(10, 1, &Value::Null));
+    store.job_seen(&TFJOB, serde_json::from_value(broken).unwrap());
+    store.job_seen(&TFJOB, job(10, 1, &Value::Null));
     let writes = store.next(NOW).unwrap();
     let condition = &writes.status.as_ref().unwrap()["conditions"][0];
     assert_eq!(
@@ -243,7 +245,7 @@ fn an_edit_that_cannot_be_read_does_not_end_a_job_that_runs() {
             "generation": 2 }, "spec": { "tfReplicaSpecs": { "Worker": { "replicas": "two" } } }, "status": status });
         serde_json::from_value::<JobWire>(wire).unwrap()
     };
-    store.job_seen(broken("job"));
+    store.job_seen(&TFJOB, broken("job"));
     let writes = store.next(NOW).unwrap();
     assert_eq!(
         creates(&writes),
@@ -252,7 +254,7 @@ fn an_edit_that_cannot_be_read_does_not_end_a_job_that_runs() {
     );
     // After a restart nobody knows that spec any more: the job is left alone, and says so once.
     let mut store = Store::new(Reading::default());
-    store.job_seen(broken("job"));
+    store.job_seen(&TFJOB, broken("job"));
     let writes = store.next(NOW).unwrap();
     assert!(writes.actions.is_empty());
     let said = writes.status.as_ref().unwrap();
@@ -267,9 +269,9 @@ fn an_edit_that_cannot_be_read_does_not_end_a_job_that_runs() {
 #[test]
 fn nothing_is_left_of_a_job_that_goes_during_a_pass() {
     let mut store = Store::new(Reading::default());
-    store.job_seen(job(10, 1, &Value::Null));
+    store.job_seen(&TFJOB, job(10, 1, &Value::Null));
     let writes = store.next(NOW).unwrap();
-    store.job_gone(&job(11, 1, &Value::Null));
+    store.job_gone(&TFJOB, &job(11, 1, &Value::Null));
     store.applied(report(&writes, 12, Vec::new()), NOW);
     assert!(store.entries.is_empty());
 }
@@ -279,7 +281,7 @@ fn somebody_elses_job_is_left_alone() {
     let mut store = Store::new(Reading::default());
     let mut wire = job(10, 1, &Value::Null);
     wire.manage("kueue.x-k8s.io/multikueue");
-    store.job_seen(wire);
+    store.job_seen(&TFJOB, wire);
     assert!(store.next(NOW).is_none());
 }
 
@@ -297,7 +299,7 @@ fn that_pods_were_made_is_written_with_the_next_news_only() {
     let mut store = made();
     assert!(store.next(NOW).is_none());
     assert!(store.next(NOW + 50).is_none());
-    store.pod_seen(pod(0, 30, "p0", &running()));
+    store.pod_seen(&TFJOB, pod(0, 30, "p0", &running()));
     let status = store.next(NOW + 50).unwrap().status.unwrap();
     assert_eq!(status["trainyard"]["roles"]["worker"]["born"], 2);
 }
@@ -307,7 +309,7 @@ fn a_failure_that_a_clock_ahead_of_ours_has_dated_counts_after_a_second() {
     let mut store = running_job();
     let mut failed = exited(1);
     failed["containerStatuses"][0]["state"]["terminated"]["finishedAt"] = "2040-01-01T00:00:00Z".into();
-    store.pod_seen(pod(0, 31, "p0", &failed));
+    store.pod_seen(&TFJOB, pod(0, 31, "p0", &failed));
     assert!(store.next(NOW).is_none());
     assert_eq!(store.wake(), Some(NOW + 1));
     let status = store.next(NOW + 1).unwrap().status.unwrap();
@@ -318,10 +320,10 @@ fn a_failure_that_a_clock_ahead_of_ours_has_dated_counts_after_a_second() {
 fn counts_alone_wait_for_what_comes_next_but_not_long() {
     let mut store = made();
     // Running is a condition: it is told at once. The second worker is a number.
-    store.pod_seen(pod(0, 30, "p0", &running()));
+    store.pod_seen(&TFJOB, pod(0, 30, "p0", &running()));
     let writes = store.next(NOW).unwrap();
     store.applied(report(&writes, 40, Vec::new()), NOW);
-    store.pod_seen(pod(1, 41, "p1", &running()));
+    store.pod_seen(&TFJOB, pod(1, 41, "p1", &running()));
     assert!(store.next(NOW + 10).is_none());
     assert_eq!(store.wake(), Some(NOW + 12));
     assert!(store.next(NOW + 11).is_none());
@@ -332,9 +334,9 @@ fn counts_alone_wait_for_what_comes_next_but_not_long() {
     );
     store.applied(report(&writes, 50, Vec::new()), NOW + 12);
     // A worker that is done is a number as well; the end of the job is not, and says both.
-    store.pod_seen(pod(1, 51, "p1", &exited(0)));
+    store.pod_seen(&TFJOB, pod(1, 51, "p1", &exited(0)));
     assert!(store.next(NOW + 20).is_none());
-    store.pod_seen(pod(0, 52, "p0", &exited(0)));
+    store.pod_seen(&TFJOB, pod(0, 52, "p0", &exited(0)));
     let status = store.next(NOW + 20).unwrap().status.unwrap();
     assert_eq!(status["replicaStatuses"]["Worker"], json!({ "succeeded": 2 }));
     assert_eq!(status["trainyard"]["roles"]["worker"]["done"], "0-1");
@@ -343,8 +345,8 @@ fn counts_alone_wait_for_what_comes_next_but_not_long() {
 /// A job whose pods run, with its Service, of which nothing is to be done.
 fn running_job() -> Store {
     let (mut store, _) = started();
-    store.pod_seen(pod(0, 20, "p0", &running()));
-    store.pod_seen(pod(1, 21, "p1", &running()));
+    store.pod_seen(&TFJOB, pod(0, 20, "p0", &running()));
+    store.pod_seen(&TFJOB, pod(1, 21, "p1", &running()));
     let writes = store.next(NOW).unwrap();
     store.applied(report(&writes, 30, Vec::new()), NOW);
     assert!(store.next(NOW).is_none());

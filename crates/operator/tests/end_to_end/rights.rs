@@ -7,13 +7,14 @@ use serde_json::json;
 use trainyard_cluster_tests::{Account, Api, Asked as Seen, Crds, shared};
 use trainyard_manifest::gang::Schedulers;
 use trainyard_manifest::install::NAME;
-use trainyard_manifest::install::access::{Asked, USES};
+use trainyard_manifest::install::access::{Asked, uses};
+use trainyard_manifest::kinds::tfjob;
 
 use super::{Harness, job};
 
 /// What the table grants and the audit log can show: `list pods.`
 fn granted() -> BTreeSet<String> {
-    USES.iter()
+    uses(&[&tfjob::API])
         .filter(|used| used.asked == Asked::Request)
         .flat_map(|used| used.verbs.iter().map(move |verb| (verb, used)))
         .map(|(verb, used)| format!("{verb} {}.{}", used.resource, used.group))

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use trainyard_manifest::crd::{Served, definition as tfjob};
 use trainyard_manifest::install::{Install, image, text};
+use trainyard_manifest::kinds::{Served, tfjob::definition as tfjob};
 
 const HEAD: &str = "# Written by `cargo xtask generate`; do not edit.";
 

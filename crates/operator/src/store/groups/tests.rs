@@ -4,6 +4,7 @@ use trainyard_manifest::gang::GroupState;
 
 use super::*;
 use crate::job::Reading;
+use crate::kinds::tfjob::KIND as TFJOB;
 
 static GROUPS: GroupApi = GroupApi {
     group: "toy.dev",
@@ -33,7 +34,7 @@ fn group(api: &'static GroupApi, name: &str, owner: Option<&str>) -> GroupSeen {
         version: 1,
         created: Time(1),
         deleting: false,
-        owner: owner.map(|uid| ("mnist".into(), uid.into())),
+        owner: owner.map(|uid| (TFJOB.api, "mnist".into(), uid.into())),
         spec: json!({ "minMember": 3 }),
         state: GroupState::Waiting(None),
     }
@@ -133,6 +134,7 @@ fn job_wire(name: &str) -> crate::job::JobWire {
 fn a_group_that_a_user_made_is_found_whether_it_or_its_job_comes_first() {
     let api = gang::scheduler(&GangScheduler::Volcano).unwrap().apis[0];
     let key = JobKey {
+        kind: &TFJOB,
         namespace: "research".into(),
         name: "mnist".into(),
     };
@@ -149,7 +151,7 @@ fn a_group_that_a_user_made_is_found_whether_it_or_its_job_comes_first() {
         if group_first {
             store.group_seen(group(api, "mnist", None));
         }
-        store.job_seen(job_wire("mnist"));
+        store.job_seen(&TFJOB, job_wire("mnist"));
         if !group_first {
             store.group_seen(group(api, "mnist", None));
         }
@@ -159,7 +161,7 @@ fn a_group_that_a_user_made_is_found_whether_it_or_its_job_comes_first() {
         assert_eq!(store.groups.aside.len(), 1);
         store.group_gone(&group(api, "mnist", None));
         assert!(!joined(&store));
-        store.job_gone(&job_wire("mnist"));
+        store.job_gone(&TFJOB, &job_wire("mnist"));
         assert!(store.entries.is_empty() && store.groups.wanted.is_empty());
         store.groups_begin(api);
         store.groups_end(api);

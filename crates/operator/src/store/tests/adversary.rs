@@ -144,7 +144,7 @@ impl World {
             },
             "status": status,
         });
-        self.store.job_seen(serde_json::from_value(wire).unwrap());
+        self.store.job_seen(&TFJOB, serde_json::from_value(wire).unwrap());
     }
 
     fn show_pod(&mut self, namespace: &str, name: &str) {
@@ -152,7 +152,7 @@ impl World {
         if let Some(pod) = self.job(namespace).pods.get_mut(name) {
             pod["metadata"]["resourceVersion"] = version.into();
             let seen = serde_json::from_value(pod.clone()).unwrap();
-            self.store.pod_seen(seen);
+            self.store.pod_seen(&TFJOB, seen);
         }
     }
 
@@ -237,7 +237,7 @@ impl World {
         }
         self.store.applied(done, self.now);
         for pod in gone {
-            self.store.pod_gone(&serde_json::from_value(pod).unwrap());
+            self.store.pod_gone(&TFJOB, &serde_json::from_value(pod).unwrap());
         }
     }
 
@@ -257,7 +257,7 @@ impl World {
         let job = self.job(namespace);
         if delete {
             let pod = job.pods.remove(&name).unwrap();
-            self.store.pod_gone(&serde_json::from_value(pod).unwrap());
+            self.store.pod_gone(&TFJOB, &serde_json::from_value(pod).unwrap());
         } else if let Some(pod) = job.pods.get_mut(&name)
             && pod["status"]["containerStatuses"].is_null()
         {
@@ -287,14 +287,14 @@ impl World {
         let version = self.version(namespace);
         let pod = stranger(namespace, version, random);
         let seen = self.mutated(&pod);
-        self.store.pod_seen(seen);
+        self.store.pod_seen(&TFJOB, seen);
         self.job(namespace).strangers.push(pod);
     }
 
     fn delete_stranger(&mut self, namespace: &str) {
         if let Some(pod) = self.job(namespace).strangers.pop() {
             let seen = self.mutated(&pod);
-            self.store.pod_gone(&seen);
+            self.store.pod_gone(&TFJOB, &seen);
         }
     }
 

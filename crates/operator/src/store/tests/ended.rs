@@ -29,7 +29,7 @@ fn large(version: u64, generation: i64, status: &Value, clean: &str) -> JobWire 
 /// A store in which such a job has just succeeded, and the status that says so.
 fn ended(clean: &str) -> (Store, Value) {
     let mut store = Store::new(Reading::default());
-    store.job_seen(large(10, 1, &Value::Null, clean));
+    store.job_seen(&TFJOB, large(10, 1, &Value::Null, clean));
     let writes = store.next(NOW).unwrap();
     store.applied(report(&writes, 11, Vec::new()), NOW);
     let writes = store.next(NOW).unwrap();
@@ -41,12 +41,10 @@ fn ended(clean: &str) -> (Store, Value) {
         "its pods may have to be made again"
     );
     for index in [0, 1] {
-        store.pod_seen(pod(
-            index,
-            30 + u64::from(index),
-            &format!("p{index}"),
-            &exited(0),
-        ));
+        store.pod_seen(
+            &TFJOB,
+            pod(index, 30 + u64::from(index), &format!("p{index}"), &exited(0)),
+        );
     }
     let writes = store.next(NOW).unwrap();
     let status = writes.status.clone().unwrap();
@@ -76,11 +74,11 @@ fn little_is_kept_of_a_job_that_has_ended() {
     is_small(&store);
     // After a restart of ours, and for one who stands by.
     let mut store = Store::new(Reading::default());
-    store.job_seen(large(41, 1, &status, "None"));
+    store.job_seen(&TFJOB, large(41, 1, &status, "None"));
     is_small(&store);
     // A write by others, and an edit.
-    store.job_seen(large(42, 1, &status, "None"));
-    store.job_seen(large(43, 2, &status, "None"));
+    store.job_seen(&TFJOB, large(42, 1, &status, "None"));
+    store.job_seen(&TFJOB, large(43, 2, &status, "None"));
     is_small(&store);
 }
 
@@ -89,7 +87,7 @@ fn a_job_that_has_ended_is_cleaned_up_and_deleted_when_its_time_is_over() {
     let (mut store, _) = ended("All");
     is_small(&store);
     for index in [0, 1] {
-        store.pod_gone(&pod(index, 50, &format!("p{index}"), &exited(0)));
+        store.pod_gone(&TFJOB, &pod(index, 50, &format!("p{index}"), &exited(0)));
     }
     let writes = store.next(NOW).unwrap();
     assert_eq!(writes.actions, [Action::Remove(Fixture::Addresses)]);
@@ -115,9 +113,9 @@ fn a_job_that_is_to_run_after_all_is_read_again() {
     forged["trainyard"]["roles"] = json!({});
     forged["conditions"] = json!([]);
     for index in [0, 1] {
-        store.pod_gone(&pod(index, 50, &format!("p{index}"), &exited(0)));
+        store.pod_gone(&TFJOB, &pod(index, 50, &format!("p{index}"), &exited(0)));
     }
-    store.job_seen(large(60, 1, &forged, "None"));
+    store.job_seen(&TFJOB, large(60, 1, &forged, "None"));
     let writes = store.next(NOW).unwrap();
     assert!(writes.reread, "{writes:?}");
     let again = crate::apply::reread::Reread {
@@ -147,7 +145,7 @@ fn little_is_kept_of_what_is_wrong_with_a_job() {
         .collect();
     wire.spec["tfReplicaSpecs"]["Worker"]["template"]["spec"]["containers"] = bad.into();
     let mut store = Store::new(Reading::default());
-    store.job_seen(wire);
+    store.job_seen(&TFJOB, wire);
     let status = store.next(NOW).unwrap().status.unwrap();
     assert_eq!(status["conditions"][0]["reason"], "InvalidTFJobSpec");
     assert!(format!("{store:?}").len() < 16_000);

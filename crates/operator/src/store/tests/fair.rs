@@ -14,9 +14,9 @@ fn in_namespace(namespace: &str, name: &str) -> JobWire {
 /// A store with so many slots that has seen memory kept, with so many new jobs of one namespace.
 fn loaded(slots: usize, load: usize) -> Store {
     let mut store = Store::with_slots(Reading::default(), slots);
-    store.kept = true;
+    store.kept.insert(&TFJOB);
     for number in 0..load {
-        store.job_seen(in_namespace("load", &number.to_string()));
+        store.job_seen(&TFJOB, in_namespace("load", &number.to_string()));
     }
     store
 }
@@ -37,7 +37,7 @@ fn a_job_of_another_namespace_begins_at_once_beside_passes_that_take_long() {
     let long = begun(&mut store);
     assert_eq!(long.len(), 4);
     for name in ["a", "b", "c"] {
-        store.job_seen(in_namespace("other", name));
+        store.job_seen(&TFJOB, in_namespace("other", name));
     }
     let others = begun(&mut store);
     assert_eq!(others.len(), 2, "half of the slots are its share");
@@ -53,7 +53,7 @@ fn a_job_of_another_namespace_begins_at_once_beside_passes_that_take_long() {
 #[test]
 fn a_retry_of_another_namespace_is_not_held_back_by_full_slots() {
     let mut store = loaded(2, 20);
-    store.job_seen(in_namespace("other", "a"));
+    store.job_seen(&TFJOB, in_namespace("other", "a"));
     let passes = begun(&mut store);
     let of_other = passes
         .iter()
@@ -86,7 +86,7 @@ proptest! {
             }
         }
         begun(&mut store);
-        store.job_seen(in_namespace("other", "a"));
+        store.job_seen(&TFJOB, in_namespace("other", "a"));
         let dealt: Vec<_> = (0..2).filter_map(|_| store.next(NOW)).map(|writes| writes.key.namespace).collect();
         prop_assert!(dealt.iter().any(|namespace| **namespace == *"other"), "{dealt:?}");
     }
@@ -96,7 +96,7 @@ proptest! {
     fn slots_are_bounded_and_none_is_lost(slots in 1usize..20, namespaces in vec(0u8..60, 0..80)) {
         let mut store = loaded(slots, 0);
         for (number, namespace) in namespaces.iter().enumerate() {
-            store.job_seen(in_namespace(&format!("ns-{namespace}"), &number.to_string()));
+            store.job_seen(&TFJOB, in_namespace(&format!("ns-{namespace}"), &number.to_string()));
         }
         let mut left = namespaces.len();
         loop {
@@ -108,7 +108,7 @@ proptest! {
             }
             for writes in passes {
                 left = left.saturating_sub(1);
-                store.job_gone(&in_namespace(&writes.key.namespace, "x"));
+                store.job_gone(&TFJOB, &in_namespace(&writes.key.namespace, "x"));
                 store.entries.get_mut(&writes.key).unwrap().forget_job();
                 store.applied(Report::of(writes.key.clone(), Arc::clone(&writes.uid)), NOW);
             }

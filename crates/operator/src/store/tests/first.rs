@@ -7,7 +7,7 @@ use crate::store::queue::PUT_OFF;
 fn scouting() -> (Store, Writes) {
     let mut store = Store::new(Reading::default());
     for name in ["a", "b", "c"] {
-        store.job_seen(another(name));
+        store.job_seen(&TFJOB, another(name));
     }
     let probe = store.next(NOW).unwrap();
     (store, probe)
@@ -16,7 +16,7 @@ fn scouting() -> (Store, Writes) {
 #[test]
 fn the_first_status_of_all_comes_alone_then_what_tasks_are_found_by_then_pods() {
     let mut store = Store::new(Reading::default());
-    store.job_seen(job(10, 1, &Value::Null));
+    store.job_seen(&TFJOB, job(10, 1, &Value::Null));
     let writes = store.next(NOW).unwrap();
     let status = writes.status.as_ref().unwrap();
     assert_eq!(status["conditions"][0]["type"], "Created");
@@ -76,10 +76,10 @@ fn a_memory_that_is_missing_in_one_status_says_nothing_about_the_others() {
         wire.manage("kueue.x-k8s.io/multikueue");
         wire
     };
-    store.job_seen(other(20, &status));
-    store.job_seen(other(21, &json!({})));
-    store.job_gone(&job(22, 1, &Value::Null));
-    store.job_seen(another("new"));
+    store.job_seen(&TFJOB, other(20, &status));
+    store.job_seen(&TFJOB, other(21, &json!({})));
+    store.job_gone(&TFJOB, &job(22, 1, &Value::Null));
+    store.job_seen(&TFJOB, another("new"));
     let writes = std::iter::from_fn(|| store.next(NOW)).find(|writes| &*writes.key.name == "new");
     assert!(writes.unwrap().status.is_none(), "its pods come first");
 }
@@ -111,12 +111,12 @@ fn where_memory_is_dropped_no_pod_is_made_before_a_status() {
         ..report(&writes, 0, Vec::new())
     };
     store.applied(pruned, NOW);
-    store.job_gone(&job(16, 1, &Value::Null));
+    store.job_gone(&TFJOB, &job(16, 1, &Value::Null));
     for uid in ["p0", "p1"] {
         let index = u32::from(uid == "p1");
-        store.pod_gone(&pod(index, 17, uid, &json!({})));
+        store.pod_gone(&TFJOB, &pod(index, 17, uid, &json!({})));
     }
-    store.job_seen(job(18, 1, &Value::Null));
+    store.job_seen(&TFJOB, job(18, 1, &Value::Null));
     assert!(store.next(NOW + 60).unwrap().status.is_some());
 }
 
@@ -126,8 +126,8 @@ fn starting_while_listing() -> (Store, Report) {
     // Of the job before it nothing is left in line.
     store.stop_leading();
     store.start_leading();
-    store.jobs_begin();
-    store.job_seen(job(12, 1, &Value::Null));
+    store.list_begins(Source::Jobs(&TFJOB));
+    store.job_seen(&TFJOB, job(12, 1, &Value::Null));
     let writes = store.next(NOW).unwrap();
     let made = vec![pod(0, 13, "p0", &json!({})), pod(1, 14, "p1", &json!({}))];
     (store, report(&writes, 0, made))
@@ -144,8 +144,8 @@ fn untold_while_listing() -> Store {
 fn a_first_status_waits_until_every_listed_job_has_its_pods() {
     let mut store = untold_while_listing();
     assert!(store.next(NOW).is_none(), "there may be more without pods");
-    store.job_seen(another("late"));
-    store.jobs_end();
+    store.job_seen(&TFJOB, another("late"));
+    store.list_ends(Source::Jobs(&TFJOB));
     let late = store.next(NOW).unwrap();
     assert_eq!((&*late.key.name, late.status.is_some()), ("late", false));
     assert!(store.next(NOW).is_none(), "its pods are still being made");
@@ -163,7 +163,7 @@ fn a_first_status_waits_until_every_listed_job_has_its_pods() {
 fn a_first_status_does_not_wait_for_ever() {
     let mut store = untold_while_listing();
     assert_eq!(store.wake(), Some(NOW + PUT_OFF));
-    store.job_seen(another("late"));
+    store.job_seen(&TFJOB, another("late"));
     let writes = store.next(NOW + PUT_OFF).unwrap();
     assert_eq!((&*writes.key.name, writes.status.is_some()), ("mnist", true));
 }
@@ -171,7 +171,7 @@ fn a_first_status_does_not_wait_for_ever() {
 #[test]
 fn a_job_that_had_news_while_its_pods_were_made_is_looked_at_at_once() {
     let (mut store, report) = starting_while_listing();
-    store.pod_seen(pod(0, 15, "p0", &running()));
+    store.pod_seen(&TFJOB, pod(0, 15, "p0", &running()));
     assert!(store.next(NOW).is_none(), "one writes at a time");
     store.applied(report, NOW);
     let writes = store.next(NOW).unwrap();
@@ -181,7 +181,7 @@ fn a_job_that_had_news_while_its_pods_were_made_is_looked_at_at_once() {
 #[test]
 fn a_job_whose_pods_have_news_does_not_wait_to_be_looked_at() {
     let mut store = untold_while_listing();
-    store.pod_seen(pod(0, 15, "p0", &running()));
+    store.pod_seen(&TFJOB, pod(0, 15, "p0", &running()));
     let writes = store.next(NOW).unwrap();
     assert_eq!((&*writes.key.name, writes.status.is_some()), ("mnist", true));
 }

@@ -49,8 +49,8 @@ fn pods_that_are_no_tasks_leave_no_tombstones() {
             if let Some(task) = &mut pod.task {
                 task.state = trainyard_core::Seen::Running { ready: true };
             }
-            store.pod_seen(pod.clone());
-            store.pod_gone(&pod);
+            store.pod_seen(&TFJOB, pod.clone());
+            store.pod_gone(&TFJOB, &pod);
         }
     }
     assert!(
@@ -63,12 +63,12 @@ fn pods_that_are_no_tasks_leave_no_tombstones() {
 #[test]
 fn lives_that_are_forged_under_the_name_of_a_task_are_few() {
     let mut store = running_job();
-    store.pod_gone(&pod(0, 60, "p0", &exited(0)));
+    store.pod_gone(&TFJOB, &pod(0, 60, "p0", &exited(0)));
     let before = size(&store);
     for number in 0..5_000_u32 {
         let pod = forged("mnist-worker-0", "worker", "0", &(number + 10).to_string());
-        store.pod_seen(pod.clone());
-        store.pod_gone(&pod);
+        store.pod_seen(&TFJOB, pod.clone());
+        store.pod_gone(&TFJOB, &pod);
     }
     assert!(
         size(&store) < before + 4_000,
@@ -85,7 +85,7 @@ fn lives_that_are_forged_under_the_name_of_a_task_are_few() {
 #[test]
 fn pods_of_a_job_that_does_not_exist_leave_few_tombstones() {
     let mut store = Store::new(Reading::default());
-    store.pod_seen(forged("stays", "worker", "0", "1"));
+    store.pod_seen(&TFJOB, forged("stays", "worker", "0", "1"));
     for number in 0..5_000_u32 {
         let pod = forged(
             &format!("mnist-worker-{number}"),
@@ -93,8 +93,8 @@ fn pods_of_a_job_that_does_not_exist_leave_few_tombstones() {
             &number.to_string(),
             &(number + 10).to_string(),
         );
-        store.pod_seen(pod.clone());
-        store.pod_gone(&pod);
+        store.pod_seen(&TFJOB, pod.clone());
+        store.pod_gone(&TFJOB, &pod);
     }
     assert!(size(&store) < 300 * 1_000, "{} bytes", size(&store));
 }
@@ -103,11 +103,11 @@ fn pods_of_a_job_that_does_not_exist_leave_few_tombstones() {
 fn a_pod_that_ended_before_its_job_was_listed_is_not_forgotten() {
     let (_, status) = started();
     let mut store = Store::new(Reading::default());
-    store.service_seen(service("s1"));
-    store.pod_seen(pod(0, 20, "p0", &exited(0)));
-    store.pod_gone(&pod(0, 21, "p0", &exited(0)));
-    store.pod_seen(pod(1, 22, "p1", &running()));
-    store.job_seen(job(30, 1, &status));
+    store.service_seen(&TFJOB, service("s1"));
+    store.pod_seen(&TFJOB, pod(0, 20, "p0", &exited(0)));
+    store.pod_gone(&TFJOB, &pod(0, 21, "p0", &exited(0)));
+    store.pod_seen(&TFJOB, pod(1, 22, "p1", &running()));
+    store.job_seen(&TFJOB, job(30, 1, &status));
     let status = store.next(NOW).unwrap().status.unwrap();
     assert_eq!(
         status["conditions"].as_array().unwrap().last().unwrap()["type"],

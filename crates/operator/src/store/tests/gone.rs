@@ -6,8 +6,8 @@ use super::*;
 fn a_pod_that_went_while_its_pass_was_under_way_is_made_again() {
     let (mut store, _) = started();
     let writes = store.next(NOW).unwrap();
-    store.pod_seen(pod(0, 20, "p0", &json!({})));
-    store.pod_gone(&pod(0, 21, "p0", &json!({})));
+    store.pod_seen(&TFJOB, pod(0, 20, "p0", &json!({})));
+    store.pod_gone(&TFJOB, &pod(0, 21, "p0", &json!({})));
     let made = vec![pod(0, 20, "p0", &json!({})), pod(1, 22, "p1", &json!({}))];
     store.applied(report(&writes, 0, made), NOW);
     assert_eq!(store.counts(), (1, 1));
@@ -16,8 +16,8 @@ fn a_pod_that_went_while_its_pass_was_under_way_is_made_again() {
 #[test]
 fn a_success_stands_though_its_pod_is_deleted_in_the_same_second() {
     let (mut store, _) = started();
-    store.pod_seen(pod(0, 20, "p0", &running()));
-    store.pod_seen(pod(1, 21, "p1", &running()));
+    store.pod_seen(&TFJOB, pod(0, 20, "p0", &running()));
+    store.pod_seen(&TFJOB, pod(1, 21, "p1", &running()));
     let deleted = |version: u64| {
         let mut pod = pod(1, version, "p1", &exited(0));
         let task = pod.task.as_mut().unwrap();
@@ -26,9 +26,9 @@ fn a_success_stands_though_its_pod_is_deleted_in_the_same_second() {
         }
         pod
     };
-    store.pod_seen(pod(1, 22, "p1", &exited(0)));
-    store.pod_seen(deleted(23));
-    store.pod_gone(&deleted(24));
+    store.pod_seen(&TFJOB, pod(1, 22, "p1", &exited(0)));
+    store.pod_seen(&TFJOB, deleted(23));
+    store.pod_gone(&TFJOB, &deleted(24));
     let status = store.next(NOW + 10).unwrap().status.unwrap();
     assert_eq!(status["trainyard"]["roles"]["worker"]["done"], "1");
 }
@@ -37,8 +37,8 @@ fn a_success_stands_though_its_pod_is_deleted_in_the_same_second() {
 fn a_service_that_went_while_its_pass_was_under_way_is_made_again() {
     let mut store = second_job();
     let writes = store.next(NOW).unwrap();
-    store.service_seen(service("s2"));
-    store.service_gone(&service("s2"));
+    store.service_seen(&TFJOB, service("s2"));
+    store.service_gone(&TFJOB, &service("s2"));
     let made = vec![pod(0, 20, "p0", &json!({})), pod(1, 22, "p1", &json!({}))];
     let report = Report {
         services: vec![service("s2")],
@@ -52,16 +52,16 @@ fn a_service_that_went_while_its_pass_was_under_way_is_made_again() {
 #[test]
 fn a_service_that_we_removed_does_not_come_back_with_a_watch_that_is_behind() {
     let mut store = Store::new(Reading::default());
-    store.job_seen(job(10, 1, &Value::Null));
+    store.job_seen(&TFJOB, job(10, 1, &Value::Null));
     let writes = store.next(NOW).unwrap();
     let removed = Report {
         services: Vec::new(),
         removed: vec!["s1".into()],
         ..report(&writes, 11, Vec::new())
     };
-    store.service_seen(service("s1"));
+    store.service_seen(&TFJOB, service("s1"));
     store.applied(removed, NOW);
-    store.service_seen(service("s1"));
+    store.service_seen(&TFJOB, service("s1"));
     let writes = store.next(NOW).unwrap();
     assert_eq!(writes.actions[0], Action::Ensure(Fixture::Addresses));
 }
@@ -69,9 +69,9 @@ fn a_service_that_we_removed_does_not_come_back_with_a_watch_that_is_behind() {
 #[test]
 fn a_pod_that_vanishes_is_remembered_until_its_end_is_stored() {
     let (mut store, _) = started();
-    store.pod_seen(pod(1, 20, "p1", &exited(137)));
-    store.pod_seen(pod(0, 21, "p0", &running()));
-    store.pod_gone(&pod(1, 22, "p1", &exited(137)));
+    store.pod_seen(&TFJOB, pod(1, 20, "p1", &exited(137)));
+    store.pod_seen(&TFJOB, pod(0, 21, "p0", &running()));
+    store.pod_gone(&TFJOB, &pod(1, 22, "p1", &exited(137)));
     // The pass that answers it fails; nothing may be forgotten.
     let writes = store.next(NOW).unwrap();
     let paid = |writes: &Writes| writes.status.as_ref().unwrap()["trainyard"]["paid"].clone();
@@ -99,11 +99,11 @@ fn a_pod_that_vanishes_is_remembered_until_its_end_is_stored() {
 #[test]
 fn a_list_that_lacks_a_pod_means_that_it_is_gone() {
     let (mut store, _) = started();
-    store.pod_seen(pod(0, 20, "p0", &running()));
-    store.pod_seen(pod(1, 21, "p1", &running()));
-    store.pods_begin();
-    store.pod_seen(pod(0, 22, "p0", &running()));
-    store.pods_end();
+    store.pod_seen(&TFJOB, pod(0, 20, "p0", &running()));
+    store.pod_seen(&TFJOB, pod(1, 21, "p1", &running()));
+    store.list_begins(Source::Pods(&TFJOB));
+    store.pod_seen(&TFJOB, pod(0, 22, "p0", &running()));
+    store.list_ends(Source::Pods(&TFJOB));
     assert_eq!(store.counts(), (1, 1));
 }
 
@@ -111,7 +111,7 @@ fn a_list_that_lacks_a_pod_means_that_it_is_gone() {
 fn a_pod_made_while_a_list_is_read_is_kept() {
     let (mut store, _) = started();
     let writes = store.next(NOW).unwrap();
-    store.pods_begin();
+    store.list_begins(Source::Pods(&TFJOB));
     store.applied(
         report(
             &writes,
@@ -120,16 +120,16 @@ fn a_pod_made_while_a_list_is_read_is_kept() {
         ),
         NOW,
     );
-    store.pods_end();
+    store.list_ends(Source::Pods(&TFJOB));
     assert_eq!(store.counts(), (1, 2));
 }
 
 #[test]
 fn a_service_that_somebody_deleted_is_made_again() {
     let mut store = running_job();
-    store.service_gone(&service("s0"));
+    store.service_gone(&TFJOB, &service("s0"));
     assert!(store.next(NOW).is_none(), "it was another one of that name");
-    store.service_gone(&service("s1"));
+    store.service_gone(&TFJOB, &service("s1"));
     let writes = store.next(NOW).unwrap();
     assert_eq!(writes.actions, [Action::Ensure(Fixture::Addresses)]);
     assert_eq!(writes.missing, [NeededObject::Service("mnist".into())]);
@@ -138,16 +138,16 @@ fn a_service_that_somebody_deleted_is_made_again() {
 #[test]
 fn a_service_that_was_made_while_a_list_was_read_is_not_missed() {
     let mut store = running_job();
-    store.services_begin();
-    store.services_end();
+    store.list_begins(Source::Services(&TFJOB));
+    store.list_ends(Source::Services(&TFJOB));
     let writes = store.next(NOW).unwrap();
     assert_eq!(
         writes.actions,
         [Action::Ensure(Fixture::Addresses)],
         "it was not in the list"
     );
-    store.services_begin();
+    store.list_begins(Source::Services(&TFJOB));
     store.applied(report(&writes, 31, Vec::new()), NOW);
-    store.services_end();
+    store.list_ends(Source::Services(&TFJOB));
     assert!(store.next(NOW).is_none(), "it was made after the list began");
 }

@@ -31,7 +31,7 @@ fn quiet(store: &mut Store, now: Time, mut version: u64) {
 #[test]
 fn it_is_told_when_it_is_due_though_no_pod_changes() {
     let mut store = running_job();
-    store.pod_seen(silent(1, 31, NOW + 70, Some(NOW + 60)));
+    store.pod_seen(&TFJOB, silent(1, 31, NOW + 70, Some(NOW + 60)));
     quiet(&mut store, NOW, 40);
     quiet(&mut store, NOW + 69, 50);
     assert_eq!(store.wake(), Some(NOW + 70));
@@ -57,7 +57,7 @@ fn it_is_told_when_it_is_due_though_no_pod_changes() {
     assert!(store.next(NOW + 600).is_none(), "once is enough");
 
     // Its kubelet is back.
-    store.pod_seen(pod(1, 70, "p1", &running()));
+    store.pod_seen(&TFJOB, pod(1, 70, "p1", &running()));
     let status = store.next(NOW + 600).unwrap().status.unwrap();
     assert_eq!(status["waiting"], Value::Null);
 }
@@ -67,11 +67,11 @@ fn it_is_given_up_where_the_job_says_so_and_once() {
     let mut store = Store::new(Reading::default());
     let mut patient = job(10, 1, &Value::Null);
     patient.policy("lostNodeSeconds", 300);
-    store.job_seen(patient);
+    store.job_seen(&TFJOB, patient);
     let writes = store.next(NOW).unwrap();
     store.applied(report(&writes, 11, Vec::new()), NOW);
-    store.pod_seen(pod(0, 20, "p0", &running()));
-    store.pod_seen(silent(1, 21, NOW + 70, Some(NOW + 60)));
+    store.pod_seen(&TFJOB, pod(0, 20, "p0", &running()));
+    store.pod_seen(&TFJOB, silent(1, 21, NOW + 70, Some(NOW + 60)));
     quiet(&mut store, NOW, 40);
     let mut stops = 0;
     for second in [70, 359, 360, 361, 400] {
@@ -92,7 +92,7 @@ fn it_is_given_up_where_the_job_says_so_and_once() {
         }
     }
     assert_eq!(stops, 1, "the watch will tell that it is gone");
-    store.pod_gone(&silent(1, 900, NOW + 70, Some(NOW + 60)));
+    store.pod_gone(&TFJOB, &silent(1, 900, NOW + 70, Some(NOW + 60)));
     // It is stored that it starts again, and it does when its wait is over.
     let writes = store.next(NOW + 420).unwrap();
     let mut created = creates(&writes);

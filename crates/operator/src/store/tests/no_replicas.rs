@@ -17,7 +17,7 @@ fn with(replicas: u32, suspend: bool, version: &str, status: &Value) -> JobWire 
 /// What the status of a new job without replicas says, and the events about it.
 fn told(reading: Reading) -> (Store, Value, Vec<Value>) {
     let mut store = Store::new(reading);
-    store.job_seen(with(0, false, "10", &Value::Null));
+    store.job_seen(&TFJOB, with(0, false, "10", &Value::Null));
     let writes = store.next(NOW).unwrap();
     let status = writes.status.clone().unwrap();
     let mut events = writes.events.clone();
@@ -43,10 +43,10 @@ fn it_is_told_once_and_until_there_is_a_replica() {
 
     // Whoever comes after us says nothing again.
     let mut next = Store::new(Reading::default());
-    next.job_seen(with(0, false, "11", &status));
+    next.job_seen(&TFJOB, with(0, false, "11", &status));
     assert!(next.next(NOW).is_none());
 
-    store.job_seen(with(1, false, "12", &status));
+    store.job_seen(&TFJOB, with(1, false, "12", &status));
     let writes = store.next(NOW).unwrap();
     assert_eq!(creates(&writes), ["worker-0"]);
     assert_eq!(writes.status.unwrap()["waiting"], Value::Null);
@@ -55,7 +55,7 @@ fn it_is_told_once_and_until_there_is_a_replica() {
 #[test]
 fn a_suspended_job_waits_for_nothing() {
     let mut store = Store::new(Reading::default());
-    store.job_seen(with(0, true, "10", &Value::Null));
+    store.job_seen(&TFJOB, with(0, true, "10", &Value::Null));
     let status = store.next(NOW).unwrap().status.unwrap();
     assert_eq!(status["waiting"], Value::Null);
 }
@@ -94,7 +94,7 @@ fn a_server_alone_cannot_complete_the_job() {
     for policy in ["", "AllWorkers"] {
         for (workers, waits) in [(0, true), (1, false)] {
             let mut store = Store::new(Reading::default());
-            store.job_seen(beside_a_server(workers, policy));
+            store.job_seen(&TFJOB, beside_a_server(workers, policy));
             let writes = store.next(NOW).unwrap();
             let status = writes.status.unwrap();
             let told = status["waiting"][0]["reason"] == "NoReplicas";

@@ -6,15 +6,15 @@ use crate::apply::reread::Reread;
 /// A store with a job that panics when it is looked at, and one that does not.
 fn sick() -> Store {
     let mut store = Store::new(Reading::default());
-    store.kept = true;
-    store.job_seen(job(10, 1, &Value::Null));
-    store.job_seen(another("well"));
+    store.kept.insert(&TFJOB);
+    store.job_seen(&TFJOB, job(10, 1, &Value::Null));
+    store.job_seen(&TFJOB, another("well"));
     sicken(&mut store);
     store
 }
 
 fn sicken(store: &mut Store) {
-    let key = key_of(&job(10, 1, &Value::Null));
+    let key = key_of(&TFJOB, &job(10, 1, &Value::Null));
     store.entries.get_mut(&key).unwrap().hook = Some(|| panic!("out of bounds"));
 }
 
@@ -79,7 +79,7 @@ fn a_panic_in_the_requests_of_a_job_is_its_own_too() {
     let writes = store.next(NOW + 1).unwrap();
     assert!(writes.reread);
     // What went while it was read is gone.
-    store.pod_gone(&pod(0, 13, "p0", &running()));
+    store.pod_gone(&TFJOB, &pod(0, 13, "p0", &running()));
     store.applied(reread(&writes), NOW + 1);
     assert_eq!(store.counts(), (2, 0));
 }
@@ -87,7 +87,7 @@ fn a_panic_in_the_requests_of_a_job_is_its_own_too() {
 #[test]
 fn a_job_that_panics_again_and_again_waits_longer_and_longer() {
     let mut store = sick();
-    store.job_gone(&another("well"));
+    store.job_gone(&TFJOB, &another("well"));
     let (mut now, mut waits) = (NOW, Vec::new());
     while waits.len() < 12 {
         while let Some(writes) = store.next(now) {
@@ -128,7 +128,7 @@ fn a_job_that_was_deleted_while_it_was_read_again_stays_so() {
     store.next(NOW).unwrap();
     assert!(store.next(NOW).is_none());
     let writes = store.next(NOW + 1).unwrap();
-    store.job_gone(&job(21, 1, &Value::Null));
+    store.job_gone(&TFJOB, &job(21, 1, &Value::Null));
     let mut gone = reread(&writes);
     gone.reread.as_mut().unwrap().pods.clear();
     gone.reread.as_mut().unwrap().services.clear();

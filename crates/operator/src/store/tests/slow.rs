@@ -8,8 +8,8 @@ const MADE: Time = Time(NOW.0 - 2);
 /// A job that runs but for one of its pods, which is so.
 fn yard_with(status: &Value) -> Store {
     let mut store = made();
-    store.pod_seen(pod(0, 30, "p0", status));
-    store.pod_seen(pod(1, 31, "p1", &running()));
+    store.pod_seen(&TFJOB, pod(0, 30, "p0", status));
+    store.pod_seen(&TFJOB, pod(1, 31, "p1", &running()));
     while let Some(writes) = store.next(NOW) {
         store.applied(report(&writes, 40, Vec::new()), NOW);
     }

@@ -63,7 +63,7 @@ fn a_forged_pod_decides_nothing_is_not_touched_and_is_told_once() {
     for (what, mistake) in mistakes {
         for code in [0, 1, 137] {
             let mut store = running_job();
-            store.pod_seen(forged(&exited(code), mistake));
+            store.pod_seen(&TFJOB, forged(&exited(code), mistake));
             let (statuses, actions, reasons) = played(&mut store, NOW + 100);
             assert_eq!(
                 (statuses, actions),
@@ -72,10 +72,10 @@ fn a_forged_pod_decides_nothing_is_not_touched_and_is_told_once() {
             );
             assert_eq!(reasons, ["UnknownPod"], "{what}");
             // It goes, another comes: nothing is remembered of either.
-            store.pod_gone(&forged(&exited(code), mistake));
+            store.pod_gone(&TFJOB, &forged(&exited(code), mistake));
             let mut another = forged(&exited(code), mistake);
             (another.name, another.uid) = ("another".into(), "another".into());
-            store.pod_seen(another);
+            store.pod_seen(&TFJOB, another);
             let after = played(&mut store, NOW + 200);
             assert_eq!(after, (Vec::new(), Vec::new(), Vec::new()), "{what}");
         }
@@ -85,9 +85,9 @@ fn a_forged_pod_decides_nothing_is_not_touched_and_is_told_once() {
 #[test]
 fn a_real_pod_that_is_deleted_is_made_again_whatever_a_forged_one_says() {
     let mut store = running_job();
-    store.pod_seen(forged(&exited(0), |_| {}));
+    store.pod_seen(&TFJOB, forged(&exited(0), |_| {}));
     played(&mut store, NOW + 10);
-    store.pod_gone(&pod(0, 50, "p0", &running()));
+    store.pod_gone(&TFJOB, &pod(0, 50, "p0", &running()));
     // It may wait for a while before it is made again.
     let mut passes: Vec<Writes> = Vec::new();
     for second in 20..400 {
@@ -106,10 +106,13 @@ fn a_real_pod_that_is_deleted_is_made_again_whatever_a_forged_one_says() {
 #[test]
 fn lost_memory_is_not_rebuilt_from_forged_pods() {
     let mut store = Store::new(Reading::default());
-    store.job_seen(job(10, 1, &Value::Null));
-    store.pod_seen(forged(&running(), |wire| {
-        wire["metadata"]["annotations"]["trainyard.dev/stamp"] = "7.7".into();
-    }));
+    store.job_seen(&TFJOB, job(10, 1, &Value::Null));
+    store.pod_seen(
+        &TFJOB,
+        forged(&running(), |wire| {
+            wire["metadata"]["annotations"]["trainyard.dev/stamp"] = "7.7".into();
+        }),
+    );
     let status = store.next(NOW).unwrap().status.unwrap();
     assert_eq!(
         status["trainyard"],
@@ -122,7 +125,7 @@ fn pods_that_were_scaled_away_are_still_stopped() {
     let mut store = running_job();
     let mut surplus = pod(5, 40, "p5", &running());
     surplus.name = "mnist-worker-5".into();
-    store.pod_seen(surplus);
+    store.pod_seen(&TFJOB, surplus);
     let (_, actions, reasons) = played(&mut store, NOW + 10);
     assert!(
         matches!(&actions[..], [Action::Stop { instance, .. }] if **instance == *"p5"),
@@ -138,7 +141,7 @@ fn a_forged_pod_that_was_in_the_way_and_is_gone_is_not_waited_for_any_longer() {
     let in_the_way = forged(&running(), |wire| {
         wire["metadata"]["name"] = "mnist-worker-1".into();
     });
-    store.pod_seen(in_the_way.clone());
+    store.pod_seen(&TFJOB, in_the_way.clone());
     let mut now = NOW;
     for version in 50..58 {
         now = now + 60;
@@ -162,6 +165,6 @@ fn a_forged_pod_that_was_in_the_way_and_is_gone_is_not_waited_for_any_longer() {
     }
     now = now + 1;
     assert!(store.next(now).is_none(), "tried again after a minute");
-    store.pod_gone(&in_the_way);
+    store.pod_gone(&TFJOB, &in_the_way);
     assert_eq!(creates(&store.next(now).unwrap()), ["worker-1"]);
 }

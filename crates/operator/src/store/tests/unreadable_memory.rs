@@ -21,10 +21,10 @@ fn broken() -> Value {
 /// A store that has just seen a job with this status, a pod that runs and one that has ended.
 fn found(status: &Value) -> Store {
     let mut store = Store::new(Reading::default());
-    store.service_seen(service("s1"));
-    store.job_seen(job(10, 1, status));
-    store.pod_seen(pod(0, 20, "p0", &running()));
-    store.pod_seen(pod(1, 21, "p1", &exited(137)));
+    store.service_seen(&TFJOB, service("s1"));
+    store.job_seen(&TFJOB, job(10, 1, status));
+    store.pod_seen(&TFJOB, pod(0, 20, "p0", &running()));
+    store.pod_seen(&TFJOB, pod(1, 21, "p1", &exited(137)));
     store
 }
 
@@ -42,8 +42,8 @@ fn of_a_newer_format_nothing_is_written_and_nothing_done_and_it_is_told_once() {
     );
     let name = writes.events[0]["metadata"]["name"].clone();
     store.applied(report(&writes, 0, Vec::new()), NOW);
-    store.pod_seen(pod(0, 30, "p0", &exited(0)));
-    store.pod_gone(&pod(1, 31, "p1", &exited(137)));
+    store.pod_seen(&TFJOB, pod(0, 30, "p0", &exited(0)));
+    store.pod_gone(&TFJOB, &pod(1, 31, "p1", &exited(137)));
     assert!(store.next(NOW + 100).is_none());
     assert_eq!(store.wake(), None);
     let again = found(&remembering(&newer())).next(NOW + 200).unwrap();
@@ -59,7 +59,7 @@ fn an_edit_that_cannot_be_read_does_not_write_a_status_of_a_newer_format_either(
     let wire = json!({ "metadata": { "name": "mnist", "namespace": "ml", "uid": "job", "resourceVersion": "50",
         "generation": 2 }, "spec": { "tfReplicaSpecs": { "Worker": { "replicas": "two" } } },
         "status": remembering(&newer()) });
-    store.job_seen(serde_json::from_value(wire).unwrap());
+    store.job_seen(&TFJOB, serde_json::from_value(wire).unwrap());
     let writes = store.next(NOW).unwrap();
     assert_eq!((writes.status, writes.events.len()), (None, 1));
 }
@@ -81,13 +81,13 @@ fn a_memory_that_makes_no_sense_stays_as_it_is_and_the_job_says_what_it_waits_fo
     );
     assert_eq!(writes.events.len(), 1);
     store.applied(report(&writes, 30, Vec::new()), NOW);
-    store.pod_gone(&pod(1, 31, "p1", &exited(137)));
+    store.pod_gone(&TFJOB, &pod(1, 31, "p1", &exited(137)));
     assert!(store.next(NOW + 100).is_none(), "it says so already");
     // Repaired, it goes on from what it remembers.
     let mut repaired =
         remembering(&json!({ "format": 1, "job": "job", "started": 1_767_225_600, "paid": 3 }));
     repaired["waiting"] = waiting;
-    store.job_seen(job(40, 1, &repaired));
+    store.job_seen(&TFJOB, job(40, 1, &repaired));
     let status = store.next(NOW + 100).unwrap().status.unwrap();
     assert_eq!(
         (status.get("waiting"), &status["trainyard"]["paid"]),
@@ -117,8 +117,8 @@ fn a_job_that_has_ended_is_not_run_again_and_expires_though_its_memory_cannot_be
         // A second after which NOW is.
         status["completionTime"] = "2027-01-15T07:59:59Z".into();
         let mut store = Store::new(Reading::default());
-        store.service_seen(service("s1"));
-        store.job_seen(expires(10, &status));
+        store.service_seen(&TFJOB, service("s1"));
+        store.job_seen(&TFJOB, expires(10, &status));
         let mut looks = (0..60).map(|second| (second, store.next(NOW + second)));
         let (second, writes) = looks
             .find_map(|(second, writes)| Some((second, writes?)))

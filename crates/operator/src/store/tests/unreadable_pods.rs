@@ -7,8 +7,8 @@ fn a_pod_of_the_job_that_cannot_be_read_is_told_in_its_status() {
     let (mut store, _) = started();
     let strange = pod(0, 20, "p0", &json!({ "phase": 7 }));
     assert!(strange.unreadable().is_some());
-    store.pod_seen(strange);
-    store.pod_seen(pod(1, 21, "p1", &running()));
+    store.pod_seen(&TFJOB, strange);
+    store.pod_seen(&TFJOB, pod(1, 21, "p1", &running()));
     let writes = store.next(NOW).unwrap();
     let entry = &writes.status.as_ref().unwrap()["waiting"][0];
     assert_eq!(

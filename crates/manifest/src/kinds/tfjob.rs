@@ -5,26 +5,55 @@
 //! the operator says in a condition of the job.
 
 use serde_json::{Map, Value, json};
+use trainyard_core::{JOB_LABEL, ROLE_LABEL, TASK_INDEX_LABEL};
 use trainyard_document::names::LABEL_LENGTH;
 use trainyard_document::tfjob_api::{LEAST_LOST_NODE, MANAGERS, SERVED};
 
-/// The name of the definition.
-pub const NAME: &str = "tfjobs.kubeflow.org";
+use super::{JobApi, PodLabels, Served};
+use crate::install::access::{Asked, Use, jobs};
+use crate::names::{KUBEFLOW_INDEX_LABEL, KUBEFLOW_JOB_LABEL, KUBEFLOW_ROLE_LABEL};
+
+/// The kind. Selector and labels are Kubeflow's, since its users' tools look for them.
+pub static API: JobApi = JobApi {
+    group: GROUP,
+    version: "v1",
+    api_version: "kubeflow.org/v1",
+    kind: "TFJob",
+    plural: "tfjobs",
+    status: "tfjobs/status",
+    labels: PodLabels {
+        selector: ("training.kubeflow.org/operator-name", "tfjob-controller"),
+        job: &[JOB_LABEL, KUBEFLOW_JOB_LABEL],
+        role: &[ROLE_LABEL, KUBEFLOW_ROLE_LABEL],
+        index: &[TASK_INDEX_LABEL, KUBEFLOW_INDEX_LABEL],
+    },
+    definition,
+    uses: &[
+        Use {
+            verbs: &["list", "watch", "delete"],
+            why: "jobs are seen; those whose time to live is over are deleted",
+            ..jobs(GROUP, "tfjobs")
+        },
+        Use {
+            verbs: &["update"],
+            why: "a job's status, and with it what the operator must remember, is written when something about the job has changed",
+            ..jobs(GROUP, "tfjobs/status")
+        },
+        Use {
+            verbs: &["update"],
+            asked: Asked::Beside,
+            why: "pods and Services hold their job until they are gone (`blockOwnerDeletion`, as Kubeflow's do); where \
+                  OwnerReferencesPermissionEnforcement is on, as on OpenShift, they are refused without this",
+            ..jobs(GROUP, "tfjobs/finalizers")
+        },
+    ],
+};
+const GROUP: &str = "kubeflow.org";
 /// Names of replica types, as they may be spelt in any case.
 const TYPES: &str = "['ps', 'worker', 'chief', 'master', 'evaluator']";
 /// Bounds that let the server estimate what its rules cost; far beyond any job.
 const MOST_CONTAINERS: u32 = 64;
 const MOST_REPLICAS: u32 = 10_000;
-
-/// Which versions an installation serves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Served {
-    /// All of them: old manifests work as they are.
-    #[default]
-    All,
-    /// The stored one alone: each further one costs the API server a cache of its own.
-    Newest,
-}
 
 /// The definition.
 #[must_use]
@@ -37,9 +66,9 @@ pub fn definition(served: Served) -> Value {
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": { "name": NAME },
+        "metadata": { "name": API.definition_name() },
         "spec": {
-            "group": "kubeflow.org",
+            "group": GROUP,
             "names": { "kind": "TFJob", "listKind": "TFJobList", "plural": "tfjobs", "singular": "tfjob" },
             "scope": "Namespaced",
             "conversion": { "strategy": "None" },

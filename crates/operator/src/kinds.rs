@@ -1,0 +1,180 @@
+//! Kinds of jobs, one file per kind. Nothing else in this crate names a kind, its conditions, its paths or its reasons; a test here sees
+//! to it.
+//!
+//! Common to all kinds is what the operator adds to a status by itself: `trainyard` (memory), `waiting` and `summary`.
+
+pub mod t9k;
+pub mod tfjob;
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use serde_json::{Value, json};
+use trainyard_core::{Job, Memory, Observed, Step, Time};
+use trainyard_manifest::kinds::JobApi;
+use trainyard_status::{Unread, rfc3339};
+
+use crate::address_form::AddressForm;
+use crate::job::{JobWire, Reading};
+use crate::reconcile::events::Change;
+
+/// Every kind that can be operated.
+pub static KINDS: &[&Kind] = &[&tfjob::KIND, &t9k::KIND];
+
+/// What is different about jobs of one kind. Two kinds are equal if their APIs are.
+pub struct Kind {
+    /// Names, labels, definition and rights.
+    pub api: &'static JobApi,
+    /// The label `framework` in Kubeflow's counters.
+    pub framework: &'static str,
+    /// The object as the manifest that its author could have written, and the form of its addresses; none if another controller
+    /// runs the job.
+    pub manifest: fn(&JobWire, &Reading) -> Option<(Value, AddressForm)>,
+    /// The status after a step, with the memory and without `waiting` and `summary`. The first argument is the stored one.
+    pub status: fn(Option<&Value>, &Job, &Step, &Observed, Time) -> Value,
+    /// Fields of the status that only count tasks: changes of these are merged for a while.
+    pub counts: &'static [&'static str],
+    /// The memory that a status holds.
+    pub memory: fn(Option<&Value>, &Job) -> Result<Option<Memory>, Unread>,
+    /// The memory of a job that another operator began.
+    pub taken_over: fn(Option<&Value>, &Job, &Observed) -> Option<Memory>,
+    /// The status of a job whose spec cannot be read; none if it says so already, has ended, or has run.
+    pub invalid: fn(Option<&Value>, &str, Time) -> Option<Value>,
+    /// The reason in `waiting` of a job that runs and was then edited into one that cannot be read.
+    pub invalid_edit: &'static str,
+    /// The reason of the condition of a job whose memory the installed definition drops.
+    pub definition_too_old: &'static str,
+    /// How far a job is by its status.
+    pub stage: fn(Option<&Value>) -> Stage,
+    /// What has changed between two statuses, but for `waiting`.
+    pub changes: fn(Option<&Value>, &Value) -> Vec<Change>,
+}
+
+/// How far a job is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It has neither run nor been held.
+    New,
+    /// It runs, is held, or did so.
+    Begun,
+    /// It has succeeded or failed.
+    Ended,
+}
+
+/// The condition of a job whose memory the installed definition drops.
+const STALLED: &str = "Stalled";
+
+impl Kind {
+    /// Adds the condition of a job whose memory the installed definition drops. The next status that is stored has none.
+    pub fn stall(&self, status: &mut Value, before: Option<&Value>, message: &str, now: Time) {
+        let known = conditions(before).find(|condition| condition["type"] == STALLED);
+        let stalled = known.cloned().unwrap_or_else(|| {
+            let now = rfc3339(now);
+            json!({
+                "type": STALLED, "status": "True", "reason": self.definition_too_old, "message": message,
+                "lastUpdateTime": now, "lastTransitionTime": now,
+            })
+        });
+        if let Some(conditions) = status["conditions"].as_array_mut() {
+            conditions.push(stalled);
+        }
+    }
+
+    /// Whether a job says that it has ended.
+    #[must_use]
+    pub fn has_ended(&self, status: Option<&Value>) -> bool {
+        (self.stage)(status) == Stage::Ended
+    }
+}
+
+/// The conditions of a status.
+fn conditions(status: Option<&Value>) -> impl Iterator<Item = &Value> {
+    let conditions = status.and_then(|status| status["conditions"].as_array());
+    conditions.into_iter().flatten()
+}
+
+impl fmt::Debug for Kind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.api.kind)
+    }
+}
+
+impl PartialEq for Kind {
+    fn eq(&self, other: &Self) -> bool {
+        self.api == other.api
+    }
+}
+
+impl Eq for Kind {}
+
+impl PartialOrd for Kind {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Kind {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.api.cmp(other.api)
+    }
+}
+
+impl Hash for Kind {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.api.hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{read_dir, read_to_string};
+    use std::path::Path;
+
+    /// Words that belong to one kind.
+    const WORDS: &[&str] = &[
+        "TFJob",
+        "tfjob",
+        "TensorFlowTrainingJob",
+        "\"Running\"",
+        "\"Succeeded\"",
+        "\"Failed\"",
+        "\"Restarting\"",
+        "\"Suspended\"",
+        "replicaStatuses",
+        "managedBy",
+        "startTime",
+        "kubeflow.org",
+    ];
+
+    fn named(folder: &Path, found: &mut Vec<String>) {
+        for entry in read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() {
+                if !["kinds", "tests"].contains(&&*name) {
+                    named(&path, found);
+                }
+                continue;
+            }
+            if ["kinds.rs", "tests.rs", "address_form.rs"].contains(&&*name) {
+                continue;
+            }
+            let text = read_to_string(&path).unwrap();
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            for (number, line) in code.lines().enumerate() {
+                let is_table = line.contains("kinds::tfjob::KIND");
+                if !is_table && WORDS.iter().any(|word| line.contains(word)) {
+                    found.push(format!("{}:{}: {}", path.display(), number + 1, line.trim()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_outside_this_folder_names_a_kind() {
+        let mut found = Vec::new();
+        named(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
+        assert!(found.is_empty(), "{found:#?}");
+    }
+}
