@@ -1,8 +1,8 @@
 //! Every interleaving of small jobs, on the shipped `step`.
 //!
 //! The world of the model keeps the contract of the worlds, W1 to W7 of docs/architecture.md, and nothing more: what
-//! the operator sees of each task lags by itself, a pass may break off anywhere, the operator may crash between any
-//! two writes, and tasks start, end, are drained, lost and collected at any moment. `-- --nocapture` shows how many
+//! the operator sees of each task lags by itself, it may crash between any two writes, memory is stored at once or as late
+//! as `step` allows, and tasks start, end, are drained, lost and collected at any moment. `-- --nocapture` shows how many
 //! states that makes.
 
 #[cfg(test)]
@@ -129,6 +129,29 @@ fn a_write_of_a_deposed_leader_that_arrives_late() {
 }
 
 #[test]
+fn refusals_dropped_memory_and_a_group_of_others() {
+    let machine = Machine {
+        mischief: 1,
+        refusals: 1,
+        flips: 2,
+        ..jobs::in_a_gang(jobs::chief_worker())
+    };
+    explore(
+        "chief, worker in a gang; refused once, two flips",
+        machine,
+        100_000,
+    );
+}
+
+#[test]
+fn memory_that_is_stored_as_late_as_it_may_be() {
+    let mut machine = jobs::chief_worker();
+    machine.ticks = 2;
+    machine.mischief = 1;
+    explore("chief, worker; two seconds, one disruption", machine, 100_000);
+}
+
+#[test]
 #[ignore = "takes minutes and some gigabytes; for changes of step"]
 fn more_of_everything() {
     let machine = Machine {
@@ -192,7 +215,13 @@ fn each_safeguard_taken_out_of_step_is_caught() {
         depositions: 1,
         ..jobs::chief_worker()
     };
-    let table: [(&Machine, Decide, &'static str); 13] = [
+    let gang = Machine {
+        mischief: 1,
+        refusals: 1,
+        flips: 1,
+        ..jobs::in_a_gang(jobs::chief_worker())
+    };
+    let table: [(&Machine, Decide, &'static str); 24] = [
         (&alone, mutants::without_stamps, "T3 each life is answered once"),
         (&alone, mutants::without_stamps, "T6 a verdict is true"),
         (&alone, mutants::believing_every_exit, "T6 a verdict is true"),
@@ -233,6 +262,57 @@ fn each_safeguard_taken_out_of_step_is_caught() {
             &volcano,
             mutants::suspending_in_the_same_epoch,
             "T4 each charge is for something",
+        ),
+        (
+            &together,
+            mutants::late_payment,
+            "L10 what is stored late can be seen again",
+        ),
+        (
+            &alone,
+            mutants::late_attempts,
+            "L10 what is stored late can be seen again",
+        ),
+        (
+            &alone,
+            mutants::late_attempts,
+            "I1 no stamp in the world is newer than memory",
+        ),
+        (
+            &together,
+            mutants::late_verdict,
+            "L10 what is stored late can be seen again",
+        ),
+        (
+            &together,
+            mutants::late_verdict,
+            "T5w nor what has succeeded, unless it went in an outage",
+        ),
+        (&volcano, mutants::late_hold, "T4 each charge is for something"),
+        (
+            &together,
+            mutants::late_tombstone,
+            "L10 what is stored late can be seen again",
+        ),
+        (
+            &gang,
+            mutants::trusting,
+            "L10 what is stored late can be seen again",
+        ),
+        (
+            &gang,
+            mutants::reckless,
+            "L11 a refusal and dropped memory hinder",
+        ),
+        (
+            &gang,
+            mutants::without_back_off,
+            "L11 a refusal and dropped memory hinder",
+        ),
+        (
+            &gang,
+            mutants::taking_groups,
+            "T10 a group of others is left alone",
         ),
     ];
     for (machine, mutant, property) in table {

@@ -1,7 +1,9 @@
 //! What happens to the tasks by itself or from outside: every change of the true world that is not the operator's.
 
+use trainyard_core::Storage;
+
 use super::machine::Machine;
-use super::world::{End, Life, Pod, State};
+use super::world::{End, Group, Life, Pod, State};
 
 /// A change of the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -14,13 +16,17 @@ pub enum Change {
     Obey(u8),
     /// An instance that was told to stop, and does not run any more, goes.
     Leave(u8),
-    /// Somebody drains the node: the task is told to stop.
+    /// A user drains the node: the task is told to stop.
     Drain(u8),
     /// The instance is gone at once, with its node.
     Vanish(u8),
     /// An ended instance is collected.
     Collect(u8),
-    /// The manifest's wish changes.
+    /// Others make a group under the name that ours would have.
+    TakeGroup,
+    /// What is known about storage changes.
+    Storage(Storage),
+    /// The manifest is suspended or resumed.
     Toggle,
     /// A second passes.
     Tick,
@@ -46,6 +52,15 @@ pub fn changes(model: &Machine, state: &State, found: &mut Vec<Change>) {
         if state.mischief > 0 {
             mischief(slot, &pod, removable, found);
         }
+    }
+    let gang = model.jobs[0].gang.is_some();
+    if gang && state.mischief > 0 && state.group == Group::Absent {
+        found.push(Change::TakeGroup);
+    }
+    if state.flips > 0 {
+        let all = [Storage::Unknown, Storage::Drops];
+        let others = all.into_iter().filter(|other| *other != state.storage);
+        found.extend(others.map(Change::Storage));
     }
     if state.toggles > 0 {
         found.push(Change::Toggle);
@@ -85,9 +100,17 @@ pub fn change(model: &Machine, state: &mut State, change: Change) {
         }
         Change::Collect(slot) => {
             state.mischief -= 1;
-            // Whoever has not seen the end cannot tell it from a loss.
+            // If the end was not seen, it cannot be told from a loss.
             model.note_disruption(state, slot);
             remove(state, slot);
+        }
+        Change::TakeGroup => {
+            state.mischief -= 1;
+            state.group = Group::Foreign;
+        }
+        Change::Storage(storage) => {
+            state.flips -= 1;
+            state.storage = storage;
         }
         Change::Toggle => {
             state.toggles -= 1;

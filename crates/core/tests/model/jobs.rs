@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use trainyard_core::{
-    Addresses, Clean, ClusterForm, Count, How, InPlace, Job, Limits, Outcome, Role, RoleKind, RoleName, Rule,
-    Scope, Settled, Template, Test, Then, Wait, When, Who,
+    Addresses, Clean, ClusterForm, Count, Gang, GangScheduler, How, InPlace, Job, Limits, Outcome, Role,
+    RoleKind, RoleName, Rule, Scope, Settled, Template, Test, Then, Wait, When, Who,
 };
 
 use super::machine::{Charge, Machine};
@@ -97,6 +97,24 @@ pub fn volcano(workers: u32) -> Machine {
         exits,
         deciders,
     )
+}
+
+/// Places the tasks of a job as a group that the operator makes.
+pub fn in_a_gang(mut model: Machine) -> Machine {
+    for job in &mut model.jobs {
+        job.gang = Some(Gang {
+            scheduler: GangScheduler::Volcano,
+            existing: None,
+            members: 2,
+            per_role: BTreeMap::new(),
+            queue: None,
+            priority: None,
+            resources: BTreeMap::new(),
+            timeout: None,
+            hold: false,
+        });
+    }
+    model
 }
 
 /// Lets a failure settle for a second and makes a restart wait for one.

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use stateright::Property;
-use trainyard_core::{Job, Stamp, TaskId, step};
+use trainyard_core::{Job, Stamp, Storage, TaskId, step};
 
 use super::environment::{self, Change};
 use super::operator::{self, Decide, Deed};
 use super::properties;
-use super::world::{End, Life, Past, SLOTS, Slot, State};
+use super::world::{End, Group, Life, Past, SLOTS, Slot, State};
 
 /// What the job's rules charge a restart for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub struct Machine {
     pub toggles: u8,
     pub mischief: u8,
     pub depositions: u8,
+    pub refusals: u8,
+    pub flips: u8,
     pub decide: Decide,
 }
 
@@ -60,6 +62,8 @@ impl Machine {
             toggles: 0,
             mischief: 0,
             depositions: 0,
+            refusals: 0,
+            flips: 0,
             decide: step,
         }
     }
@@ -132,13 +136,18 @@ impl stateright::Model for Machine {
             suspend: false,
             slots: [Slot::default(); SLOTS],
             addresses: false,
+            group: Group::Absent,
             memory: None,
+            storage: Storage::Keeps,
+            refused: false,
             pass: Vec::new(),
             late: None,
             past: Past::default(),
             toggles: self.toggles,
             mischief: self.mischief,
             depositions: self.depositions,
+            refusals: self.refusals,
+            flips: self.flips,
         }]
     }
 

@@ -1,7 +1,9 @@
 //! `step` with one safeguard taken out, each by wrapping the shipped one. A model that does not catch these proves
 //! nothing.
 
-use trainyard_core::{Action, Clean, Job, Memory, Observed, Seen, Step, Time, step};
+use trainyard_core::{
+    Action, Clean, FixtureSeen, Job, Memory, Observed, Persist, Seen, Step, Storage, Time, step,
+};
 
 /// Charges a restart and leaves the stamp where it was: the same life is current still.
 pub fn without_stamps(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) -> Step {
@@ -60,7 +62,7 @@ pub fn believing_every_exit(job: &Job, memory: Option<&Memory>, observed: &Obser
     step(job, memory, &naive, now)
 }
 
-/// Does not hear of what has gone (W4): a success that was collected before anybody looked is lost.
+/// Is not told what has gone (W4): a success that was collected before the operator observed it is lost.
 pub fn without_tombstones(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) -> Step {
     let mut deaf = observed.clone();
     deaf.tasks.retain(|seen| !matches!(seen.state, Seen::Gone(_)));
@@ -131,4 +133,84 @@ pub fn leaving_the_late(job: &Job, memory: Option<&Memory>, observed: &Observed,
             .retain(|action| !matches!(action, Action::Stop { .. }));
     }
     step
+}
+
+/// Acts first whatever the step is about, and stores in a moment.
+fn late(step: Step, is: bool, now: Time) -> Step {
+    let persist = match step.persist {
+        Persist::Before if is => Persist::By(now + 2),
+        persist => persist,
+    };
+    Step { persist, ..step }
+}
+
+/// Stores a paid restart late.
+pub fn late_payment(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) -> Step {
+    let step = step(job, memory, observed, now);
+    let paid = step.memory.paid > memory.map_or(0, |memory| memory.paid);
+    late(step, paid, now)
+}
+
+/// Stores new lives late.
+pub fn late_attempts(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) -> Step {
+    let step = step(job, memory, observed, now);
+    let moved = memory.is_some_and(|before| {
+        let attempts = |memory: &Memory| memory.roles.values().map(|role| role.attempts.sum()).sum::<u64>();
+        attempts(&step.memory) > attempts(before)
+    });
+    late(step, moved, now)
+}
+
+/// Stores a verdict late.
+pub fn late_verdict(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) -> Step {
+    let step = step(job, memory, observed, now);
+    let ends = step.memory.verdict.is_some();
+    late(step, ends, now)
+}
+
+/// Stores a hold late.
+pub fn late_hold(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) -> Step {
+    let step = step(job, memory, observed, now);
+    let holds = step.memory.held.is_some();
+    late(step, holds, now)
+}
+
+/// Stores a success late that no instance shows any more.
+pub fn late_tombstone(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) -> Step {
+    let step = step(job, memory, observed, now);
+    let gone = |seen: &trainyard_core::TaskSeen| matches!(seen.state, Seen::Gone(Some(_)));
+    let is = observed.tasks.iter().any(gone) && step.memory.verdict.is_none();
+    late(step, is, now)
+}
+
+/// Does not care whether memory is kept.
+pub fn trusting(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) -> Step {
+    let mut kept = observed.clone();
+    if kept.storage == Storage::Unknown {
+        kept.storage = Storage::Keeps;
+    }
+    step(job, memory, &kept, now)
+}
+
+/// Acts though nothing that it decides is remembered.
+pub fn reckless(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) -> Step {
+    let mut kept = observed.clone();
+    kept.storage = Storage::Keeps;
+    step(job, memory, &kept, now)
+}
+
+/// Tries again at once what was refused.
+pub fn without_back_off(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) -> Step {
+    let mut eager = observed.clone();
+    eager.refused = None;
+    step(job, memory, &eager, now)
+}
+
+/// Takes every group for its own.
+pub fn taking_groups(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) -> Step {
+    let mut greedy = observed.clone();
+    for (_, seen) in &mut greedy.fixtures {
+        *seen = FixtureSeen::Ours { right: true };
+    }
+    step(job, memory, &greedy, now)
 }

@@ -1,26 +1,33 @@
-//! The operator of the model: it looks, decides with the shipped `step`, persists, then acts, and may crash between
-//! any two of these.
+//! The operator of the model: it observes, decides with the shipped `step`, stores when that says so, acts, and may crash
+//! between any two writes. Where `step` leaves it open when memory is stored, both are tried.
 
 use std::sync::Arc;
 
 use trainyard_core::{
-    Action, Exit, Fixture, FixtureSeen, Job, Memory, Observed, Seen, Stamp, Step, TaskSeen, Time, Why,
+    Action, Exit, Fixture, FixtureSeen, Job, Memory, Observed, Persist, Refusal, Seen, Stamp, Step, Storage,
+    TaskSeen, Time, Why,
 };
 
 use super::machine::Machine;
 use super::properties;
-use super::world::{DAWN, End, Life, Move, Pod, State};
+use super::world::{DAWN, End, Group, Life, Move, Pod, State};
 
 /// What the operator may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Deed {
     /// Hears what has become of one task.
     Observe(u8),
-    /// Decides and persists; what was left of the last pass is dropped, as after an error.
+    /// Decides and stores at once; what was left to be carried out is dropped, as after an error.
     Step,
-    /// Carries out the next action of the pass.
+    /// Decides and acts first, where memory may be stored later.
+    StepLate,
+    /// Carries out the next action.
     CarryOut,
-    /// Dies and starts again: everything but what is persisted is lost, and it lists anew.
+    /// The next action is refused by the API server.
+    Refuse,
+    /// The back-off after a refusal is over.
+    BackOff,
+    /// Crashes and starts again: everything but what is stored is lost, and it lists again.
     Crash,
     /// Loses the lease with a request under way; another takes over, lists anew.
     Depose,
@@ -35,9 +42,15 @@ pub fn deeds(model: &Machine, state: &State, found: &mut Vec<Deed>) {
             found.push(Deed::Observe(u8::try_from(at).unwrap()));
         }
     }
-    found.push(Deed::Step);
-    if !state.pass.is_empty() {
+    found.extend([Deed::Step, Deed::StepLate]);
+    if state.refused {
+        found.push(Deed::BackOff);
+    }
+    if let Some(next) = state.pass.last() {
         found.push(Deed::CarryOut);
+        if state.refusals > 0 && makes(*next) {
+            found.push(Deed::Refuse);
+        }
         if state.depositions > 0 {
             found.push(Deed::Depose);
         }
@@ -52,7 +65,13 @@ pub fn deeds(model: &Machine, state: &State, found: &mut Vec<Deed>) {
 pub fn act(model: &Machine, state: &mut State, deed: Deed) {
     match deed {
         Deed::Observe(slot) => observe(state, slot),
-        Deed::Step => decide(model, state, Time(DAWN + u64::from(state.now))),
+        Deed::Step => decide(model, state, Time(DAWN + u64::from(state.now)), false),
+        Deed::StepLate => decide(model, state, Time(DAWN + u64::from(state.now)), true),
+        Deed::Refuse => {
+            state.refusals -= 1;
+            refuse(state);
+        }
+        Deed::BackOff => state.refused = false,
         Deed::CarryOut => {
             if let Some(action) = state.pass.pop() {
                 carry_out(model, state, action);
@@ -80,6 +99,7 @@ pub fn observe(state: &mut State, slot: u8) {
 /// A fresh list shows what there is, and nothing of what is gone.
 fn start_anew(model: &Machine, state: &mut State) {
     state.pass.clear();
+    state.refused = false;
     for (at, task) in model.tasks.iter().enumerate() {
         let slot = &mut state.slots[at];
         let visible = slot.here.is_some_and(|pod| pod.has_succeeded());
@@ -89,22 +109,41 @@ fn start_anew(model: &Machine, state: &mut State) {
         slot.seen = slot.here;
         let remembered = state.memory.as_deref().is_some_and(|memory| memory.is_done(task));
         if missed && !remembered {
-            // Nobody can know of it any more: it will be run again.
+            // T5w: its instance went before the end was stored, and then the operator. It will be run again.
             state.past.succeeded[at] = 0;
         }
     }
 }
 
-/// One look, one decision, one write of memory.
-pub fn decide(model: &Machine, state: &mut State, now: Time) {
+/// One observation, one decision, and one write of memory unless that may come `late`.
+pub fn decide(model: &Machine, state: &mut State, now: Time, late: bool) {
     let job = model.job(state);
-    let observed = observed(model, state);
+    let observed = observed(model, state, now);
     let before = state.memory.clone();
     let step = (model.decide)(job, before.as_deref(), &observed, now);
+    let may_wait = match step.persist {
+        Persist::Nothing | Persist::Before => false,
+        Persist::By(by) => now < by,
+        Persist::WithNext => true,
+    };
+    if late && !may_wait {
+        // The same as without the choice.
+        return;
+    }
     properties::judge_step(model, state, &observed, now, &step);
+    if state.storage == Storage::Drops {
+        // Storing would be in vain, and there is nothing to do.
+        state.pass.clear();
+        return;
+    }
+    let stores = before.as_deref() != Some(&step.memory) && !late;
+    if stores {
+        properties::judge_stored(model, state, &step);
+    }
     let Step { memory, actions, .. } = step;
-    if before.as_deref() != Some(&memory) {
+    if stores {
         state.memory = Some(Arc::new(memory));
+        state.storage = Storage::Keeps;
     }
     forget_absorbed(model, state);
     properties::forget(model, state);
@@ -116,13 +155,9 @@ fn forget_absorbed(model: &Machine, state: &mut State) {
     let Some(memory) = state.memory.as_deref() else {
         return;
     };
-    for (slot, task) in state.slots.iter_mut().zip(&model.tasks) {
-        let absorbed = |pod: &Pod| {
-            memory.verdict.is_some()
-                || pod.stamp < memory.stamp(task)
-                || memory.is_done(task)
-                || memory.is_failed(task)
-        };
+    let job = &model.jobs[usize::from(state.suspend)];
+    for (at, slot) in state.slots.iter_mut().enumerate().take(model.tasks.len()) {
+        let absorbed = |pod: &Pod| memory.has_absorbed(job, &task_seen(model, at, pod, Seen::Gone(None)));
         slot.gone = slot.gone.filter(|pod| !absorbed(pod));
     }
 }
@@ -133,6 +168,9 @@ pub fn carry_out(model: &Machine, state: &mut State, action: Move) {
     match action {
         Move::Ensure => state.addresses = true,
         Move::Remove => state.addresses = false,
+        Move::EnsureGroup if state.group == Group::Foreign => refuse(state),
+        Move::EnsureGroup => state.group = Group::Ours,
+        Move::RemoveGroup => state.group = Group::Absent,
         Move::Stop { slot, serial } => {
             stop(state, slot, serial);
             let now = state.now;
@@ -146,11 +184,20 @@ pub fn carry_out(model: &Machine, state: &mut State, action: Move) {
                 let slot = &mut state.slots[usize::from(slot)];
                 slot.seen = slot.here;
             } else {
-                // The first error ends the pass (W5).
-                state.pass.clear();
+                refuse(state);
             }
         }
     }
+}
+
+/// Something was not made: the first error ends the rest (W5), and it is not tried again for a while.
+fn refuse(state: &mut State) {
+    state.pass.clear();
+    state.refused = true;
+}
+
+fn makes(action: Move) -> bool {
+    matches!(action, Move::Ensure | Move::EnsureGroup | Move::Create { .. })
 }
 
 /// A request of the deposed leader arrives. Leases take their time: it is a second later than whatever was before.
@@ -159,6 +206,9 @@ fn late_write(state: &mut State) {
     match state.late.take() {
         Some(Move::Ensure) => state.addresses = true,
         Some(Move::Remove) => state.addresses = false,
+        Some(Move::EnsureGroup) if state.group == Group::Absent => state.group = Group::Ours,
+        Some(Move::EnsureGroup) => {}
+        Some(Move::RemoveGroup) => state.group = Group::Absent,
         Some(Move::Stop { slot, serial }) => stop(state, slot, serial),
         Some(Move::Create { slot, stamp }) => {
             create(state, slot, stamp);
@@ -200,7 +250,7 @@ fn create(state: &mut State, slot: u8, stamp: Stamp) -> bool {
 }
 
 /// The operator's view, in the words of `step`.
-pub fn observed(model: &Machine, state: &State) -> Observed {
+pub fn observed(model: &Machine, state: &State, now: Time) -> Observed {
     let mut tasks = Vec::with_capacity(model.tasks.len() + 1);
     for (at, slot) in state.slots.iter().enumerate().take(model.tasks.len()) {
         if let Some(pod) = &slot.seen {
@@ -221,9 +271,16 @@ pub fn observed(model: &Machine, state: &State) -> Observed {
     }
     let ours = FixtureSeen::Ours { right: true };
     let addresses = state.addresses.then_some((Fixture::Addresses, ours));
+    let group = match state.group {
+        Group::Absent => None,
+        Group::Ours => Some((Fixture::Gang, ours)),
+        Group::Foreign => Some((Fixture::Gang, FixtureSeen::Foreign)),
+    };
     Observed {
         tasks,
-        fixtures: addresses.into_iter().collect(),
+        fixtures: addresses.into_iter().chain(group).collect(),
+        refused: state.refused.then_some(Refusal { until: now + 1 }),
+        storage: state.storage,
         ..Observed::default()
     }
 }
@@ -266,6 +323,8 @@ fn known(model: &Machine, action: &Action) -> Move {
     match action {
         Action::Ensure(Fixture::Addresses) => Move::Ensure,
         Action::Remove(Fixture::Addresses) => Move::Remove,
+        Action::Ensure(Fixture::Gang) => Move::EnsureGroup,
+        Action::Remove(Fixture::Gang) => Move::RemoveGroup,
         Action::Stop { task, instance, .. } => {
             let serial = model.names.iter().position(|name| name == instance).unwrap();
             Move::Stop {

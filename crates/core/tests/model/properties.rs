@@ -2,12 +2,15 @@
 //! checker's `eventually` does not see a path that ends in a cycle.
 
 use stateright::Property;
-use trainyard_core::{Action, Cause, Clean, Event, Hold, Memory, Observed, Outcome, Stamp, Step, Time};
+use trainyard_core::{
+    Action, Cause, Clean, Event, Hold, Memory, Observed, Outcome, Persist, Seen, Stamp, Step, Storage,
+    TaskSeen, Time,
+};
 
 use super::environment;
 use super::machine::{Charge, Machine};
 use super::operator;
-use super::world::{DAWN, Life, Move, Slot, State};
+use super::world::{DAWN, Group, Life, Move, Pod, Slot, State};
 
 /// Promises about a single step or action; once broken, always broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +37,12 @@ pub enum Promise {
     AddressesFirst = 512,
     /// L2: deciding twice decides nothing new.
     Idempotent = 1024,
+    /// L10: what is stored late can be seen again, and storage is known to keep it.
+    LateIsVisible = 2048,
+    /// L11: nothing is made while that was refused, nothing is done while memory is dropped.
+    Hindered = 4096,
+    /// T10: a group of others is neither made nor removed.
+    OthersGroup = 8192,
 }
 
 /// All properties of a model. With two leaders at a time only some are claimed.
@@ -60,6 +69,15 @@ fn claimed_with_two_leaders() -> Vec<Property<Machine>> {
         }),
         Property::always("L2 deciding twice decides nothing new", |_, state| {
             kept(state, Promise::Idempotent)
+        }),
+        Property::always("L10 what is stored late can be seen again", |_, state| {
+            kept(state, Promise::LateIsVisible)
+        }),
+        Property::always("L11 a refusal and dropped memory hinder", |_, state| {
+            kept(state, Promise::Hindered)
+        }),
+        Property::always("T10 a group of others is left alone", |_, state| {
+            kept(state, Promise::OthersGroup)
         }),
         Property::always("L4 a verdict stands", |_, state| {
             kept(state, Promise::VerdictStands)
@@ -164,7 +182,12 @@ pub fn judge_step(model: &Machine, state: &mut State, observed: &Observed, now: 
     }
     judge_verdict(model, state, before, step);
     judge_charges(model, state, before, step);
-    judge_answers(model, state, step);
+    judge_late(model, state, observed, step);
+    if !step.actions.is_empty() && observed.storage == Storage::Drops
+        || step.actions.iter().any(Action::makes) && observed.refused.is_some()
+    {
+        state.breaks(Promise::Hindered);
+    }
     let stamp =
         |memory: Option<&Memory>, task| memory.map_or_else(Stamp::default, |memory| memory.stamp(task));
     if model
@@ -176,10 +199,38 @@ pub fn judge_step(model: &Machine, state: &mut State, observed: &Observed, now: 
     }
 }
 
+/// What one step must keep to whose memory is stored.
+pub fn judge_stored(model: &Machine, state: &mut State, step: &Step) {
+    judge_answers(model, state, step);
+}
+
+/// Whatever need not be stored now is a success that is visible, or nothing that matters.
+fn judge_late(model: &Machine, state: &mut State, observed: &Observed, step: &Step) {
+    if matches!(step.persist, Persist::Nothing | Persist::Before) {
+        return;
+    }
+    let none = Memory::new(&model.jobs[0]);
+    let before = state.memory.as_deref().unwrap_or(&none);
+    let after = &step.memory;
+    let same = (before.epoch, before.paid, before.held, &before.verdict)
+        == (after.epoch, after.paid, after.held, &after.verdict);
+    let visible = model.tasks.iter().all(|task| {
+        let ended = |seen: &TaskSeen| {
+            seen.id == *task && seen.stamp == after.stamp(task) && matches!(seen.state, Seen::Ended(_))
+        };
+        let new = after.is_done(task) && !before.is_done(task);
+        before.stamp(task) == after.stamp(task) && (!new || observed.tasks.iter().any(ended))
+    });
+    if !same || !visible || observed.storage != Storage::Keeps {
+        state.breaks(Promise::LateIsVisible);
+    }
+}
+
 /// With its own memory and the same view, the same follows and nothing is told again.
 fn decides_nothing_new(model: &Machine, state: &State, observed: &Observed, now: Time, step: &Step) -> bool {
     let again = (model.decide)(model.job(state), Some(&step.memory), observed, now);
-    again.memory == step.memory && again.actions == step.actions && again.events.is_empty()
+    let odd = |event: &Event| matches!(event, Event::Odd(_));
+    again.memory == step.memory && again.actions == step.actions && again.events.iter().all(odd)
 }
 
 fn judge_verdict(model: &Machine, state: &mut State, before: Option<&Memory>, step: &Step) {
@@ -271,7 +322,14 @@ fn verdict_is_true(model: &Machine, state: &State, memory: &Memory) -> bool {
 /// What one action must keep to, looked at just before it is carried out.
 pub fn judge_action(model: &Machine, state: &mut State, action: Move) {
     match action {
-        Move::Ensure | Move::Stop { .. } => {}
+        Move::Ensure => {}
+        Move::EnsureGroup | Move::RemoveGroup => {
+            // What others make while our request is under way is found by it, and refuses it.
+            if action == Move::RemoveGroup && state.group == Group::Foreign {
+                state.breaks(Promise::OthersGroup);
+            }
+        }
+        Move::Stop { slot, serial } => judge_stop(model, state, usize::from(slot), serial),
         Move::Remove => {
             if state
                 .slots
@@ -285,13 +343,26 @@ pub fn judge_action(model: &Machine, state: &mut State, action: Move) {
     }
 }
 
+/// T5w: we do not remove the instance of a success that is not stored.
+fn judge_stop(model: &Machine, state: &mut State, slot: usize, serial: u8) {
+    let stored = |memory: &Memory, pod: &Pod| {
+        let task = &model.tasks[slot];
+        memory.verdict.is_some() || memory.is_done(task) || pod.stamp < memory.stamp(task)
+    };
+    let pod = state.slots[slot].here.filter(|pod| pod.serial == serial);
+    let memory = state.memory.as_deref();
+    if pod.is_some_and(|pod| pod.has_succeeded() && !memory.is_some_and(|memory| stored(memory, &pod))) {
+        state.breaks(Promise::SuccessIsSeen);
+    }
+}
+
 fn judge_create(model: &Machine, state: &mut State, slot: usize, stamp: Stamp) {
     let task = &model.tasks[slot];
     let memory = state.memory.clone();
     if state.slots[slot].here.is_some() {
         state.breaks(Promise::OneInstance);
     }
-    let older = |pod: &super::world::Pod| pod.alive() && pod.stamp.epoch < stamp.epoch;
+    let older = |pod: &Pod| pod.alive() && pod.stamp.epoch < stamp.epoch;
     if state
         .slots
         .iter()
@@ -305,7 +376,8 @@ fn judge_create(model: &Machine, state: &mut State, slot: usize, stamp: Stamp) {
     if u32::from(state.past.succeeded[slot]) == stamp.epoch + 1 {
         state.breaks(Promise::SuccessIsSeen);
     }
-    if memory.is_none_or(|memory| memory.stamp(task) != stamp) {
+    // Before the first memory is stored there are first lives only.
+    if memory.map_or_else(Stamp::default, |memory| memory.stamp(task)) != stamp {
         state.breaks(Promise::StampsRise);
     }
     if !state.addresses {
@@ -315,9 +387,9 @@ fn judge_create(model: &Machine, state: &mut State, slot: usize, stamp: Stamp) {
 
 fn no_newer_stamp(model: &Machine, state: &State) -> bool {
     state.slots.iter().zip(&model.tasks).all(|(slot, task)| {
-        let current = state.memory.as_deref().map(|memory| memory.stamp(task));
-        slot.here
-            .is_none_or(|pod| current.is_some_and(|current| pod.stamp <= current))
+        let stored = state.memory.as_deref();
+        let current = stored.map_or_else(Stamp::default, |memory| memory.stamp(task));
+        slot.here.is_none_or(|pod| pod.stamp <= current)
     })
 }
 
@@ -336,11 +408,14 @@ fn comes_to_rest(model: &Machine, state: &State) -> bool {
         return true; // Such a state is a moment away from one without.
     }
     let mut state = state.clone();
+    state.refused = false;
+    state.storage = Storage::Keeps;
     for turn in 1..=PATIENCE {
         obey_everyone(model, &mut state);
         let before = state.memory.clone();
         // No wait is longer than this.
-        operator::decide(model, &mut state, Time(DAWN + 1000 * turn));
+        operator::decide(model, &mut state, Time(DAWN + 1000 * turn), false);
+        state.refused = false;
         if state.pass.is_empty() && state.memory == before {
             return is_as_wanted(model, &state);
         }
@@ -378,6 +453,10 @@ fn is_as_wanted(model: &Machine, state: &State) -> bool {
             .zip(&model.tasks)
             .map(|(slot, task)| (slot.here, task))
     };
+    let over = memory.verdict.is_some() || memory.held.is_some();
+    if over && state.group == Group::Ours {
+        return false;
+    }
     if memory.verdict.is_some() {
         return pods().all(|(pod, task)| {
             pod.is_none_or(|pod| may_stay(model, memory, &pod, pod.stamp < memory.stamp(task)))
@@ -398,7 +477,7 @@ fn is_as_wanted(model: &Machine, state: &State) -> bool {
     })
 }
 
-fn may_stay(model: &Machine, memory: &Memory, pod: &super::world::Pod, stale: bool) -> bool {
+fn may_stay(model: &Machine, memory: &Memory, pod: &Pod, stale: bool) -> bool {
     let after_the_end = memory
         .verdict
         .as_ref()

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use trainyard_core::{Memory, Stamp};
+use trainyard_core::{Memory, Stamp, Storage};
 
 /// The most tasks a job of the model has.
 pub const SLOTS: usize = 3;
@@ -15,14 +15,14 @@ pub const DAWN: u64 = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct End {
     pub code: u8,
-    /// Somebody wanted it stopped before it ended.
+    /// It was told to stop before it ended.
     pub asked: bool,
     /// At which tick.
     pub at: u8,
 }
 
 impl End {
-    /// Exited 0 and nobody had asked.
+    /// Exited 0, and was not told to stop before.
     pub fn is_success(self) -> bool {
         self.code == 0 && !self.asked
     }
@@ -39,11 +39,11 @@ pub enum Life {
 /// One instance of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pod {
-    /// Tells it from the others of the same task that somebody still knows of.
+    /// Tells it from the others of the same task of which anything is still known.
     pub serial: u8,
     pub stamp: Stamp,
     pub life: Life,
-    /// Somebody has told it to stop, at this tick.
+    /// It was told to stop, at this tick.
     pub stopping: Option<u8>,
     pub created: u8,
 }
@@ -75,9 +75,21 @@ pub struct Slot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Move {
     Ensure,
+    EnsureGroup,
     Stop { slot: u8, serial: u8 },
     Create { slot: u8, stamp: Stamp },
     Remove,
+    RemoveGroup,
+}
+
+/// The group that a gang scheduler places together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Group {
+    #[default]
+    Absent,
+    Ours,
+    /// Made by others under the name that ours would have.
+    Foreign,
 }
 
 /// What has happened, kept beside the world so that properties can speak of it.
@@ -90,7 +102,7 @@ pub struct Past {
     /// Some program failed by its own doing, in a job whose rules charge nothing for that.
     pub failed: bool,
     /// For each task the epoch, counted from 1, in which it truly succeeded, if that is the current one; else 0.
-    /// Also 0 once nobody can know of it any more.
+    /// Also 0 once nothing shows it any more.
     pub succeeded: [u8; SLOTS],
     /// Promises that have been broken, as bits of [`super::properties::Promise`].
     pub broken: u16,
@@ -104,9 +116,14 @@ pub struct State {
     pub slots: [Slot; SLOTS],
     /// Whether the shared addresses exist.
     pub addresses: bool,
-    /// Last persisted.
+    pub group: Group,
+    /// Last stored.
     pub memory: Option<Arc<Memory>>,
-    /// What is left of the pass in progress, last first.
+    /// What the operator knows about storage.
+    pub storage: Storage,
+    /// Something that it was to make was refused, and it is not time yet to try again.
+    pub refused: bool,
+    /// What is left to be carried out, last first.
     pub pass: Vec<Move>,
     /// A request of a deposed leader that is still under way.
     pub late: Option<Move>,
@@ -117,6 +134,10 @@ pub struct State {
     pub mischief: u8,
     /// How often the leader may still be deposed.
     pub depositions: u8,
+    /// How often a create or an ensure may still be refused for no reason of ours.
+    pub refusals: u8,
+    /// How often what is known about storage may still change.
+    pub flips: u8,
 }
 
 impl State {
@@ -125,7 +146,7 @@ impl State {
         self.past.broken |= promise as u16;
     }
 
-    /// A number for a new instance of a task that nobody uses.
+    /// A number for a new instance of a task that is not in use.
     pub fn free_serial(&self, slot: u8) -> u8 {
         let Slot {
             here,
