@@ -92,11 +92,8 @@ pub fn without_empty_times(mut object: Value) -> Value {
 fn schedule(template: &mut Value, gang: Option<&trainyard_core::Gang>) {
     use trainyard_core::GangScheduler;
     let name = match gang.map(|gang| &gang.scheduler) {
-        Some(GangScheduler::Volcano) => "volcano",
-        Some(GangScheduler::KubeBatch) => "kube-batch",
-        Some(GangScheduler::SchedulerPlugins) => "scheduler-plugins-scheduler",
-        Some(GangScheduler::T9k) => "t9k-scheduler",
         Some(GangScheduler::Default | GangScheduler::Named(_)) | None => return,
+        Some(known) => known.name().unwrap_or_default(),
     };
     if let Some(Value::Object(spec)) = template.get_mut("spec")
         && !spec.contains_key("schedulerName")

@@ -10,7 +10,7 @@ mod vocabulary;
 use std::sync::Arc;
 
 use serde_json::Value;
-use trainyard_core::Job;
+use trainyard_core::{GangChoice, Job};
 use trainyard_document::Node;
 use trainyard_document::fields::Field;
 use trainyard_document::problem::{Problem, has_errors};
@@ -70,6 +70,8 @@ pub struct ReadJob {
     pub generate_name: bool,
     /// Somebody else is to run it (`managedBy`): it is read and shown, but not ours to act on.
     pub managed_by: Option<Arc<str>>,
+    /// Which gang scheduler it asks for.
+    pub gang: GangChoice,
     /// Objects that its tasks refer to and that are made with it: claims, maps of addresses, a TensorBoard. Whoever
     /// runs the job creates them before the first task, and owns them.
     pub objects: Vec<Value>,
@@ -142,6 +144,7 @@ impl Object<'_> {
             document: self.document,
             generate_name: metadata.generate_name,
             managed_by: None,
+            gang: GangChoice::Default,
             objects: Vec::new(),
         }
     }

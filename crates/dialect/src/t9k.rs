@@ -15,8 +15,8 @@ mod spec;
 mod tensorboard;
 
 use trainyard_core::{
-    Addresses, Clean, ClusterForm, Conventions, InPlace, JOB_LABEL, Job, LabelValue, Limits, ROLE_LABEL,
-    Role, RoleKind, RoleName, TASK_INDEX_LABEL,
+    Addresses, Clean, ClusterForm, Conventions, GangChoice, GangScheduler, InPlace, JOB_LABEL, Job,
+    LabelValue, Limits, ROLE_LABEL, Role, RoleKind, RoleName, TASK_INDEX_LABEL,
 };
 
 use self::modes::Modes;
@@ -82,7 +82,16 @@ pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
     spec.check();
     spec.check_tf_config();
     let mut job = job(&metadata, &wishes, &spec, &modes);
+    let asked = scheduler
+        .is_some()
+        .then_some(GangChoice::Named(GangScheduler::T9k));
+    let choice = wishes.gang.or(asked).unwrap_or_default();
     job.gang = scheduler.map(|scheduler| scheduler.gang(&job.roles));
+    if choice == GangChoice::None {
+        job.gang = None;
+    } else if let (GangChoice::Named(named), Some(gang)) = (&choice, &mut job.gang) {
+        gang.scheduler = named.clone();
+    }
     if spec.complete {
         let mut places = places(&metadata, &spec);
         places.clean_name = spec::CLEAN_UP;
@@ -95,6 +104,7 @@ pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
         .into_iter()
         .collect();
     Some(ReadJob {
+        gang: choice,
         objects,
         ..object.read_as(Dialect::TensorFlowTrainingJob, &metadata, job)
     })

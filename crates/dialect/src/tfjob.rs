@@ -17,8 +17,8 @@ mod served;
 pub(crate) mod spec;
 
 use trainyard_core::{
-    Addresses, After, Clean, ClusterForm, Conventions, InPlace, Job, LabelValue, Limits, Role, RoleKind,
-    RoleName,
+    Addresses, After, Clean, ClusterForm, Conventions, GangChoice, InPlace, Job, LabelValue, Limits, Role,
+    RoleKind, RoleName,
 };
 use trainyard_document::tfjob_api::MANAGERS;
 
@@ -111,7 +111,8 @@ pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
         version => spec::read(body?, version, &wishes)?,
     };
     spec.check();
-    let job = job(&metadata, &wishes, &spec);
+    let choice = gang::choice(&spec, &wishes);
+    let job = job(&metadata, &wishes, &spec, choice.clone());
     if job.cluster != ClusterForm::None {
         spec.check_tf_config();
     }
@@ -122,15 +123,16 @@ pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
     }
     let managed_by = spec.run.managed_by.clone();
     Some(ReadJob {
+        gang: choice,
         managed_by: managed_by.filter(|name| !OURSELVES.contains(&&**name)),
         ..object.read_as(Dialect::TfJob, &metadata, job)
     })
 }
 
 /// The compiled job.
-fn job(metadata: &Metadata<'_>, wishes: &Wishes<'_>, spec: &Spec<'_>) -> Job {
+fn job(metadata: &Metadata<'_>, wishes: &Wishes<'_>, spec: &Spec<'_>, choice: GangChoice) -> Job {
     let roles: Vec<Role> = spec.replicas.iter().map(|replica| role(replica, spec)).collect();
-    let gang = gang::needs(spec, &roles);
+    let gang = gang::needs(spec, &roles, choice);
     let cluster = cluster(spec, wishes);
     let together = spec.run.scope != RestartScope::Replica;
     Job {

@@ -16,7 +16,7 @@ use notation::{codes, file, job, rules};
 use play::{Play, manifest};
 use serde_json::{Value, json};
 use trainyard_core::{
-    Addresses, Clean, Cluster, ClusterForm, GangScheduler, InPlace, Outcome, TaskId, addresses,
+    Addresses, Clean, Cluster, ClusterForm, GangChoice, GangScheduler, InPlace, Outcome, TaskId, addresses,
 };
 use trainyard_status::{Flaw, tfjob_memory, tfjob_status};
 
@@ -485,6 +485,42 @@ fn a_gang_is_needed_where_the_manifest_says_so() {
     );
     let other = manifest(&[("Worker", 2, "Never")], "").replace("{spec: {", "{spec: {schedulerName: mine, ");
     assert_eq!(job(&other).job.gang, None, "another scheduler alone is no gang");
+}
+
+#[test]
+fn a_manifest_chooses_its_gang_scheduler() {
+    let plain = file("examples/tfjob/parameter-server.yaml");
+    let with = |text: &str, value: &str| {
+        let annotated = format!("metadata:\n  annotations: {{trainyard.dev/gang: {value}}}\n");
+        text.replacen("metadata:\n", &annotated, 1)
+    };
+    let volcano = file("examples/tfjob/gang-with-volcano.yaml");
+    let named = GangScheduler::Named("mine".into());
+    let rows = [
+        (plain.clone(), GangChoice::Default, None),
+        (with(&plain, "none"), GangChoice::None, None),
+        (
+            with(&plain, "mine"),
+            GangChoice::Named(named.clone()),
+            Some(named.clone()),
+        ),
+        (
+            volcano.clone(),
+            GangChoice::Template(GangScheduler::Volcano),
+            Some(GangScheduler::Volcano),
+        ),
+        (with(&volcano, "none"), GangChoice::None, None),
+        (
+            with(&volcano, "mine"),
+            GangChoice::Named(named.clone()),
+            Some(named),
+        ),
+    ];
+    for (text, choice, scheduler) in rows {
+        let read = job(&text);
+        let found = (read.gang, read.job.gang.map(|gang| gang.scheduler));
+        assert_eq!(found, (choice, scheduler), "{text}");
+    }
 }
 
 #[test]

@@ -5,9 +5,7 @@ use std::panic::catch_unwind;
 use std::sync::Arc;
 
 use serde_json::Value;
-use trainyard_core::{
-    AddressBook, Cluster, GangChoice, GangScheduler, Job, Memory, Subject, Time, addresses,
-};
+use trainyard_core::{AddressBook, Cluster, GangScheduler, Job, Memory, Subject, Time, addresses};
 use trainyard_dialect::read_value;
 use trainyard_document::problem::{Problem, Severity};
 use trainyard_manifest::cluster_map::ClusterMap;
@@ -236,9 +234,7 @@ impl Reading {
         let mut subject = job.subject(None, None);
         subject.job.uid = Arc::clone(uid);
         subject.legacy_labels = self.legacy_labels;
-        let placing = self
-            .gang
-            .placing(&GangChoice::Default, began(wire.status.as_ref()));
+        let placing = self.gang.placing(&job.gang, began(wire.status.as_ref()));
         let scheduler = match placing {
             Placing::Alone => None,
             Placing::Together(scheduler) => Some(scheduler),

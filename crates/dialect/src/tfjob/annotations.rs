@@ -3,9 +3,10 @@
 //! Those that also are fields of `runPolicy` exist so that a manifest can say them to a Kubeflow CRD, which drops
 //! fields it does not know.
 
-use trainyard_core::{Addresses, How};
+use trainyard_core::{Addresses, GangChoice, GangScheduler, How};
 use trainyard_document::codes::Code;
 use trainyard_document::fields::Field;
+use trainyard_document::names::wrong_label;
 use trainyard_document::problem::shown;
 
 use crate::compile;
@@ -17,6 +18,7 @@ pub(crate) const RETRYABLE_EXIT_CODES: &str = "trainyard.dev/retryable-exit-code
 pub(crate) const RESTART_SCOPE: &str = "trainyard.dev/restart-scope";
 pub(crate) const START_TIMEOUT: &str = "trainyard.dev/start-timeout-seconds";
 pub(crate) const START_ORDER: &str = "trainyard.dev/start-order";
+const GANG: &str = "trainyard.dev/gang";
 
 /// All of them; another one with our prefix is a slip.
 const KNOWN: &[&str] = &[
@@ -26,6 +28,7 @@ const KNOWN: &[&str] = &[
     RESTART_SCOPE,
     START_TIMEOUT,
     START_ORDER,
+    GANG,
 ];
 
 /// What the annotations ask for.
@@ -38,6 +41,8 @@ pub(crate) struct Wishes<'a> {
     pub restart_scope: Option<Field<'a>>,
     pub start_timeout: Option<Field<'a>>,
     pub start_order: Option<Field<'a>>,
+    /// The gang scheduler that it names, or that there is to be none.
+    pub gang: Option<GangChoice>,
 }
 
 impl<'a> Wishes<'a> {
@@ -62,8 +67,25 @@ impl<'a> Wishes<'a> {
             restart_scope: place(RESTART_SCOPE),
             start_timeout: place(START_TIMEOUT),
             start_order: place(START_ORDER),
+            gang: metadata.annotation(GANG).and_then(scheduler),
         }
     }
+}
+
+/// `none`, or the name of a gang scheduler.
+fn scheduler(field: &Field<'_>) -> Option<GangChoice> {
+    let name = field.text()?;
+    if &**name == "none" {
+        return Some(GangChoice::None);
+    }
+    if wrong_label(name).is_some() {
+        let message = format!("`{}` is no name of a scheduler", shown(name));
+        let problem = field.problem(Code::BadFormat, message).found(name);
+        let allowed = "`none`, `volcano`, or the name of another scheduler, of a-z, 0-9 and `-`";
+        field.problems.report(problem.allowed(allowed));
+        return None;
+    }
+    Some(GangChoice::Named(GangScheduler::named(name)))
 }
 
 /// `130,137,138,143` or `42,128-255`; codes from 1 to 255.

@@ -1,15 +1,16 @@
 //! Whether a `TFJob`'s tasks must be placed together, and by whom.
 //!
-//! Kubeflow's operator decides this for a whole cluster by a flag. A manifest can say it too: by
-//! `schedulingPolicy`, by the name of a gang scheduler in its templates, or by naming a group there.
+//! Kubeflow's operator decides this for a whole cluster by a flag. A manifest can say it too: by the annotation
+//! `trainyard.dev/gang`, by `schedulingPolicy`, by the name of a gang scheduler in its templates, or by naming a group there.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trainyard_core::{Gang, GangScheduler, Role, asked_together};
+use trainyard_core::{Gang, GangChoice, GangScheduler, Role, asked_together};
 use trainyard_document::codes::Code;
 use trainyard_document::problem::Problem;
 
+use super::annotations::Wishes;
 use super::roles::Replica;
 use super::spec::Spec;
 
@@ -18,16 +19,28 @@ const GROUP_ANNOTATION: &str = "scheduling.k8s.io/group-name";
 /// Joins a pod to a group of the coscheduling plugin.
 const GROUP_LABEL: &str = "scheduling.x-k8s.io/pod-group";
 
+/// Which gang scheduler the job asks for: the annotation's, or else the one that its templates name.
+pub(super) fn choice(spec: &Spec<'_>, wishes: &Wishes<'_>) -> GangChoice {
+    let named = || spec.replicas.iter().find_map(scheduler);
+    let annotated = wishes.gang.clone();
+    annotated.unwrap_or_else(|| named().map_or(GangChoice::Default, GangChoice::Template))
+}
+
 /// What the job needs of a gang scheduler; none where nothing asks for one.
-pub(super) fn needs(spec: &Spec<'_>, roles: &[Role]) -> Option<Gang> {
+pub(super) fn needs(spec: &Spec<'_>, roles: &[Role], choice: GangChoice) -> Option<Gang> {
     let existing = existing(spec);
-    let named = spec.replicas.iter().find_map(|replica| scheduler(replica));
     let policy = spec.run.scheduling.as_ref();
-    let is_gang = matches!(&named, Some(name) if !matches!(name, GangScheduler::Named(_)));
+    let (scheduler, is_gang) = match choice {
+        GangChoice::None => return None,
+        GangChoice::Default => (GangScheduler::Default, false),
+        GangChoice::Named(scheduler) => (scheduler, true),
+        // A scheduler that is not known to place gangs may place pods one by one.
+        GangChoice::Template(scheduler @ GangScheduler::Named(_)) => (scheduler, false),
+        GangChoice::Template(scheduler) => (scheduler, true),
+    };
     if policy.is_none() && existing.is_none() && !is_gang {
         return None;
     }
-    let scheduler = named.unwrap_or(GangScheduler::Default);
     let size: u64 = roles.iter().map(|role| u64::from(role.replicas)).sum();
     let size = u32::try_from(size).unwrap_or(u32::MAX);
     let members = policy.and_then(|policy| policy.members).unwrap_or(size);
@@ -53,11 +66,7 @@ fn scheduler(replica: &Replica<'_>) -> Option<GangScheduler> {
     let name = replica.template.scheduler_name.as_ref()?;
     match &**name {
         "" | "default-scheduler" => None,
-        "volcano" => Some(GangScheduler::Volcano),
-        "kube-batch" => Some(GangScheduler::KubeBatch),
-        "scheduler-plugins-scheduler" => Some(GangScheduler::SchedulerPlugins),
-        "t9k-scheduler" => Some(GangScheduler::T9k),
-        _ => Some(GangScheduler::Named(name.clone())),
+        name => Some(GangScheduler::named(name)),
     }
 }
 

@@ -8,18 +8,11 @@ use trainyard_core::{Gang, GangScheduler, RoleName};
 use super::spec::{Spec, Task};
 use crate::pod_template::{Container, PodTemplate, Resources};
 
-/// The name of the scheduler that Volcano's own jobs are placed by.
-const VOLCANO: &str = "volcano";
-
 /// The gang of a job: pods are made only once the scheduler has let the group in.
 pub(super) fn gang(spec: &Spec<'_>) -> Gang {
-    let scheduler = match &*spec.scheduler {
-        VOLCANO => GangScheduler::Volcano,
-        _ => GangScheduler::Named(spec.scheduler.clone()),
-    };
     let least = |task: &Task<'_>| (RoleName::new(&task.name), task.min_available);
     Gang {
-        scheduler,
+        scheduler: GangScheduler::named(&spec.scheduler),
         existing: None,
         members: spec.min_available,
         per_role: spec.tasks.iter().map(least).collect(),

@@ -234,6 +234,89 @@ fn without_gangs_a_job_for_a_gang_scheduler_is_run_all_the_same() {
     harness.conditions("alone", &["Created", "Running"]);
 }
 
+/// A job of one worker that asks for a gang scheduler, if it does.
+fn choosing(name: &str, gang: Option<&str>, scheduler_name: Option<&str>) -> Value {
+    let mut job = job(name, &json!({}), &[("Worker", 1, "Never")]);
+    if let Some(gang) = gang {
+        job["metadata"]["annotations"] = json!({ "trainyard.dev/gang": gang });
+    }
+    if let Some(scheduler) = scheduler_name {
+        job["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["schedulerName"] = scheduler.into();
+    }
+    job
+}
+
+#[test]
+fn jobs_choose_between_two_schedulers_of_one_operator() {
+    // On a cluster of its own: another test waits for definitions that are missing at first.
+    let cluster = Cluster::start(Parts::API);
+    for crds in [Crds::TfJob, Crds::Volcano, Crds::Coscheduling] {
+        cluster.install(crds);
+    }
+    let namespace = cluster.namespace("gang-two");
+    let operator = Operator::with(&namespace, &["--gang-scheduler-name", "volcano,coscheduler"]);
+    let api = cluster.api();
+    let jobs = namespace.path("apis/kubeflow.org/v1", "tfjobs");
+    for job in [
+        choosing("first", None, None),
+        choosing("second", Some("coscheduler"), None),
+        choosing("third", None, Some("coscheduler")),
+        choosing("fourth", Some("none"), None),
+        choosing("fifth", Some("kube-batch"), None),
+    ] {
+        api.create(&jobs, &job).unwrap();
+    }
+    let pod = |name: &str| {
+        let made = |pod: &Value| pod["metadata"]["uid"].is_string().then(|| pod.clone());
+        api.wait(&namespace.pod(&format!("{name}-worker-0")), "its pod", made)
+    };
+    for name in ["second", "third"] {
+        let pod = pod(name);
+        assert_eq!(pod["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"], *name);
+        assert_eq!(pod["spec"]["schedulerName"], "coscheduler");
+    }
+    let alone = pod("fourth");
+    assert_eq!(alone["spec"]["schedulerName"], "default-scheduler");
+
+    let first = namespace.path(VOLCANO, "podgroups/first");
+    let made = |group: &Value| group["metadata"]["uid"].is_string().then_some(());
+    api.wait(&first, "Volcano's group", made);
+    api.patch(&first, &json!({ "status": { "phase": "Inqueue" } }))
+        .unwrap();
+    let marks = &pod("first")["metadata"]["annotations"];
+    assert_eq!(marks["scheduling.k8s.io/group-name"], "first");
+    let plugin = "apis/scheduling.x-k8s.io/v1alpha1";
+    for (version, expected) in [(VOLCANO, &["first"][..]), (plugin, &["second", "third"])] {
+        let groups = api.get(&namespace.path(version, "podgroups")).unwrap();
+        let names: Vec<&Value> = groups["items"].as_array().unwrap().iter().collect();
+        let names: Vec<&Value> = names.iter().map(|group| &group["metadata"]["name"]).collect();
+        assert_eq!(names, expected, "{version}");
+    }
+
+    let fifth = namespace.path("apis/kubeflow.org/v1", "tfjobs/fifth");
+    let waits = |job: &Value| {
+        let wait = &job["status"]["waiting"][0];
+        (wait["reason"] == "GangSchedulerNotChosen").then(|| wait["message"].to_string())
+    };
+    let words = api.wait(&fifth, "why it waits", waits);
+    assert!(
+        words.contains("`kube-batch`") && words.contains("`volcano,coscheduler`"),
+        "{words}"
+    );
+    assert_eq!(namespace.pods().len(), 4, "it has no pod");
+    let other = json!({ "metadata": { "annotations": { "trainyard.dev/gang": "coscheduler" } } });
+    api.patch(&fifth, &other).unwrap();
+    assert_eq!(pod("fifth")["spec"]["schedulerName"], "coscheduler");
+
+    // The group of one job goes, and those of the others stay.
+    cluster.player().node(&Node::ready("one"));
+    cluster.player().bind(&namespace, "second-worker-0", "one");
+    cluster.player().exit(&namespace, "second-worker-0", 0);
+    api.wait_until_gone(&namespace.path(plugin, "podgroups/second"));
+    api.get(&namespace.path(plugin, "podgroups/third")).unwrap();
+    drop(operator);
+}
+
 /// What a gang scheduler does itself: two nodes of 8 processors hold two tasks of 5, and a job of three is all or nothing.
 struct FakeKubelet {
     cluster: Cluster,
