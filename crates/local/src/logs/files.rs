@@ -24,8 +24,7 @@ pub enum Lives {
 }
 
 /// Whose log this file is; none if it is no log.
-#[must_use]
-pub fn source_of(file: &Path) -> Option<LogSource> {
+pub(crate) fn source_of(file: &Path) -> Option<LogSource> {
     let name = file.file_name()?.to_str()?.strip_suffix(".log")?;
     let mut parts = name.splitn(4, '.');
     let task: TaskId = parts.next()?.parse().ok()?;

@@ -22,8 +22,7 @@ const ENTRY: usize = 16;
 const READ_AHEAD: usize = 256;
 
 /// The index beside a log file.
-#[must_use]
-pub fn index_path(log: &Path) -> PathBuf {
+pub(crate) fn index_path(log: &Path) -> PathBuf {
     log.with_added_extension("idx")
 }
 

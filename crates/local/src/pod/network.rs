@@ -36,8 +36,7 @@ pub const MOST_ADDRESSES: u64 = 1_000;
 
 impl Network {
     /// An address for each task of a job, in the order of the tasks.
-    #[must_use]
-    pub fn per_task(job: &Job) -> Self {
+    pub(crate) fn per_task(job: &Job) -> Self {
         let addresses = (FIRST + 1..).map(Ipv4Addr::from_bits);
         Self::PerTask(job.tasks().zip(addresses).collect())
     }
@@ -113,8 +112,7 @@ fn names(job: &Job, task: &TaskId) -> Vec<String> {
 }
 
 /// Why a job's tasks need an address each; none if they can share the machine's.
-#[must_use]
-pub fn needs_addresses(job: &Job) -> Option<String> {
+pub(crate) fn needs_addresses(job: &Job) -> Option<String> {
     if job.size() < 2 {
         return None;
     }

@@ -74,8 +74,7 @@ impl Launch {
 }
 
 /// The name of one life of a task: `worker-0.EPOCH.ATTEMPT`, and `+N` after N restarts in place.
-#[must_use]
-pub fn life_name(task: &TaskId, stamp: Stamp, in_place: u32) -> String {
+pub(crate) fn life_name(task: &TaskId, stamp: Stamp, in_place: u32) -> String {
     let life = format!("{task}.{}.{}", stamp.epoch, stamp.attempt);
     if in_place == 0 {
         life
@@ -97,8 +96,7 @@ pub enum Ended {
 
 impl Ended {
     /// Whether it exited 0.
-    #[must_use]
-    pub fn is_success(&self) -> bool {
+    pub(crate) fn is_success(&self) -> bool {
         *self == Self::Code(0)
     }
 

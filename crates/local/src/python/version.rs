@@ -30,20 +30,17 @@ pub struct BadVersion(String);
 
 impl Version {
     /// The first two numbers: `2.15`.
-    #[must_use]
-    pub fn minor(&self) -> (u32, u32) {
+    pub(crate) fn minor(&self) -> (u32, u32) {
         (self.number(0), self.number(1))
     }
 
     /// Whether it is neither a candidate nor anything before one.
-    #[must_use]
-    pub fn is_final(&self) -> bool {
+    pub(crate) fn is_final(&self) -> bool {
         self.stage >= Stage::Final
     }
 
     /// Whether this version begins with the numbers of the other: `2.15.1` with those of `2.15`.
-    #[must_use]
-    pub fn is_within(&self, wider: &Self) -> bool {
+    pub(crate) fn is_within(&self, wider: &Self) -> bool {
         wider.stage == Stage::Final && self.numbers.starts_with(&wider.numbers)
     }
 

@@ -379,8 +379,7 @@ fn directories_of(read_job: &ReadJob, options: &RunOptions) -> Vec<PathBuf> {
 }
 
 /// A program of this machine, if it has it.
-#[must_use]
-pub fn on_path(program: &str) -> Option<PathBuf> {
+pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path)
         .map(|directory| directory.join(program))

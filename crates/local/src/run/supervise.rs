@@ -100,8 +100,7 @@ pub struct JobInput {
 
 impl JobInput {
     /// A run that was just prepared.
-    #[must_use]
-    pub fn prepared(directory: RunDirectory, ready: PreparedJob) -> Self {
+    pub(crate) fn prepared(directory: RunDirectory, ready: PreparedJob) -> Self {
         let mut job = Arc::unwrap_or_clone(ready.job);
         bind(&mut job, &directory);
         Self {

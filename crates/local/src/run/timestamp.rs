@@ -5,8 +5,6 @@ use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use trainyard_core::Time;
-use trainyard_status::{read_rfc3339, rfc3339};
 
 /// Milliseconds since 1970, in UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,8 +33,9 @@ impl From<SystemTime> for Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whole = rfc3339(Time(self.0 / 1000));
-        write!(out, "{}.{:03}Z", whole.trim_end_matches('Z'), self.0 % 1000)
+        let millis = i64::try_from(self.0).unwrap_or(i64::MAX);
+        let time = jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::MAX);
+        write!(out, "{time:.3}")
     }
 }
 
@@ -49,15 +48,9 @@ impl FromStr for Timestamp {
     type Err = BadTimestamp;
 
     fn from_str(text: &str) -> Result<Self, BadTimestamp> {
-        let bad = || BadTimestamp(text.into());
-        let whole = read_rfc3339(text).ok_or_else(bad)?;
-        let fraction = text.get(19..).and_then(|rest| rest.strip_prefix('.'));
-        let digits = fraction.map_or("", |rest| {
-            let end = rest.bytes().position(|byte| !byte.is_ascii_digit());
-            &rest[..end.unwrap_or(rest.len())]
-        });
-        let millis = format!("{digits:0<3}")[..3].parse().unwrap_or(0);
-        Ok(Self(whole.0.saturating_mul(1000).saturating_add(millis)))
+        let time: Option<jiff::Timestamp> = text.parse().ok();
+        let millis = time.and_then(|time| u64::try_from(time.as_millisecond()).ok());
+        millis.map(Self).ok_or_else(|| BadTimestamp(text.into()))
     }
 }
 

@@ -95,8 +95,7 @@ impl Home {
     }
 
     /// The cache of [`probe`](crate::sandbox::probe). Older releases call it `walls`, too.
-    #[must_use]
-    pub fn isolation_cache(&self) -> PathBuf {
+    pub(crate) fn isolation_cache(&self) -> PathBuf {
         self.root.join("walls")
     }
 
@@ -343,8 +342,7 @@ impl RunDirectory {
     }
 
     /// When and how it ended, as its events tell it.
-    #[must_use]
-    pub fn read_end(&self) -> Option<(Timestamp, RunEnd)> {
+    pub(crate) fn read_end(&self) -> Option<(Timestamp, RunEnd)> {
         let text = fs::read(self.events()).ok()?;
         let events = text.rsplit(|byte| *byte == b'\n');
         let end = |event: RunEvent| match event.what {

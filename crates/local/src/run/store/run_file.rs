@@ -66,8 +66,7 @@ pub struct RunFile {
 
 impl RunFile {
     /// The same without what must not be on disk.
-    #[must_use]
-    pub fn to_keep(&self) -> Self {
+    pub(crate) fn to_keep(&self) -> Self {
         let mut kept = self.clone();
         if kept.manifest_not_kept {
             kept.with.clear();

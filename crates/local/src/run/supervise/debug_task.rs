@@ -2,9 +2,9 @@
 //!
 //! They are in a file for the user alone, and nowhere else: the environment holds Secrets, and events are shown and kept.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use trainyard_document::problem::escaped;
@@ -95,15 +95,10 @@ fn left_out(launch: &Launch) -> Vec<String> {
     left_out
 }
 
-/// A word as every shell reads it back.
+/// A word as every shell reads it back. Arguments and variables hold no NUL, which alone cannot be quoted.
 fn quoted(word: &OsStr) -> String {
     let text = word.to_string_lossy();
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./:=@%+,".contains(byte);
-    if !text.is_empty() && word.as_bytes().iter().all(plain) {
-        text.into_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
+    shlex::try_quote(&text).map_or_else(|_| String::new(), Cow::into_owned)
 }
 
 #[cfg(test)]
