@@ -59,7 +59,7 @@ fn typed(all: &[OsString]) -> ExitCode {
     done(printer, |printer| commands::run(arguments, printer))
 }
 
-/// Somebody has linked us under the name of the program that we take over from.
+/// A link named `simpletfjob` to this program: it takes that program's arguments.
 fn as_simpletfjob(words: &[OsString]) -> ExitCode {
     done(Printer::new(Color::Auto), |printer| {
         match simpletfjob::read(words)? {
@@ -77,7 +77,7 @@ fn done(mut printer: Printer, work: impl FnOnce(&mut Printer) -> Result<Exit, Fa
     });
     let exit = match ended {
         Ok(exit) => exit,
-        // Whoever read our output has seen enough: `trainyard check … | head`.
+        // The reader has seen enough: `trainyard check … | head`.
         Err(Failure::Reader) => Exit::Success,
         Err(failure) => {
             printer.failure(&failure);

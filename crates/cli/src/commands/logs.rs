@@ -89,7 +89,7 @@ fn tell_of_none(
     printer.say(&format!("`{}`: {what}", typed.job))
 }
 
-/// Logs on their way to whoever reads them.
+/// Logs that are being shown.
 struct Reading {
     merge: LogMerge,
     show: Show,

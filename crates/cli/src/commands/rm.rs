@@ -1,4 +1,4 @@
-//! `trainyard rm JOB…`: removes runs that have ended, with their logs, and volumes that nobody names any more.
+//! `trainyard rm JOB…`: removes runs that have ended, with their logs, and volumes that no run names any more.
 
 mod volumes;
 
@@ -60,7 +60,7 @@ struct Chosen<'a> {
 
 impl<'a> Chosen<'a> {
     fn of(job: &'a JobRuns, typed: &Rm) -> Result<Self, Failure> {
-        // Listed while nobody can begin a run: a new one is not among them, whatever happens next.
+        // Listed under the lock, so no run can begin meanwhile: a new one is not among them.
         let claim = job.claim().map_err(|error| lookup::unlisted(&error))?;
         let mut runs = job.runs().map_err(|error| lookup::unlisted(&error))?;
         let live = runs

@@ -19,7 +19,7 @@ use trainyard_local::run::store::state::{StoredRun, is_over};
 
 /// How often is looked whether a run has ended.
 const GLANCE: Duration = Duration::from_millis(50);
-/// Whoever waits longer than this is told for what.
+/// After this time a message says what is waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// And again after this, if nothing changes.
 const REMINDER: Duration = Duration::from_secs(10);
@@ -78,7 +78,7 @@ struct Ending {
 /// Whether a run knows that it is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Heard {
-    /// Nobody has listened yet.
+    /// The run does not take orders yet.
     No,
     /// It has been told, and there was no answer.
     Unanswered,
@@ -139,7 +139,7 @@ impl Ending {
             }
             Err(NotReached::NoAnswer) => self.heard = Heard::Unanswered,
             // It is just beginning, or just ending.
-            Err(NotReached::NobodyListens | NotReached::Socket(_)) => {}
+            Err(NotReached::NotListening | NotReached::Socket(_)) => {}
         }
         Ok(StopCheck::Stays)
     }

@@ -1,8 +1,8 @@
 //! The one place through which a run reaches the terminal: whole lines, one write at a time, a footer below them.
 //!
 //! Output of tasks is written by the thread that read it, so a reader that is slow slows the tasks down and nothing
-//! piles up. Talk is only queued: the run must go on deciding while nobody reads, for instance behind a pager. Whoever
-//! has the display next writes what is queued first, so that talk stays before the lines it came before.
+//! piles up. Messages are only queued: the run must go on deciding while the terminal takes no output, as behind a pager. The
+//! thread that writes next writes the queue first, so that talk stays before the lines it came before.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -80,19 +80,19 @@ pub struct Shared {
 enum Server {
     /// Nothing was queued yet.
     Unneeded,
-    /// It is there; or it could not be had, and talk waits until somebody prints or the run ends.
+    /// It runs; or it could not be started, and messages wait until the next output or the end of the run.
     Called(Option<JoinHandle<()>>),
     /// Everything has been shown.
     Over,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Whoever panicked while writing has lost a line; that is no reason to lose all others.
+    // A thread that panicked while writing has lost a line, not all others.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Shared {
-    /// Queues something to be shown; never waits for whoever reads.
+    /// Queues something to be shown; never waits for the reader.
     pub fn tell(self: &Arc<Self>, message: Message) {
         self.leave(message);
         self.call_server();

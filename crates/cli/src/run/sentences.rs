@@ -265,7 +265,7 @@ pub fn lasted(seconds: f64) -> String {
 /// That standard output cannot be written any more.
 pub fn output_lost(error: &io::Error) -> String {
     let what = if error.kind() == io::ErrorKind::BrokenPipe {
-        "nobody reads the output any more".to_owned()
+        "the reader of the output has gone".to_owned()
     } else {
         format!("the output cannot be written: {error}")
     };

@@ -27,7 +27,7 @@ pub const FRAME: Duration = Duration::from_millis(40);
 /// So much is not kept until the frame is over.
 const FULL: usize = 256 * 1024;
 
-/// Where nobody says how large the terminal is.
+/// The size of a terminal that does not tell.
 const USUAL: (usize, usize) = (80, 24);
 
 /// Both streams and the footer.
@@ -35,7 +35,7 @@ pub struct Streams {
     view: View,
     out: Sink,
     err: Sink,
-    /// Nobody reads standard output any more; that has been said.
+    /// Standard output cannot be written any more, and a message has said so.
     lost: bool,
     size: Size,
     jobs: Vec<JobRows>,
@@ -118,7 +118,7 @@ impl Streams {
         if self.footer.wanted {
             self.collect(bytes);
         } else {
-            // Nobody can be told that telling failed.
+            // There is no other place for this error.
             let _ = write_all(&mut self.err, bytes);
         }
     }
@@ -187,7 +187,7 @@ fn erase(widths: &[usize], columns: usize) -> String {
     }
 }
 
-/// Writes everything, also where somebody has set the terminal not to wait.
+/// Writes everything, also to a terminal that another program has set to non-blocking.
 fn write_all(sink: &mut Sink, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match sink.write(bytes) {

@@ -441,7 +441,7 @@ fn a_reader_that_has_gone_is_told_of_once_and_the_run_goes_on() {
     display.finish();
     let text = err.text();
     assert_eq!(
-        text.matches("nobody reads the output any more").count(),
+        text.matches("the reader of the output has gone").count(),
         1,
         "{text}"
     );

@@ -40,7 +40,7 @@ fn every_kind(name: &str) -> State {
     state
         .begin("ended", "20261116-050000-000", HOUR * 11 / 2)
         .task("worker-0", Stopped)
-        .ended(None, "somebody stopped it");
+        .ended(None, "it was stopped");
     state
         .begin("killed", "20261116-040000-000", HOUR * 13 / 2)
         .task("worker-0", Running)
@@ -87,7 +87,7 @@ fn a_run_is_stopping_only_while_it_goes_on() {
     begin("runs").stopping();
     begin("paused").suspended().stopping();
     begin("dead").stopping();
-    begin("over").stopping().ended(None, "somebody stopped it");
+    begin("over").stopping().ended(None, "it was stopped");
     let _claims = ["runs", "paused", "over"].map(|job| state.job(job).claim().expect("a lock"));
     let listed = state.run(&["ps", "-o", "json"]).json();
     let expected = [

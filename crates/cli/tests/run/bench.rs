@@ -44,7 +44,7 @@ pub enum Who {
 }
 
 /// The users that tests can use on this machine.
-pub fn everybody() -> Vec<Who> {
+pub fn every_user() -> Vec<Who> {
     if getuid().is_root() {
         vec![Who::Us, Who::Stranger]
     } else {

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use crate::bench::{ALL_WORKERS, Bench, Run, everybody, finished, quick, send};
+use crate::bench::{ALL_WORKERS, Bench, Run, every_user, finished, quick, send};
 
 /// An address outside of the run, for the task below.
 const OUTSIDE: &str = "OUTSIDE";
@@ -51,7 +51,7 @@ fn an_isolated_run_has_loopback_and_nothing_else() {
 
 #[test]
 fn an_ordinary_user_can_isolate_a_run_too() {
-    for who in everybody() {
+    for who in every_user() {
         let bench = Bench::of(who);
         let ran = bench.quick(
             &["--workers", "1", "--isolate"],
@@ -207,7 +207,7 @@ spec:
 
 #[test]
 fn programs_run_as_whoever_started_the_run() {
-    for who in everybody() {
+    for who in every_user() {
         let bench = Bench::of(who);
         let ran = bench.quick(&["--workers", "1"], "id -u; touch made");
         assert_eq!(ran.code, Some(0), "{who:?} {ran:?}");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::bench::{Bench, eventually, everybody};
+use crate::bench::{Bench, eventually, every_user};
 
 const EVERY_VOLUME: &str = r#"apiVersion: kubeflow.org/v1
 kind: TFJob
@@ -67,7 +67,7 @@ const TARGETS: [&str; 6] = [
 
 #[test]
 fn every_kind_of_volume_is_found_where_the_manifest_says() {
-    for who in everybody() {
+    for who in every_user() {
         let bench = Bench::of(who);
         bench.folder("host");
         bench.write("host/file", "of the host\n");
@@ -169,7 +169,7 @@ spec:
 #[test]
 fn a_volcano_manifest_reads_the_hosts_of_all_tasks() {
     let there = Path::new("/etc/volcano").exists();
-    for who in everybody() {
+    for who in every_user() {
         let bench = Bench::of(who);
         bench.write("job.yaml", VOLCANO);
         let ran = bench.run(&["run", "job.yaml"]);
@@ -215,7 +215,7 @@ spec:
 
 #[test]
 fn the_end_of_one_run_takes_no_mount_from_another() {
-    for who in everybody() {
+    for who in every_user() {
         let bench = Bench::of(who);
         bench.folder("host");
         bench.write("host/file", "of the host\n");

@@ -1,11 +1,11 @@
 //! Names in manifests that become names of files: none leads out of its volume.
 
-use crate::bench::{Bench, everybody};
+use crate::bench::{Bench, every_user};
 
 #[test]
 fn keys_that_lead_out_of_their_volume_write_nothing_anywhere() {
     let outside = ["stolen-by-key", "stolen-by-path"];
-    for who in everybody() {
+    for who in every_user() {
         let bench = Bench::of(who);
         let places = outside.map(|name| bench.path(name));
         let up = "../".repeat(30);

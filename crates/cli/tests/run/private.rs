@@ -7,7 +7,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use crate::bench::{Bench, Ran, Run, eventually, everybody, finished};
+use crate::bench::{Bench, Ran, Run, eventually, every_user, finished};
 use crate::machine::without_namespaces;
 use crate::names::over_volume;
 
@@ -129,7 +129,7 @@ fn open_to_others(directory: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn everything_that_is_kept_is_the_users_alone_whatever_the_umask() {
-    for who in everybody() {
+    for who in every_user() {
         let bench = Bench::of(who);
         secretive(
             &bench,
@@ -154,7 +154,7 @@ fn everything_that_is_kept_is_the_users_alone_whatever_the_umask() {
 
 #[test]
 fn what_an_older_release_left_open_is_closed_by_whatever_is_done_next() {
-    for who in everybody() {
+    for who in every_user() {
         for left in [0o755, 0o777] {
             for next in [&["ps"][..], &["logs", "job"], &["rm", "none"], &ARGUMENTS] {
                 let bench = Bench::of(who);
@@ -181,9 +181,9 @@ fn what_an_older_release_left_open_is_closed_by_whatever_is_done_next() {
 
 #[test]
 fn a_state_directory_of_another_user_is_refused() {
-    let everybody = everybody();
+    let every_user = every_user();
     // Only root can make one.
-    let [_, who] = everybody[..] else { return };
+    let [_, who] = every_user[..] else { return };
     let bench = Bench::of(who);
     bench.write("job.yaml", over_volume("emptyDir: {}"));
     std::os::unix::fs::chown(bench.state(), Some(12_345), None).expect("root may");
@@ -198,7 +198,7 @@ fn a_state_directory_of_another_user_is_refused() {
 
 #[test]
 fn a_run_that_keeps_no_manifest_leaves_nothing_of_it_on_disk() {
-    for who in everybody() {
+    for who in every_user() {
         for background in [false, true] {
             let bench = Bench::of(who);
             let script = format!(
@@ -263,7 +263,7 @@ fn later_commands(bench: &Bench) {
 
 #[test]
 fn a_run_that_is_killed_has_kept_no_manifest_either() {
-    for who in everybody() {
+    for who in every_user() {
         let bench = Bench::of(who);
         secretive(
             &bench,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::bench::{Bench, Ran, everybody};
+use crate::bench::{Bench, Ran, every_user};
 
 /// Runs one worker with that command.
 fn run(bench: &Bench, command: &[&str]) -> Ran {
@@ -13,7 +13,7 @@ fn run(bench: &Bench, command: &[&str]) -> Ran {
 
 #[test]
 fn a_program_that_cannot_be_started_fails_the_job_and_says_why() {
-    for who in everybody() {
+    for who in every_user() {
         let bench = Bench::of(who);
         let file = |name: &str, text: &str, mode: u32| {
             let path = bench.write(name, text);
@@ -71,7 +71,7 @@ fn an_error_of_a_script_is_shown_with_its_last_lines() {
 
 #[test]
 fn a_program_starts_with_no_signal_blocked_and_none_ignored() {
-    for who in everybody() {
+    for who in every_user() {
         let bench = Bench::of(who);
         let ran = run(&bench, &["grep", "-E", "SigBlk|SigIgn", "/proc/self/status"]);
         assert_eq!(ran.code, Some(0), "{who:?}: {ran:?}");

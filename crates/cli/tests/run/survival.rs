@@ -6,7 +6,7 @@ use std::process::Stdio;
 use rustix::process::{Signal, getuid};
 use trainyard_local::run::store::status::TaskState;
 
-use crate::bench::{ALL_WORKERS, Bench, Run, Who, eventually, everybody, hold, quick, send, wait_for_end};
+use crate::bench::{ALL_WORKERS, Bench, Run, Who, eventually, every_user, hold, quick, send, wait_for_end};
 
 /// A program, a child and a daemon in a session of its own, all deaf to polite requests. Says `up` three times.
 const STUBBORN: &str = "trap '' TERM INT HUP
@@ -67,7 +67,7 @@ fn a_task_that_ignores_term_is_killed_when_its_grace_is_over() {
 
 #[test]
 fn what_a_task_leaves_behind_is_gone_when_the_task_has_ended_and_the_others_go_on() {
-    for who in everybody() {
+    for who in every_user() {
         let bench = Bench::of(who);
         let script =
             "if [ $TRAINYARD_INDEX = 0 ]; then echo stays; until [ -e over ]; do sleep 0.02; done; exit 0; fi
@@ -147,7 +147,7 @@ fn stubborn(who: Who) -> (Bench, Run) {
 #[test]
 fn nothing_survives_trainyard_itself_killed_with_9_and_the_next_command_says_so() {
     let victims: [(&str, Victim); 2] = [("outer", Run::outer), ("inner", Run::inner)];
-    for (who, (name, victim)) in everybody()
+    for (who, (name, victim)) in every_user()
         .into_iter()
         .flat_map(|who| victims.map(|victim| (who, victim)))
     {
@@ -214,7 +214,7 @@ fn two_runs_of_the_same_job_at_once_are_refused() {
 
 #[test]
 fn two_hundred_tasks_run_at_once() {
-    for who in everybody() {
+    for who in every_user() {
         let bench = Bench::of(who);
         let mut run = bench.start(&quick(&["--workers", "200"], "echo up; exec sleep 1000"));
         run.until_times("│ up", 200);

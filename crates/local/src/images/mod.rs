@@ -46,7 +46,7 @@ pub struct StandIn {
 /// What an image starts by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Entrypoint {
-    /// Nobody knows.
+    /// Nothing is known about it.
     #[default]
     Unknown,
     /// Nothing: the arguments are the command.
@@ -63,7 +63,7 @@ pub struct Choice {
     rest: StandIn,
 }
 
-/// What is to stand for an image; none if nobody knows it. `gpu` is whether its tasks use GPUs.
+/// What is to stand for an image; none if nothing does. `gpu` is whether its tasks use GPUs.
 #[must_use]
 pub fn choose(image: &str, config: &Config, gpu: bool) -> Option<Choice> {
     let tensorflow = |release: Release, python: Option<String>| Wanted {
@@ -155,7 +155,7 @@ fn of_role(role: &Role) -> Vec<Arc<str>> {
 /// What stands for every image of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StandIns {
-    /// By the image's name in the templates; those nobody knows are missing.
+    /// By the image's name in the templates; images without one are missing.
     pub images: BTreeMap<Arc<str>, StandIn>,
     /// What people must know: which image got another version than it says.
     pub notes: Vec<String>,
@@ -289,7 +289,7 @@ mod tests {
         worker.template = template(&pod(json!({"image": "plain"})));
         let config = config("images: {plain: {path: /x}}");
         let cache = Cache::at(scratch.path().to_owned());
-        let mut tools = || panic!("nobody needs them");
+        let mut tools = || panic!("no environment is needed");
         let found = stand_ins(
             &job(vec![worker]),
             &config,

@@ -27,7 +27,7 @@ pub struct Merged<'a> {
     pub source: &'a LogSource,
     /// The lines.
     pub block: LogBlock<'a>,
-    /// When; none if nobody noted it.
+    /// When it was written; none if the index does not say.
     pub time: Option<SystemTime>,
 }
 

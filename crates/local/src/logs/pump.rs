@@ -121,7 +121,7 @@ pub(crate) struct Pump {
 pub(crate) enum Pumped {
     /// There may be.
     More,
-    /// Nobody holds the pipe any more.
+    /// Every writer has closed the pipe.
     Over,
 }
 

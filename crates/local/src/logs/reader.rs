@@ -82,7 +82,7 @@ impl LogReader {
         let about = fs::metadata(&self.source.file)?;
         let start = match self.index.offset_since(time)? {
             Some(offset) => offset,
-            // Nobody knows when its lines came, only that the last of them came since.
+            // The times of its lines are not known, only that the last was written since.
             None if self.has_no_times()? && about.modified()? >= time => 0,
             None => about.len(),
         };

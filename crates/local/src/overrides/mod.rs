@@ -175,7 +175,7 @@ impl Overrides {
             return Err(bad);
         }
         Ok(Source {
-            // Its lines are not those of the file: whoever is shown one must know that.
+            // Its lines are not those of the file, and messages must say so.
             name: format!("{} with {}", source.name, self.options()).into(),
             text: texts.join("---\n").into(),
         })

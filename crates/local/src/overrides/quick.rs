@@ -49,7 +49,7 @@ pub enum BadQuick {
     /// There is nothing to run.
     #[error("no command: put it behind `--`, as in `trainyard run --workers 2 -- python train.py`")]
     NoCommand,
-    /// There is nobody to run it.
+    /// The job has no task.
     #[error("no task: say at least `--workers 1` or `--chief`")]
     NoTask,
     /// A role that is none.
@@ -173,7 +173,7 @@ impl Quick {
     }
 }
 
-/// A word of the command as a manifest writes it: there `$$` means `$`. Whoever types `$$` means the shell's, but
+/// A word of the command as a manifest writes it: there `$$` means `$`. A user who types `$$` means the shell's, but
 /// `$(NAME)` and its escape `$$(NAME)` are a manifest's own, and have no other use in a command line without a shell.
 fn literal(word: &str) -> String {
     let mut text = String::with_capacity(word.len());

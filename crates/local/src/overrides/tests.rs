@@ -377,9 +377,9 @@ fn flags_that_make_no_job_are_refused() {
     let mut none = quick();
     none.command.clear();
     assert_eq!(none.to_json(), Err(BadQuick::NoCommand));
-    let nobody = Quick {
+    let empty = Quick {
         workers: 0,
         ..quick()
     };
-    assert_eq!(nobody.to_json(), Err(BadQuick::NoTask));
+    assert_eq!(empty.to_json(), Err(BadQuick::NoTask));
 }

@@ -55,7 +55,7 @@ pub(super) fn before(job: &Job, book: &AddressBook, task: &TaskId, life: &str) -
     variables
 }
 
-/// The variables that nobody has set, after the template's own.
+/// The variables that the template does not set.
 pub(super) fn after(variables: &mut Variables, machine: &Machine, hosts: &[String]) {
     let mut unless_set = |name: &str, value: &str| {
         let ours = machine.variable(name).map(bytes);

@@ -75,7 +75,7 @@ impl Identity<'_> {
         })
     }
 
-    /// A label: the template's, or one of those that operators put on pods, computed for whoever asks.
+    /// A label: the template's, or one of those that operators put on pods, computed on demand.
     fn label(&self, key: &str) -> String {
         let own = self.pod.labels().find(|(name, _)| *name == key);
         if let Some((_, value)) = own {

@@ -1,7 +1,7 @@
 //! `$(NAME)` in commands, arguments and variables, as the kubelet expands it.
 //!
 //! Only a name in parentheses is a reference. `$$` stands for one `$`, so `$$(NAME)` is the text `$(NAME)`. A name
-//! that nobody has defined stays as it is written, and what a variable holds is not expanded again.
+//! that is not defined stays as it is written, and what a variable holds is not expanded again.
 
 /// The text with every reference that `value` knows replaced. Values are bytes: a Secret may hold any.
 pub(super) fn expand<'v>(text: &str, value: impl Fn(&str) -> Option<&'v [u8]>) -> Vec<u8> {

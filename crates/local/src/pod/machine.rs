@@ -18,13 +18,13 @@ pub struct Machine {
     pub name: String,
     /// How many processors there are, as TensorFlow counts them.
     pub cpus: u32,
-    /// How many may be used, once somebody has asked: a control group may allow fewer.
+    /// How many may be used, read on first use: a control group may allow fewer.
     pub allowed_cpus: OnceLock<u32>,
     /// How many bytes of memory it has.
     pub memory: u64,
     /// The environment that we were started with.
     pub environment: BTreeMap<OsString, OsString>,
-    /// The text of `/etc/hosts`, once somebody has asked.
+    /// The text of `/etc/hosts`, read on first use.
     pub hosts: OnceLock<String>,
 }
 

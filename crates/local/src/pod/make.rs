@@ -22,7 +22,7 @@ pub enum Make {
         mode: u32,
     },
     /// A volume in a directory of ours: every user may write to it, as to a pod's volumes, since a program may become
-    /// another user behind its isolation; and none but us reaches it, since the directories above it are closed. It is
+    /// another user in its namespaces; and none but us reaches it, since the directories above it are closed. It is
     /// left alone if it is there, and they are closed even then.
     Volume {
         /// Where.

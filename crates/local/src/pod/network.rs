@@ -6,7 +6,7 @@
 //! same port. TensorFlow's servers listen on every address of the machine, whatever host they are told, so two of
 //! them cannot have one port in one network: no spelling of host names mends that, nor does an address of its own in
 //! 127.0.0.0/8. What does is a network for each task, as a pod has one, joined by a bridge, and the names in
-//! `/etc/hosts`. The price: tasks reach each other and nobody else. So it is used where a template needs it.
+//! `/etc/hosts`. The price: tasks reach each other and no other host. So it is used where a template needs it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -652,7 +652,7 @@ fn an_image_that_stands_for_something_comes_first_on_the_path() {
         main.argv,
         ["python", "/var/app/main.py", "--x"].map(OsString::from)
     );
-    // An image nobody knows is said, once, with the way out.
+    // An unknown image is reported once, with help.
     let unknown = prepared(&one(&pod(json!({"command": ["x"], "image": "mine:1"}))));
     assert_eq!(unknown.ignored.len(), 1);
     assert_eq!(unknown.ignored[0].path, "worker.containers[tensorflow].image");
@@ -770,7 +770,7 @@ fn a_job_needs_addresses_only_where_its_templates_name_tasks() {
         let found = needs_addresses(&with(container.clone()));
         assert_eq!(found.is_some(), needs, "{container}: {found:?}");
     }
-    // Where nobody says TF_CONFIG, what is mounted there is what the tasks go by.
+    // Where no template says TF_CONFIG, tasks read what is mounted there.
     let container =
         json!({"command": ["x"], "volumeMounts": [{"name": "mnist-svc", "mountPath": "/etc/volcano"}]});
     let mut job = with(container);
@@ -778,7 +778,7 @@ fn a_job_needs_addresses_only_where_its_templates_name_tasks() {
     assert!(needs_addresses(&job).is_some());
     job.roles.remove(0);
     job.roles[0].replicas = 1;
-    assert_eq!(needs_addresses(&job), None, "one task alone has nobody to find");
+    assert_eq!(needs_addresses(&job), None, "one task alone has no peer to find");
 }
 
 #[test]

@@ -30,7 +30,7 @@ impl Variables {
         self.0.insert(name.to_owned(), value.into());
     }
 
-    /// Sets what nobody has set.
+    /// Sets a variable unless it is set.
     pub fn default_to(&mut self, name: &str, value: impl Into<Vec<u8>>) {
         if !self.has(name) {
             self.set(name, value);

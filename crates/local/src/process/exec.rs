@@ -56,7 +56,7 @@ fn is_nameless_script(program: &Path) -> bool {
     read.is_ok() && !start.starts_with(b"#!") && !start.contains(&0)
 }
 
-/// The stage itself: does not come back if all goes well.
+/// The helper process: does not return if all goes well.
 pub(crate) fn become_program(arguments: &[OsString]) -> Result<(), u8> {
     let channel = rustix::io::fcntl_dupfd_cloexec(stdin(), 3).map_err(|_| 1)?;
     let error = try_to_become(arguments);

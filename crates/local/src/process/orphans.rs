@@ -41,7 +41,7 @@ pub(crate) struct Mark {
 #[derive(Debug)]
 struct Namespace {
     thread: Pid,
-    /// What it is called, once somebody has asked: most programs leave nothing behind that must be told apart.
+    /// Its name under `/proc`, read on first use: most programs leave no orphan to compare.
     link: OnceLock<Option<PathBuf>>,
 }
 
@@ -133,7 +133,7 @@ pub(crate) fn ask_to_end(mark: &Mark) {
     }
 }
 
-/// Takes note of the adopted processes that have died: nobody else waits for them.
+/// Reaps the adopted processes that have died: no other thread waits for them.
 pub(crate) fn reap() {
     for process in adopted().unwrap_or_default() {
         let _ = waitid(

@@ -253,7 +253,7 @@ impl Started {
         let status = stopping.remove(&self.wake, || self.child.wait());
         orphans::end(&self.mark, Among::Adopted);
         let until = Instant::now() + LAST_WORDS;
-        // Whoever still writes is always ready: the time must be looked at, too.
+        // A process that still writes is always ready, so the time is checked as well.
         while Instant::now() < until
             && wait_for(&mut [PollFd::new(&self.pump, PollFlags::IN)], Some(until)).is_ok_and(|ready| ready)
         {

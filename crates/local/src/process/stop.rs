@@ -1,6 +1,6 @@
 //! Stopping a task: asked, then killed.
 //!
-//! Whoever wants a task stopped signals its processes from here at once, even if the task's own threads are held up by
+//! The loop of a run signals a task's processes from here at once, even if the task's own threads are held up by
 //! a terminal that takes no more output. The threads kill what is left when the grace is over.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,7 +15,7 @@ use crate::process::orphans::{self, Mark};
 /// How far stopping has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// Nobody has asked.
+    /// Not asked to stop.
     #[default]
     No,
     /// Asked; what is left at that moment is killed.
@@ -27,7 +27,7 @@ pub(crate) enum Stop {
     Killed,
 }
 
-/// The stopping of one task, shared by its threads and whoever stops it.
+/// The stopping of one task, shared by its threads and the loop of the run.
 #[derive(Debug, Default)]
 pub(crate) struct Stopping(Mutex<State>);
 
@@ -63,7 +63,7 @@ impl Wake {
 }
 
 impl Stopping {
-    /// Whether somebody has asked.
+    /// Whether the task was asked to stop.
     pub(crate) fn is_asked(&self) -> bool {
         self.state().stop != Stop::No
     }
@@ -87,7 +87,7 @@ impl Stopping {
         Ok(Wake(target))
     }
 
-    /// Ends the rest of a program's process group and takes note of its end, so that nobody signals it from then on:
+    /// Ends the rest of a program's process group and reaps it, so that it is not signalled from then on:
     /// its number may soon be another's.
     pub(crate) fn remove<T>(&self, wake: &Wake, wait: impl FnOnce() -> T) -> T {
         let mut state = self.state();

@@ -47,7 +47,7 @@ pub struct SpawnContext {
     pub run: String,
     /// The job's name: jobs of one run have tasks of the same names.
     pub job: String,
-    /// The isolation around the run.
+    /// The namespaces around the run.
     pub isolation: Isolation,
     /// Where programs start that do not say where; an absolute path.
     pub workdir: PathBuf,

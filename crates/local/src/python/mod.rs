@@ -7,7 +7,7 @@
 //!           choose versions ─▶ make it, under a lock ─▶ write the marker, then the request
 //! ```
 //!
-//! An environment without its marker is never used: the marker is written last, under the lock that whoever makes the
+//! An environment without its marker is never used: the marker is written last, under the lock that the process making the
 //! environment holds, and what is found without one is removed and made again. It is made where it stays, because its
 //! scripts hold its path.
 
@@ -78,7 +78,7 @@ pub enum Progress {
         /// The version of Python.
         python: String,
     },
-    /// A line of whoever installs it.
+    /// A line of the installer.
     Line(String),
     /// It is complete.
     Made {
@@ -273,7 +273,7 @@ impl Cache {
         });
         self.clear(&root)?;
         if let Err(error) = build(&root, chosen, tools, tell) {
-            // What is half made is of no use to anybody; that it cannot be removed is not what went wrong.
+            // A half-made environment is useless; that it cannot be removed is not the error to report.
             let _ = self.clear(&root);
             return Err(error);
         }
@@ -298,7 +298,7 @@ impl Cache {
         self.root.join("requests").join(format!("{}.json", key(wanted)))
     }
 
-    /// Waits until nobody else makes this; the lock goes with the file, however the process ends.
+    /// Waits until no other process makes this environment; the kernel frees the lock however a process ends.
     fn lock(&self, name: &str, tell: &mut Tell<'_>) -> Result<File, PythonError> {
         let path = self.root.join("locks").join(name);
         let lock = || -> io::Result<(File, bool)> {

@@ -1,4 +1,4 @@
-//! The socket on which a run takes orders: the side of the run, and the side of whoever orders.
+//! The socket on which a run takes orders: the run's side and the client's.
 //!
 //! One connection, one order, one answer. The socket is a file in the run's directory, for its owner alone.
 
@@ -20,21 +20,21 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket
 use self::order::{Order, OrderReply};
 use super::store::directory::RunDirectory;
 
-/// An order is short; whoever sends more is not one of us.
+/// The most bytes of an order.
 const LONGEST: u64 = 64 * 1024;
 
-/// So many may wait to give an order.
+/// The most connections that wait to be accepted.
 const BACKLOG: i32 = 128;
 
-/// How long an answer may take: a run decides within milliseconds.
+/// How long a reply may take: a run decides within milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// An order that did not reach a run.
 #[derive(Debug, thiserror::Error)]
 pub enum NotReached {
-    /// Nobody listens: the run has ended.
+    /// Nothing listens: the run has ended.
     #[error("the run does not answer: it has ended, or is just about to")]
-    NobodyListens,
+    NotListening,
     /// It heard the order and ended before it answered.
     #[error("the run ended before it answered")]
     NoAnswer,
@@ -75,9 +75,9 @@ impl ControlSocket {
         })
     }
 
-    /// Lets in who waits, if somebody does. Each is heard on a thread of its own: whoever does not speak must not
-    /// keep the others waiting, and who speaks waits for an answer. Where there is no thread left, the connection is closed:
-    /// whoever asks again may find one, and signals need none. An error means that whoever waits still does.
+    /// Accepts a connection, if there is one. Each has a thread of its own: a client that sends nothing must not
+    /// keep the others waiting, and a client waits for its reply. Without a thread the connection is closed:
+    /// the client may try again, and signals need no thread. After an error the connection still waits.
     pub fn admit(&self) -> io::Result<()> {
         let connection = match self.listener.accept() {
             Ok((connection, _)) => connection,
@@ -93,7 +93,7 @@ impl ControlSocket {
     }
 }
 
-/// Readable when somebody waits.
+/// Readable when a connection waits.
 impl AsFd for ControlSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.listener.as_fd()
@@ -102,7 +102,7 @@ impl AsFd for ControlSocket {
 
 fn serve(connection: &UnixStream, obey: &Obey) {
     let _ = connection.set_read_timeout(Some(PATIENCE));
-    // Whoever asked may have gone.
+    // The client may have gone.
     let _ = answer(connection, obey);
 }
 
@@ -125,7 +125,7 @@ fn answer(mut connection: &UnixStream, obey: &Obey) -> io::Result<()> {
     BufReader::new(connection.take(LONGEST)).read_until(b'\n', &mut line)?;
     let answer = match serde_json::from_slice(&line) {
         Ok(order) => obey(order),
-        Err(error) => OrderReply::Refused(format!("this is no order that this version knows: {error}")),
+        Err(error) => OrderReply::Refused(format!("this version does not know the order: {error}")),
     };
     let mut bytes = serde_json::to_vec(&answer)?;
     bytes.push(b'\n');
@@ -142,7 +142,7 @@ pub fn send(run: &RunDirectory, order: &Order) -> Result<OrderReply, NotReached>
                 io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
             ) =>
         {
-            return Err(NotReached::NobodyListens);
+            return Err(NotReached::NotListening);
         }
         Err(error) => return Err(error.into()),
     };
@@ -191,14 +191,14 @@ mod tests {
         let kill = Order::Kill {
             task: TaskId::new("worker", 1),
         };
-        assert!(matches!(send(&run, &kill), Err(NotReached::NobodyListens)));
+        assert!(matches!(send(&run, &kill), Err(NotReached::NotListening)));
         let mode = |run: &RunDirectory| fs::metadata(run.socket()).unwrap().permissions().mode() & 0o777;
         let socket = ControlSocket::open(&run, |order| match order {
             Order::Kill { .. } => OrderReply::Done,
             other => OrderReply::Refused(format!("{other:?}")),
         })
         .unwrap();
-        // Somebody who never speaks is in nobody's way.
+        // A client that sends nothing does not delay others.
         let silent = reachable(&run.socket(), |path| UnixStream::connect(path)).unwrap();
         let porter = thread::spawn(move || {
             for _ in 0..3 {

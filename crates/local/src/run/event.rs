@@ -1,4 +1,4 @@
-//! What happens in a run, for those who watch: told to a reporter, kept in `events.jsonl`, printed by `-o json`.
+//! What happens in a run: told to a reporter, kept in `events.jsonl`, printed by `-o json`.
 //!
 //! Its form is stable: docs/json.md. The runner makes these, after what they tell of was done.
 
@@ -195,11 +195,11 @@ impl From<&Ended> for ProgramEnd {
 pub struct RunEnd {
     /// Well or badly; none if it was ended before the job had a verdict.
     pub outcome: Option<Outcome>,
-    /// By what, in a sentence: which rule, the deadline, somebody's order.
+    /// By what, in a sentence: which rule, the deadline, an order.
     pub cause: String,
     /// It ran into its deadline.
     pub deadline: bool,
-    /// The signal by which somebody ended it: 2 for Ctrl-C.
+    /// The signal that ended it: 2 for Ctrl-C.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
     /// How long it took.
@@ -232,7 +232,7 @@ pub struct FirstFailure {
     pub last_lines: Vec<String>,
 }
 
-/// Somebody who watches a run of one job. Called from many threads; it must not call back.
+/// Shows a run of one job. Called from many threads; it must not call back.
 pub trait Reporter: LogSink {
     /// Something happened.
     fn event(&self, event: &RunEvent);

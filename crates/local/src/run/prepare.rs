@@ -1,7 +1,7 @@
-//! What the outer process does before the isolation go up: from a job that was read to what its run is told.
+//! What the outer process does before the namespaces are made: from a job that was read to what its run is told.
 //!
-//! Everything that may fail for a reason the user can mend fails here, all of it at once, before anything is started.
-//! Python environments are made here too, since behind the isolation there may be no network.
+//! Every problem that the user can fix is reported here, all at once, before anything is started.
+//! Python environments are made here, too, since the run may have no network.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ pub struct RunOptions {
     pub debug: Option<TaskId>,
     /// `--tensorboard DIR`.
     pub tensorboard: Option<PathBuf>,
-    /// `--keep-tensorboard`: seconds, none is until somebody stops it.
+    /// `--keep-tensorboard`: seconds; none keeps it until it is stopped.
     pub keep_tensorboard: Option<u64>,
 }
 
@@ -103,12 +103,12 @@ pub fn prepare(
         setting.images = images.images;
         survey(&setting)?
     };
-    // Whoever asks for this machine's Python knows that the images are not used.
+    // With `--python own` the user knows that images are not used.
     ignored.retain(|ignored| !(options.own_python && ignored.path.rsplit('.').next() == Some("image")));
     let asked = tensorboard(read_job, options, provisions, tell)?;
     let mut notes = images.notes;
     if asked.is_some() && options.isolate {
-        notes.push("there is no TensorBoard: with --isolate nobody could reach it".to_owned());
+        notes.push("TensorBoard is not started: with `--isolate` it could not be reached".to_owned());
     }
     let network = needs_addresses(job);
     notes.extend(network.as_ref().map(|why| {

@@ -1,7 +1,7 @@
 //! The supervisor's work: from the directories of runs to how each of them ended.
 //!
-//! Every job has a loop on a thread of its own, the last one on the calling thread. What a run was told is known from
-//! before the isolation went up; a run in the background reads it again from its directory.
+//! Every job has a loop on a thread of its own, the last one on the calling thread. What a run was told was read
+//! before the fork; a run in the background reads it from its directory.
 
 pub(crate) mod clock;
 mod debug_task;
@@ -390,7 +390,7 @@ impl LogSink for Listener {
     }
 }
 
-/// A reporter that hears nothing: for runs that nobody watches.
+/// A reporter that shows nothing: for runs in the background.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unwatched;
 

@@ -45,13 +45,13 @@ pub(super) struct World {
     instances: BTreeMap<TaskId, Instance>,
     gone: Vec<TaskSeen>,
     fixtures: BTreeSet<Fixture>,
-    /// The task that somebody starts by hand.
+    /// The task that the user starts: `--debug`.
     debug_task: Option<TaskId>,
     /// Ports have been looked at since the last look at the job.
     ports_looked_at: bool,
-    /// What happened, until somebody takes it.
+    /// What happened since the loop last asked.
     told: Vec<What>,
-    /// What somebody has ordered and `step` has not answered.
+    /// Orders that `step` has not answered yet.
     orders: Vec<Order>,
     /// What failed by its own doing.
     failures: Failures,
@@ -181,7 +181,7 @@ impl World {
         self.start(task, resumed);
     }
 
-    /// Where nothing runs nobody has been told a port that still counts; and somebody else may listen on one by now.
+    /// While no task runs, ports can be changed, and another program may listen on one by now.
     fn refresh_ports(&mut self) {
         match self.addresses.refresh() {
             Ok(moved) if moved.is_empty() => {}

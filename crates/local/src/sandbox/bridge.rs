@@ -3,7 +3,7 @@
 //! For manifests whose tasks all listen on the same port (why no spelling of addresses mends that:
 //! [`Network`](crate::pod::Network)). [`Bridge::make`] is called once a run by the supervisor; each task's thread
 //! [enters](Bridge::enter) its network before it starts anything, and finds there loopback and one interface with the
-//! task's address. A network stays when its task is restarted, so nobody's tables of neighbours grow stale. Nothing of
+//! task's address. A network stays when its task is restarted, so neighbour tables stay valid. Nothing of
 //! this is seen from outside, and all of it goes with the supervisor.
 
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ const OWN: &str = "/proc/thread-self/ns/net";
 #[derive(Debug)]
 pub struct Bridge {
     tasks: BTreeMap<TaskId, File>,
-    /// The network that the bridge itself is in. Nobody enters it, but the kernel takes a network away that nobody
+    /// The network that the bridge itself is in. No task enters it, but the kernel removes a network that no process
     /// holds, and every cable with it.
     _between: File,
 }
@@ -59,7 +59,7 @@ fn step<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> BridgeError
 impl Bridge {
     /// Makes a network for each task. Needs the right to make network namespaces and to set them up.
     pub fn make(addresses: &BTreeMap<TaskId, Ipv4Addr>) -> Result<Self, BridgeError> {
-        // A thread of its own: what it enters and leaves on the way concerns nobody else.
+        // A thread of its own, since it changes its network namespace.
         thread::scope(|scope| {
             let made = scope.spawn(|| wire(addresses)).join();
             made.unwrap_or_else(|_| Err(step("wire the tasks")(io::Error::other("the thread failed"))))
@@ -149,7 +149,7 @@ impl Netlink {
     }
 }
 
-/// One of those that anybody may choose, made from the task's address.
+/// A locally administered address, made from the task's.
 fn hardware_address(address: Ipv4Addr) -> [u8; 6] {
     let [a, b, c, d] = address.octets();
     [0x02, 0, a, b, c, d]

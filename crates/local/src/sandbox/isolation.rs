@@ -1,4 +1,4 @@
-//! The isolation around a run, and how they are put up.
+//! The namespaces around a run, and how they are made.
 //!
 //! [`probe`](crate::sandbox::probe) chooses them, [`outer`](crate::supervisor::outer) puts them up around everything it starts from then on,
 //! and [`inner`](crate::supervisor::inner) moves in. A wall that stands cannot be taken down again by the process that put it up.
@@ -14,10 +14,10 @@ use rustix::process::{getgid, getuid};
 
 use crate::sandbox::netlink::Netlink;
 
-/// One wall between a run and the rest of the machine.
+/// A kind of namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Namespace {
-    /// A user namespace: the right to put up the others, for whoever is not root.
+    /// A user namespace: gives users other than root the right to make the others.
     Users,
     /// A pid namespace: when its first process dies, the kernel kills all the others.
     Processes,
@@ -49,27 +49,27 @@ impl Namespace {
     }
 }
 
-/// A set of isolation.
+/// The set of namespaces around a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Isolation(u8);
 
 impl Isolation {
-    /// No wall at all.
+    /// No namespace.
     pub const NONE: Self = Self(0);
 
-    /// These isolation.
+    /// These namespaces.
     #[must_use]
     pub fn of(isolation: &[Namespace]) -> Self {
         Self(isolation.iter().fold(0, |set, wall| set | wall.bit()))
     }
 
-    /// These isolation and one more.
+    /// These namespaces and one more.
     #[must_use]
     pub fn with(self, wall: Namespace) -> Self {
         Self(self.0 | wall.bit())
     }
 
-    /// Whether the wall is among them.
+    /// Whether the namespace is in the set.
     #[must_use]
     pub fn has(self, wall: Namespace) -> bool {
         self.0 & wall.bit() != 0
@@ -91,7 +91,7 @@ impl fmt::Display for Isolation {
     }
 }
 
-/// Text that names no set of isolation.
+/// Text that names no set of namespaces.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` names no set of namespaces")]
 pub struct UnknownIsolation(String);
@@ -111,7 +111,7 @@ impl FromStr for Isolation {
     }
 }
 
-/// A wall that could not be put up.
+/// A namespace that could not be made.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {step}")]
 pub struct IsolationError {
@@ -130,7 +130,7 @@ pub(crate) fn step<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> 
     }
 }
 
-/// Puts up the isolation that must stand before the first process behind them is there: those around users and processes.
+/// Makes the namespaces that must exist before the supervisor is forked: user and pid.
 ///
 /// The process must have one thread only. It cannot start another one afterwards if [`Namespace::Processes`] is among
 /// them, and what it starts first is the first process of the new pid namespace.
@@ -143,8 +143,8 @@ pub(crate) fn unshare_before_fork(isolation: Isolation) -> Result<(), IsolationE
     Ok(())
 }
 
-/// Puts up the others. The first process does that itself, so that nobody else stands behind them: whoever is the last
-/// to leave takes them down, and that takes a while.
+/// Makes the others. The supervisor does this itself, so that no other process is in them: the last process
+/// to leave tears them down, which takes a while.
 pub(crate) fn unshare_in_supervisor(isolation: Isolation) -> Result<(), IsolationError> {
     make(isolation, &[Namespace::Mounts, Namespace::Network])?;
     if isolation.has(Namespace::Mounts) {
@@ -161,7 +161,7 @@ pub(crate) fn unshare_in_supervisor(isolation: Isolation) -> Result<(), Isolatio
     Ok(())
 }
 
-/// Makes those of the namespaces that are among the isolation.
+/// Unshares those of `which` that are in the set.
 fn make(isolation: Isolation, which: &[Namespace]) -> Result<(), IsolationError> {
     let wanted = which.iter().filter(|wall| isolation.has(**wall));
     let flags = wanted.fold(CloneFlags::empty(), |flags, wall| flags | wall.flag());

@@ -188,7 +188,7 @@ fn bind_opened(sources: Vec<(Mount, OwnedFd)>) -> Vec<MountError> {
     let mut bound = Vec::new();
     for (mount, source) in sources {
         let path = format!("/proc/self/fd/{}", source.as_raw_fd());
-        // Not without what is mounted below it: the kernel refuses that to whoever is not root.
+        // Not without what is mounted below it: the kernel refuses that to users other than root.
         match mount_bind_recursive(path.as_str(), &mount.target) {
             Ok(()) => bound.push(mount),
             Err(error) => missing.push(failed("the bind was refused")(error).of(&mount)),
@@ -204,7 +204,7 @@ fn bind_opened(sources: Vec<(Mount, OwnedFd)>) -> Vec<MountError> {
     missing
 }
 
-/// The mount keeps its other flags: whoever is not root may not take them away.
+/// The mount keeps its other flags: only root may remove them.
 fn make_read_only(target: &Path) -> rustix::io::Result<()> {
     let present = statvfs(target)?.f_flag;
     let kept = [
@@ -224,7 +224,7 @@ fn make_read_only(target: &Path) -> rustix::io::Result<()> {
     mount_remount(target, flags, "")
 }
 
-/// What would be written into the tree's own directories is lost with the run: refuse it, so that nobody is surprised.
+/// What would be written into the tree's own directories is lost with the run, so it is refused.
 fn protect(own_directories: &[PathBuf]) {
     let flags = MountFlags::BIND | MountFlags::RDONLY | TMPFS_FLAGS;
     for directory in own_directories {

@@ -1,5 +1,5 @@
 //! Messages to the kernel about interfaces and addresses: what [`bridge`](crate::sandbox::bridge) needs of rtnetlink, and
-//! [`namespace`](crate::sandbox::isolation) for a network with loopback and nothing else.
+//! [`isolation`](crate::sandbox::isolation) for a network with loopback and nothing else.
 
 use std::io;
 use std::os::fd::OwnedFd;

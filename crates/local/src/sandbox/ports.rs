@@ -2,7 +2,7 @@
 //!
 //! A task listens only seconds after its port was chosen, so a port is not held by listening on it. Instead a run
 //! holds a token for each: an abstract socket named after the port. The kernel frees it however the run dies, and its
-//! scope is the network namespace, as that of ports. The supervisor takes the ports, behind its isolation.
+//! scope is the network namespace, as that of ports. The supervisor takes the ports, in its own namespaces.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -68,7 +68,7 @@ impl Ports {
         }
     }
 
-    /// A port that nobody listens on and no other run has taken.
+    /// A port on which no program listens and that no other run has taken.
     pub fn take(&mut self) -> Result<u16, PortError> {
         for _ in self.range.clone() {
             let port = self.next;
@@ -93,7 +93,7 @@ impl Ports {
         })
     }
 
-    /// Gives a port back, because somebody else has turned out to use it.
+    /// Gives a port back that another program turned out to use.
     pub fn give_back(&mut self, port: u16) {
         self.tokens.remove(&port);
     }
@@ -106,8 +106,8 @@ pub(crate) struct Allowed {
     reserved: Vec<Range<u16>>,
 }
 
-/// As the kernel said when it was first asked. Before the isolation go up it answers in half the time: behind them is a `/proc` that
-/// nobody has looked at.
+/// Read once, before the namespaces are made: that takes half the time, since a new `/proc` has nothing cached
+/// yet.
 pub(crate) fn allowed() -> &'static Allowed {
     static ALLOWED: OnceLock<Allowed> = OnceLock::new();
     ALLOWED.get_or_init(|| {
@@ -152,7 +152,7 @@ fn listen_everywhere(port: u16) -> Result<(), Errno> {
         None,
     )?;
     set_ipv6_v6only(&socket, false)?;
-    // As whoever listens does: connections that are just closing do not count.
+    // As servers do: connections that are just closing do not count.
     set_socket_reuseaddr(&socket, true)?;
     net::bind(&socket, &SocketAddrV6::new(Ipv6Addr::UNSPECIFIED, port, 0, 0))?;
     net::listen(&socket, 1)

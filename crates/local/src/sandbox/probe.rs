@@ -1,4 +1,4 @@
-//! Which isolation this machine allows, found out by putting them up in a process that is thrown away.
+//! Which namespaces this machine allows, found by making them in a process that is thrown away.
 //!
 //! Settings do not tell: a kernel may allow a namespace and then refuse every mount in it. The command line asks once
 //! a run, before [`outer`](crate::supervisor::outer).
@@ -21,14 +21,14 @@ use crate::system::fork::{Forked, fork};
 /// What this machine allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probed {
-    /// The best set of isolation that could be put up.
+    /// The best set of namespaces that could be made.
     pub isolation: Isolation,
     /// The better ones that could not, and why.
     pub refused: Vec<(Isolation, String)>,
 }
 
 impl Probed {
-    /// What these isolation leave open, in a sentence for people; none if nothing survives a run.
+    /// What this isolation leaves open, in a sentence for people; none if nothing survives a run.
     #[must_use]
     pub fn not_covered(&self) -> Option<String> {
         if self.isolation.has(Namespace::Processes) {
@@ -43,7 +43,7 @@ impl Probed {
     }
 }
 
-/// No wall around the network could be put up, though one was asked for.
+/// `--isolate` was asked for, and no network namespace could be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this machine allows no network namespace ({why}): run without --isolate, or as root")]
 pub struct NoNetwork {
@@ -61,7 +61,7 @@ pub enum Network {
     Isolated,
 }
 
-/// The same as [`probe`], but where the best isolation were found before under the same circumstances, that is believed.
+/// The same as [`probe`], but takes the best result from the cache if it was found under the same circumstances.
 pub fn probe_once(network: Network, kept: &Path) -> Result<Probed, NoNetwork> {
     if let Some(isolation) = cache::recall(kept, network) {
         return Ok(Probed {
@@ -74,12 +74,12 @@ pub fn probe_once(network: Network, kept: &Path) -> Result<Probed, NoNetwork> {
     Ok(probed)
 }
 
-/// Forgets what [`probe_once`] believes: isolation that it named could not be put up.
+/// Drops the cache of [`probe_once`]: namespaces that it named could not be made.
 pub fn forget(kept: &Path) {
     cache::forget(kept);
 }
 
-/// Finds the best set of isolation.
+/// Finds the best set of namespaces.
 pub fn probe(network: Network) -> Result<Probed, NoNetwork> {
     let mut refused = Vec::new();
     for isolation in candidates(getuid().is_root(), network) {
@@ -136,7 +136,7 @@ fn attempt(isolation: Isolation) -> Result<(), String> {
     })
 }
 
-/// The thrown-away process: puts up the isolation and becomes another one behind them.
+/// The thrown-away process: makes the namespaces and forks into them.
 pub(crate) fn put_up(isolation: &OsString) -> Result<(), u8> {
     let isolation = parse(isolation)?;
     unshare_before_fork(isolation).map_err(|error| tell(&error))?;
@@ -149,7 +149,7 @@ pub(crate) fn put_up(isolation: &OsString) -> Result<(), u8> {
     if succeeded { Ok(()) } else { Err(1) }
 }
 
-/// The process behind the isolation: does what a supervisor and its tasks will have to do.
+/// The forked process: does what a supervisor and its tasks will have to do.
 fn move_in(isolation: Isolation) -> Result<(), u8> {
     unshare_in_supervisor(isolation).map_err(|error| tell(&error))?;
     mount("tmpfs", "/tmp", "tmpfs", MountFlags::empty(), None)

@@ -1,7 +1,7 @@
 //! The supervisor: its first steps, before it starts a task.
 //!
-//! It is the first process behind the isolation. From here on the runner decides what happens; what is left of this module are
-//! its signal_listener, which turn signals into calls and take note of adopted processes that have died.
+//! It is the first process in the run's namespaces. From here on the runner decides what happens; what is left of this module is
+//! the signal listener, which also reaps adopted processes.
 
 use std::io::{self, PipeWriter, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -52,25 +52,25 @@ impl ExitReport {
     /// have ended.
     pub fn send(self, code: u8) {
         if self.isolation.has(Namespace::Processes) && is_alone() {
-            // If nobody listens, nobody waits.
+            // An outer process that has gone does not wait.
             let _ = (&*self.socket).write_all(&[code]);
         }
     }
 }
 
-/// Whether there is no other process behind the wall, alive or unburied: all of them descend from its first one.
+/// Whether this process has no child, alive or unreaped: every other process of the pid namespace descends from it.
 fn is_alone() -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     waitid(WaitId::All, options).is_err_and(|error| error == Errno::CHILD)
 }
 
-/// Why a supervisor cannot supervise.
+/// Why the supervisor could not be prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum InnerError {
     /// The outer process has died.
     #[error("the process that was started has gone")]
     Alone,
-    /// It could not move in.
+    /// A namespace could not be made.
     #[error("cannot prepare the supervisor")]
     Isolation(#[from] IsolationError),
 }
@@ -78,7 +78,7 @@ pub enum InnerError {
 /// A supervisor that is ready to start tasks. The run is guarded as long as this lives, and then as long as its [`SignalListener`] do.
 #[derive(Debug)]
 pub struct Inner {
-    /// The isolation it stands behind.
+    /// Its namespaces.
     pub isolation: Isolation,
     /// The run's id.
     pub run: String,

@@ -1,11 +1,11 @@
-//! What the user started: it becomes two processes, the supervisor behind its isolation and one that passes signals on.
+//! The process that the user started. It forks the supervisor and passes signals on to it.
 //!
 //! It has one thread: the kernel allows no other one to a process that has made a pid namespace for its children. What
 //! it waits for are the supervisor's end and signals. If it is killed, the supervisor dies with it, by a rule of the
 //! kernel, and with the supervisor everything that the run had started.
 //!
 //! A supervisor that has nothing left but itself says how the run ended ([`ExitReport`](crate::supervisor::inner::ExitReport)). That is the end: it
-//! cannot do anything from then on but go, and taking its isolation down would be a good part of a short run.
+//! only exits from then on, and tearing its namespaces down would be a good part of a short run.
 
 use std::io::{self, PipeReader, Read as _};
 use std::os::unix::net::UnixStream;
@@ -33,7 +33,7 @@ pub enum SupervisorEnd {
 /// The supervisor could not be started or waited for.
 #[derive(Debug, thiserror::Error)]
 pub enum OuterError {
-    /// A wall could not be put up.
+    /// A namespace could not be made.
     #[error("cannot enter the run's namespaces")]
     Isolation(#[from] IsolationError),
     /// Something about signals or processes was refused.
@@ -63,7 +63,7 @@ pub enum Split {
     Outer(OuterProcess),
 }
 
-/// Becomes two processes: the supervisor, as the first process behind these isolation, and the outer one. Comes back in both. `run` is
+/// Forks the supervisor as the first process of these namespaces. Returns in both processes. `run` is
 /// the mark of the run's processes.
 ///
 /// The process must have one thread only, and nothing that it has buffered may be unwritten. If the outer one ends, the
@@ -107,9 +107,9 @@ pub struct OuterProcess {
     run: String,
     isolation: Isolation,
     process: Pid,
-    /// On it the supervisor says its last word, if it can.
+    /// The supervisor writes its exit code to it, if it can.
     socket: Option<UnixStream>,
-    /// Nothing comes on it; its end does when the supervisor can take signals.
+    /// EOF means that the supervisor's signal handlers are installed.
     ready: PipeReader,
     signals: Signals,
 }
@@ -119,7 +119,7 @@ impl OuterProcess {
     pub fn wait(mut self) -> Result<SupervisorEnd, OuterError> {
         let end = self.attend().map_err(system("wait for the supervisor"))?;
         if !self.isolation.has(Namespace::Processes) {
-            // The watchdog does it too; but it may have been killed.
+            // The watchdog does it, too, but may have been killed.
             watchdog::sweep(&self.run);
         }
         Ok(end)
@@ -150,20 +150,20 @@ impl OuterProcess {
                 return Ok(SupervisorEnd::Code(code.into()));
             }
             for signal in self.signals.pending().filter_map(passed_on) {
-                // Until it has caught signals, one would be lost on it. It lets go of its end when it has, or has died.
+                // A signal would be lost before the handlers are installed. EOF comes when they are, or when it has died.
                 let _ = self.ready.read(&mut [0]);
                 let _ = kill_process(self.process, signal);
             }
         }
     }
 
-    /// What the supervisor says: its exit code.
+    /// The supervisor's exit report: its exit code.
     fn hear(&mut self) -> Option<u8> {
         let mut code = [0];
         match self.socket.as_mut()?.read(&mut code) {
             Ok(1) => return Some(code[0]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // It goes without a word.
+            // It ends without an exit report.
             _ => self.socket = None,
         }
         None

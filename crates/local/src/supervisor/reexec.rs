@@ -1,7 +1,7 @@
-//! Our own program, started by ourselves: which part it then plays.
+//! This program, started by itself with a hidden first argument.
 //!
-//! A process with several threads cannot become two (see [`outer`](crate::supervisor::outer)), and one that is thrown away should
-//! not share anything with us: those are this program again, with a hidden first argument. The command line asks here
+//! A process with several threads cannot be forked (see [`outer`](crate::supervisor::outer)), and a helper process should share
+//! nothing with this one. The command line calls [`enter`]
 //! first, before it parses anything or starts a thread.
 
 use std::ffi::{OsStr, OsString};
@@ -14,14 +14,14 @@ use crate::supervisor::watchdog;
 
 /// The outer process of a run in the background.
 pub const BACKGROUND: &str = "__detached";
-/// Puts up isolation to see whether it may.
+/// Makes namespaces to see whether it may.
 pub(crate) const PROBE: &str = "__probe";
-/// Watches over a supervisor without isolation.
+/// Watches over a supervisor without namespaces.
 pub(crate) const GUARD: &str = "__guard";
-/// Becomes a task's program, where there are no isolation.
+/// Becomes a task's program, where there are no namespaces.
 pub(crate) const START: &str = "__start";
 
-/// What a process that we started is to do.
+/// What this process was started for.
 #[derive(Debug)]
 pub enum Reexec {
     /// Be the outer process of a run in the background: the caller goes on with [`outer::fork_supervisor`](crate::supervisor::outer::fork_supervisor).
@@ -30,12 +30,12 @@ pub enum Reexec {
     Finished(u8),
 }
 
-/// What a run in the background was told by whoever started it.
+/// What a run in the background is told by the process that starts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Background {
     /// The run's id.
     pub run: String,
-    /// The isolation to put up around it.
+    /// Its namespaces.
     pub isolation: Isolation,
     /// The arguments meant for the supervisor.
     pub arguments: Vec<OsString>,
@@ -51,7 +51,7 @@ impl Background {
     }
 }
 
-/// Plays the part that the arguments (without the program's name) name; none if they are a user's.
+/// Does what the arguments (without the program's name) ask for; none if they are a user's.
 #[must_use]
 pub fn enter(arguments: &[OsString]) -> Option<Reexec> {
     let (first, rest) = arguments.split_first()?;

@@ -48,7 +48,7 @@ impl Watchdog {
     }
 }
 
-/// The watchdog's whole life.
+/// The watchdog process.
 pub(crate) fn stand(run: &OsString) -> io::Result<()> {
     // A watchdog that cannot leave its session still guards.
     let _ = setsid();

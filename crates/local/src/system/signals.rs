@@ -60,7 +60,7 @@ impl SignalKind {
 pub struct Wanted(Vec<i32>);
 
 impl Wanted {
-    /// All of them, but for those that whoever started us had ignored: `nohup` means what it says.
+    /// All of them, except those that the parent process ignores: `nohup` means what it says.
     #[must_use]
     pub fn look() -> Self {
         let ignored = ignored(proc_file::own_status());

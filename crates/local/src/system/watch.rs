@@ -1,4 +1,4 @@
-//! Waiting until files change: those who follow a run sleep here.
+//! Waiting until files change, for `trainyard logs -f`.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -11,23 +11,23 @@ use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 
 use crate::system::poll::wait_for;
 
-/// Who is told of changes looks by himself this often too: some filesystems tell of nothing, and a run that is killed
+/// Poll interval with inotify: some filesystems report nothing, and a run that is killed
 /// changes no file.
 const SELDOM: Duration = Duration::from_secs(1);
 
-/// Who is told of nothing looks this often.
+/// Poll interval without inotify.
 const OFTEN: Duration = Duration::from_millis(200);
 
-/// Changes that come close together are looked at together.
+/// Changes that come close together are handled together.
 const TOGETHER: Duration = Duration::from_millis(20);
 
 /// Why waiting ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
-    /// It is time to look: something changed, or nobody could have told.
+    /// Something may have changed.
     Look,
-    /// Whoever reads what we write has gone away.
-    NobodyReads,
+    /// The reader of the output has gone.
+    ReaderGone,
 }
 
 /// Directories that are watched.
@@ -53,7 +53,7 @@ impl Watch {
         }
     }
 
-    /// Waits until there may be something new, or nobody reads `output` any more.
+    /// Waits until something may have changed, or the reader of `output` has gone.
     pub fn wait(&self, output: impl AsFd) -> io::Result<Woken> {
         let limit = if self.changes.is_some() { SELDOM } else { OFTEN };
         let until = Instant::now() + limit;
@@ -65,7 +65,7 @@ impl Watch {
         );
         wait_for(&mut awaited, Some(until))?;
         if awaited[0].revents().intersects(PollFlags::ERR | PollFlags::HUP) {
-            return Ok(Woken::NobodyReads);
+            return Ok(Woken::ReaderGone);
         }
         let changed = awaited
             .get(1)
@@ -104,11 +104,11 @@ mod tests {
         fs::write(directory.path().join("a"), "x").unwrap();
         assert_eq!(watch.wait(&writer).unwrap(), Woken::Look);
         drop(reader);
-        assert_eq!(watch.wait(&writer).unwrap(), Woken::NobodyReads);
+        assert_eq!(watch.wait(&writer).unwrap(), Woken::ReaderGone);
     }
 
     #[test]
-    fn who_is_told_of_nothing_looks_by_himself() {
+    fn without_inotify_it_polls() {
         let (_reader, writer) = io::pipe().unwrap();
         let watch = Watch::over(&[Path::new("/no/such/directory")]);
         assert!(watch.changes.is_none());

@@ -1,4 +1,4 @@
-//! A run for the tests: starts the tasks of a plan behind the isolation this machine allows and says what happens.
+//! A run for the tests: starts the tasks of a plan in the namespaces that this machine allows and says what happens.
 //!
 //! `fake-run PLAN` is the outer process. The supervisor starts every task, says one line for each event and each line
 //! of output, and ends when all tasks are gone. The first signal stops the tasks, the second kills them.

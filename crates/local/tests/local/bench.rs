@@ -17,20 +17,20 @@ use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
 use tempfile::TempDir;
 
-/// A number that belongs to nobody.
+/// A user id without an account.
 const STRANGER: u32 = 54_321;
 
-/// As whom a run is started.
+/// The user that starts a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// As whoever runs the tests.
+    /// The user that runs the tests.
     Us,
     /// As an ordinary user, where root runs the tests.
     Stranger,
 }
 
-/// Everybody as whom a test can be run here.
-pub fn everybody() -> Vec<Who> {
+/// Every user that a test can be run as.
+pub fn every_user() -> Vec<Who> {
     if getuid().is_root() {
         vec![Who::Us, Who::Stranger]
     } else {
@@ -195,7 +195,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// The next line, until the run has ended and nobody holds its output.
+    /// The next line, until the run has ended and every writer has closed its output.
     pub fn next(&mut self) -> Option<String> {
         if self.lines.buffer().is_empty() {
             let ready = ready_within(self.lines.get_ref(), 60);

@@ -7,12 +7,12 @@ use std::os::unix::fs::symlink;
 use trainyard_local::logs::index::IndexReader;
 use trainyard_local::logs::pump::LONGEST_LINE;
 
-use crate::bench::{Bench, Who, about, everybody, output};
+use crate::bench::{Bench, Who, about, every_user, output};
 
 #[test]
 fn fifty_tasks_lose_and_tear_no_line() {
     const LINES: usize = 4000;
-    for who in everybody() {
+    for who in every_user() {
         let mut bench = Bench::new(who);
         for number in 0..50 {
             bench = bench.task(&format!("worker-{number}"), &format!("lines w{number} {LINES}"));

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, Who, about, everybody, output};
+use crate::bench::{Bench, Who, about, every_user, output};
 
 /// The sources of the mounts, which the run's user owns.
 fn sources(bench: &Bench) {
@@ -47,7 +47,7 @@ fn programs_find_their_mounts_and_the_machine_stays_as_it_is() {
         assert!(!Path::new(path).exists(), "{path} is in the way");
     }
     let hosts = fs::read("/etc/hosts").unwrap_or_default();
-    for who in everybody() {
+    for who in every_user() {
         let bench = Bench::new(who);
         sources(&bench);
         let mounts = [
@@ -102,7 +102,7 @@ fn programs_find_their_mounts_and_the_machine_stays_as_it_is() {
 
 #[test]
 fn each_task_has_its_own_mounts_under_one_root() {
-    for who in everybody() {
+    for who in every_user() {
         let mut bench = Bench::new(who);
         for number in 0..8 {
             let name = format!("share-{number}");
@@ -124,7 +124,7 @@ fn each_task_has_its_own_mounts_under_one_root() {
 
 #[test]
 fn mount_points_in_the_users_own_directories_are_made_there_and_removed() {
-    for who in everybody() {
+    for who in every_user() {
         let bench = Bench::new(who);
         sources(&bench);
         let home = bench.work().join("home");
@@ -155,7 +155,7 @@ fn mount_points_in_the_users_own_directories_are_made_there_and_removed() {
 
 #[test]
 fn a_mount_may_lie_inside_another() {
-    for who in everybody() {
+    for who in every_user() {
         let bench = Bench::new(who);
         sources(&bench);
         let mounts = [

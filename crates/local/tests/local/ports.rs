@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
-use crate::bench::{Bench, everybody, output};
+use crate::bench::{Bench, every_user, output};
 
 #[test]
 fn six_processes_never_take_the_same_port() {
@@ -43,7 +43,7 @@ fn six_processes_never_take_the_same_port() {
 fn an_isolated_run_has_loopback_and_nothing_else() {
     let outside = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = outside.local_addr().unwrap();
-    for who in everybody() {
+    for who in every_user() {
         let words = format!("listen 25000 connect 127.0.0.1:25000 connect {address} connect 192.0.2.1:80");
         let bench = Bench::new(who).set("isolate", true).task("worker-0", &words);
         let said = bench.run();

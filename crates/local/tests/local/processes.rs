@@ -7,7 +7,7 @@ use std::process::Command;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::bench::{Bench, Who, about, everybody, hold, output, signal};
+use crate::bench::{Bench, Who, about, every_user, hold, output, signal};
 
 /// Behind the best isolation there are, and behind none.
 const WALLS: [Option<&str>; 2] = [None, Some("none")];
@@ -22,7 +22,7 @@ fn bench(who: Who, isolation: Option<&str>) -> Bench {
 
 #[test]
 fn a_task_ends_as_its_program_ends() {
-    for (who, isolation) in everybody()
+    for (who, isolation) in every_user()
         .into_iter()
         .flat_map(|who| WALLS.map(|isolation| (who, isolation)))
     {
@@ -89,7 +89,7 @@ fn a_program_that_cannot_be_started_is_explained() {
 
 #[test]
 fn a_program_finds_a_clean_place() {
-    for who in everybody() {
+    for who in every_user() {
         let bench = Bench::new(who);
         let mut main = bench.part(
             "main",
@@ -256,7 +256,7 @@ fn the_main_programs_end_is_the_tasks_and_stops_what_runs_beside_it() {
 
 #[test]
 fn what_a_program_leaves_behind_ends_with_it_and_other_tasks_go_on() {
-    for (who, isolation) in everybody()
+    for (who, isolation) in every_user()
         .into_iter()
         .flat_map(|who| WALLS.map(|isolation| (who, isolation)))
     {
@@ -315,7 +315,7 @@ fn a_killed_task_is_told_from_a_failed_one_and_harms_no_other() {
 
 #[test]
 fn two_hundred_tasks_run_at_once() {
-    for who in everybody() {
+    for who in every_user() {
         let mut bench = Bench::new(who);
         for number in 0..200 {
             bench = bench.task(&format!("worker-{number}"), "end-on-term 0");

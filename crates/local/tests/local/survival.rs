@@ -4,7 +4,7 @@ use std::fs;
 
 use rustix::process::Signal;
 
-use crate::bench::{Bench, Held, Run, Who, everybody, hold, signal};
+use crate::bench::{Bench, Held, Run, Who, every_user, hold, signal};
 
 /// Two tasks that do not want to die: the program, a child, and a daemon in its own session, all deaf.
 fn stubborn(who: Who, isolation: Option<&str>) -> (Bench, Run, Held) {
@@ -25,7 +25,7 @@ fn stubborn(who: Who, isolation: Option<&str>) -> (Bench, Run, Held) {
     (bench, run, held)
 }
 
-/// Who is killed; everybody else must follow.
+/// Which process is killed; all others must follow.
 type Victims = fn(&Run) -> Vec<i32>;
 
 const VICTIMS: [(&str, Victims); 3] = [
@@ -35,7 +35,7 @@ const VICTIMS: [(&str, Victims); 3] = [
 ];
 
 fn nothing_survives(isolation: Option<&str>) {
-    for (who, (name, victims)) in everybody()
+    for (who, (name, victims)) in every_user()
         .into_iter()
         .flat_map(|who| VICTIMS.map(|victim| (who, victim)))
     {
@@ -80,7 +80,7 @@ fn without_namespaces_the_watchdog_does_it() {
 fn with_a_mount_namespace_alone_the_guard_sees_to_it() {
     let root = |who| who == Who::Us && rustix::process::getuid().is_root();
     let isolation = |who| if root(who) { "mounts" } else { "users+mounts" };
-    for who in everybody() {
+    for who in every_user() {
         let (bench, run, held) = stubborn(who, Some(isolation(who)));
         signal(run.outer(), Signal::KILL);
         held.wait();

@@ -42,7 +42,7 @@ impl Following {
         }
     }
 
-    /// Shows what comes until the run has ended or nobody reads.
+    /// Shows new lines until the run has ended or the reader has gone.
     pub fn run(mut self, reading: &mut Reading, printer: &mut Printer) -> Result<(), Failure> {
         loop {
             // Looked at first: what was written before the run ended is then there to be read.
@@ -58,7 +58,7 @@ impl Following {
             if over {
                 return Ok(());
             }
-            if self.watch.wait(reading.show.output())? == Woken::NobodyReads {
+            if self.watch.wait(reading.show.output())? == Woken::ReaderGone {
                 return Err(Failure::Reader);
             }
         }

@@ -82,7 +82,7 @@ impl Show {
     /// Writes a block.
     pub fn write(&mut self, merged: &Merged<'_>) -> Result<(), Failure> {
         if self.view.output == Output::Json {
-            // Where nobody noted the time, it was after the run began.
+            // A line without a time was written after the run began.
             let time = merged.time.map_or(self.begun, Timestamp::from);
             self.block.clear();
             json::lines(&mut self.block, time, &self.job, merged.source, merged.block);
@@ -93,7 +93,7 @@ impl Show {
         }
         let time = match merged.time {
             Some(time) if self.view.timestamps => stamp(&self.view, Timestamp::from(time)),
-            // Nobody noted it.
+            // The time is not known.
             None if self.view.timestamps => format!("{:<24} ", "-"),
             _ => String::new(),
         };

@@ -1,4 +1,4 @@
-//! Volumes that are kept beyond a run: which runs name them, and which nobody does any more.
+//! Volumes that are kept beyond a run: which runs name them, and which no run names any more.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

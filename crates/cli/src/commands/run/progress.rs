@@ -44,7 +44,7 @@ impl Progress {
         tell(&format!("trainyard: {text}"));
     }
 
-    /// The installer's line, over the one before; not more often than anybody can read.
+    /// The installer's line, over the one before; at most ten per second.
     fn passing(&mut self, text: &str) {
         let often = self.shown.is_some_and(|shown| shown.elapsed().as_millis() < 100);
         if !self.terminal || often {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use trainyard_core::{RoleName, TaskId};
 
-/// Something to be done.
+/// An order to a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "camelCase")]
 pub enum Order {
@@ -17,7 +17,7 @@ pub enum Order {
         /// Which.
         task: TaskId,
     },
-    /// Take a task away as a drained node would: it is asked to stop, and that is nobody's failure.
+    /// Take a task away as a drained node would: it is asked to stop, and that counts as no failure.
     Drain {
         /// Which.
         task: TaskId,
@@ -35,12 +35,12 @@ pub enum Order {
     },
 }
 
-/// What became of an order.
+/// The run's reply to an order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum OrderReply {
-    /// It is being done.
+    /// The run carries it out.
     Done,
-    /// It cannot be, and why, for people.
+    /// The run does not, and why, for people.
     Refused(String),
 }

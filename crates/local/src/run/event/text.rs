@@ -87,6 +87,6 @@ pub(crate) fn cause(verdict: &Verdict) -> String {
         Cause::Restarts { task: Some(task) } => format!("no restart is left for {task}"),
         Cause::Restarts { task: None } => "no restart is left".to_owned(),
         Cause::Deadline => "it ran longer than its deadline allows".to_owned(),
-        Cause::Order => "somebody ordered it".to_owned(),
+        Cause::Order => "an order ended it".to_owned(),
     }
 }

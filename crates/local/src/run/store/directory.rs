@@ -1,4 +1,4 @@
-//! Where runs are kept: which there are, which of them goes on, and who may begin another.
+//! Where runs are kept: which there are, which of them runs, and the lock that keeps a job from running twice.
 //!
 //! ```text
 //! <state>/runs/<job>/lock                the job's: held by the run that goes on, freed by the kernel however it dies
@@ -32,7 +32,7 @@ use crate::run::event::{RunEnd, RunEvent, What};
 use crate::run::timestamp::Timestamp;
 use crate::system::private;
 
-/// Whoever lists runs holds the lock for a moment: that is no reason to refuse a run.
+/// `trainyard ps` holds the lock for a moment, which is no reason to refuse a run.
 const TRIES: u32 = 20;
 const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
@@ -67,7 +67,7 @@ impl Home {
             let path = env::var_os(name).map(PathBuf::from);
             path.filter(|path| path.is_absolute())
         };
-        // What somebody has set for us is meant, also if it is relative.
+        // The user has set it, so it counts even if it is relative.
         let given = env::var_os("TRAINYARD_STATE").filter(|path| !path.is_empty());
         let root = given
             .and_then(|path| std::path::absolute(path).ok())
@@ -147,7 +147,7 @@ pub struct JobRuns {
     path: PathBuf,
 }
 
-/// The right to run a job: nobody else has it until this is dropped.
+/// The lock of a job: no other process can run the job until this is dropped.
 #[derive(Debug)]
 pub struct Claim(#[expect(dead_code, reason = "held for its lock")] File);
 
@@ -171,7 +171,7 @@ impl JobRuns {
         Ok(None)
     }
 
-    /// The job may have been forgotten since the lock was opened: then nobody else looks at it, and it is no claim.
+    /// The job may have been forgotten since the lock was opened: then its file is not the lock any more.
     fn claim_with(&self, file: File) -> io::Result<Option<Claim>> {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) if is_still_there(&file, &self.path.join("lock")) => Ok(Some(Claim(file))),
@@ -209,7 +209,7 @@ impl JobRuns {
         }
     }
 
-    /// Makes the directory of a new run. Whoever calls this has claimed the job.
+    /// Makes the directory of a new run. The caller holds the job's claim.
     pub fn begin(&self) -> Result<RunDirectory, DirectoryError> {
         let mut id = new_id(Timestamp::now());
         // Two runs within a millisecond: the second waits for the next one.
@@ -223,7 +223,7 @@ impl JobRuns {
         Ok(run)
     }
 
-    /// Forgets the job if no run of it is left. Nobody may begin one meanwhile: that is what the claim is for.
+    /// Forgets the job if no run of it is left. The claim keeps new ones from beginning meanwhile.
     pub fn forget_if_empty(&self, claim: Claim) {
         let Ok(begun) = entries(&self.path) else { return };
         if self.runs().is_ok_and(|runs| runs.is_empty()) {
@@ -382,7 +382,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<T, DirectoryError> {
     serde_json::from_slice(&bytes).map_err(|error| cannot("make sense of", path)(error.into()))
 }
 
-/// Writes a file whole or not at all: whoever reads it sees the old one or the new one.
+/// Writes a file atomically: a reader sees the old one or the new one.
 fn write<T: Serialize>(path: &Path, value: &T, durable: Durable) -> Result<(), DirectoryError> {
     let scratch = path.with_added_extension("new");
     let attempt = || -> io::Result<()> {
@@ -426,7 +426,7 @@ mod tests {
         runs.forget_if_empty(claim);
         assert!(run.path.exists(), "a run is left");
         assert_eq!(run.remove().unwrap(), 2);
-        // Whoever had opened the lock before has none that counts.
+        // A lock file that was opened before does not count any more.
         let claim = runs.claim().unwrap().unwrap();
         let opened = || private::append(&runs.path.join("lock")).unwrap();
         let (before, again) = (opened(), opened());

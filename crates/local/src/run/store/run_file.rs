@@ -1,4 +1,4 @@
-//! `run.json`: everything the supervisor must know, made by the outer process before the isolation go up.
+//! `run.json`: everything the supervisor must know, written by the outer process before the namespaces are made.
 //!
 //! The manifest itself is beside it, overrides applied (`manifest.yaml`); a run in the background reads it again. With
 //! `--no-keep-manifest` it is nowhere on disk, and a run in the background is handed it ([`UnkeptManifest`]).
@@ -56,7 +56,7 @@ pub struct RunFile {
     /// `--allow-missing-mounts`.
     #[serde(default)]
     pub allow_missing_mounts: bool,
-    /// The task that is left out: somebody starts it by hand.
+    /// The task that is left out: the user starts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub debug: Option<TaskId>,
     /// A `TensorBoard` beside the job.
@@ -92,6 +92,6 @@ pub struct TensorBoard {
     pub program: PathBuf,
     /// The directories it shows.
     pub directories: Vec<PathBuf>,
-    /// How many seconds it stays after the job has ended; none is until somebody stops it.
+    /// How many seconds it stays after the job has ended; none keeps it until it is stopped.
     pub keep: Option<u64>,
 }

@@ -24,7 +24,7 @@ pub struct Status {
     pub pid: u32,
     /// When the run began.
     pub started: Timestamp,
-    /// The job is over, or somebody ends the run: what still runs is being stopped.
+    /// The job is over, or the run is being ended: tasks that still run are being stopped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopping: bool,
     /// How it ended, once it has; a run that has not and does not go on was interrupted.
@@ -88,9 +88,9 @@ pub enum TaskState {
     Succeeded,
     /// It ended badly.
     Failed,
-    /// We, or somebody through us, stopped it.
+    /// It was stopped, by the job's rules or by the user.
     Stopped,
-    /// Somebody starts it by hand: `--debug`.
+    /// The user starts it: `--debug`.
     LeftOut,
 }
 

@@ -82,7 +82,7 @@ mod tests {
         for wall in [now, now - year, now + year, UNIX_EPOCH, UNIX_EPOCH - year] {
             let clock = Clock::reading(wall, 1000);
             let begun = clock.now();
-            // The next second of the run is as near as a millisecond, by a clock that nobody sets.
+            // The next second of the run is as near as a millisecond, by a clock that is never set.
             let next = clock.instant(begun + 1);
             assert!(next <= Instant::now() + Duration::from_millis(1), "{wall:?}");
             while Instant::now() < next {}

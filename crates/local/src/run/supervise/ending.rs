@@ -19,7 +19,7 @@ const LINES: usize = 20;
 /// They are looked for in so much of its end.
 const TAIL: u64 = 64 * 1024;
 
-/// Somebody ended the run before its job did.
+/// The user ended the run before its job did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ending {
     /// By this signal, if by one.
@@ -43,8 +43,8 @@ pub(crate) fn run_end(run: &Runner, left_alive: Vec<TaskId>) -> RunEnd {
     let verdict = memory.and_then(|memory| memory.verdict.as_ref());
     let cause = match (verdict, &run.ending) {
         (Some(verdict), _) => text::cause(verdict),
-        (None, Some(Ending { signal: Some(2), .. })) => "somebody pressed Ctrl-C".to_owned(),
-        (None, _) => "somebody stopped it".to_owned(),
+        (None, Some(Ending { signal: Some(2), .. })) => "Ctrl-C was pressed".to_owned(),
+        (None, _) => "it was stopped".to_owned(),
     };
     let failed = verdict.is_some_and(|verdict| verdict.outcome == Outcome::Failed);
     let failure = memory

@@ -1,6 +1,6 @@
 //! The end of a run: what still runs is stopped, and `TensorBoard` is kept as long as was asked.
 //!
-//! Nothing outlives a run, and nothing holds it up: a task that does not go after it was killed (nobody reads its
+//! Nothing outlives a run, and nothing holds it up: a task that does not end after it was killed (its terminal takes no
 //! output, the kernel does not let go of it) is left to the end of the supervisor, which takes everything with it.
 
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ impl Runner {
     pub(crate) fn stop_what_is_left(&mut self) {
         self.world.stop_all(self.forced);
         self.pass_on();
-        // Whoever ended the run may look at once at what came of that.
+        // The user who ended the run may look at the status at once.
         (self.unwritten, self.may_write) = (true, Instant::now());
         if !self.world.is_empty() {
             self.write_in_time();
@@ -97,7 +97,7 @@ impl Runner {
         board.stop();
     }
 
-    /// Waits until then, or until somebody ends the run.
+    /// Waits until then, or until the user ends the run.
     fn wait_until(&mut self, until: Option<Instant>) {
         loop {
             match self.queue.wait(until) {

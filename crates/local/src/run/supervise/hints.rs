@@ -19,13 +19,13 @@ const PORT_AFTER: u32 = 30;
 /// One that works hard meanwhile, as importing TensorFlow on a busy machine does, is given so long.
 const PORT_AFTER_WORK: u32 = 120;
 
-/// Whoever used so much of the last while is working: in hundredths of one processor. A hang uses none.
+/// A task that used so much processor time since the last look is working: in hundredths of one processor. A hang uses none.
 const WORKS: u64 = 10;
 
 /// Something should have been said by then.
 const WORD_AFTER: u32 = 60;
 
-/// Whether the tasks of a job have said anything; set by whoever sees their output.
+/// Whether the tasks of a job have written anything; set by the threads that read their output.
 #[derive(Debug, Default)]
 pub(crate) struct Spoken(AtomicBool);
 
@@ -240,7 +240,7 @@ fn causes(job: &Job, tasks: &[TaskStatus]) -> String {
     format!("{}.", numbered.join("; "))
 }
 
-/// The TCP ports on which somebody listens, in the network of the calling thread.
+/// The TCP ports on which a program listens, in the network of the calling thread.
 fn listening() -> BTreeSet<u16> {
     let tables = ["/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"];
     let texts = tables.map(|table| fs::read_to_string(table).unwrap_or_default());

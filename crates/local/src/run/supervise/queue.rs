@@ -74,12 +74,12 @@ pub(crate) struct EventQueue {
     news: Receiver<LoopEvent>,
     waker: Waker,
     socket: Option<ControlSocket>,
-    /// Until then nobody is let in.
+    /// Until then no connection is accepted.
     socket_paused_until: Option<Instant>,
     signal_listener: Option<SignalListener>,
 }
 
-/// How long nobody is let in after somebody could not be.
+/// How long no connection is accepted after one could not be.
 const REST: Duration = Duration::from_secs(1);
 
 /// The queue of a run to be, and its waker.
@@ -101,7 +101,7 @@ pub(crate) fn queue() -> io::Result<(Waker, EventQueue)> {
 }
 
 impl EventQueue {
-    /// From now on whoever waits here hears signals as well.
+    /// From now on signals wake the loop, too.
     pub fn listen(&mut self, signal_listener: SignalListener) {
         self.signal_listener = Some(signal_listener);
     }
@@ -135,7 +135,7 @@ impl EventQueue {
         }
     }
 
-    /// Hears what has come meanwhile: whoever has much to do must not miss it.
+    /// Handles what has come, without waiting: a loop that is busy must not miss it.
     pub fn poll(&mut self) {
         self.sleep(Some(Instant::now()));
     }
@@ -168,7 +168,7 @@ impl EventQueue {
                 .iter_mut()
                 .for_each(SignalListener::handle_pending);
             if self.socket.iter().any(|socket| socket.admit().is_err()) {
-                // Nobody can be let in, for want of descriptors: whoever waits would wake us up again and again.
+                // No descriptor is left, and the waiting connection would wake the loop again and again.
                 self.socket_paused_until = Some(now + REST);
             }
         }

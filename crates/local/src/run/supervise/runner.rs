@@ -53,7 +53,7 @@ pub(crate) struct Runner {
     pub pid: u32,
     /// What stands around it.
     pub isolation: Isolation,
-    /// Somebody ends the run.
+    /// The user ends the run.
     pub ending: Option<Ending>,
     pub events: Option<File>,
     /// The disk has refused something, and that has been told.
@@ -93,7 +93,7 @@ impl Runner {
         self.tell(What::RunEnded(Box::new(end.clone())));
         self.stay_for_tensorboard();
         self.world.clean_up();
-        // Whoever orders from now on hears that the run has ended.
+        // From now on clients see that the run has ended.
         let _ = fs::remove_file(self.directory.socket());
         if self.queue.listens() {
             // It was the only one: the process is about to end, and gives back faster what is left here.
@@ -102,7 +102,7 @@ impl Runner {
         end
     }
 
-    /// Goes on until the job has its verdict and everything asked to stop has, or somebody ends the run. Gives the tasks
+    /// Runs until the job has its verdict and every task that was asked to stop has, or the user ends the run. Returns the tasks
     /// that the job's own clean-up policy would leave running.
     fn until_verdict(&mut self) -> Vec<trainyard_core::TaskId> {
         loop {
@@ -158,7 +158,7 @@ impl Runner {
         self.unwritten |= changed || self.world.table.changed();
         self.pass_on();
         if !self.unanswered.is_empty() {
-            // Whoever has an answer may look at once at what came of the order.
+            // A client that has its reply may read the status at once.
             (self.unwritten, self.may_write) = (true, Instant::now());
         }
         // Memory lives as long as the tasks do, and nothing is decided from the file: tasks do not wait for it (ADR 10).
@@ -183,7 +183,7 @@ impl Runner {
     /// Answers those whose orders have been carried out.
     pub(crate) fn answer(&mut self) {
         for (asked, answer) in self.unanswered.drain(..) {
-            // Whoever asked may have gone.
+            // The client may have gone.
             let _ = asked.send(answer);
         }
     }
@@ -248,7 +248,7 @@ impl Runner {
     fn signal(&mut self, notice: SignalKind) {
         let now = match (notice, &self.ending) {
             (SignalKind::Child | SignalKind::Resize, _) => return,
-            // Whoever ends us may signal us, our group and our terminal: that is one wish.
+            // A terminal or a service manager may signal this process and its group: that counts once.
             (SignalKind::Terminate | SignalKind::Hangup, Some(ending))
                 if ending.since.elapsed() < ONE_WISH =>
             {
@@ -282,7 +282,7 @@ impl Runner {
         self.pass_on();
     }
 
-    /// Tells everybody who watches, and the file.
+    /// Tells the reporter, and appends to `events.jsonl`.
     pub(crate) fn tell(&mut self, what: What) {
         let event = RunEvent {
             time: Timestamp::now(),

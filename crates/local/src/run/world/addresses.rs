@@ -1,7 +1,7 @@
 //! Where the tasks of a run are reached: a port of its own for each, or a network of its own.
 //!
 //! Ports are chosen once and kept across restarts: the other tasks have been told. Only where nothing runs, as before
-//! a whole job starts anew, is a port changed that somebody else has taken meanwhile.
+//! a whole job starts anew, is a port changed that another program has taken meanwhile.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ impl Addresses {
         Ok(())
     }
 
-    /// Time passes: somebody else may take a port.
+    /// From now on ports must be checked again: another program may have taken one.
     pub fn age(&mut self) {
         self.fresh = false;
     }
@@ -74,7 +74,7 @@ impl Addresses {
         self.ports.take()
     }
 
-    /// Changes the ports that somebody else listens on. To be called while no task runs.
+    /// Changes the ports that another program listens on. To be called while no task runs.
     pub fn refresh(&mut self) -> Result<Vec<Moved>, PortError> {
         if self.fresh {
             return Ok(Vec::new());
@@ -100,7 +100,7 @@ impl Addresses {
         AddressBook(self.taken.iter().map(address).collect())
     }
 
-    /// The port of a task that does not run, if somebody else listens on it.
+    /// The port of a task that does not run, if another program listens on it.
     pub fn lost(&self, task: &TaskId) -> Option<u16> {
         self.port(task).filter(|port| !is_free(*port))
     }

@@ -49,7 +49,7 @@ pub(crate) enum Phase {
     /// Its main program runs.
     Running {
         since: Time,
-        /// Its process; none for a task that somebody started by hand.
+        /// Its process; none for a task that the user started.
         pid: Option<u32>,
     },
     /// Its main program has ended; `lingers` while something beside it still runs.

@@ -1,6 +1,6 @@
 //! How every task stands, for people: what `ps`, the footer and the summary show.
 //!
-//! It is written by the world as things happen and read by nobody who decides.
+//! The world writes it as things happen; nothing is decided from it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Files in memory: Secrets that tasks find at their mounts, for runs that leave nothing of their manifest on disk.
 //!
-//! The file system is mounted behind the run's isolation, so it is gone with the run, however that ends. Where a machine
+//! The file system is mounted in the run's mount namespace, so it is gone with the run, however that ends. Where a machine
 //! allows no mounts there is none: then the files are on disk, for the user alone, until their task has ended.
 
 use std::fs;
@@ -12,7 +12,7 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use crate::sandbox::isolation::{Isolation, Namespace};
 use crate::system::private;
 
-/// Puts a file system in memory there, if there are isolation around it; says whether there is one.
+/// Mounts a tmpfs there, if the run has a mount namespace; returns whether it did.
 pub(crate) fn put(directory: &Path, isolation: Isolation) -> io::Result<bool> {
     if !isolation.has(Namespace::Mounts) {
         return Ok(false);

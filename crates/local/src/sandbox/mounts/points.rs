@@ -2,8 +2,8 @@
 //!
 //! [`Tree`](super::Tree) asks for them where the user's own directories lack one. Removing a directory takes away
 //! every mount on it, those of other runs too. So each run holds a shared lock on what it mounts over, and removes only
-//! what it can lock for itself alone. What a run makes carries the sticky bit, which nobody else gives to such a
-//! directory: by it the last run knows that nobody will miss it, though another run made it, and was perhaps killed.
+//! what it can lock for itself alone. What a run makes carries the sticky bit, which no other program gives to such a
+//! directory: by it the last run knows that it may remove it, though another run made it, and was perhaps killed.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata, TryLockError};
@@ -94,7 +94,7 @@ impl Points {
         let found = fs::symlink_metadata(path)?;
         let ours = self.0.get(path).is_some_and(|point| point.made) || is_marked(&found);
         if !ours && !is_empty(path, &found) {
-            // Nobody will remove it.
+            // No run will remove it.
             return Ok(true);
         }
         let Some(file) = open_same(path)? else {

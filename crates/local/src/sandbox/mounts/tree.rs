@@ -45,7 +45,7 @@ pub(super) enum Place {
 pub struct Tree {
     root: PathBuf,
     own: Vec<PathBuf>,
-    /// The same without symbolic links, once somebody has asked: most runs have no mounts.
+    /// The same without symbolic links, resolved on first use: most runs have no mounts.
     real: OnceLock<Vec<PathBuf>>,
     state: Mutex<State>,
 }

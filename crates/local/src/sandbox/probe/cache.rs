@@ -1,7 +1,7 @@
-//! What was found out once about this machine's isolation, so that not every run has to start two processes to ask again.
+//! Which namespaces this machine allows, cached, so that not every run has to start two processes to find out.
 //!
 //! It holds for this boot, this user, and everything that is known to change the answer: namespaces, rights, filters
-//! and limits. Only the best answer is kept; whoever got less is asked about again, since that may have been mended.
+//! and limits. Only the best result is cached; a lesser one is probed again, since the cause may have been fixed.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::sandbox::isolation::{Isolation, Namespace};
 use crate::system::private;
 use crate::system::proc_file;
 
-/// The isolation that were found for exactly these circumstances, if any were.
+/// The isolation that was found for exactly these circumstances, if any was.
 pub(super) fn recall(file: &Path, network: Network) -> Option<Isolation> {
     let text = fs::read_to_string(file).ok()?;
     let wanted = circumstances(network);
@@ -84,7 +84,7 @@ fn circumstances(network: Network) -> String {
         .any(|name| line.starts_with(name))
     });
     let rights: String = rights.flat_map(str::split_ascii_whitespace).collect();
-    // Whoever may put up the other isolation needs no namespace of users.
+    // A process that may make the others needs no user namespace.
     let limit = if may_administer(proc_file::own_status()) {
         String::new()
     } else {
