@@ -58,16 +58,28 @@ impl Job {
         self.roles.iter().flat_map(Role::tasks)
     }
 
+    /// The rules that mean such an end of a task, with their positions.
+    pub(crate) fn rules_for(
+        &self,
+        role: &RoleName,
+        index: u32,
+        ending: Ending,
+    ) -> impl Iterator<Item = (usize, &Rule)> {
+        let means = move |rule: &Rule| match &rule.when {
+            When::Ended { who, how } => {
+                who.includes(role, index) && how.iter().any(|how| ending.matches(*how))
+            }
+            _ => false,
+        };
+        let rules = self.rules.iter().enumerate();
+        rules.filter(move |(_, rule)| means(rule))
+    }
+
     /// The first rule that answers an end of a task, with or without a restart left to pay for it.
     #[must_use]
     pub fn answer(&self, role: &RoleName, index: u32, ending: Ending, can_pay: bool) -> Option<&Rule> {
-        self.rules.iter().find(|rule| {
-            let When::Ended { who, how } = &rule.when else {
-                return false;
-            };
-            let meant = who.includes(role, index) && how.iter().any(|how| ending.matches(*how));
-            meant && (can_pay || !matches!(rule.then, Then::Restart { paid: true, .. }))
-        })
+        let mut rules = self.rules_for(role, index, ending).map(|(_, rule)| rule);
+        rules.find(|rule| can_pay || !rule.then.is_paid())
     }
 
     /// Whether some rule restarts the whole job: its tasks then stand or fall together.

@@ -4,7 +4,7 @@
 //! machine. It is bounded: indexes are ranges, not lists. Why each field is here: docs/architecture.md.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
 
@@ -258,30 +258,28 @@ impl Memory {
     }
 
     pub(crate) fn stamp_of(&self, role: &RoleName, index: u32) -> Stamp {
-        let attempt = self
-            .roles
-            .get(role)
-            .map_or(0, |memory| memory.attempts.get(index));
         Stamp {
             epoch: self.epoch,
-            attempt,
+            attempt: self.of_role(role).attempts.get(index),
         }
     }
 
     /// Whether a task has succeeded in this epoch.
     #[must_use]
     pub fn is_done(&self, task: &TaskId) -> bool {
-        self.roles
-            .get(&task.role)
-            .is_some_and(|memory| memory.done.contains(task.index))
+        self.of_role(&task.role).done.contains(task.index)
     }
 
     /// Whether a task has failed for good in this epoch.
     #[must_use]
     pub fn is_failed(&self, task: &TaskId) -> bool {
-        self.roles
-            .get(&task.role)
-            .is_some_and(|memory| memory.failed.contains(task.index))
+        self.of_role(&task.role).failed.contains(task.index)
+    }
+
+    /// What is known of a role, which may be nothing.
+    pub(crate) fn of_role(&self, name: &RoleName) -> &RoleMemory {
+        static NOTHING: LazyLock<RoleMemory> = LazyLock::new(RoleMemory::default);
+        self.roles.get(name).unwrap_or(&NOTHING)
     }
 
     /// Whether everything that can be learnt from an instance is in here already: once such a memory has been

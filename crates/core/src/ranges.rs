@@ -10,61 +10,44 @@ use serde::{Deserialize, Serialize};
 /// A set of indexes, as inclusive ranges: `0-3,7`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub struct Ranges(Vec<(u32, u32)>);
+pub struct Ranges(
+    /// 1 for every index that is in the set.
+    Runs,
+);
 
 impl Ranges {
+    fn of(ranges: impl IntoIterator<Item = (u32, u32)>) -> Self {
+        Self(Runs(
+            ranges.into_iter().map(|(low, high)| (low, high, 1)).collect(),
+        ))
+    }
+
+    fn each(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.0.0.iter().map(|&(low, high, _)| (low, high))
+    }
+
     /// Whether `index` is in the set.
     #[must_use]
     pub fn contains(&self, index: u32) -> bool {
-        let after = self.0.partition_point(|&(low, _)| low <= index);
-        after > 0 && self.0[after - 1].1 >= index
+        self.0.get(index) > 0
     }
 
     /// Adds one index.
     pub fn insert(&mut self, index: u32) {
-        let at = self.0.partition_point(|&(low, _)| low <= index);
-        if at > 0 && self.0[at - 1].1 >= index {
-            return;
-        }
-        let joins_before = at > 0 && self.0[at - 1].1.checked_add(1) == Some(index);
-        let joins_after = at < self.0.len() && index.checked_add(1) == Some(self.0[at].0);
-        match (joins_before, joins_after) {
-            (true, true) => {
-                self.0[at - 1].1 = self.0[at].1;
-                self.0.remove(at);
-            }
-            (true, false) => self.0[at - 1].1 = index,
-            (false, true) => self.0[at].0 = index,
-            (false, false) => self.0.insert(at, (index, index)),
-        }
+        self.0.set(index, 1);
     }
 
-    /// Takes one index out.
+    /// Removes one index.
     pub fn remove(&mut self, index: u32) {
-        let after = self.0.partition_point(|&(low, _)| low <= index);
-        let Some(at) = after.checked_sub(1) else { return };
-        let (low, high) = self.0[at];
-        if high < index {
-            return;
-        }
-        self.0.remove(at);
-        if index < high {
-            self.0.insert(at, (index + 1, high));
-        }
-        if low < index {
-            self.0.insert(at, (low, index - 1));
-        }
+        self.0.set(index, 0);
     }
 
-    /// Forgets every index at or above `end`.
+    /// Removes every index at or above `end`.
     pub fn truncate(&mut self, end: u32) {
-        self.0.retain(|&(low, _)| low < end);
-        if let Some(last) = self.0.last_mut() {
-            last.1 = last.1.min(end.saturating_sub(1));
-        }
+        self.0.truncate(end);
     }
 
-    /// Forgets everything.
+    /// Removes everything.
     pub fn clear(&mut self) {
         self.0.clear();
     }
@@ -73,33 +56,18 @@ impl Ranges {
     /// and never with the number of indexes: a stored status may hold `0-4294967295`.
     #[must_use]
     pub fn from(&self, start: u32) -> Self {
-        let above = self.0.iter().filter(|&&(_, high)| high >= start);
-        Self(above.map(|&(low, high)| (low.max(start), high)).collect())
-    }
-
-    /// What is in either set.
-    #[must_use]
-    pub fn union(&self, other: &Self) -> Self {
-        let mut all: Vec<(u32, u32)> = self.0.iter().chain(&other.0).copied().collect();
-        all.sort_unstable();
-        let mut merged: Vec<(u32, u32)> = Vec::with_capacity(all.len());
-        for (low, high) in all {
-            match merged.last_mut() {
-                Some(last) if low <= last.1.saturating_add(1) => last.1 = last.1.max(high),
-                _ => merged.push((low, high)),
-            }
-        }
-        Self(merged)
+        let above = self.each().filter(|&(_, high)| high >= start);
+        Self::of(above.map(|(low, high)| (low.max(start), high)))
     }
 
     /// What is in this set and not in the other.
     #[must_use]
     pub fn without(&self, other: &Self) -> Self {
-        let mut left = Vec::with_capacity(self.0.len());
-        for &(mut low, high) in &self.0 {
-            let begin = other.0.partition_point(|&(_, end)| end < low);
+        let mut left = Vec::with_capacity(self.ranges());
+        for (mut low, high) in self.each() {
+            let begin = other.0.0.partition_point(|&(_, end, _)| end < low);
             let mut open = true;
-            for &(from, to) in other.0[begin..].iter().take_while(|&&(from, _)| from <= high) {
+            for &(from, to, _) in other.0.0[begin..].iter().take_while(|&&(from, ..)| from <= high) {
                 if low < from {
                     left.push((low, from - 1));
                 }
@@ -112,21 +80,19 @@ impl Ranges {
                 left.push((low, high));
             }
         }
-        Self(left)
+        Self::of(left)
     }
 
     /// How many indexes are in the set.
     #[must_use]
     pub fn len(&self) -> u32 {
-        self.0.iter().fold(0, |sum, &(low, high)| {
-            sum.saturating_add((high - low).saturating_add(1))
-        })
+        u32::try_from(self.0.sum()).unwrap_or(u32::MAX)
     }
 
-    /// How many ranges it takes to say which: what it costs to store.
+    /// How many ranges it takes to write it: what it costs to store.
     #[must_use]
     pub fn ranges(&self) -> usize {
-        self.0.len()
+        self.0.ranges()
     }
 
     /// Whether nothing is in the set.
@@ -137,7 +103,7 @@ impl Ranges {
 
     /// The indexes, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.0.iter().flat_map(|&(low, high)| low..=high)
+        self.0.iter().map(|(index, _)| index)
     }
 }
 
@@ -154,7 +120,10 @@ impl FromIterator<u32> for Ranges {
 /// A number for every index, zero unless said otherwise: `0-3:1,7:2`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub struct Runs(Vec<(u32, u32, u32)>);
+pub struct Runs(Vec<Entry>);
+
+/// The first and the last index, and the number that all of them have.
+type Entry = (u32, u32, u32);
 
 impl Runs {
     /// The number at `index`.
@@ -192,21 +161,16 @@ impl Runs {
 
     /// Adds one to the number of every index in `set`. The work grows with the number of ranges, not of indexes.
     pub fn add_one_to(&mut self, set: &Ranges) {
-        let mut numbers = Vec::with_capacity(self.0.len() + set.0.len());
+        let mut numbers = Vec::with_capacity(self.0.len() + set.ranges());
         for &(low, high, value) in &self.0 {
-            let own = Ranges(vec![(low, high)]);
+            let own = Ranges::of([(low, high)]);
             let kept = own.without(set);
-            let raised = own.without(&kept);
-            numbers.extend(kept.0.iter().map(|&(low, high)| (low, high, value)));
-            numbers.extend(
-                raised
-                    .0
-                    .iter()
-                    .map(|&(low, high)| (low, high, value.saturating_add(1))),
-            );
+            let more = value.saturating_add(1);
+            numbers.extend(own.without(&kept).each().map(|(low, high)| (low, high, more)));
+            numbers.extend(kept.each().map(|(low, high)| (low, high, value)));
         }
-        let named = Ranges(self.0.iter().map(|&(low, high, _)| (low, high)).collect());
-        numbers.extend(set.without(&named).0.iter().map(|&(low, high)| (low, high, 1)));
+        let named = Ranges::of(self.0.iter().map(|&(low, high, _)| (low, high)));
+        numbers.extend(set.without(&named).0.0);
         self.replace(numbers);
     }
 
@@ -227,7 +191,7 @@ impl Runs {
     }
 
     /// Takes these entries, in any order and disjoint, instead.
-    fn replace(&mut self, mut entries: Vec<(u32, u32, u32)>) {
+    fn replace(&mut self, mut entries: Vec<Entry>) {
         entries.retain(|&(_, _, value)| value > 0);
         entries.sort_unstable();
         self.0.clear();
@@ -278,6 +242,20 @@ impl Runs {
             .flat_map(|&(low, high, value)| (low..=high).map(move |index| (index, value)))
     }
 
+    fn write(&self, out: &mut fmt::Formatter<'_>, values: bool) -> fmt::Result {
+        for (position, (low, high, value)) in self.0.iter().enumerate() {
+            let comma = if position > 0 { "," } else { "" };
+            write!(out, "{comma}{low}")?;
+            if low < high {
+                write!(out, "-{high}")?;
+            }
+            if values {
+                write!(out, ":{value}")?;
+            }
+        }
+        Ok(())
+    }
+
     /// Merges the entry at `at` with its neighbours where they touch and are equal.
     fn join(&mut self, at: usize) {
         if let Some(&(low, high, value)) = self.0.get(at + 1)
@@ -302,40 +280,14 @@ pub struct BadRanges(String);
 
 impl fmt::Display for Ranges {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (position, &(low, high)) in self.0.iter().enumerate() {
-            write_range(out, position, low, high)?;
-        }
-        Ok(())
+        self.0.write(out, false)
     }
 }
 
 impl fmt::Display for Runs {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (position, &(low, high, value)) in self.0.iter().enumerate() {
-            write_range(out, position, low, high)?;
-            write!(out, ":{value}")?;
-        }
-        Ok(())
+        self.write(out, true)
     }
-}
-
-fn write_range(out: &mut fmt::Formatter<'_>, position: usize, low: u32, high: u32) -> fmt::Result {
-    if position > 0 {
-        out.write_str(",")?;
-    }
-    if low == high {
-        write!(out, "{low}")
-    } else {
-        write!(out, "{low}-{high}")
-    }
-}
-
-fn read_range(text: &str) -> Option<(u32, u32)> {
-    let (low, high) = match text.split_once('-') {
-        Some((low, high)) => (low.parse().ok()?, high.parse().ok()?),
-        None => (text.parse().ok()?, text.parse().ok()?),
-    };
-    (low <= high).then_some((low, high))
 }
 
 impl FromStr for Ranges {
@@ -343,15 +295,10 @@ impl FromStr for Ranges {
 
     /// Reads what `Display` writes; anything unsorted, overlapping or unmerged is refused.
     fn from_str(text: &str) -> Result<Self, BadRanges> {
-        let parts = || text.split(',').filter(|part| !part.is_empty());
-        let read: Option<Vec<_>> = parts().map(read_range).collect();
-        let read = Self(read.ok_or_else(|| BadRanges(text.into()))?);
-        let ordered = read
-            .0
-            .windows(2)
-            .all(|pair| pair[0].1.checked_add(1).is_some_and(|next| next < pair[1].0));
-        if ordered {
-            Ok(read)
+        let read = read(text, |part| read_range(part).map(|(low, high)| (low, high, 1)))?;
+        let merged = |pair: &[Entry]| pair[0].1.checked_add(1).is_some_and(|next| next < pair[1].0);
+        if read.windows(2).all(merged) {
+            Ok(Self(Runs(read)))
         } else {
             Err(BadRanges(text.into()))
         }
@@ -369,19 +316,22 @@ impl FromStr for Runs {
             let value: u32 = value.parse().ok()?;
             (value > 0).then_some((low, high, value))
         };
-        let read: Option<Vec<_>> = text
-            .split(',')
-            .filter(|part| !part.is_empty())
-            .map(entry)
-            .collect();
-        let read = Self(read.ok_or_else(|| BadRanges(text.into()))?);
-        let ordered = read.0.windows(2).all(|pair| pair[0].1 < pair[1].0);
-        if ordered {
-            Ok(read)
-        } else {
-            Err(BadRanges(text.into()))
-        }
+        read(text, entry).map(Self)
     }
+}
+
+/// Entries that are separated by commas, each after the one before.
+fn read(text: &str, entry: impl Fn(&str) -> Option<Entry>) -> Result<Vec<Entry>, BadRanges> {
+    let parts = text.split(',').filter(|part| !part.is_empty());
+    let read: Option<Vec<Entry>> = parts.map(entry).collect();
+    read.filter(|read| read.windows(2).all(|pair| pair[0].1 < pair[1].0))
+        .ok_or_else(|| BadRanges(text.into()))
+}
+
+fn read_range(text: &str) -> Option<(u32, u32)> {
+    let (low, high) = text.split_once('-').unwrap_or((text, text));
+    let (low, high) = (low.parse().ok()?, high.parse().ok()?);
+    (low <= high).then_some((low, high))
 }
 
 macro_rules! text_form {
@@ -448,7 +398,6 @@ mod tests {
         let some: Ranges = "3-5,4294967295".parse().unwrap();
         assert_eq!(all.without(&some).to_string(), "0-2,6-4294967294");
         assert_eq!(some.without(&all).to_string(), "");
-        assert_eq!(some.union(&all), all);
         assert_eq!(all.from(4_294_967_294).to_string(), "4294967294-4294967295");
         let mut runs: Runs = "4:1,7-9:4294967295".parse().unwrap();
         runs.add_one_to(&all);
@@ -460,7 +409,6 @@ mod tests {
         let sets = |bits: u32| (0..6).filter(move |at| bits & (1 << at) != 0).collect::<Ranges>();
         for (left, right) in (0..64).flat_map(|left| (0..64).map(move |right| (left, right))) {
             let (one, other) = (sets(left), sets(right));
-            assert_eq!(one.union(&other), sets(left | right), "{one} {other}");
             assert_eq!(one.without(&other), sets(left & !right), "{one} {other}");
             let mut runs = Runs::default();
             runs.add_one_to(&one);

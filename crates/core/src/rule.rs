@@ -176,6 +176,14 @@ pub enum Then {
     Finish(Outcome),
 }
 
+impl Then {
+    /// Whether it draws on the budget of restarts.
+    #[must_use]
+    pub fn is_paid(&self) -> bool {
+        matches!(self, Self::Restart { paid: true, .. })
+    }
+}
+
 /// Which tasks a restart takes with it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Scope {

@@ -55,7 +55,7 @@ fn wrong_in(row: &Scenario) -> Vec<String> {
         wrong.push(format!("the run ended because: {:?}", played.rest));
     }
     if !wrong.is_empty() {
-        wrong.push(format!("what happened:\n{}", played.trace));
+        wrong.push(format!("what happened:\n{:#?}", played.trace.entries));
     }
     wrong
 }

@@ -73,7 +73,7 @@ fn creates_again(job: &Job) -> bool {
 #[must_use]
 pub fn clean(job: &Job) -> String {
     let early = job.limits.deadline.is_some()
-        || job.limits.restarts.is_some() && job.rules.iter().any(|rule| paid(&rule.then));
+        || job.limits.restarts.is_some() && job.rules.iter().any(|rule| rule.then.is_paid());
     match job.clean {
         Clean::None if early => {
             "Everything is left as it is; a deadline or the last restart used up stops what still runs."
@@ -85,10 +85,6 @@ pub fn clean(job: &Job) -> String {
         }
         Clean::All => "Every task is removed, and its logs with it.".into(),
     }
-}
-
-fn paid(then: &Then) -> bool {
-    matches!(then, Then::Restart { paid: true, .. })
 }
 
 /// Whom a role's tasks wait for before they are created; none where they wait for nobody.

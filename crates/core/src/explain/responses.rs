@@ -213,14 +213,8 @@ fn answer(job: &Job, task_class: &TaskClass, class: EndClass, reached: &mut [boo
     let name = &job.roles[task_class.role].name;
     let mut found: Option<(Act, u32)> = None;
     let no_restart_allowed = job.limits.restarts == Some(0);
-    for (position, rule) in job.rules.iter().enumerate() {
-        let When::Ended { who, how } = &rule.when else {
-            continue;
-        };
-        if !who.includes(name, task_class.index) || !how.iter().any(|how| class.ending.matches(*how)) {
-            continue;
-        }
-        let paid = matches!(rule.then, Then::Restart { paid: true, .. });
+    for (position, rule) in job.rules_for(name, task_class.index, class.ending) {
+        let paid = rule.then.is_paid();
         if paid && (no_restart_allowed || found.is_some()) {
             continue;
         }

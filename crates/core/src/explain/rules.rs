@@ -105,7 +105,7 @@ pub fn ends(outcome: Outcome) -> &'static str {
 
 fn why_never(job: &Job, position: usize) -> &'static str {
     let rule = &job.rules[position];
-    if job.limits.restarts == Some(0) && matches!(rule.then, Then::Restart { paid: true, .. }) {
+    if job.limits.restarts == Some(0) && rule.then.is_paid() {
         return "no restart is allowed";
     }
     let meant = match &rule.when {
@@ -115,9 +115,7 @@ fn why_never(job: &Job, position: usize) -> &'static str {
     if meant == 0 {
         return "there is no such task";
     }
-    let unlimited_before = job.rules[..position]
-        .iter()
-        .any(|before| matches!(before.then, Then::Restart { paid: true, .. }));
+    let unlimited_before = job.rules[..position].iter().any(|before| before.then.is_paid());
     if unlimited_before && job.limits.restarts.is_none() {
         "restarts have no limit"
     } else {

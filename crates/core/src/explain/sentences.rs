@@ -402,7 +402,7 @@ impl Sentences<'_> {
                     .sentences
                     .push(format!("If {}, {then}.", when_words(self.job, rule))),
             }
-            unpaid = matches!(rule.then, Then::Restart { paid: true, .. }).then_some(rule);
+            unpaid = rule.then.is_paid().then_some(rule);
         }
         if at_the_end && self.keeps_failures() && self.job.size() > 1 {
             self.sentences

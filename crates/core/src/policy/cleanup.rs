@@ -8,22 +8,16 @@ use crate::time::Time;
 
 /// Stops every instance that has no reason to be, or asks to be called when one will have none.
 pub fn stops(ctx: &mut StepContext) {
-    let seen: Vec<&TaskSeen> = ctx.view.inside().collect();
-    for seen in seen {
+    let inside: Vec<_> = ctx.view.inside().map(|seen| (seen, true)).collect();
+    let outside: Vec<_> = ctx.view.outside().map(|seen| (seen, false)).collect();
+    for (seen, inside) in inside.into_iter().chain(outside) {
         if matches!(seen.state, Seen::Gone(_)) || is_left_alone(ctx, seen) {
             continue;
         }
-        if let Some(due) = goes(ctx, seen) {
+        let stays = !inside && ctx.memory.verdict.is_some() && !goes_at_the_end(ctx, seen);
+        let due = if inside { goes(ctx, seen) } else { Some(ctx.now) };
+        if let Some(due) = due.filter(|_| !stays) {
             stop_when_due(ctx, seen, due);
-        }
-    }
-    let outside: Vec<&TaskSeen> = ctx.view.outside().collect();
-    for seen in outside {
-        if !matches!(seen.state, Seen::Gone(_))
-            && !is_left_alone(ctx, seen)
-            && (ctx.memory.verdict.is_none() || goes_at_the_end(ctx, seen))
-        {
-            stop_when_due(ctx, seen, ctx.now);
         }
     }
 }
@@ -76,7 +70,7 @@ fn goes(ctx: &StepContext, seen: &TaskSeen) -> Option<Time> {
     }
 }
 
-/// A current instance that somebody told to stop, on a node that may be dead.
+/// A current instance that was told to stop, on a node that may be dead.
 fn lost(ctx: &StepContext, seen: &TaskSeen) -> Option<Time> {
     (seen.stopping.is_some() && ctx.job.limits.lost_node.is_some()).then_some(ctx.now)
 }

@@ -1,5 +1,6 @@
 //! One call of `step` in progress: what is known, what has been decided, what follows.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{View, persist, remember};
@@ -60,7 +61,7 @@ impl<'a> StepContext<'a> {
             self.wake_at(self.now + LOOK_AGAIN);
             self.events.extend(
                 odd.into_iter()
-                    .map(|task| Event::Odd(Oddity::NewerThanMemory(task))),
+                    .map(|task| Event::Odd(Oddity::NewerThanMemory(task.clone()))),
             );
         }
         let persist = persist::persist(&mut self, before);
@@ -145,10 +146,8 @@ impl<'a> StepContext<'a> {
     }
 
     pub fn settled(&self, role: &RoleName, index: u32) -> bool {
-        self.memory
-            .roles
-            .get(role)
-            .is_some_and(|role| role.done.contains(index) || role.failed.contains(index))
+        let role = self.memory.of_role(role);
+        role.done.contains(index) || role.failed.contains(index)
     }
 
     pub fn task(&self, role: usize, index: u32) -> TaskId {
@@ -168,15 +167,8 @@ impl<'a> StepContext<'a> {
     }
 
     /// Tasks with an instance newer than memory, each once, in order.
-    fn newer_than_memory(&self) -> Vec<TaskId> {
-        let mut odd: Vec<TaskId> = self
-            .view
-            .all()
-            .filter(|seen| self.is_newer(seen))
-            .map(|seen| seen.id.clone())
-            .collect();
-        odd.sort();
-        odd.dedup();
-        odd
+    fn newer_than_memory(&self) -> BTreeSet<&'a TaskId> {
+        let newer = self.view.all().filter(|seen| self.is_newer(seen));
+        newer.map(|seen| &seen.id).collect()
     }
 }

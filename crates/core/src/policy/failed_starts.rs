@@ -15,8 +15,7 @@ pub const FREE_REJECTIONS: u32 = 5;
 
 /// What an end means for this task: a refusal is a disruption until there have been too many in a row.
 pub fn ending(ctx: &StepContext, role: &RoleName, index: u32, exit: Option<&Exit>) -> Ending {
-    let known = ctx.memory.roles.get(role);
-    let before = known.map_or(0, |memory| memory.rejections.get(index));
+    let before = ctx.memory.of_role(role).rejections.get(index);
     match exit {
         Some(exit) if exit.is_rejection() && before >= FREE_REJECTIONS => Ending::Failed(None),
         exit => Ending::of(exit),
@@ -25,7 +24,7 @@ pub fn ending(ctx: &StepContext, role: &RoleName, index: u32, exit: Option<&Exit
 
 /// Since when a task has been trying to start, if no life of it has run since.
 pub fn since(ctx: &StepContext, role: &RoleName, index: u32) -> Option<Time> {
-    Time::of_runs(ctx.memory.roles.get(role)?.starting_since.get(index))
+    Time::of_runs(ctx.memory.of_role(role).starting_since.get(index))
 }
 
 /// Forgets both of every task whose current life is seen to run, and until when it had to wait for that life.

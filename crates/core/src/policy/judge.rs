@@ -10,7 +10,8 @@ use super::restart::{Reason, restart};
 use super::suspend::hold;
 use super::{StepContext, bounds, failed_starts, remember};
 use crate::exit::Ending;
-use crate::memory::{Cause, Failure, Hold, Outcome};
+use crate::job::Role;
+use crate::memory::{Cause, Failure, Hold, Outcome, RoleMemory};
 use crate::observed::{Exit, GangSeen, Seen, Stamp, Why};
 use crate::rule::{Count, Down, How, Rule, Scope, Settled, Test, Then, When, Who};
 use crate::step::Event;
@@ -120,20 +121,13 @@ fn unanswered<'a>(ctx: &StepContext<'a>) -> Vec<EndedLife<'a>> {
 
 /// The first rule that means this end and can be paid for; and the first that could not be.
 fn first_match(ctx: &StepContext, end: &EndedLife) -> (Option<usize>, Option<usize>) {
-    let name = &ctx.job.roles[end.role].name;
     let mut unpaid = None;
-    for (position, rule) in ctx.job.rules.iter().enumerate() {
-        let When::Ended { who, how } = &rule.when else {
-            continue;
-        };
-        if !who.includes(name, end.index) || !how.iter().any(|how| end.ending.matches(*how)) {
-            continue;
+    let name = &ctx.job.roles[end.role].name;
+    for (position, rule) in ctx.job.rules_for(name, end.index, end.ending) {
+        if !rule.then.is_paid() || ctx.memory.can_pay(ctx.job) {
+            return (Some(position), unpaid);
         }
-        if matches!(rule.then, Then::Restart { paid: true, .. }) && !ctx.memory.can_pay(ctx.job) {
-            unpaid = unpaid.or(Some(position));
-            continue;
-        }
-        return (Some(position), unpaid);
+        unpaid = unpaid.or(Some(position));
     }
     (None, unpaid)
 }
@@ -177,7 +171,7 @@ fn keep(ctx: &mut StepContext, end: &EndedLife, rule: Option<usize>, unpaid: Opt
 fn levels(ctx: &mut StepContext, candidates: &mut Vec<Candidate>) {
     let job = ctx.job;
     for (position, rule) in job.rules.iter().enumerate() {
-        let unpaid = matches!(rule.then, Then::Restart { paid: true, .. }) && !ctx.memory.can_pay(job);
+        let unpaid = rule.then.is_paid() && !ctx.memory.can_pay(job);
         if unpaid || rule.then == Then::Keep {
             continue;
         }
@@ -220,30 +214,21 @@ fn countable(rule: &Rule, counts: &[Count]) -> bool {
 
 fn holds(ctx: &StepContext, count: &Count) -> bool {
     let (mut all, mut counted) = (0u64, 0u64);
-    for role in &ctx.job.roles {
-        if count.who.role.as_ref().is_some_and(|name| *name != role.name) {
-            continue;
-        }
-        let memory = ctx.memory.roles.get(&role.name);
-        let is = |index: u32| {
-            memory.is_some_and(|memory| {
-                memory.done.contains(index) || count.what == Settled::Ended && memory.failed.contains(index)
-            })
-        };
+    let meant = |role: &&Role| count.who.role.as_ref().is_none_or(|name| *name == role.name);
+    for role in ctx.job.roles.iter().filter(meant) {
+        let RoleMemory { done, failed, .. } = ctx.memory.of_role(&role.name);
+        let failed = (count.what == Settled::Ended).then_some(failed);
         match count.who.index {
             Some(index) if index < role.replicas => {
                 all += 1;
-                counted += u64::from(is(index));
+                let ended = done.contains(index) || failed.is_some_and(|failed| failed.contains(index));
+                counted += u64::from(ended);
             }
             Some(_) => {}
             None => {
                 all += u64::from(role.replicas);
-                let ended = |memory: &crate::RoleMemory| match count.what {
-                    Settled::Succeeded => memory.done.len(),
-                    // A task is either done or failed, never both.
-                    Settled::Ended => memory.done.len().saturating_add(memory.failed.len()),
-                };
-                counted += u64::from(memory.map_or(0, ended));
+                // A task is either done or failed, never both.
+                counted += u64::from(done.len()) + failed.map_or(0, |failed| failed.len().into());
             }
         }
     }
@@ -292,12 +277,7 @@ fn down_since(ctx: &StepContext, (role, index): (usize, u32), why: &[Down], then
         return why.contains(&state).then(|| ctx.clamp(since));
     }
     let seen = seen?;
-    let failed = || {
-        ctx.memory
-            .roles
-            .get(name)
-            .is_some_and(|memory| memory.failed.contains(index))
-    };
+    let failed = || ctx.memory.of_role(name).failed.contains(index);
     let (state, since) = match &seen.state {
         Seen::Waiting if seen.stamp.attempt == 0 => (Down::FirstStart, seen.created),
         Seen::Waiting => (Down::Again, seen.created),
@@ -325,8 +305,8 @@ fn fire(ctx: &mut StepContext, candidate: &Candidate) -> bool {
     } else if is_stale(ctx, rule, candidate) {
         return false;
     }
-    if matches!(rule.then, Then::Restart { paid: true, .. }) && !ctx.memory.can_pay(ctx.job) {
-        // Somebody before it took the last one: the next round tries the rules after it.
+    if rule.then.is_paid() && !ctx.memory.can_pay(ctx.job) {
+        // A candidate before it took the last restart: the next round tries the rules after this one.
         return true;
     }
     if let Some(end) = &candidate.end {

@@ -52,16 +52,11 @@ fn carry_out(ctx: &mut StepContext, what: Ordered) {
         Ordered::RestartJob { .. } if ctx.memory.held.is_some() => {}
         Ordered::RestartJob { paid } => {
             if pay(ctx, paid) {
-                restart(
-                    ctx,
-                    &Scope::Job,
-                    &Reason {
-                        task: None,
-                        exit: None,
-                        rule: None,
-                        paid,
-                    },
-                );
+                let reason = Reason {
+                    paid,
+                    ..Reason::default()
+                };
+                restart(ctx, &Scope::Job, &reason);
             }
         }
     }

@@ -88,16 +88,15 @@ fn first_lives_by(ctx: &StepContext) -> Option<Time> {
 fn successes_by(ctx: &StepContext, before: &Memory) -> Option<Time> {
     let mut earliest: Option<Time> = None;
     for (position, role) in ctx.job.roles.iter().enumerate() {
-        let done = |memory: &Memory| memory.roles.get(&role.name).map(|role| role.done.clone());
         let (was, is) = (
-            done(before).unwrap_or_default(),
-            done(&ctx.memory).unwrap_or_default(),
+            &before.of_role(&role.name).done,
+            &ctx.memory.of_role(&role.name).done,
         );
         // What was done and is not any more was never seen.
-        if !was.without(&is).is_empty() {
+        if !was.without(is).is_empty() {
             return None;
         }
-        for index in is.without(&was).iter() {
+        for index in is.without(was).iter() {
             let Seen::Ended(exit) = &ctx.current(position, index)?.state else {
                 return None;
             };

@@ -59,11 +59,11 @@ pub fn prune(ctx: &mut StepContext) {
     for role in &ctx.job.roles {
         if let Some(memory) = ctx.memory.roles.get_mut(&role.name) {
             // If such a task is ever wanted again, that is another life.
-            let over = memory
-                .done
-                .from(role.replicas)
-                .union(&memory.failed.from(role.replicas));
-            memory.attempts.add_one_to(&over);
+            let done = memory.done.from(role.replicas);
+            memory.attempts.add_one_to(&done);
+            memory
+                .attempts
+                .add_one_to(&memory.failed.from(role.replicas).without(&done));
             memory.done.truncate(role.replicas);
             memory.failed.truncate(role.replicas);
             memory.rejections.truncate(role.replicas);
@@ -121,8 +121,7 @@ fn first_failure_in_place(ctx: &StepContext) -> Option<Failure> {
 /// a task that was only ever seen to have gone counts from the moment its end is answered, and not a step later.
 pub fn mark_born(ctx: &mut StepContext) {
     for (position, role) in ctx.job.roles.iter().enumerate() {
-        let known = ctx.memory.roles.get(&role.name);
-        if role.replicas == 0 || known.is_some_and(|known| known.born == role.replicas) {
+        if role.replicas == 0 || ctx.memory.of_role(&role.name).born == role.replicas {
             continue;
         }
         let seen = |index: u32| {
@@ -152,8 +151,7 @@ pub fn note_beginning(ctx: &mut StepContext, before: Option<&Memory>) {
 pub fn has_vanished(ctx: &StepContext, role: usize, index: u32) -> bool {
     let name = &ctx.job.roles[role].name;
     let Stamp { attempt, .. } = ctx.memory.stamp_of(name, index);
-    let born = ctx.memory.roles.get(name).map_or(0, |memory| memory.born);
-    attempt == 0 && index < born && ctx.view.instances(role, index).is_empty()
+    attempt == 0 && index < ctx.memory.of_role(name).born && ctx.view.instances(role, index).is_empty()
 }
 
 #[cfg(test)]

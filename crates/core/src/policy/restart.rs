@@ -11,10 +11,11 @@ use crate::step::Event;
 use crate::time::Time;
 
 /// Why something is restarted.
+#[derive(Default)]
 pub struct Reason<'a> {
     /// The task whose end or state asks for it, by role position and index.
     pub task: Option<(usize, u32)>,
-    /// How it ended, if it did and somebody saw.
+    /// How it ended, if it did and that was seen.
     pub exit: Option<&'a Exit>,
     /// The rule's position; none for an order.
     pub rule: Option<u16>,
@@ -30,8 +31,8 @@ pub fn restart(ctx: &mut StepContext, scope: &Scope, reason: &Reason) {
         ctx.memory.paid = ctx.memory.paid.saturating_add(1);
     }
     let not_before = match scope {
-        Scope::Task => restart_task(ctx, reason),
-        Scope::Roles(roles) => restart_roles(ctx, roles, reason),
+        Scope::Task => restart_tasks(ctx, &[], reason),
+        Scope::Roles(roles) => restart_tasks(ctx, roles, reason),
         Scope::Job => {
             ctx.memory.rounds = ctx.memory.rounds.saturating_add(1);
             carry_attempts(ctx);
@@ -112,65 +113,34 @@ fn next_attempt(ctx: &StepContext, role: usize, index: u32) -> Option<u32> {
 
 /// Whether every stamp of `scope` can be moved.
 fn can_move(ctx: &StepContext, scope: &Scope, reason: &Reason) -> bool {
-    let can = |role: usize, index: u32| next_attempt(ctx, role, index).is_some();
-    let asked = reason.task.is_none_or(|(role, index)| can(role, index));
+    let can = |roles: &[RoleName]| {
+        let mut tasks = tasks_of(ctx, roles, reason).into_iter();
+        tasks.all(|(role, index)| next_attempt(ctx, role, index).is_some())
+    };
     match scope {
-        Scope::Task => asked,
-        Scope::Roles(roles) => {
-            let mut inside = ctx.job.roles.iter().enumerate();
-            asked
-                && inside.all(|(position, role)| {
-                    !roles.contains(&role.name) || (0..role.replicas).all(|index| can(position, index))
-                })
-        }
+        Scope::Task => can(&[]),
+        Scope::Roles(roles) => can(roles),
         Scope::Job => next_epoch(ctx).is_some(),
     }
 }
 
-fn restart_task(ctx: &mut StepContext, reason: &Reason) -> Time {
-    let Some((role, index)) = reason.task else {
-        return ctx.now;
-    };
-    let attempt = move_on(ctx, role, index);
-    let wait = backoff::wait_after(ctx, reason.exit, attempt);
-    let until = until(ctx, reason.exit, wait);
-    hold_task_until(ctx, (role, index), until);
-    until
+/// All tasks of these roles, and the one that asked for the restart: its end would be answered for ever if it stayed behind.
+fn tasks_of(ctx: &StepContext, roles: &[RoleName], reason: &Reason) -> Vec<(usize, u32)> {
+    let inside = |role: usize| roles.contains(&ctx.job.roles[role].name);
+    let asked = reason.task.filter(|(role, _)| !inside(*role));
+    let all = (0..ctx.job.roles.len()).filter(|role| inside(*role));
+    let all = all.flat_map(|role| (0..ctx.job.roles[role].replicas).map(move |index| (role, index)));
+    all.chain(asked).collect()
 }
 
-fn restart_roles(ctx: &mut StepContext, roles: &[RoleName], reason: &Reason) -> Time {
-    let job = ctx.job;
-    let mut most = 0;
-    for (position, role) in job
-        .roles
-        .iter()
-        .enumerate()
-        .filter(|(_, role)| roles.contains(&role.name))
-    {
-        for index in 0..role.replicas {
-            most = most.max(move_on(ctx, position, index));
-        }
-    }
-    if let Some((role, index)) = reason.task
-        && !roles.contains(&job.roles[role].name)
-    {
-        // The task that asked for it comes along, or its end would be answered for ever.
-        most = most.max(move_on(ctx, role, index));
-    }
+/// Moves the stamps of these roles' tasks, and of the one that asked for it; until when they wait.
+fn restart_tasks(ctx: &mut StepContext, roles: &[RoleName], reason: &Reason) -> Time {
+    let tasks = tasks_of(ctx, roles, reason);
+    let moved = tasks.iter().map(|&(role, index)| move_on(ctx, role, index));
+    let Some(most) = moved.max() else { return ctx.now };
     let wait = backoff::wait_after(ctx, reason.exit, most);
     let until = until(ctx, reason.exit, wait);
-    let inside = |name: &RoleName| roles.contains(name);
-    for (position, role) in job
-        .roles
-        .iter()
-        .enumerate()
-        .filter(|(_, role)| inside(&role.name))
-    {
-        for index in 0..role.replicas {
-            hold_task_until(ctx, (position, index), until);
-        }
-    }
-    if let Some(task) = reason.task {
+    for task in tasks {
         hold_task_until(ctx, task, until);
     }
     until

@@ -32,18 +32,9 @@ pub fn creates(ctx: &mut StepContext, wanted: Vec<Wanted>) {
         return;
     }
     for Wanted { role, index, stamp } in wanted {
-        let absent = ctx
-            .view
-            .instances(role, index)
-            .iter()
-            .all(|seen| matches!(seen.state, Seen::Gone(_)));
         let judged = ctx.current(role, index).is_none();
-        let known = ctx
-            .view
-            .instances(role, index)
-            .iter()
-            .all(|seen| !ctx.is_newer(seen));
-        if absent && judged && known {
+        let absent = |seen: &&TaskSeen| matches!(seen.state, Seen::Gone(_)) && !ctx.is_newer(seen);
+        if judged && ctx.view.instances(role, index).iter().all(absent) {
             let task = ctx.task(role, index);
             ctx.actions.push(Action::Create { task, stamp });
         }

@@ -53,17 +53,11 @@ pub fn wanted(ctx: &mut StepContext) -> Vec<Wanted> {
 /// Whether a task waits before its next life; asks to be called when that is over, unless something of the task is still there.
 fn waits(ctx: &mut StepContext, task: &Wanted) -> bool {
     let name = &ctx.job.roles[task.role].name;
-    let known = ctx.memory.roles.get(name);
-    let until = known.and_then(|memory| Time::of_runs(memory.not_before.get(task.index)));
+    let until = Time::of_runs(ctx.memory.of_role(name).not_before.get(task.index));
     let until = until.filter(|until| *until > ctx.now);
-    let there = |seen: &&&TaskSeen| !matches!(seen.state, Seen::Gone(_));
+    let gone = |seen: &&TaskSeen| matches!(seen.state, Seen::Gone(_));
     if let Some(until) = until
-        && ctx
-            .view
-            .instances(task.role, task.index)
-            .iter()
-            .find(there)
-            .is_none()
+        && ctx.view.instances(task.role, task.index).iter().all(gone)
     {
         ctx.wake_at(until);
     }
@@ -113,15 +107,11 @@ fn is_up(ctx: &StepContext, after: &After) -> bool {
             return true;
         };
         let up = |&index: &u32| {
-            let done = ctx
-                .memory
-                .roles
-                .get(name)
-                .is_some_and(|memory| memory.done.contains(index));
-            done || matches!(
-                ctx.current(position, index).map(|seen| &seen.state),
-                Some(Seen::Running { ready: true })
-            )
+            ctx.memory.of_role(name).done.contains(index)
+                || matches!(
+                    ctx.current(position, index).map(|seen| &seen.state),
+                    Some(Seen::Running { ready: true })
+                )
         };
         (0..role.replicas).filter(up).count() >= *least as usize
     };

@@ -36,7 +36,6 @@ pub(super) struct Driver<'a, 'b> {
     refused: Option<Refusal>,
     crashed: bool,
     writes: u32,
-    pub steps: u32,
     /// Reported once, not with every step.
     odd: Vec<Event>,
     /// What was stored, with the manifest of that moment; kept only where an old leader will need it.
@@ -68,7 +67,6 @@ impl<'a, 'b> Driver<'a, 'b> {
             refused: None,
             crashed: false,
             writes: 0,
-            steps: 0,
             odd: Vec::new(),
             versions: Vec::new(),
             keep_versions,
@@ -102,7 +100,6 @@ impl<'a, 'b> Driver<'a, 'b> {
             ..self.cache.observe(world)
         };
         let step = self.step_on(world, (&world.job, world.memory.as_ref()), &observed);
-        self.steps += 1;
         self.wake = step.wake;
         self.retry = None;
         match self.follow(world, &observed, &step) {

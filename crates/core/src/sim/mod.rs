@@ -46,7 +46,6 @@
 //! assert_eq!((memory.paid, played.creates), (2, 4));
 //! // 1 to start + 30 + 10 of waiting + 1 + 30 + 20 + 1 + 60.
 //! assert_eq!(played.played, 134);
-//! println!("{}", played.trace);
 //! ```
 
 mod cache;

@@ -8,7 +8,7 @@ use super::trace::Trace;
 use super::world::World;
 use crate::job::{Job, TaskId};
 use crate::memory::Memory;
-use crate::observed::{Fixture, Stamp};
+use crate::observed::Stamp;
 use crate::step::step;
 use crate::time::Time;
 
@@ -28,14 +28,8 @@ pub struct Played {
     pub rest: Rest,
     /// Instances created.
     pub creates: u32,
-    /// Instances that were told to stop by us.
-    pub stops: u32,
-    /// How often `step` was called.
-    pub steps: u32,
     /// Instances that exist at the end.
     pub left: Vec<Left>,
-    /// Shared objects that exist at the end.
-    pub fixtures: Vec<Fixture>,
     /// Faults that never came about.
     pub unused: Vec<Fault>,
 }
@@ -93,8 +87,7 @@ pub(super) fn play_observed(
     let mut driver = Driver::new(decide, observer, keep_versions);
     let rest = until_rest(&mut world, &mut driver);
     driver.observer.rested(&world, rest, driver.decide);
-    let steps = driver.steps;
-    played(world, rest, steps)
+    played(world, rest)
 }
 
 fn until_rest(world: &mut World, driver: &mut Driver) -> Rest {
@@ -130,7 +123,7 @@ fn advance(world: &mut World, driver: &mut Driver, now: Time) {
     driver.observer.advanced(world);
 }
 
-fn played(world: World, rest: Rest, steps: u32) -> Played {
+fn played(world: World, rest: Rest) -> Played {
     let existing = world.instances.iter().filter(|instance| instance.exists());
     let left = existing.map(|instance| Left {
         task: instance.task.clone(),
@@ -144,10 +137,7 @@ fn played(world: World, rest: Rest, steps: u32) -> Played {
         played,
         rest,
         creates: world.creates,
-        stops: world.stops,
-        steps,
         left,
-        fixtures: world.fixtures.into_keys().collect(),
         unused: unused.map(|pending| pending.fault).collect(),
         trace: world.trace,
         memory: world.memory,

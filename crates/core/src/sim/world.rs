@@ -35,7 +35,6 @@ pub(super) struct World {
     /// How many programs of each task have been started.
     pub lives: BTreeMap<TaskId, u32>,
     pub creates: u32,
-    pub stops: u32,
 }
 
 pub(super) struct Pending {
@@ -95,7 +94,6 @@ impl World {
             faults: script.faults.iter().map(pending).collect(),
             lives: BTreeMap::new(),
             creates: 0,
-            stops: 0,
         }
     }
 

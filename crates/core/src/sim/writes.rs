@@ -54,7 +54,6 @@ impl World {
         let Some(at) = self.instances.iter().position(named) else {
             return false;
         };
-        self.stops += 1;
         self.tell(at, 143, why);
         if force && self.instances[at].exists() {
             self.remove(at, None);

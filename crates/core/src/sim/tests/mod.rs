@@ -9,6 +9,7 @@ mod nonsense;
 mod one_step;
 mod properties;
 mod shrink;
+mod trace;
 
 use std::num::ParseIntError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -222,15 +223,15 @@ fn told(name: &str, otherwise: u64) -> Result<u64, ParseIntError> {
     std::env::var(name).map_or(Ok(otherwise), |text| text.parse())
 }
 
-/// Plays seeds on all cores; what `check` says of them, in order of seeds, until three have said something.
-fn play_all<T: Send>(from: u64, count: u64, check: impl Fn(u64) -> Option<T> + Sync) -> Vec<T> {
+/// Plays seeds on all cores; what `check` says of them, in order of seeds, until `most` have said something.
+fn play_all<T: Send>(from: u64, count: u64, most: u64, check: impl Fn(u64) -> Option<T> + Sync) -> Vec<T> {
     let (next, found) = (AtomicU64::new(from), AtomicU64::new(0));
     let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
     let worker = || {
         let mut mine = Vec::new();
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= from.saturating_add(count) || found.load(Ordering::Relaxed) >= MOST_FAILURES {
+            if seed >= from.saturating_add(count) || found.load(Ordering::Relaxed) >= most {
                 return mine;
             }
             if let Some(said) = check(seed) {
@@ -257,7 +258,7 @@ fn every_property_holds_on_every_seed() {
         let violations = case.violations(&case.script);
         violations.first().map(|violation| case.report(seed, violation))
     };
-    let failures = play_all(from, count, check);
+    let failures = play_all(from, count, MOST_FAILURES, check);
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }
 
@@ -265,7 +266,7 @@ fn every_property_holds_on_every_seed() {
 /// becomes of the job.
 #[test]
 fn what_befalls_the_operator_changes_nothing() {
-    let failures = play_all(0, TWINS, |seed| {
+    let failures = play_all(0, TWINS, MOST_FAILURES, |seed| {
         let (disturbed, calm) = Case::twins(seed);
         let [ours, theirs] = [&disturbed, &calm].map(|case| {
             let played = play(&case.job, &case.script, &case.options);
@@ -293,7 +294,7 @@ fn what_befalls_the_operator_changes_nothing() {
 #[test]
 fn each_safeguard_taken_out_of_step_is_noticed() {
     for (name, mutant, property) in MUTANTS {
-        let noticed = play_all(0, MUTANT_SEEDS, |seed| {
+        let noticed = play_all(0, MUTANT_SEEDS, 1, |seed| {
             let case = Case::of(seed);
             let violations = case.violations_of(mutant, &case.script);
             violations
