@@ -1,7 +1,7 @@
 //! The jobs that are submitted, and the requests by which our operator would make their objects.
 
 use serde_json::{Value, json};
-use trainyard_core::{Action, Fixture, Time};
+use trainyard_core::{Action, Fixture, Storage, Time};
 use trainyard_manifest::task_pod::{Owner, fixtures};
 use trainyard_operator::apply::Writes;
 use trainyard_operator::job::{Compiled, JobWire, Meaning, Reading};
@@ -60,7 +60,7 @@ pub fn made(job: Value) -> Result<Made, Trouble> {
     let mut entry = Entry::default();
     entry.see(seen);
     let now = std::time::UNIX_EPOCH.elapsed()?.as_secs();
-    let Decision::Apply(writes) = reconcile(&key, &mut entry, false, Time(now)) else {
+    let Decision::Apply(writes) = reconcile(&key, &mut entry, Storage::Unknown, Time(now)) else {
         return Err(Trouble::new("there is nothing to do about a new job"));
     };
     let Meaning::Job(compiled) = &*writes.meaning else {

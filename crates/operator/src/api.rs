@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use http::{Method, Request};
 use kube::Client;
-use kube::core::DynamicObject;
+use kube::core::{DynamicObject, Status};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
@@ -79,6 +79,8 @@ pub struct ApiError {
     pub reason: String,
     /// What the server said, or what happened to the request.
     pub message: String,
+    /// A quota of the namespace is used up.
+    pub is_quota: bool,
 }
 
 impl ApiError {
@@ -112,12 +114,9 @@ impl From<kube::Error> for ApiError {
                 code: status.code,
                 reason: status.reason.clone(),
                 message: status.message.clone(),
+                is_quota: is_quota(&status),
             },
-            other => Self {
-                code: 0,
-                reason: String::new(),
-                message: other.to_string(),
-            },
+            other => unsent(other.to_string()),
         }
     }
 }
@@ -354,7 +353,14 @@ fn unsent(message: String) -> ApiError {
         code: 0,
         reason: String::new(),
         message,
+        is_quota: false,
     }
+}
+
+/// Whether the quota admission plugin refused a request. Its answer has the reason of every refusal by admission, and no details, so
+/// its text is all there is to tell.
+fn is_quota(status: &Status) -> bool {
+    status.code == 403 && status.message.contains("exceeded quota")
 }
 
 /// A group that was written.

@@ -127,23 +127,38 @@ impl Report {
 /// What went wrong, and with what.
 #[derive(Debug)]
 pub struct ApplyError {
-    /// What was being done.
+    /// What was being done, for the log.
     pub doing: &'static str,
-    /// What sort of trouble.
+    /// What it means for the job.
     pub kind: ApplyErrorKind,
     /// What the API server said.
     pub refused: ApiError,
 }
 
-/// Sorts of trouble, as far as they are told to users.
+/// What a refused request means for a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApplyErrorKind {
-    /// It was a pod or something that pods need; a job waits for those.
-    Creating,
-    /// The API server drops what we remember.
+    /// It waits for an object: a pod, or something that pods need.
+    Creating(Created),
+    /// The API server drops the memory.
     Pruned,
-    /// Anything else.
+    /// Nothing that its users are told.
     Other,
+}
+
+/// What a job waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Created {
+    /// A pod.
+    Pod,
+    /// A Service by which tasks find each other.
+    Service,
+    /// The map of the addresses of a large job.
+    ConfigMap,
+    /// A group of a gang scheduler, created or corrected.
+    Group,
+    /// Another object that its kind needs.
+    Extra,
 }
 
 fn doing(doing: &'static str) -> impl FnOnce(ApiError) -> ApplyError {
@@ -154,10 +169,17 @@ fn doing(doing: &'static str) -> impl FnOnce(ApiError) -> ApplyError {
     }
 }
 
-fn creating(doing: &'static str) -> impl FnOnce(ApiError) -> ApplyError {
+fn creating(what: Created) -> impl FnOnce(ApiError) -> ApplyError {
+    let doing = match what {
+        Created::Pod => "create a pod",
+        Created::Service => "create what its tasks are found by",
+        Created::ConfigMap => "create the map of its addresses",
+        Created::Group => "write its PodGroup",
+        Created::Extra => "create an object that it needs",
+    };
     move |refused| ApplyError {
         doing,
-        kind: ApplyErrorKind::Creating,
+        kind: ApplyErrorKind::Creating(what),
         refused,
     }
 }
@@ -308,6 +330,7 @@ fn pruned(kind: &str) -> ApplyError {
         refused: ApiError {
             code: 0,
             reason: "Pruned".into(),
+            is_quota: false,
             message,
         },
     }
@@ -333,8 +356,10 @@ async fn act(api: &Api, writes: &Writes, compiled: &Compiled, report: &mut Repor
             Action::DeleteJob => expired = true,
             Action::Ensure(Fixture::Gang) => groups::write(api, writes, report).await?,
             Action::Remove(Fixture::Gang) => ungroup = true,
-            // No kind has orders or extra objects yet.
-            Action::Answered(_) | Action::Ensure(Fixture::Extras) | Action::Remove(Fixture::Extras) => {}
+            // An order by annotation is answered by the memory that was stored: the annotation is the user's.
+            Action::Answered(_) => {}
+            // No kind that is operated has extra objects.
+            Action::Ensure(Fixture::Extras) | Action::Remove(Fixture::Extras) => {}
         }
     }
     stop(api, writes, compiled, &stops, report).await?;

@@ -4,19 +4,19 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::panic::catch_unwind;
 use std::sync::Arc;
 
+use serde::Deserialize as _;
 use serde_json::Value;
-use trainyard_core::{AddressBook, Cluster, GangScheduler, Job, Memory, Subject, Time, addresses};
+use trainyard_core::{AddressBook, Cluster, GangScheduler, Job, Memory, Order, Subject, Time, addresses};
 use trainyard_dialect::read_value;
 use trainyard_document::problem::{Problem, Severity};
 use trainyard_manifest::cluster_map::ClusterMap;
-use trainyard_manifest::gang::{Placing, Schedulers, deadlock, gang};
+use trainyard_manifest::gang::{Began, Placing, Schedulers, deadlock, gang};
 use trainyard_manifest::task_pod::{Owner, TaskPods, fixture_names};
-use trainyard_status::Unread;
+use trainyard_status::{MEMORY_FIELD, Unread};
 
-use crate::address_form::AddressForm;
-use crate::gang_record::began;
 pub use crate::job_wire::JobWire;
 use crate::kinds::{self, Kind};
+use crate::order;
 use crate::store::{NeededObject, panic_words};
 
 /// Longest description of what is wrong with a job, in characters.
@@ -64,6 +64,8 @@ pub struct JobSeen {
     pub meaning: Arc<Meaning>,
     /// What is wrong with its last edit, where that is not what it means.
     pub mistake: Option<Arc<str>>,
+    /// The order that its annotation gives, or why that is none.
+    pub order: Option<Result<Order, Arc<str>>>,
 }
 
 /// What a job's spec means.
@@ -97,10 +99,6 @@ pub struct Compiled {
     pub map: ClusterMap,
     /// What has to be there before the first task.
     pub needed: Vec<NeededObject>,
-    /// The name of the gang scheduler that places its tasks.
-    pub gang: Option<Arc<str>>,
-    /// How its tasks know each other, where it does not say.
-    pub form: AddressForm,
     /// It has ended, and what only its tasks need has been let go.
     pub shrunk: bool,
 }
@@ -177,6 +175,7 @@ impl Reading {
                     .map_or(0, |time| u64::try_from(time.0.as_second()).unwrap_or_default()),
             ),
             deleting: meta.deletion_timestamp.is_some(),
+            order: order::read(meta.annotations.as_ref()),
             meaning,
             mistake,
             uid,
@@ -217,7 +216,8 @@ impl Reading {
         if let Some(words) = &wire.unreadable {
             return Meaning::Broken(words.clone());
         }
-        let Some((manifest, form)) = (kind.manifest)(wire, self) else {
+        let memory = stored_memory(wire.status.as_ref());
+        let Some(manifest) = (kind.manifest)(wire, memory.as_ref(), self) else {
             return Meaning::NotOurs;
         };
         // A spec of a megabyte may have as much wrong with it.
@@ -234,7 +234,12 @@ impl Reading {
         let mut subject = job.subject(None, None);
         subject.job.uid = Arc::clone(uid);
         subject.legacy_labels = self.legacy_labels;
-        let placing = self.gang.placing(&job.gang, began(wire.status.as_ref()));
+        // It is placed as it began.
+        let began = match &memory {
+            Some(memory) => Began::As(memory.gang.as_deref()),
+            None => Began::NotYet,
+        };
+        let placing = self.gang.placing(&job.gang, began);
         let scheduler = match placing {
             Placing::Alone => None,
             Placing::Together(scheduler) => Some(scheduler),
@@ -258,8 +263,6 @@ impl Reading {
             cluster,
             map,
             needed,
-            gang: scheduler.as_ref().and_then(GangScheduler::name).map(Arc::from),
-            form: form.with(subject.job.addresses),
             shrunk: false,
             subject,
         }))
@@ -271,6 +274,12 @@ impl JobSeen {
     pub fn memory(&self, job: &Job) -> Result<Option<Memory>, Unread> {
         (self.key.kind.memory)(self.status.as_ref(), job)
     }
+}
+
+/// The memory in a status, whichever job it is of; none where there is none, or it cannot be read.
+#[must_use]
+pub fn stored_memory(status: Option<&Value>) -> Option<Memory> {
+    Memory::deserialize(status?.get(MEMORY_FIELD)?).ok()
 }
 
 /// The operator has no rights for this scheduler, and no watch of its groups.
@@ -298,7 +307,7 @@ pub fn version(text: Option<&str>) -> u64 {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use trainyard_core::{Addresses, Stamp, TaskId};
+    use trainyard_core::{Stamp, TaskId};
 
     use super::*;
     use crate::kinds::tfjob::KIND as TFJOB;
@@ -327,49 +336,6 @@ mod tests {
             Arc::ptr_eq(&wrong.meaning, &first.meaning),
             "it goes on as it was"
         );
-    }
-
-    #[test]
-    fn the_addresses_of_a_job_that_runs_stay_and_those_of_a_suspended_one_change() {
-        let read = |addresses: Option<&str>, status: &Value| {
-            let template = json!({ "spec": { "containers": [{ "name": "tensorflow", "image": "i" }] } });
-            let mut wire = json!({
-                "metadata": { "name": "mnist", "namespace": "ml", "uid": "u", "generation": 1, "annotations": {} },
-                "spec": { "tfReplicaSpecs": { "Worker": { "template": template } } },
-                "status": status,
-            });
-            if let Some(addresses) = addresses {
-                wire["metadata"]["annotations"]["trainyard.dev/addresses"] = addresses.into();
-            }
-            let seen = Reading::default().read(&TFJOB, serde_json::from_value(wire).unwrap(), None);
-            let Meaning::Job(compiled) = &*seen.meaning else {
-                panic!("it cannot be read")
-            };
-            (compiled.job().addresses == Addresses::PerReplica, compiled.form)
-        };
-        let began = "2026-01-02T03:04:05Z";
-        let runs = |memory: Value| json!({ "startTime": began, "trainyard": memory });
-        let other = json!({ "form": "per-replica" });
-        let suspended = json!({
-            "startTime": began, "trainyard": {}, "conditions": [{ "type": "Suspended", "status": "True" }],
-        });
-        let rows = [
-            (Some("per-replica"), json!(null), true, AddressForm::PerReplica),
-            (Some("per-job"), json!(null), false, AddressForm::Own),
-            (Some("per-replica"), runs(json!({})), false, AddressForm::Own),
-            (
-                Some("per-job"),
-                runs(other.clone()),
-                true,
-                AddressForm::PerReplica,
-            ),
-            (None, runs(other), true, AddressForm::PerReplica),
-            (Some("per-replica"), suspended, true, AddressForm::PerReplica),
-        ];
-        for (annotation, status, per_replica, form) in rows {
-            let found = read(annotation, &status);
-            assert_eq!(found, (per_replica, form), "{annotation:?} {status}");
-        }
     }
 
     /// The names of the variables of worker 0's containers, where its main one has these arguments.

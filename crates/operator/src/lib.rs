@@ -12,7 +12,7 @@
 //!
 //! * [`job`]: a job as the API server shows it, and what it compiles to.
 //! * [`kinds`]: what is different about jobs of one kind, one file per kind.
-//! * [`address_form`], [`gang_record`]: what a job keeps as it was when it began: its addresses, and its gang scheduling.
+//! * [`order`]: orders to restart or stop a job.
 //! * [`guarded`]: decodes every object separately, so that a malformed one affects no other.
 //! * `watches`: the watches; [`watched`]: the few fields that are kept of each object.
 //! * [`api`]: every request; concurrency ([`permits`]) and rate ([`rate_limit`]) are bounded and fair between namespaces ([`fair_queue`]).
@@ -21,12 +21,10 @@
 //!
 //! End-to-end tests on a real API server are in `crates/operator/tests/end_to_end`; how they are run is on the first lines of its `mod.rs`.
 
-pub mod address_form;
 pub mod api;
 pub mod apply;
 pub mod endpoints;
 pub mod fair_queue;
-pub mod gang_record;
 pub mod guarded;
 pub mod job;
 mod job_wire;
@@ -35,6 +33,7 @@ pub mod lease;
 pub mod metrics;
 pub mod notice;
 pub mod operate;
+pub mod order;
 pub mod permits;
 pub mod rate_limit;
 pub mod reconcile;

@@ -4,6 +4,7 @@ pub mod events;
 mod gang;
 mod lost_nodes;
 mod status_diff;
+mod summary;
 mod unreadable;
 pub mod waiting;
 pub mod warnings;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use trainyard_core::{
-    Action, Event, Fixture, FixtureSeen, Observed, Oddity, Refusal, Step, Storage, Time, step,
+    Action, Event, Fixture, FixtureSeen, Observed, Oddity, Persist, Refusal, Step, Storage, Time, step,
 };
 use trainyard_manifest::gang::other_scheduler;
 use trainyard_manifest::names::STAMP;
@@ -20,12 +21,12 @@ use trainyard_status::{Unread, newer_memory};
 
 use self::gang::Grouping;
 use self::status_diff::{QUIET, SAME_WAIT, StatusDiff, diff};
+use self::summary::{SUMMARY_FIELD, of_wait, summary};
 use self::waiting::{WAITING_FIELD, waiting};
 use crate::apply::{ApplyErrorKind, Writes};
-use crate::gang_record;
 use crate::job::{Compiled, JobKey, JobSeen, Meaning};
 use crate::kinds::{Kind, Stage};
-use crate::store::{Entry, NeededObject};
+use crate::store::Entry;
 
 /// A job of another kind has its name.
 const NAME_TAKEN: &str = "NameTaken";
@@ -43,8 +44,8 @@ pub enum Decision {
     Reread,
 }
 
-/// Looks at one job. `kept` says that the API server is known to keep what we remember of a job.
-pub fn reconcile(key: &JobKey, entry: &mut Entry, kept: bool, now: Time) -> Decision {
+/// Decides what to do about one job. `storage` is whether the definition of its kind keeps memory.
+pub fn reconcile(key: &JobKey, entry: &mut Entry, storage: Storage, now: Time) -> Decision {
     let Some(job) = entry.job.clone() else {
         return Decision::Idle;
     };
@@ -56,7 +57,7 @@ pub fn reconcile(key: &JobKey, entry: &mut Entry, kept: bool, now: Time) -> Deci
         Meaning::Broken(_) if newer_memory(job.status.as_ref()).is_some() => Decision::Idle,
         Meaning::Broken(words) => refuse(key, &job, words, now),
         Meaning::Waits { reason, message } => leave_waiting(key, &job, reason, message, now),
-        Meaning::Job(compiled) => reconcile_runnable(key, entry, (&job, compiled), kept, now),
+        Meaning::Job(compiled) => reconcile_runnable(key, entry, (&job, compiled), storage, now),
     };
     match next {
         Decision::Apply(writes) => Decision::Apply(writes),
@@ -64,12 +65,12 @@ pub fn reconcile(key: &JobKey, entry: &mut Entry, kept: bool, now: Time) -> Deci
     }
 }
 
-/// Looks at one job that can be run.
+/// Decides about a job that can be run.
 fn reconcile_runnable(
     key: &JobKey,
     entry: &mut Entry,
     (job, compiled): (&JobSeen, &Compiled),
-    kept: bool,
+    storage: Storage,
     now: Time,
 ) -> Decision {
     let (memory, may_write) = match job.memory(compiled.job()) {
@@ -80,19 +81,14 @@ fn reconcile_runnable(
     if let Some(memory) = &memory {
         entry.drop_absorbed(compiled, memory);
     }
-    let missing = entry.addresses.missing(&compiled.needed, &job.uid);
     let grouping = Grouping::of(entry, compiled, job, memory.as_ref());
-    let there = !compiled.shrunk || !entry.addresses.services_of(&job.uid).is_empty();
-    let right = missing.is_empty() && there;
-    let some = right || !entry.addresses.services_of(&job.uid).is_empty();
-    let addresses = some.then_some((Fixture::Addresses, FixtureSeen::Ours { right }));
     entry.not_later(now);
-    let mut observed = entry.observed(&job.uid, addresses.into_iter().collect(), job.deleting);
-    let refused = entry.retry_at > now;
-    observed.refused = refused.then_some(Refusal {
+    let mut observed = entry.observed(&job.uid, job.deleting);
+    observed.fixtures.extend(addresses(entry, job, compiled));
+    observed.refused = (entry.retry_at > now).then_some(Refusal {
         until: entry.retry_at,
     });
-    observed.storage = if kept { Storage::Keeps } else { Storage::Unknown };
+    observed.storage = storage;
     grouping.observe(entry, (job, compiled), &mut observed);
     let memory = memory.or_else(|| (key.kind.taken_over)(job.status.as_ref(), compiled.job(), &observed));
     let mut step = step(compiled.job(), memory.as_ref(), &observed, now);
@@ -100,29 +96,37 @@ fn reconcile_runnable(
     if wants && compiled.shrunk {
         return Decision::Reread;
     }
-    if refused {
-        step.wake = earlier(step.wake, Some(entry.retry_at));
-    }
-    entry.creates_deferred = refused;
+    entry.creates_deferred = step.put_off > 0;
     let status = if may_write {
         project_status(entry, (job, compiled), (&mut step, wants), &observed, now)
     } else {
         job.status.clone().unwrap_or_default()
     };
-    let first = is_first(job, entry, &observed);
-    let mut next = decide(key, job, entry, (step, missing), status, now);
+    let is_first = job.status.is_none() && observed.tasks.is_empty() && entry.failures == 0;
+    let may_be_late = matches!(step.persist, Persist::By(_));
+    let mut next = plan_writes(key, job, entry, step, status, now);
     if let Decision::Apply(writes) = &mut next {
+        writes.missing = entry.addresses.missing(&compiled.needed, &job.uid);
         writes.groups = grouping.writes(entry, job, &writes.actions);
         if job.status.is_none() && other_scheduler(compiled.job()).is_some() {
             let told = events::event(job, &events::other_scheduler(now));
             writes.events.extend(told);
         }
-        writes.first = first;
-        if first && kept && writes.starts() {
+        writes.first = is_first;
+        if may_be_late && writes.starts() {
+            // Of many jobs that come at once all get their pods before the API server is busy with statuses (ADR 6).
             writes.keep_actions_only();
         }
     }
     next
+}
+
+/// What `step` sees of the objects by which tasks find each other. Which ones an ended job needed is not known any more.
+fn addresses(entry: &Entry, job: &JobSeen, compiled: &Compiled) -> Option<(Fixture, FixtureSeen)> {
+    let exist = !entry.addresses.services_of(&job.uid).is_empty();
+    let complete = entry.addresses.missing(&compiled.needed, &job.uid).is_empty();
+    let right = complete && (exist || !compiled.shrunk);
+    (right || exist).then_some((Fixture::Addresses, FixtureSeen::Ours { right }))
 }
 
 /// What a job's status says after a step, and when the words change by themselves. `wants` if something is to be made for it,
@@ -156,8 +160,7 @@ fn project_status(
     {
         kind.stall(&mut status, job.status.as_ref(), &error.message, now);
     }
-    compiled.form.note(&mut status);
-    gang_record::note(&mut status, compiled.gang.as_deref());
+    status[SUMMARY_FIELD] = summary(compiled.job(), &step.memory, observed, &status[WAITING_FIELD]).into();
     status
 }
 
@@ -176,38 +179,26 @@ fn unknown_lives(events: &[Event]) -> Option<Value> {
     Some(json!({ "reason": "UnknownLife", "message": message, "pods": tasks.len() }))
 }
 
-/// Whether nothing has been done about a job, or said of it, or refused.
-///
-/// If pods are made for such a job, they come before its first status. Nothing is lost with a crash in between: the memory
-/// of a job whose pods all live their first life is what [`step`] finds out from the pods. And of many jobs that come at
-/// once all have their pods before the API server is busy with statuses, which cost it more.
-fn is_first(job: &JobSeen, entry: &Entry, observed: &Observed) -> bool {
-    job.status.is_none() && observed.tasks.is_empty() && entry.failures == 0
-}
-
-/// What a step means for the API server.
-fn decide(
+/// What has to be sent to the API server after a step, and when.
+fn plan_writes(
     key: &JobKey,
     job: &JobSeen,
     entry: &mut Entry,
-    (step, missing): (Step, Vec<NeededObject>),
+    step: Step,
     status: Value,
     now: Time,
 ) -> Decision {
-    let wait = |wake: Option<Time>| wake.map_or(Decision::Idle, Decision::WakeAt);
     let changed = !job.deleting && job.status.as_ref() != Some(&status);
-    if !changed && step.actions.is_empty() {
-        return wait(step.wake);
-    }
-    if step.actions.is_empty() {
-        let due = match diff(key.kind, job.status.as_ref(), &status) {
-            StatusDiff::Bookkeeping => return wait(step.wake),
-            StatusDiff::Wording => entry.status_written + SAME_WAIT,
-            StatusDiff::Counts => *entry.counts_since.get_or_insert(now) + QUIET,
-            StatusDiff::Substance => now,
-        };
-        if due > now {
-            return wait(earlier(step.wake, Some(due)));
+    // An order by annotation is answered by memory, not by a request.
+    let acts = step
+        .actions
+        .iter()
+        .any(|action| !matches!(action, Action::Answered(_)));
+    if !acts {
+        let due = changed.then(|| write_by(key, job, entry, step.persist, &status, now));
+        let due = due.flatten();
+        if due.is_none_or(|due| due > now) {
+            return earlier(step.wake, due).map_or(Decision::Idle, Decision::WakeAt);
         }
     }
     entry.counts_since = None;
@@ -217,11 +208,33 @@ fn decide(
         writes.services = entry.addresses.services_of(&job.uid);
     }
     writes.actions = step.actions;
-    writes.missing = missing;
     if !changed {
         writes.keep_actions_only();
     }
     Decision::Apply(Box::new(writes))
+}
+
+/// When a changed status is written that comes with no action; none if it waits for the next write.
+fn write_by(
+    key: &JobKey,
+    job: &JobSeen,
+    entry: &mut Entry,
+    persist: Persist,
+    status: &Value,
+    now: Time,
+) -> Option<Time> {
+    let shown = match diff(key.kind, job.status.as_ref(), status) {
+        StatusDiff::Same => None,
+        StatusDiff::Wording => Some(entry.status_written + SAME_WAIT),
+        StatusDiff::Counts => Some(*entry.counts_since.get_or_insert(now) + QUIET),
+        StatusDiff::Substance => Some(now),
+    };
+    let stored = match persist {
+        Persist::Nothing | Persist::WithNext => None,
+        Persist::By(time) => Some(time),
+        Persist::Before => Some(now),
+    };
+    earlier(shown, stored)
 }
 
 fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
@@ -277,6 +290,7 @@ fn lost(kind: &Kind, status: &Value, words: &str) -> Option<Value> {
 fn waits_for(status: &Value, reason: &str, message: &str) -> Option<Value> {
     let said = json!([{ "reason": reason, "message": message }]);
     let mut fields = status.as_object()?.clone();
+    fields.insert(SUMMARY_FIELD.into(), of_wait(&said[0]).into());
     let before = fields.insert(WAITING_FIELD.into(), said.clone());
     (before != Some(said)).then(|| fields.into())
 }

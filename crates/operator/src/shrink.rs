@@ -71,8 +71,6 @@ impl Compiled {
             book,
             cluster,
             needed: Vec::new(),
-            gang: self.gang.clone(),
-            form: self.form,
             shrunk: true,
         }
     }

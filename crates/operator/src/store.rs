@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
-use trainyard_core::Time;
+use trainyard_core::{Storage, Time};
 use trainyard_manifest::gang::GroupApi;
 use trainyard_manifest::observe::PodSeen;
 use trainyard_status::MEMORY_FIELD;
@@ -30,7 +30,6 @@ use self::queue::Queue;
 pub use self::reread::{Panicked, words as panic_words};
 use self::slots::Slots;
 use crate::apply::{ApplyErrorKind, Report, Writes};
-use crate::fair_queue::FairQueue;
 use crate::job::{JobKey, JobWire, Reading};
 use crate::kinds::Kind;
 use crate::reconcile::Decision;
@@ -68,11 +67,8 @@ pub struct Store {
     listed: BTreeMap<Source, BTreeSet<Arc<str>>>,
     /// Groups of gang schedulers.
     groups: GroupIndex,
-    /// Kinds whose installed definition has been seen to keep memory; a foreign one drops it.
-    kept: BTreeSet<&'static Kind>,
-    /// While that is not known, one new job finds it out with its status, and other new ones wait behind it.
-    probe: Option<JobKey>,
-    behind_probe: FairQueue<JobKey>,
+    /// Whether the installed definition of a kind keeps memory, as far as a write has shown it; a foreign one drops it.
+    storage: BTreeMap<&'static Kind, Storage>,
     /// Passes that are under way.
     slots: Slots,
     /// Panics that have not been told.
@@ -170,7 +166,7 @@ impl Store {
         if is_new {
             // A missing memory proves nothing: a user may have removed it. One that we write and is not stored does.
             if remembered {
-                self.kept.insert(kind);
+                self.storage.insert(kind, Storage::Keeps);
             }
             self.enqueue_namesakes(&key);
             self.claim_groups(&key);
@@ -261,29 +257,17 @@ impl Store {
 
     /// Whether memory is kept.
     fn learn(&mut self, report: &Report) {
-        let kind = report.key.kind;
-        if report
-            .written
-            .as_ref()
-            .is_some_and(|(_, status)| remembers(status))
-        {
-            self.kept.insert(kind);
-        }
+        let written = report.written.as_ref();
         let error = report.error.as_ref();
         if error.is_some_and(|error| error.kind == ApplyErrorKind::Pruned) {
-            self.kept.remove(kind);
-        }
-        if self.probe.as_ref() == Some(&report.key) {
-            self.probe = None;
+            self.storage.insert(report.key.kind, Storage::Drops);
+        } else if written.is_some_and(|(_, status)| remembers(status)) {
+            self.storage.insert(report.key.kind, Storage::Keeps);
         }
     }
 
-    /// Which job to look at. Whoever waits for a probe comes first, once it is back; or is the next one to go.
+    /// The job that is reconciled next.
     fn take(&mut self, now: Time) -> Option<JobKey> {
-        let waits = self
-            .probe
-            .as_ref()
-            .is_some_and(|key| !self.kept.contains(key.kind));
         // Which namespaces wait matters only when all slots are taken.
         let share = if self.slots.are_taken() {
             self.slots.share(self.queue.namespaces())
@@ -291,19 +275,13 @@ impl Store {
             usize::MAX
         };
         let may = |namespace: &Arc<str>| self.slots.may_begin(namespace, share);
-        let behind = self.behind_probe.take_if(may, |_| !waits).map(|(_, key)| key);
-        behind.or_else(|| {
-            self.queue.take(
-                !self.listed.keys().any(|source| matches!(source, Source::Jobs(_))),
-                now,
-                may,
-            )
-        })
+        let listing = self.listed.keys().any(|source| matches!(source, Source::Jobs(_)));
+        self.queue.take(!listing, now, may)
     }
 
     /// Somebody else acts: nothing waits to be looked at.
     pub fn stop_leading(&mut self) {
-        for key in self.queue.clear().chain(self.behind_probe.drain()) {
+        for key in self.queue.clear() {
             if let Some(entry) = self.entries.get_mut(&key) {
                 entry.rest();
             }
@@ -338,20 +316,10 @@ impl Store {
                 continue;
             }
             match self.decide(&key, now) {
-                Decision::Apply(writes)
-                    if !self.kept.contains(key.kind) && writes.starts() && self.probe.is_some() =>
-                {
-                    self.set(&key, |entry| entry.queued = true);
-                    self.behind_probe.push(&Arc::clone(&key.namespace), key);
-                }
-                Decision::Apply(mut writes) => {
+                Decision::Apply(writes) => {
                     self.set(&key, |entry| entry.applying = true);
                     self.slots.begin(&key.namespace);
-                    if !self.kept.contains(key.kind) && writes.starts() {
-                        // The others wait for the answer, so nothing else comes with it.
-                        writes.actions.clear();
-                        self.probe = Some(key);
-                    } else if writes.starts() {
+                    if writes.starts() {
                         self.queue.starts(key);
                     }
                     return Some(*writes);
@@ -372,7 +340,7 @@ impl Store {
     /// How many jobs wait to be looked at.
     #[must_use]
     pub fn queued(&self) -> usize {
-        self.queue.len() + self.behind_probe.len()
+        self.queue.len()
     }
 
     /// When something is to be done by itself.

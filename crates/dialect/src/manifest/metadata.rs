@@ -24,6 +24,8 @@ const SERVER_FIELDS: &[&str] = &[
     "selfLink",
 ];
 
+/// An order to a job that runs, for the operator alone: it is no part of what a manifest means, whatever its kind.
+const ORDER: &str = "trainyard.dev/order";
 /// The five letters that a server adds to `generateName`; what stands for them before it has.
 const STAND_IN: &str = "xxxxx";
 
@@ -113,7 +115,7 @@ impl<'a> Metadata<'a> {
     /// Reports every annotation of ours that is not in `known`: a slip there would silently do nothing.
     pub fn check_our_annotations(&self, known: &[&str]) {
         for (key, field) in &self.annotations {
-            if !key.starts_with(OUR_PREFIX) || known.contains(&&***key) {
+            if !key.starts_with(OUR_PREFIX) || known.contains(&&***key) || &***key == ORDER {
                 continue;
             }
             let place = field.problems.place(Some(field.at), &field.path);

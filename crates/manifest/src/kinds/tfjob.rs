@@ -85,6 +85,7 @@ fn version(name: &str) -> Value {
         "subresources": { "status": {} },
         "additionalPrinterColumns": [
             { "name": "State", "type": "string", "jsonPath": ".status.conditions[-1:].type" },
+            { "name": "Summary", "type": "string", "jsonPath": ".status.summary" },
             { "name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp" },
         ],
         "schema": { "openAPIV3Schema": {
@@ -366,6 +367,10 @@ fn status() -> Value {
             "startTime": time("When the job began, or began again after it was suspended."),
             "completionTime": time("When it ended."),
             "lastReconcileTime": time("As Kubeflow's operator wrote it."),
+            "summary": {
+                "type": "string",
+                "description": "One sentence: why it failed, what it waits for, or how many of its tasks are ready.",
+            },
             "waiting": {
                 "type": "array", "items": wait(),
                 "description": "What it waits for that is not ordinary: reason, message, and which pods.",

@@ -7,16 +7,11 @@ use futures_util::future::join_all;
 use serde_json::Value;
 use trainyard_manifest::task_pod::fixtures;
 
-use super::{ApplyError, Report, Writes, creating, doing, name_of, owner, unless_gone};
+use super::{ApplyError, Created, Report, Writes, creating, doing, name_of, owner, unless_gone};
 use crate::api::{Api, ApiError};
 use crate::job::Compiled;
 use crate::store::NeededObject;
 use crate::watched::ServiceSeen;
-
-/// What is being done while Services are made.
-pub const MAKING: &str = "create what its tasks are found by";
-/// What is being done while the map is made.
-pub const MAPPING: &str = "create the map of its addresses";
 
 /// Makes what is missing. The map of addresses, where there is one, comes first: that the Services are there then means that
 /// everything is.
@@ -32,7 +27,7 @@ pub async fn ensure(
     let (maps, services): (Vec<_>, Vec<_>) = objects.iter().partition(|(plural, _)| *plural == "configmaps");
     for (plural, object) in maps {
         if let Err(refused) = make(api, writes, plural, object).await {
-            return Err(creating(MAPPING)(refused));
+            return Err(creating(Created::ConfigMap)(refused));
         }
         report.maps.push(name_of(object).into());
     }
@@ -40,7 +35,7 @@ pub async fn ensure(
     let (made, mut refused): (Vec<_>, Vec<_>) = made.into_iter().partition(Result::is_ok);
     report.services.extend(made.into_iter().flatten());
     match refused.pop() {
-        Some(Err(refused)) => Err(creating(MAKING)(refused)),
+        Some(Err(refused)) => Err(creating(Created::Service)(refused)),
         _ => Ok(()),
     }
 }

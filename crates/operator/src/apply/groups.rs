@@ -3,12 +3,9 @@
 
 use serde_json::json;
 
-use super::{ApplyError, Report, Writes, creating, doing, owner, unless_gone};
+use super::{ApplyError, Created, Report, Writes, creating, doing, owner, unless_gone};
 use crate::api::Api;
 use crate::store::GroupChange;
-
-/// What was being done when a group was refused.
-pub const WRITING: &str = "write its PodGroup";
 
 /// Sends them in order. An object of that name that is not ours is a conflict until the watch has shown whose it is.
 pub async fn write(api: &Api, writes: &Writes, report: &mut Report) -> Result<(), ApplyError> {
@@ -31,7 +28,7 @@ pub async fn write(api: &Api, writes: &Writes, report: &mut Report) -> Result<()
                 continue;
             }
         };
-        report.groups.push(written.map_err(creating(WRITING))?);
+        report.groups.push(written.map_err(creating(Created::Group))?);
     }
     Ok(())
 }

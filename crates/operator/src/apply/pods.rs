@@ -8,7 +8,7 @@ use trainyard_core::{RoleName, Seen, Stamp, TaskId, TaskSeen};
 use trainyard_manifest::observe::PodSeen;
 use trainyard_manifest::task_pod::TaskPods;
 
-use super::{ApplyError, Report, Writes, creating, name_of, owner};
+use super::{ApplyError, Created, Report, Writes, creating, name_of, owner};
 use crate::api::{Api, ApiError};
 use crate::job::Compiled;
 
@@ -47,7 +47,7 @@ pub async fn create(
                 report.made.push(pod);
                 room = MOST_PODS.min(room + 1);
             }
-            Some(Err(refused)) if first.is_ok() => first = Err(creating("create a pod")(refused)),
+            Some(Err(refused)) if first.is_ok() => first = Err(creating(Created::Pod)(refused)),
             Some(Err(_)) => {}
         }
     }

@@ -1,12 +1,11 @@
 //! T9k's `TensorFlowTrainingJob`: one phase, and conditions that are always there.
 
 use serde_json::{Value, json};
-use trainyard_core::Time;
+use trainyard_core::{Memory, Time};
 use trainyard_manifest::kinds::t9k::API;
 use trainyard_status::{MEMORY_FIELD, rfc3339, t9k_memory, t9k_status};
 
 use super::{Kind, Stage};
-use crate::address_form::AddressForm;
 use crate::job::{JobWire, Reading};
 use crate::reconcile::events::{Change, Milestone, Severity, Topic};
 
@@ -26,9 +25,9 @@ pub static KIND: Kind = Kind {
     changes,
 };
 
-fn manifest(wire: &JobWire, _: &Reading) -> Option<(Value, AddressForm)> {
+fn manifest(wire: &JobWire, _: Option<&Memory>, _: &Reading) -> Option<Value> {
     let meta = &wire.metadata;
-    let manifest = json!({
+    Some(json!({
         "apiVersion": API.api_version,
         "kind": API.kind,
         "metadata": {
@@ -37,8 +36,7 @@ fn manifest(wire: &JobWire, _: &Reading) -> Option<(Value, AddressForm)> {
             "annotations": meta.annotations.clone().unwrap_or_default(),
         },
         "spec": wire.spec,
-    });
-    Some((manifest, AddressForm::Own))
+    }))
 }
 
 fn phase(status: Option<&Value>) -> &str {

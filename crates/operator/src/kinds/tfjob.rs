@@ -1,13 +1,14 @@
 //! Kubeflow's `TFJob`: its older versions, its conditions, and jobs that Kubeflow's operator began.
 
-use serde_json::{Map, Value, json};
-use trainyard_core::{Job, Memory, Observed, Stamp, TaskSeen};
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use trainyard_core::{AddressForm, Job, Memory, Observed, Stamp, TaskSeen};
 use trainyard_dialect::OURSELVES;
 use trainyard_manifest::kinds::tfjob::API;
-use trainyard_status::{tfjob_begun, tfjob_invalid, tfjob_memory, tfjob_status};
+use trainyard_status::{MEMORY_FIELD, tfjob_begun, tfjob_invalid, tfjob_memory, tfjob_status};
 
 use super::{Kind, STALLED, Stage, conditions};
-use crate::address_form::AddressForm;
 use crate::job::{JobWire, Reading};
 use crate::reconcile::events::{Change, Milestone, Severity, Topic};
 
@@ -27,6 +28,8 @@ pub static KIND: Kind = Kind {
     changes,
 };
 
+/// How the author chooses the addresses of tasks.
+const ADDRESSES: &str = "trainyard.dev/addresses";
 /// The newest version with its policies beside each other.
 const OLD_VERSION: &str = "kubeflow.org/v1beta2";
 /// Fields that v1 has under `runPolicy`, and its predecessors had beside it. The definition knows them in every version,
@@ -38,20 +41,21 @@ const MOVED: &[&str] = &[
     "backoffLimit",
 ];
 
-fn manifest(wire: &JobWire, reading: &Reading) -> Option<(Value, AddressForm)> {
+fn manifest(wire: &JobWire, memory: Option<&Memory>, reading: &Reading) -> Option<Value> {
     let manager = wire.spec.pointer("/runPolicy/managedBy").and_then(Value::as_str);
     if manager.is_some_and(|manager| !OURSELVES.contains(&manager)) {
         return None;
     }
     let meta = &wire.metadata;
-    let form = AddressForm::of(wire.status.as_ref(), reading.per_replica);
-    let own = meta.annotations.iter().flatten();
-    let mut annotations: Map<String, Value> = own
-        .map(|(name, value)| (name.clone(), value.as_str().into()))
-        .collect();
-    form.annotate(wire.status.as_ref(), &mut annotations);
+    let mut annotations = meta.annotations.clone().unwrap_or_default();
+    annotate(
+        &mut annotations,
+        wire.status.as_ref(),
+        memory,
+        reading.per_replica,
+    );
     let old = MOVED.iter().any(|field| wire.spec.get(field).is_some());
-    let manifest = json!({
+    Some(json!({
         "apiVersion": if old { OLD_VERSION } else { API.api_version },
         "kind": API.kind,
         "metadata": {
@@ -60,8 +64,39 @@ fn manifest(wire: &JobWire, reading: &Reading) -> Option<(Value, AddressForm)> {
             "annotations": annotations,
         },
         "spec": wire.spec,
-    });
-    Some((manifest, form))
+    }))
+}
+
+/// Says how tasks find each other as the author could have said it: as the job began, since tasks that run know each other by it. A
+/// job that has not begun, or is suspended, is as its own annotation or else the operator's flag says.
+fn annotate(
+    annotations: &mut BTreeMap<String, String>,
+    status: Option<&Value>,
+    memory: Option<&Memory>,
+    per_replica: bool,
+) {
+    let remembered = status.is_some_and(|status| status.get(MEMORY_FIELD).is_some_and(|it| !it.is_null()));
+    let form = match memory {
+        Some(memory) => memory.form,
+        None if remembered => None,
+        // Another operator began it.
+        None if tfjob_begun(status).is_some() => Some(AddressForm::Kubeflow),
+        None => per_replica.then_some(AddressForm::PerReplica),
+    };
+    let runs = memory.is_some_and(|memory| memory.started.is_some() && memory.held.is_none());
+    if runs && form != Some(AddressForm::Kubeflow) {
+        annotations.remove(ADDRESSES);
+    }
+    let mut say = |name: &str, value: &str| {
+        let entry = annotations.entry(name.to_owned());
+        entry.or_insert_with(|| value.to_owned());
+    };
+    if form.is_some() {
+        say(ADDRESSES, "per-replica");
+    }
+    if form == Some(AddressForm::Kubeflow) {
+        say("trainyard.dev/evaluator-in-cluster", "true");
+    }
 }
 
 /// The memory of a job that Kubeflow's operator began: all its tasks live their first life, and it began when its status says.
@@ -122,5 +157,60 @@ fn change(condition: &Value) -> Change {
         reason: text("reason"),
         message: text("message"),
         time: text("lastUpdateTime"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_find_each_other_as_when_the_job_began() {
+        let began = "2026-01-02T03:04:05Z";
+        let memory = |form: &str| {
+            let form = serde_json::from_str(form).unwrap_or(Value::Null);
+            json!({ "startTime": began, "trainyard": { "format": 1, "job": "u", "started": 1_800_000_000, "form": form } })
+        };
+        let mut held = memory("null");
+        held["trainyard"]["held"] = "suspended".into();
+        let (theirs, per_job) = (Some("per-replica"), Some("per-job"));
+        let rows = [
+            // What the author says, the status, the flag; then whether addresses are per replica, and all is as Kubeflow's.
+            (None, json!(null), false, false, false),
+            (None, json!(null), true, true, false),
+            (per_job, json!(null), true, false, false),
+            (None, json!({ "conditions": [] }), true, true, false),
+            (None, json!({ "startTime": began }), false, true, true),
+            (per_job, json!({ "startTime": began }), false, false, true),
+            (
+                None,
+                json!({ "startTime": began, "trainyard": null }),
+                false,
+                true,
+                true,
+            ),
+            (
+                None,
+                json!({ "startTime": began, "trainyard": {} }),
+                true,
+                false,
+                false,
+            ),
+            (None, memory("null"), true, false, false),
+            (theirs, memory("null"), false, false, false),
+            (per_job, memory("\"per-replica\""), false, true, false),
+            (None, memory("\"kubeflow\""), false, true, true),
+            (theirs, held, false, true, false),
+        ];
+        for (own, status, flag, per_replica, kubeflow) in rows {
+            let own = own.map(|own| (ADDRESSES.to_owned(), own.to_owned()));
+            let mut annotations: BTreeMap<String, String> = own.into_iter().collect();
+            let memory = crate::job::stored_memory(Some(&status));
+            annotate(&mut annotations, Some(&status), memory.as_ref(), flag);
+            let addresses = annotations.get(ADDRESSES).map(String::as_str);
+            assert_eq!(addresses == theirs, per_replica, "{status}");
+            let evaluator = annotations.contains_key("trainyard.dev/evaluator-in-cluster");
+            assert_eq!(evaluator, kubeflow, "{status}");
+        }
     }
 }

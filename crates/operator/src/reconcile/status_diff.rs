@@ -1,9 +1,10 @@
-//! Which news may wait. Writing a job's status costs the API server as much as making four pods, so it is written when
-//! somebody waits for what it says, and otherwise seldom.
+//! Which changes of a status may wait. Writing a status costs the API server as much as creating four pods, so it is written at once
+//! only if a user waits for what it says. When memory must be stored is decided by `step`.
 
 use serde_json::Value;
 use trainyard_status::MEMORY_FIELD;
 
+use super::summary::SUMMARY_FIELD;
 use super::waiting::{WAITING_FIELD, reasons};
 use crate::kinds::Kind;
 
@@ -12,17 +13,16 @@ pub const QUIET: u32 = 2;
 /// Other words for the same wait may wait this long since the last write.
 pub const SAME_WAIT: u32 = 30;
 
-/// What a new status says that the old one did not.
+/// What a new status shows that the stored one does not, besides memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusDiff {
-    /// That all pods of a role have been made. It is found out again as long as they are there, and a task that vanished
-    /// before it was stored is made again as if it had never been: nothing is written for it alone.
-    Bookkeeping,
+    /// Nothing, or another summary of the same.
+    Same,
     /// Other words for what is waited for; they wait for [`SAME_WAIT`].
     Wording,
-    /// Counts, and which tasks are done. Their pods say so too, so this waits for [`QUIET`].
+    /// Counts; they wait for [`QUIET`].
     Counts,
-    /// What somebody waits for.
+    /// What a user waits for.
     Substance,
 }
 
@@ -35,52 +35,28 @@ pub fn diff(kind: &Kind, before: Option<&Value>, after: &Value) -> StatusDiff {
     if reasons(before) != reasons(after) {
         return StatusDiff::Substance;
     }
-    if without(before, &["born"]) == without(after, &["born"]) {
-        let same_words = before.get(WAITING_FIELD) == after.get(WAITING_FIELD);
-        return if same_words {
-            StatusDiff::Bookkeeping
-        } else {
-            StatusDiff::Wording
+    let aside = [MEMORY_FIELD, WAITING_FIELD, SUMMARY_FIELD];
+    if same_but_for(before, after, &aside) {
+        return match before.get(WAITING_FIELD) == after.get(WAITING_FIELD) {
+            true => StatusDiff::Same,
+            false => StatusDiff::Wording,
         };
     }
-    let bare = |status: &Value| {
-        let mut status = without(status, &["born", "done"]);
-        if let Value::Object(fields) = &mut status {
-            for counts in kind.counts {
-                fields.shift_remove(*counts);
-            }
-        }
-        status
-    };
-    if bare(before) == bare(after) {
-        StatusDiff::Counts
-    } else {
-        StatusDiff::Substance
+    let aside: Vec<&str> = aside.iter().chain(kind.counts).copied().collect();
+    match same_but_for(before, after, &aside) {
+        true => StatusDiff::Counts,
+        false => StatusDiff::Substance,
     }
 }
 
-/// A status without words about waiting, and whose memory holds none of these for any role.
-fn without(status: &Value, notes: &[&str]) -> Value {
-    let mut status = status.clone();
-    if let Value::Object(fields) = &mut status {
-        fields.shift_remove(WAITING_FIELD);
-    }
-    let Some(Value::Object(memory)) = status.get_mut(MEMORY_FIELD) else {
-        return status;
+/// Whether two statuses are equal in all other fields.
+fn same_but_for(before: &Value, after: &Value, aside: &[&str]) -> bool {
+    let (Some(before), Some(after)) = (before.as_object(), after.as_object()) else {
+        return before == after;
     };
-    let Some(Value::Object(roles)) = memory.get_mut("roles") else {
-        return status;
-    };
-    for role in roles.values_mut().filter_map(Value::as_object_mut) {
-        for note in notes {
-            role.shift_remove(*note);
-        }
-    }
-    roles.retain(|_, role| role.as_object().is_none_or(|role| !role.is_empty()));
-    if roles.is_empty() {
-        memory.shift_remove("roles");
-    }
-    status
+    let fields = before.keys().chain(after.keys());
+    let mut compared = fields.filter(|field| !aside.contains(&field.as_str()));
+    compared.all(|field| before.get(field) == after.get(field))
 }
 
 #[cfg(test)]
@@ -91,40 +67,33 @@ mod tests {
 
     #[test]
     fn what_may_wait_is_told_from_what_may_not() {
-        let status = |active: u32, memory: Value| json!({ "conditions": [], "replicaStatuses": { "Worker": { "active": active } }, "trainyard": memory });
-        let new = || status(0, json!({ "epoch": 0 }));
-        let cases = [
-            (None, new(), StatusDiff::Substance),
+        let status = |active: u32, wait: &str, summary: &str| {
+            json!({
+                "conditions": [], "replicaStatuses": { "Worker": { "active": active } }, "summary": summary,
+                "waiting": [{ "reason": "Unschedulable", "message": wait }], "trainyard": { "epoch": active },
+            })
+        };
+        let stored = status(0, "a", "b");
+        let mut other_reason = stored.clone();
+        other_reason["waiting"][0]["reason"] = "ErrImagePull".into();
+        let mut memory = stored.clone();
+        memory["trainyard"]["epoch"] = 7.into();
+        let rows = [
+            (None, stored.clone(), StatusDiff::Substance),
+            (Some(&stored), memory, StatusDiff::Same),
+            (Some(&stored), status(0, "a", "c"), StatusDiff::Same),
+            (Some(&stored), status(0, "c", "c"), StatusDiff::Wording),
+            (Some(&stored), status(1, "c", "c"), StatusDiff::Counts),
+            (Some(&stored), other_reason, StatusDiff::Substance),
             (
-                Some(new()),
-                status(0, json!({ "epoch": 0, "roles": { "worker": { "born": 2 } } })),
-                StatusDiff::Bookkeeping,
-            ),
-            (Some(new()), status(1, json!({ "epoch": 0 })), StatusDiff::Counts),
-            (
-                Some(new()),
-                status(1, json!({ "epoch": 0, "roles": { "worker": { "done": "0" } } })),
-                StatusDiff::Counts,
-            ),
-            (
-                Some(new()),
-                status(0, json!({ "epoch": 0, "roles": { "worker": { "failed": "0" } } })),
-                StatusDiff::Substance,
-            ),
-            (
-                Some(new()),
-                status(1, json!({ "epoch": 1 })),
-                StatusDiff::Substance,
-            ),
-            (
-                Some(new()),
-                json!({ "conditions": [{ "type": "Running" }] }),
+                Some(&stored),
+                json!({ "conditions": [{ "type": "Running" }], "waiting": stored["waiting"] }),
                 StatusDiff::Substance,
             ),
         ];
-        for (before, after, expected) in cases {
+        for (before, after, expected) in rows {
             assert_eq!(
-                diff(&crate::kinds::tfjob::KIND, before.as_ref(), &after),
+                diff(&crate::kinds::tfjob::KIND, before, &after),
                 expected,
                 "{after}"
             );

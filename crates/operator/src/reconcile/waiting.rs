@@ -9,8 +9,7 @@ use trainyard_manifest::observe::{PodSeen, UNREADABLE, Waits};
 
 use super::gang;
 use super::lost_nodes::{LostNodes, NODE_LOST};
-use crate::apply::groups::WRITING;
-use crate::apply::{ApplyErrorKind, addresses};
+use crate::apply::{ApplyErrorKind, Created};
 use crate::job::{JobSeen, Meaning};
 use crate::store::{Entry, LastError};
 
@@ -20,22 +19,23 @@ pub const WAITING_FIELD: &str = "waiting";
 pub(super) const SETTLES: u32 = 5;
 /// And so it may for so long while its node prepares it, or no scheduler has come to it.
 const SLOW: u32 = 60;
-/// A refusal is told that lasts for so many passes; one may be a hiccup of the API server, or a pod of that name on its way out.
+/// A refusal is told after so many in a row: one may be a hiccup of the API server, or a pod of that name that is being deleted. A quota
+/// is told at once.
 const LASTS: u32 = 3;
-/// But for this one.
-const QUOTA: &str = "exceeded quota";
 const EXCEEDED_QUOTA: &str = "ExceededQuota";
 const FAILED_CREATE_POD: &str = "FailedCreatePod";
 const FAILED_CREATE_POD_GROUP: &str = "FailedCreatePodGroup";
 const FAILED_CREATE_SERVICE: &str = "FailedCreateService";
 const FAILED_CREATE_CONFIG_MAP: &str = "FailedCreateConfigMap";
+const FAILED_CREATE_OBJECT: &str = "FailedCreateObject";
 /// It was the API server that refused something.
-pub const REFUSED: [&str; 5] = [
+pub const REFUSED: [&str; 6] = [
     EXCEEDED_QUOTA,
     FAILED_CREATE_POD,
     FAILED_CREATE_POD_GROUP,
     FAILED_CREATE_SERVICE,
     FAILED_CREATE_CONFIG_MAP,
+    FAILED_CREATE_OBJECT,
 ];
 /// No task is wanted of it.
 const NO_REPLICAS: &str = "NoReplicas";
@@ -181,20 +181,22 @@ pub fn is_ordinary(reason: &str) -> bool {
 /// What was refused last, as long as it is wanted. Whoever has just begun to look at a job knows of no refusal, or of too few: what its
 /// status says of one stands until what was refused is made.
 fn refused(entry: &Entry, job: &JobSeen, wants: bool) -> Vec<Value> {
-    let error = entry
-        .last_error
-        .as_ref()
-        .filter(|it| it.kind == ApplyErrorKind::Creating);
+    let creating = |error: &LastError| match error.kind {
+        ApplyErrorKind::Creating(what) => Some(what),
+        ApplyErrorKind::Pruned | ApplyErrorKind::Other => None,
+    };
+    let error = entry.last_error.as_ref();
+    let error = error.and_then(|error| Some((error, creating(error)?)));
     // A group that is corrected is no part of what the job itself wants.
-    let error = error.filter(|it| wants || it.doing == WRITING);
-    let quota = |error: &LastError| error.message.contains(QUOTA);
-    if let Some(error) = error.filter(|it| quota(it) || entry.failures >= LASTS) {
-        let reason = match error.doing {
-            _ if quota(error) => EXCEEDED_QUOTA,
-            WRITING => FAILED_CREATE_POD_GROUP,
-            addresses::MAKING => FAILED_CREATE_SERVICE,
-            addresses::MAPPING => FAILED_CREATE_CONFIG_MAP,
-            _ => FAILED_CREATE_POD,
+    let error = error.filter(|(_, what)| wants || *what == Created::Group);
+    if let Some((error, what)) = error.filter(|(error, _)| error.is_quota || entry.failures >= LASTS) {
+        let reason = match what {
+            _ if error.is_quota => EXCEEDED_QUOTA,
+            Created::Group => FAILED_CREATE_POD_GROUP,
+            Created::Service => FAILED_CREATE_SERVICE,
+            Created::ConfigMap => FAILED_CREATE_CONFIG_MAP,
+            Created::Extra => FAILED_CREATE_OBJECT,
+            Created::Pod => FAILED_CREATE_POD,
         };
         return vec![json!({ "reason": reason, "message": cut(&error.message) })];
     }

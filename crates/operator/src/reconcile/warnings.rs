@@ -1,6 +1,7 @@
 //! What is told about a job beside its status, since it must not or need not stand there: one log line and one event each, for as
 //! long as an operator runs.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -16,6 +17,8 @@ use crate::store::Entry;
 
 /// A newer version has written its status.
 const NEWER: &str = "NewerMemory";
+/// Its annotation gives no order that can be obeyed.
+const INVALID_ORDER: &str = "InvalidOrder";
 /// It owns a pod that is none of its tasks'.
 const UNKNOWN_POD: &str = "UnknownPod";
 
@@ -26,6 +29,8 @@ pub struct Warned {
     job: Arc<str>,
     newer: bool,
     unknown_pod: bool,
+    /// What is wrong with its order.
+    order: Option<Arc<str>>,
 }
 
 /// A pass that tells what has not been told yet, and does nothing else: another one may be refused before it comes to its events.
@@ -36,7 +41,14 @@ pub fn next(key: &JobKey, entry: &mut Entry, job: &JobSeen, now: Time) -> Option
     let change = change(entry, job, now)?;
     let mut event = events::event(job, &change)?;
     // An operator that starts later tells the same; of one name there is one event.
-    event["metadata"]["name"] = events::name(job, &change.reason).into();
+    let mut name = events::name(job, &change.reason);
+    if change.reason == INVALID_ORDER {
+        // Another order that is wrong is told too.
+        let mut hash = DefaultHasher::new();
+        change.message.hash(&mut hash);
+        name = format!("{name}.{:x}", hash.finish());
+    }
+    event["metadata"]["name"] = name.into();
     let mut writes = super::status_write(key, job, Value::Null, now);
     writes.keep_actions_only();
     writes.events.push(event);
@@ -59,6 +71,16 @@ fn change(entry: &mut Entry, job: &JobSeen, now: Time) -> Option<Change> {
         return Some(events::warning(
             NEWER,
             unreadable::words(&Flaw::Newer(format)),
+            now,
+        ));
+    }
+    if let Some(Err(wrong)) = job.order.as_ref().filter(|_| !ended)
+        && entry.warned.order.as_ref() != Some(wrong)
+    {
+        entry.warned.order = Some(Arc::clone(wrong));
+        return Some(events::warning(
+            INVALID_ORDER,
+            format!("{wrong}; it is ignored"),
             now,
         ));
     }

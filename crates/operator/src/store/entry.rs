@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
-use trainyard_core::{Fixture, FixtureSeen, Memory, Observed, Seen, Time};
+use trainyard_core::{Memory, Observed, Seen, Time};
 use trainyard_manifest::observe::PodSeen;
 use trainyard_status::MEMORY_FIELD;
 
@@ -79,10 +79,10 @@ pub struct Entry {
 /// What was refused last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastError {
-    /// What was being done.
-    pub doing: &'static str,
-    /// What sort of trouble it was.
+    /// What it means for the job.
     pub kind: ApplyErrorKind,
+    /// A quota of the namespace is used up.
+    pub is_quota: bool,
     /// What the API server said.
     pub message: String,
 }
@@ -218,18 +218,14 @@ impl Entry {
 
     /// What `step` may know.
     #[must_use]
-    pub fn observed(
-        &self,
-        uid: &Arc<str>,
-        fixtures: Vec<(Fixture, FixtureSeen)>,
-        deleting: bool,
-    ) -> Observed {
+    pub fn observed(&self, uid: &Arc<str>, deleting: bool) -> Observed {
         let ours = |pod: &&PodSeen| pod.owner.as_ref() == Some(uid);
         let here = self.pods.values().map(|held| &held.pod).filter(ours);
         let tasks = here.filter_map(|pod| pod.task.as_ref()).chain(self.gone.of(uid));
+        let orders = self.job.iter().filter_map(|job| job.order.clone()?.ok());
         Observed {
             tasks: tasks.cloned().collect(),
-            fixtures,
+            orders: orders.collect(),
             deleting,
             ..Observed::default()
         }
@@ -362,8 +358,8 @@ impl Entry {
         }
         self.groups.refused();
         self.last_error = Some(LastError {
-            doing: error.doing,
             kind: error.kind,
+            is_quota: error.refused.is_quota,
             message: error.refused.message,
         });
         let wait = FIRST_RETRY
@@ -383,7 +379,7 @@ impl Entry {
     #[must_use]
     pub fn was_refused_a_create(&self) -> bool {
         let error = self.last_error.as_ref();
-        error.is_some_and(|error| error.kind == ApplyErrorKind::Creating)
+        error.is_some_and(|error| matches!(error.kind, ApplyErrorKind::Creating(_)))
     }
 
     /// Nothing is refused any more.

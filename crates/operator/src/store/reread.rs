@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use serde_json::Value;
-use trainyard_core::Time;
+use trainyard_core::{Storage, Time};
 
 use super::{Entry, Store};
 use crate::apply::reread::Reread;
@@ -80,13 +80,14 @@ impl Store {
             return Decision::WakeAt(entry.panics.until);
         }
         if entry.pending_reread.is_none() {
-            let kept = self.kept.contains(key.kind);
+            let storage = self.storage.get(key.kind).copied();
+            let storage = storage.unwrap_or(Storage::Unknown);
             let looked = catch_unwind(AssertUnwindSafe(|| {
                 #[cfg(test)]
                 entry.hook.inspect(|hook| hook());
                 match holder {
                     Some(holder) => name_taken(key, entry, &holder, now),
-                    None => reconcile(key, entry, kept, now),
+                    None => reconcile(key, entry, storage, now),
                 }
             }));
             match looked {

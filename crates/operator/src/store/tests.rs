@@ -9,6 +9,7 @@ mod gone;
 mod kinds;
 mod lost_nodes;
 mod no_replicas;
+mod orders;
 mod panics;
 mod refusals;
 mod slow;
@@ -22,7 +23,7 @@ use trainyard_manifest::observe::PodSeen;
 
 use super::*;
 use crate::api::ApiError;
-use crate::apply::{ApplyError, ApplyErrorKind};
+use crate::apply::{ApplyError, ApplyErrorKind, Created};
 use crate::kinds::tfjob::KIND as TFJOB;
 use crate::watched::ServiceSeen;
 
@@ -161,6 +162,7 @@ fn refusal(kind: ApplyErrorKind) -> ApplyError {
         doing: "do something",
         kind,
         refused: ApiError {
+            is_quota: false,
             code: 500,
             reason: String::new(),
             message: "no".into(),
@@ -334,9 +336,16 @@ fn counts_alone_wait_for_what_comes_next_but_not_long() {
     );
     store.applied(report(&writes, 50, Vec::new()), NOW + 12);
     // A worker that is done is a number as well; the end of the job is not, and says both.
-    store.pod_seen(&TFJOB, pod(1, 51, "p1", &exited(0)));
+    let mut done = exited(0);
+    done["containerStatuses"][0]["state"]["terminated"]["finishedAt"] = "2027-01-15T08:00:19Z".into();
+    store.pod_seen(&TFJOB, pod(1, 51, "p1", &done));
     assert!(store.next(NOW + 20).is_none());
-    store.pod_seen(&TFJOB, pod(0, 52, "p0", &exited(0)));
+    assert_eq!(
+        store.wake(),
+        Some(NOW + 21),
+        "stored within two seconds of its end"
+    );
+    store.pod_seen(&TFJOB, pod(0, 52, "p0", &done));
     let status = store.next(NOW + 20).unwrap().status.unwrap();
     assert_eq!(status["replicaStatuses"]["Worker"], json!({ "succeeded": 2 }));
     assert_eq!(status["trainyard"]["roles"]["worker"]["done"], "0-1");

@@ -208,7 +208,7 @@ impl World {
                     pod["metadata"]["uid"] = format!("pod-{}", self.job(namespace).created).into();
                     let name = pod["metadata"]["name"].as_str().unwrap().to_owned();
                     if self.job(namespace).pods.contains_key(&name) {
-                        done.error = Some(refusal(ApplyErrorKind::Creating));
+                        done.error = Some(refusal(ApplyErrorKind::Creating(Created::Pod)));
                         break;
                     }
                     done.made.push(serde_json::from_value(pod.clone()).unwrap());

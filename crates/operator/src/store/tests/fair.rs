@@ -14,7 +14,7 @@ fn in_namespace(namespace: &str, name: &str) -> JobWire {
 /// A store with so many slots that has seen memory kept, with so many new jobs of one namespace.
 fn loaded(slots: usize, load: usize) -> Store {
     let mut store = Store::with_slots(Reading::default(), slots);
-    store.kept.insert(&TFJOB);
+    store.storage.insert(&TFJOB, Storage::Keeps);
     for number in 0..load {
         store.job_seen(&TFJOB, in_namespace("load", &number.to_string()));
     }
@@ -60,7 +60,7 @@ fn a_retry_of_another_namespace_is_not_held_back_by_full_slots() {
         .find(|writes| &*writes.key.namespace == "other")
         .unwrap();
     let refused = Report {
-        error: Some(refusal(ApplyErrorKind::Creating)),
+        error: Some(refusal(ApplyErrorKind::Creating(Created::Pod))),
         ..Report::of(of_other.key.clone(), Arc::clone(&of_other.uid))
     };
     store.applied(refused, NOW);

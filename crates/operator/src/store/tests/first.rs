@@ -3,35 +3,28 @@
 use super::*;
 use crate::store::queue::PUT_OFF;
 
-/// Three new jobs, of which the first one is on its way to find out whether memory is kept.
-fn scouting() -> (Store, Writes) {
+#[test]
+fn until_memory_is_known_to_be_kept_a_status_comes_first() {
     let mut store = Store::new(Reading::default());
-    for name in ["a", "b", "c"] {
+    for name in ["a", "b"] {
         store.job_seen(&TFJOB, another(name));
     }
-    let probe = store.next(NOW).unwrap();
-    (store, probe)
-}
-
-#[test]
-fn the_first_status_of_all_comes_alone_then_what_tasks_are_found_by_then_pods() {
-    let mut store = Store::new(Reading::default());
-    store.job_seen(&TFJOB, job(10, 1, &Value::Null));
-    let writes = store.next(NOW).unwrap();
-    let status = writes.status.as_ref().unwrap();
+    let first = store.next(NOW).unwrap();
+    let status = first.status.as_ref().unwrap();
     assert_eq!(status["conditions"][0]["type"], "Created");
-    assert_eq!(status["trainyard"]["job"], "job");
-    assert_eq!(writes.version, 10);
-    assert!(writes.actions.is_empty());
-    assert!(store.next(NOW).is_none(), "one writes at a time");
-    let stored = Report {
-        services: Vec::new(),
-        ..report(&writes, 11, Vec::new())
-    };
-    store.applied(stored, NOW);
-    let writes = store.next(NOW).unwrap();
-    assert_eq!(writes.actions[0], Action::Ensure(Fixture::Addresses));
-    assert_eq!(creates(&writes), ["worker-0", "worker-1"]);
+    assert_eq!(status["trainyard"]["job"], "a");
+    assert_eq!(first.version, 10);
+    assert_eq!(first.actions[0], Action::Ensure(Fixture::Addresses));
+    assert_eq!(creates(&first), ["worker-0", "worker-1"]);
+    assert!(
+        store.next(NOW).unwrap().status.is_some(),
+        "nothing waits for the answer"
+    );
+    assert!(store.next(NOW).is_none(), "one job has one apply in flight");
+    store.applied(report(&first, 11, Vec::new()), NOW);
+    store.job_seen(&TFJOB, another("c"));
+    let third = std::iter::from_fn(|| store.next(NOW)).find(|writes| &*writes.key.name == "c");
+    assert!(third.unwrap().status.is_none(), "its pods come first");
 }
 
 #[test]
@@ -52,19 +45,6 @@ fn the_first_pods_of_a_job_come_before_its_first_status() {
     assert!(writes.actions.is_empty());
 }
 
-#[test]
-fn one_job_finds_out_whether_memory_is_kept_and_the_others_wait_for_it() {
-    let (mut store, probe) = scouting();
-    assert!(probe.status.is_some());
-    assert!(store.next(NOW).is_none());
-    assert_eq!(store.queued(), 2);
-    store.applied(report(&probe, 11, Vec::new()), NOW);
-    for name in ["b", "c"] {
-        let writes = store.next(NOW).unwrap();
-        assert_eq!((&*writes.key.name, writes.status.is_some()), (name, false));
-    }
-}
-
 /// A user who takes the memory out of the status of one job must not make the first pods of all others wait for a probe.
 #[test]
 fn a_memory_that_is_missing_in_one_status_says_nothing_about_the_others() {
@@ -82,20 +62,6 @@ fn a_memory_that_is_missing_in_one_status_says_nothing_about_the_others() {
     store.job_seen(&TFJOB, another("new"));
     let writes = std::iter::from_fn(|| store.next(NOW)).find(|writes| &*writes.key.name == "new");
     assert!(writes.unwrap().status.is_none(), "its pods come first");
-}
-
-#[test]
-fn a_scout_that_is_refused_is_followed_by_another() {
-    let (mut store, probe) = scouting();
-    let refused = Report {
-        written: None,
-        error: Some(refusal(ApplyErrorKind::Other)),
-        ..report(&probe, 0, Vec::new())
-    };
-    store.applied(refused, NOW);
-    let writes = store.next(NOW).unwrap();
-    assert_eq!((&*writes.key.name, writes.status.is_some()), ("b", true));
-    assert!(store.next(NOW).is_none());
 }
 
 #[test]
@@ -151,7 +117,7 @@ fn a_first_status_waits_until_every_listed_job_has_its_pods() {
     assert!(store.next(NOW).is_none(), "its pods are still being made");
     // Whose pods are refused is not waited for.
     let refused = Report {
-        error: Some(refusal(ApplyErrorKind::Creating)),
+        error: Some(refusal(ApplyErrorKind::Creating(Created::Pod))),
         ..report(&late, 0, Vec::new())
     };
     store.applied(refused, NOW);

@@ -6,7 +6,7 @@ use crate::apply::reread::Reread;
 /// A store with a job that panics when it is looked at, and one that does not.
 fn sick() -> Store {
     let mut store = Store::new(Reading::default());
-    store.kept.insert(&TFJOB);
+    store.storage.insert(&TFJOB, Storage::Keeps);
     store.job_seen(&TFJOB, job(10, 1, &Value::Null));
     store.job_seen(&TFJOB, another("well"));
     sicken(&mut store);

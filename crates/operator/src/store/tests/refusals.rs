@@ -7,7 +7,7 @@ fn a_job_whose_pods_are_refused_says_so_before_it_tries_again() {
     let mut store = second_job();
     let writes = store.next(NOW).unwrap();
     let refused = Report {
-        error: Some(refusal(ApplyErrorKind::Creating)),
+        error: Some(refusal(ApplyErrorKind::Creating(Created::Pod))),
         ..report(&writes, 0, Vec::new())
     };
     store.applied(refused, NOW);
@@ -27,7 +27,8 @@ fn refused() -> (Store, Value) {
     for attempt in 0..8 {
         let later = NOW + 60 * attempt;
         while let Some(writes) = store.next(later) {
-            let error = (!creates(&writes).is_empty()).then(|| refusal(ApplyErrorKind::Creating));
+            let error =
+                (!creates(&writes).is_empty()).then(|| refusal(ApplyErrorKind::Creating(Created::Pod)));
             let version = 30 + u64::from(attempt);
             status = writes.status.clone().unwrap_or(status);
             store.applied(
@@ -67,7 +68,7 @@ fn what_was_refused_before_a_restart_stands_until_it_is_made_and_is_told_once() 
     assert_eq!(creates(&writes), ["worker-1"]);
     assert_eq!(writes.status, None, "there is nothing new to say");
     let refused = Report {
-        error: Some(refusal(ApplyErrorKind::Creating)),
+        error: Some(refusal(ApplyErrorKind::Creating(Created::Pod))),
         ..report(&writes, 0, Vec::new())
     };
     store.applied(refused, now);
@@ -150,7 +151,7 @@ fn a_pod_that_goes_while_it_is_found_in_the_way_is_not_waited_for() {
     assert_eq!(creates(&writes), ["worker-1"]);
     store.pod_gone(&TFJOB, &old_pod());
     let refused = Report {
-        error: Some(refusal(ApplyErrorKind::Creating)),
+        error: Some(refusal(ApplyErrorKind::Creating(Created::Pod))),
         ..report(&writes, 60, Vec::new())
     };
     store.applied(refused, now);
@@ -169,7 +170,7 @@ fn a_service_that_was_in_the_way_and_is_gone_is_not_waited_for_any_longer() {
     let writes = store.next(NOW).unwrap();
     let refused = Report {
         services: Vec::new(),
-        error: Some(refusal(ApplyErrorKind::Creating)),
+        error: Some(refusal(ApplyErrorKind::Creating(Created::Pod))),
         ..report(&writes, 12, Vec::new())
     };
     store.applied(refused, NOW);

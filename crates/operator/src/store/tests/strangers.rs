@@ -148,7 +148,7 @@ fn a_forged_pod_that_was_in_the_way_and_is_gone_is_not_waited_for_any_longer() {
         while let Some(writes) = store.next(now) {
             let error = creates(&writes)
                 .contains(&"worker-1".to_owned())
-                .then(|| refusal(ApplyErrorKind::Creating));
+                .then(|| refusal(ApplyErrorKind::Creating(Created::Pod)));
             let made = if creates(&writes).contains(&"worker-0".to_owned()) {
                 vec![pod(0, 45, "p0", &running())]
             } else {

@@ -72,6 +72,11 @@ fn a_memory_that_makes_no_sense_stays_as_it_is_and_the_job_says_what_it_waits_fo
     assert_eq!(writes.actions.len(), 0);
     let mut status = writes.status.clone().unwrap();
     let waiting = status.as_object_mut().unwrap().shift_remove("waiting").unwrap();
+    let summary = status.as_object_mut().unwrap().shift_remove("summary").unwrap();
+    assert!(
+        summary.as_str().unwrap().starts_with("UnreadableMemory: "),
+        "{summary}"
+    );
     assert_eq!(status.to_string(), before.to_string(), "every byte of the rest");
     assert_eq!(waiting[0]["reason"], "UnreadableMemory");
     let words = waiting[0]["message"].as_str().unwrap();

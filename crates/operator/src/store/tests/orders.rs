@@ -1,0 +1,93 @@
+//! Orders by annotation.
+
+use super::*;
+
+fn ordered(version: u64, status: &Value, order: &str) -> JobWire {
+    let mut wire = job(version, 1, status);
+    let annotation = ("trainyard.dev/order".to_owned(), order.to_owned());
+    wire.metadata.annotations = Some([annotation].into());
+    wire
+}
+
+/// Two workers that run, and the status that says so.
+fn running_with_status() -> (Store, Value) {
+    let (mut store, _) = started();
+    store.pod_seen(&TFJOB, pod(0, 20, "p0", &running()));
+    store.pod_seen(&TFJOB, pod(1, 21, "p1", &running()));
+    let writes = store.next(NOW).unwrap();
+    let status = writes.status.clone().unwrap();
+    store.applied(report(&writes, 30, Vec::new()), NOW);
+    assert!(store.next(NOW).is_none());
+    (store, status)
+}
+
+#[test]
+fn a_restart_is_obeyed_once_for_as_long_as_the_annotation_is_there() {
+    let (mut store, status) = running_with_status();
+    store.job_seen(&TFJOB, ordered(40, &status, "one/Restart"));
+    let writes = store.next(NOW).unwrap();
+    let stored = writes.status.clone().unwrap();
+    assert_eq!(stored["trainyard"]["orders"], json!(["one"]));
+    assert_eq!(stored["trainyard"]["epoch"], 1);
+    let stops = writes
+        .actions
+        .iter()
+        .filter(|action| matches!(action, Action::Stop { .. }));
+    assert_eq!(stops.count(), 2);
+    let stopped = Report {
+        stopped: vec![("p0".into(), false), ("p1".into(), false)],
+        ..report(&writes, 41, Vec::new())
+    };
+    store.applied(stopped, NOW);
+    for later in 0..5 {
+        if let Some(writes) = store.next(NOW + later) {
+            assert_eq!(writes.status, None, "obeyed once");
+        }
+    }
+    // Another operator takes over, with the same annotation.
+    let mut store = Store::new(Reading::default());
+    store.service_seen(&TFJOB, service("s1"));
+    store.job_seen(&TFJOB, ordered(42, &stored, "one/Restart"));
+    let epoch = |writes: &Writes| {
+        writes
+            .status
+            .as_ref()
+            .map(|status| status["trainyard"]["epoch"].clone())
+    };
+    let next = store.next(NOW + 10).and_then(|writes| epoch(&writes));
+    assert!(next.is_none_or(|epoch| epoch == 1), "obeyed once");
+}
+
+#[test]
+fn a_stop_ends_the_job() {
+    let (mut store, status) = running_with_status();
+    store.job_seen(&TFJOB, ordered(40, &status, "two/Stop"));
+    let writes = store.next(NOW).unwrap();
+    let status = writes.status.unwrap();
+    let last = status["conditions"].as_array().unwrap().last().unwrap();
+    assert_eq!(
+        (&last["type"], &last["status"]),
+        (&json!("Failed"), &json!("True"))
+    );
+    assert_eq!(status["summary"], "stopped by an order");
+}
+
+#[test]
+fn what_is_no_order_is_told_once_and_ignored() {
+    let (mut store, status) = running_with_status();
+    store.job_seen(&TFJOB, ordered(40, &status, "three/Explode"));
+    let writes = store.next(NOW).unwrap();
+    assert_eq!((writes.actions.len(), &writes.status), (0, &None));
+    let [event] = &*writes.events else {
+        panic!("{:?}", writes.events)
+    };
+    assert_eq!(event["reason"], "InvalidOrder");
+    assert!(
+        event["note"].as_str().unwrap().contains("three/Explode"),
+        "{event}"
+    );
+    store.applied(report(&writes, 0, Vec::new()), NOW);
+    assert!(store.next(NOW).is_none());
+    store.job_seen(&TFJOB, ordered(41, &status, "four/Explode"));
+    assert_eq!(store.next(NOW).unwrap().events.len(), 1, "another one");
+}
