@@ -5,6 +5,10 @@
 
 use std::borrow::Cow;
 
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
+
 /// The meaning of one scalar.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scalar<'a> {
@@ -266,41 +270,19 @@ fn looks_like_time(text: &str) -> bool {
     text.len() >= 8 && text.bytes().take(4).all(|byte| byte.is_ascii_digit()) && text.as_bytes()[4] == b'-'
 }
 
+/// Standard base64 with padding, read as leniently as Go does.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
+
 /// Standard base64 with padding; line breaks are skipped, as Go does.
 #[must_use]
 pub fn base64(text: &str) -> Option<Vec<u8>> {
-    let mut out = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut bits, mut held, mut padding) = (0u32, 0u8, 0u8);
-    for byte in text.bytes().filter(|byte| !matches!(byte, b'\r' | b'\n')) {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            b'=' if held >= 2 && held + padding < 4 => {
-                padding += 1;
-                continue;
-            }
-            _ => return None,
-        };
-        if padding > 0 {
-            return None;
-        }
-        bits = bits << 6 | u32::from(value);
-        held += 1;
-        if held == 4 {
-            out.extend_from_slice(&bits.to_be_bytes()[1..]);
-            (bits, held) = (0, 0);
-        }
-    }
-    match (held, padding) {
-        (0, 0) => {}
-        (2, 2) => out.extend_from_slice(&(bits << 12).to_be_bytes()[1..2]),
-        (3, 1) => out.extend_from_slice(&(bits << 6).to_be_bytes()[1..3]),
-        _ => return None,
-    }
-    Some(out)
+    let is_text = |byte: &u8| !matches!(byte, b'\r' | b'\n');
+    BASE64
+        .decode(text.bytes().filter(is_text).collect::<Vec<u8>>())
+        .ok()
 }
 
 #[cfg(test)]

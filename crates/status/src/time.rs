@@ -1,99 +1,24 @@
 //! Times and durations as Kubernetes writes them.
 
+use jiff::Timestamp;
 use trainyard_core::Time;
 
-const DAY: u64 = 86_400;
-/// 9999-12-31T23:59:59Z; later moments are written as this one, since the year has four digits.
-const LAST: u64 = 253_402_300_799;
+/// What later times are written as: the year has four digits.
+const LAST: &str = "9999-12-31T23:59:59Z";
 
 /// `2026-11-15T22:58:36Z`.
 #[must_use]
 pub fn rfc3339(time: Time) -> String {
-    let seconds = time.0.min(LAST);
-    let (days, rest) = (seconds / DAY, seconds % DAY);
-    let (year, month, day) = civil(days);
-    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    let seconds = i64::try_from(time.0).ok();
+    let time = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
+    time.map_or_else(|| LAST.to_owned(), |time| time.to_string())
 }
 
-/// The date so many days after 1970 began, in years that begin in March so that the odd day is the last.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let days = days.saturating_add(719_468);
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    (year, month, day)
-}
-
-/// A moment from text as Kubernetes writes it; a fraction of a second is dropped, other zones are counted back.
+/// A time as Kubernetes writes it; a fraction of a second is dropped, other zones are converted. None before 1970.
+#[must_use]
 pub fn read_rfc3339(text: &str) -> Option<Time> {
-    let number = |range: std::ops::Range<usize>| -> Option<u64> {
-        let digits = text.get(range)?;
-        digits
-            .bytes()
-            .all(|byte| byte.is_ascii_digit())
-            .then(|| digits.parse().ok())?
-    };
-    let separators = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
-    if !separators
-        .iter()
-        .all(|(at, byte)| text.as_bytes().get(*at) == Some(byte))
-    {
-        return None;
-    }
-    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
-    let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19)?);
-    let valid =
-        year >= 1970 && (1..=12).contains(&month) && day >= 1 && hour < 24 && minute < 60 && second <= 60;
-    if !valid || day > days_in(year, month) {
-        return None;
-    }
-    let of_day = hour * 3600 + minute * 60 + second.min(59);
-    let utc = days(year, month, day) * DAY + of_day;
-    zone(&text[19..])
-        .and_then(|offset| utc.checked_add_signed(-offset))
-        .map(Time)
-}
-
-/// Seconds east of Greenwich, from what follows the seconds.
-fn zone(text: &str) -> Option<i64> {
-    let fraction = text
-        .strip_prefix('.')
-        .map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
-    let text = fraction.unwrap_or(text);
-    if text == "Z" {
-        return Some(0);
-    }
-    let sign = match text.get(..1)? {
-        "+" => 1,
-        "-" => -1,
-        _ => return None,
-    };
-    let (hours, minutes) = text[1..].split_once(':')?;
-    let (hours, minutes): (i64, i64) = (hours.parse().ok()?, minutes.parse().ok()?);
-    ((0..24).contains(&hours) && (0..60).contains(&minutes)).then_some(sign * (hours * 3600 + minutes * 60))
-}
-
-/// The number of a day, counted from 1970-01-01.
-fn days(year: u64, month: u64, day: u64) -> u64 {
-    let year = year - u64::from(month <= 2);
-    let (era, of_era) = (year / 400, year % 400);
-    let month = if month > 2 { month - 3 } else { month + 9 };
-    let of_year = (153 * month + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
-fn days_in(year: u64, month: u64) -> u64 {
-    let leap = year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
-    match month {
-        2 => 28 + u64::from(leap),
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
+    let time: Timestamp = text.parse().ok()?;
+    u64::try_from(time.as_second()).ok().map(Time)
 }
 
 /// `1h2m3s`, as Go writes durations.
@@ -130,7 +55,7 @@ mod tests {
 
     #[test]
     fn every_day_of_four_centuries_reads_back() {
-        for day in (0..146_097).map(|day| day * DAY + 12_345) {
+        for day in (0..146_097).map(|day| day * 86_400 + 12_345) {
             assert_eq!(read_rfc3339(&rfc3339(Time(day))), Some(Time(day)));
         }
     }
