@@ -28,12 +28,12 @@ pub(crate) async fn access(context: Option<&str>, patience: Duration) -> Result<
     let mut config = config(context).await?;
     config.connect_timeout = Some(patience);
     config.read_timeout = Some(patience);
-    // Somebody waits at a terminal: better to say what is wrong than to try for minutes.
+    // A user waits at a terminal: better to say what is wrong than to try for minutes.
     config.default_retry = false;
     connect(config)
 }
 
-/// A client for whoever stays: it waits and tries again as the server asks it to.
+/// A client for a program that keeps running: it waits and tries again as the server asks it to.
 pub async fn client(context: Option<&str>) -> Result<Access, ClusterError> {
     let config = config(context).await;
     config.and_then(connect).map_err(ClusterError::without_hosts)
@@ -47,7 +47,7 @@ fn connect(config: Config) -> Result<Access, ClusterError> {
     }
 }
 
-/// The address as it is shown: without a name and password that somebody has put into it.
+/// The address as it is shown: without a name and password that may stand in it.
 fn address(url: &Uri) -> String {
     let scheme = url.scheme_str().unwrap_or("https");
     let host = url.host().unwrap_or_default();

@@ -24,7 +24,7 @@ impl ClusterError {
         }
     }
 
-    /// The same for whoever cannot do with names of hosts alone.
+    /// The same for a caller that needs more than names of hosts.
     pub(crate) fn without_hosts(mut self) -> Self {
         for or in [", or ", " Or "] {
             self.hint = self.hint.replace(&format!("{or}{OFFLINE}"), "");
@@ -32,7 +32,7 @@ impl ClusterError {
         self
     }
 
-    /// Nobody answered.
+    /// No server answered.
     pub(crate) fn late(server: &str, patience: Duration) -> Self {
         let message = format!(
             "the cluster at {server} did not answer within {} s",
@@ -140,7 +140,7 @@ pub fn told(error: &(dyn StdError + 'static)) -> String {
     plain(&text)
 }
 
-/// What somebody else has written, on one line and not too long.
+/// Text of another program, on one line and not too long.
 pub(crate) fn plain(text: &str) -> String {
     let visible = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     let mut line: String = visible.take(LONGEST).collect();

@@ -11,7 +11,7 @@ pub struct ClusterNode {
     pub name: String,
     /// Whether its kubelet says that it is ready.
     pub ready: bool,
-    /// Whether somebody has cordoned it: `kubectl cordon`.
+    /// Whether a user has cordoned it: `kubectl cordon`.
     pub cordoned: bool,
     /// What keeps pods away from it.
     pub taints: Vec<Taint>,
@@ -71,7 +71,7 @@ impl Toleration {
 /// Why a node does not take pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// Its kubelet is not ready, or nobody has heard of it.
+    /// Its kubelet is not ready, or has never reported.
     NotReady,
     /// It is cordoned.
     Cordoned,

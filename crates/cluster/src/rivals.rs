@@ -1,7 +1,7 @@
 //! Who else would run the same jobs: two operators for one kind undo each other's work.
 //!
 //! Looked for before anything is installed: Kubeflow's operator under any of its names, another one of ours, and Kubeflow's
-//! webhook, which refuses every job once nobody answers behind it.
+//! webhook, which refuses every job once no server answers behind it.
 
 use serde_json::Value;
 
@@ -24,12 +24,12 @@ pub struct Newcomer<'a> {
 pub struct Rivals {
     /// Each stands in the way.
     pub found: Vec<ClusterError>,
-    /// Where nobody could look.
+    /// What could not be looked at.
     pub unseen: Vec<String>,
 }
 
 impl Session {
-    /// Looks for whoever else would run the jobs.
+    /// Looks for other controllers that would run the jobs.
     pub fn rivals(&self, newcomer: &Newcomer<'_>) -> Result<Rivals, ClusterError> {
         let mut rivals = Rivals::default();
         match self.list("apps/v1", "Deployment")? {
@@ -38,7 +38,7 @@ impl Session {
                 .extend(list.iter().filter_map(|one| operator(one, newcomer))),
             None => rivals
                 .unseen
-                .push("you may not list Deployments, so nobody has looked for another operator".into()),
+                .push("you may not list Deployments, so other operators were not looked for".into()),
         }
         let webhooks = self.list(
             "admissionregistration.k8s.io/v1",
@@ -48,7 +48,7 @@ impl Session {
             Some(list) => rivals.found.extend(list.iter().flat_map(webhooks_of_kubeflow)),
             None => rivals
                 .unseen
-                .push("you may not list webhooks, so nobody has looked for Kubeflow's".into()),
+                .push("you may not list webhooks, so Kubeflow's was not looked for".into()),
         }
         Ok(rivals)
     }

@@ -1,6 +1,6 @@
 //! Objects on their way to a cluster: applied as `kubectl apply --server-side` does, and taken away again.
 //!
-//! What is applied has one owner, `trainyard`, for every field that it names, and takes these fields from whoever had them:
+//! What is applied has one owner, `trainyard`, for every field that it names, and takes these fields from their former owner:
 //! so a definition of Kubeflow's becomes ours, and what others have added beside stays.
 
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::error::{ClusterError, OFFLINE, plain};
 /// Who applies.
 const MANAGER: &str = "trainyard";
 /// The way that is always open here.
-const PRINT: &str = "`--dry-run` prints the objects for somebody who can";
+const PRINT: &str = "`--dry-run` prints the objects for a user who may";
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long until a new kind is served.
@@ -39,7 +39,7 @@ pub enum Outcome {
     Configured,
     /// It was there, just like this.
     Unchanged,
-    /// It would be created, but its namespace is not there yet: nobody has looked at it.
+    /// It would be created, but its namespace is not there yet, so the server has not checked it.
     Unchecked,
 }
 

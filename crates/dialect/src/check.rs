@@ -50,7 +50,7 @@ pub(crate) fn job(job: &Job, places: &Places<'_>) {
     }
 }
 
-/// Refuses counts that nobody can mean, before anything is made of them.
+/// Refuses counts that cannot be meant, before anything is made of them.
 fn check_size(job: &Job, places: &Places<'_>) -> bool {
     let size = job.size();
     if size <= MOST_TASKS {
@@ -74,7 +74,7 @@ fn check_size(job: &Job, places: &Places<'_>) -> bool {
     false
 }
 
-/// Parameter servers serve until somebody stops them.
+/// Parameter servers serve until they are stopped.
 fn check_servers(job: &Job, places: &Places<'_>) {
     let servers = job
         .roles

@@ -66,7 +66,7 @@ pub(crate) fn restart(scope: Scope, paid: bool) -> Then {
 /// The job fails.
 pub(crate) const FAIL: Then = Then::Finish(Outcome::Failed);
 
-/// Whoever was stopped from outside, or vanished, is started again and pays nothing.
+/// A task that was stopped from outside, or vanished, is started again and pays nothing.
 pub(crate) fn disrupted_restarts(who: Who, scope: Scope) -> Rule {
     ended(
         who,
@@ -103,7 +103,7 @@ pub(crate) fn start_timeout(seconds: u32, from: impl Into<Arc<str>>) -> Rule {
     }
 }
 
-/// The template as the job keeps it: without what would tie its pods to somebody else.
+/// The template as the job keeps it: without what would tie its pods to another owner.
 pub(crate) fn template(read: &PodTemplate) -> Template {
     let mut json = read.json.clone();
     if let Some(Value::Object(metadata)) = json.get_mut("metadata") {

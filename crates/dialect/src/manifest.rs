@@ -49,7 +49,7 @@ impl Reading {
 pub enum Item {
     /// A job in one of our dialects.
     Job(Box<ReadJob>),
-    /// Anything else: kept, and handed on to whoever needs it.
+    /// Anything else, kept as it is written.
     Other(OtherObject),
 }
 
@@ -68,12 +68,12 @@ pub struct ReadJob {
     pub document: usize,
     /// `generateName` was given: the name in `job` is a stand-in for one that the server will make.
     pub generate_name: bool,
-    /// Somebody else is to run it (`managedBy`): it is read and shown, but not ours to act on.
+    /// The other controller that runs it (`managedBy`): it is read and shown, but not ours to act on.
     pub managed_by: Option<Arc<str>>,
     /// Which gang scheduler it asks for.
     pub gang: GangChoice,
-    /// Objects that its tasks refer to and that are made with it: claims, maps of addresses, a TensorBoard. Whoever
-    /// runs the job creates them before the first task, and owns them.
+    /// Objects that its tasks refer to and that are made with it: claims, maps of addresses, a TensorBoard. The
+    /// world that runs the job creates them before the first task, and the job owns them.
     pub objects: Vec<Value>,
 }
 

@@ -40,7 +40,7 @@ pub fn read_value(name: &str, value: &Value) -> Reading {
 fn read_documents(source: &Source, documents: &[Document], mut problems: Vec<Problem>) -> Reading {
     let mut seen = Seen::default();
     let mut items = Vec::new();
-    // Where the text itself is wrong, nobody knows what was meant: `replicas` twice is no number of replicas.
+    // Where the text itself is wrong, its meaning is unknown: `replicas` twice is no number of replicas.
     let unclear: BTreeSet<usize> = problems
         .iter()
         .filter(|problem| problem.severity == Severity::Error)

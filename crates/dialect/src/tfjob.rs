@@ -185,7 +185,7 @@ fn role(replica: &Replica<'_>, spec: &Spec<'_>) -> Role {
     }
 }
 
-/// Whom a role waits for: the role named before it in `startOrder`; roles that are not named wait for the last one.
+/// Which role a role waits for: the one named before it in `startOrder`; roles that are not named wait for the last one.
 pub(crate) fn after(kind: RoleKind, spec: &Spec<'_>) -> Option<After> {
     let order = &spec.run.start_order;
     let mine = order

@@ -191,7 +191,7 @@ fn port(spec: &Spec<'_>, template: &PodTemplate) -> u16 {
 }
 
 /// The tensorflow plugin writes `TF_CONFIG`, unless there is one pod alone. The evaluator is outside of the cluster,
-/// since TensorFlow waits for everybody inside; an annotation puts it back.
+/// since TensorFlow waits for every task inside; an annotation puts it back.
 fn cluster(spec: &Spec<'_>, metadata: &Metadata<'_>) -> ClusterForm {
     let alone = matches!(&spec.tasks[..], [only] if only.replicas == 1);
     let Some(plugin) = spec.plugins.tensorflow.as_ref().filter(|_| !alone) else {

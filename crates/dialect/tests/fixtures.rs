@@ -20,7 +20,7 @@ use trainyard_document::Source;
 use trainyard_document::codes::Code;
 use trainyard_document::problem::{Problem, Severity, has_errors};
 
-/// Wrong in a way that somebody may mean: they are only warned of.
+/// Wrong in a way that may be meant: they are only warned of.
 const ONLY_WARNED_OF: &[&str] = &["gang-larger-than-the-job.yaml"];
 
 /// The folders of the dialects that are read.

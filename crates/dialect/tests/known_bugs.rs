@@ -14,7 +14,7 @@ mod play;
 use play::{Play, manifest};
 use trainyard_core::{Action, Cause, Clean, Cluster, Memory, TaskId, addresses};
 
-// ---- Ends that somebody asked for ------------------------------------------------------------------------------
+// ---- Ends that were asked for ----------------------------------------------------------------------------------
 
 #[test]
 fn issue_2124_draining_a_running_pod_does_not_fail_the_job() {

@@ -282,7 +282,7 @@ fn the_old_set_of_retryable_codes_is_an_annotation_away() {
 }
 
 #[test]
-fn whoever_decides_is_chief_then_master_then_workers() {
+fn the_decider_is_chief_then_master_then_workers() {
     let table: [(Roles, &str, &str); 7] = [
         (
             &[("Chief", 1, "Never"), ("Worker", 2, "Never")],

@@ -1,7 +1,7 @@
 //! How every dialect asks for typed fields, so that each of them reports the same mistakes in the same words.
 //!
 //! [`Fields`] is a map that is being read: it is asked for each field it may have, and [`Fields::finish`] reports
-//! every key that nobody asked for. [`Field`] is one value with its place. A value that is null counts as absent, as
+//! every key that was not asked for. [`Field`] is one value with its place. A value that is null counts as absent, as
 //! it does for Kubernetes.
 //!
 //! ```
@@ -417,7 +417,7 @@ impl<'a> Fields<'a> {
         self.elsewhere.push((name, place.into()));
     }
 
-    /// Reports every key that nobody asked for.
+    /// Reports every key that was not asked for.
     pub fn finish(self) {
         for entry in self.map.entries() {
             if self.asked.iter().any(|name| *name == *entry.key) || self.refused.contains(&&*entry.key) {

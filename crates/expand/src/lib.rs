@@ -72,7 +72,7 @@ pub fn stand_ins(template: &UserTemplate, wanted: &Wanted) -> Vec<Document> {
     let others = usize::from(wanted.chief) + usize::from(wanted.evaluator) + 1;
     let servers = wanted.ps_hosts.as_ref().map_or(wanted.psn, Vec::len);
     let number = wanted.num.unwrap_or(0).max(servers.saturating_add(others));
-    // So many hosts nobody has: what was asked for is refused later, with the number that there are.
+    // There are never so many hosts: what was asked for is refused later, with the number that there are.
     if number > MOST_STAND_INS {
         return Vec::new();
     }

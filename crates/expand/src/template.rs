@@ -54,7 +54,7 @@ pub enum Shows {
 pub struct Mistake {
     /// Where it shows.
     pub shows: Shows,
-    /// The byte of the file where it is; none where nobody knows.
+    /// The byte of the file where it is; none where it is unknown.
     pub at: Option<usize>,
     /// What is wrong.
     pub message: String,
@@ -207,7 +207,7 @@ fn mistake(error: &TemplateError, source: &str) -> Mistake {
         other => {
             let message = other.to_string();
             let message = message.strip_prefix("execution error: ").unwrap_or(&message);
-            // What everybody tries first: `{{if eq .index 0}}`.
+            // What most users try first: `{{if eq .index 0}}`.
             let compared = message.contains("incompatible types");
             let hint = "`.index` is text, as it was in simpletfjob: compare it with `\"0\"`";
             Mistake {

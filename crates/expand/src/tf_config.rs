@@ -1,4 +1,4 @@
-//! `TF_CONFIG` as text: the block that simpletfjob wrote, byte for byte, and one line of JSON for everybody else.
+//! `TF_CONFIG` as text: the block that simpletfjob wrote, byte for byte, and one line of JSON for all other templates.
 //!
 //! The part that all tasks share is made once: for N hosts it has N names, and there are N tasks.
 

@@ -4,7 +4,7 @@
 //! where it panicked, gave up or wrote nonsense. The record is made by `differential/simpletfjob.go` with Go's own
 //! text/template. A test makes it anew with Go and compares; a run that has to go without Go says so with
 //! `TRAINYARD_WITHOUT_GO=1`. With `TRAINYARD_RECORD=write` a record that differs is kept, and the test fails all the same:
-//! somebody must read the difference.
+//! a developer must read the difference.
 
 #![expect(
     clippy::unwrap_used,

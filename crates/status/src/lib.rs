@@ -34,7 +34,7 @@ fn written_memory(memory: &Memory) -> Value {
     serde_json::to_value(memory).unwrap_or(Value::Null)
 }
 
-/// The memory of a job that somebody else has seen end: a finished job is not run again because we look at it now.
+/// The memory of a job that ended under another operator: a finished job is not run again because we look at it now.
 fn ended_before(job: &Job, outcome: Outcome, at: Option<Time>, from: &str) -> Memory {
     let mut memory = Memory::new(job);
     let at = at.unwrap_or_default();

@@ -76,7 +76,7 @@ fn memory_of_end(status: &Value, job: &Job) -> Option<Memory> {
     Some(memory)
 }
 
-/// When a job began, by its status alone, whoever wrote it.
+/// When a job began, by its status alone, which another operator may have written.
 #[must_use]
 pub fn tfjob_begun(status: Option<&Value>) -> Option<Time> {
     status?

@@ -23,7 +23,7 @@ pub enum Phase {
     Running,
     /// Pods go, to be made again.
     Restarting,
-    /// Pods go, and none are made until somebody resumes the job.
+    /// Pods go, and none are made until a user resumes the job.
     Aborting,
     /// None are left.
     Aborted,
@@ -291,7 +291,7 @@ fn why(job: &Job, memory: &Memory, verdict: &Verdict) -> (&'static str, String) 
         },
         Cause::Restarts { .. } => ("MaxRetry", String::new()),
         Cause::Deadline => ("Deadline", "The job ran longer than it may.".to_owned()),
-        Cause::Order => ("Command", "Somebody ordered it.".to_owned()),
+        Cause::Order => ("Command", "Ordered by a user.".to_owned()),
     };
     let failure = memory.first_failure.as_ref();
     if let Some(failure) = failure.filter(|_| verdict.outcome == Outcome::Failed) {

@@ -10,7 +10,7 @@ use crate::volcano::plugins::NO_TASK;
 
 /// Exit codes worth a policy of their own, where too many are answered otherwise; Volcano takes one code a policy.
 const CODES: [i32; 8] = [42, 130, 134, 135, 137, 138, 139, 143];
-/// More policies than this nobody wants to read.
+/// More policies than this cannot be read with understanding.
 const MOST_POLICIES: usize = 32;
 
 /// The manifest; what Volcano cannot say is left out.

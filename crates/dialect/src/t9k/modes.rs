@@ -30,7 +30,7 @@ struct Change<'a> {
 }
 
 impl Modes<'_> {
-    /// The template that pods begin with: in debug mode they wait for somebody to log in.
+    /// The template that pods begin with: in debug mode they wait for a user to log in.
     pub fn first(&self, replica: &Replica<'_>) -> PodTemplate {
         let Some(changes) = &self.debug else {
             return replica.template.clone();

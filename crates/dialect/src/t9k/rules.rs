@@ -85,7 +85,7 @@ fn origin(replica: &Replica<'_>) -> Arc<str> {
     format!("{}: {}", replica.from, replica.restart.word()).into()
 }
 
-/// Whoever is stopped from outside starts again, with whatever restarts together with it.
+/// A task that is stopped from outside starts again, with the tasks that restart together with it.
 fn disruptions(spec: &Spec<'_>) -> Vec<Rule> {
     match &spec.run.scope {
         RestartScope::Replica => vec![disrupted_restarts(Who::any(), Scope::Task)],

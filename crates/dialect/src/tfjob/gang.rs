@@ -1,4 +1,4 @@
-//! Whether a `TFJob`'s tasks must be placed together, and by whom.
+//! Whether a `TFJob`'s tasks must be placed together, and by which scheduler.
 //!
 //! Kubeflow's operator decides this for a whole cluster by a flag. A manifest can say it too: by the annotation
 //! `trainyard.dev/gang`, by `schedulingPolicy`, by the name of a gang scheduler in its templates, or by naming a group there.
@@ -70,7 +70,7 @@ fn scheduler(replica: &Replica<'_>) -> Option<GangScheduler> {
     }
 }
 
-/// The group that the templates name, if they do: somebody else's.
+/// The group that the templates name, if they do: a user made it.
 fn existing(spec: &Spec<'_>) -> Option<Arc<str>> {
     let group = |replica: &Replica<'_>| {
         let template = &replica.template;
@@ -117,7 +117,7 @@ fn check_members(spec: &Spec<'_>, members: u32, size: u32) {
     }
 }
 
-/// A gang scheduler places nobody before enough pods exist, and a start order makes no more before some run.
+/// A gang scheduler places no pod before enough pods exist, and a start order makes no more before some run.
 fn check_start_order(spec: &Spec<'_>, members: u32) {
     let (Some(field), Some(first)) = (&spec.run.start_order_at, spec.run.start_order.first()) else {
         return;

@@ -64,7 +64,7 @@ fn success(spec: &Spec<'_>) -> Rule {
     completes(who, test, from)
 }
 
-/// Whoever is stopped from outside starts again, with whatever restarts together with it.
+/// A task that is stopped from outside starts again, with the tasks that restart together with it.
 fn disruptions(spec: &Spec<'_>) -> Vec<Rule> {
     let any = |scope| disrupted_restarts(Who::any(), scope);
     match &spec.run.scope {

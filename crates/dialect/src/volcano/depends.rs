@@ -1,4 +1,4 @@
-//! `dependsOn`: which tasks must be up before others start, and that nobody waits in a circle.
+//! `dependsOn`: which tasks must be up before others start, and that no tasks wait in a circle.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -90,7 +90,7 @@ fn missing(name: &str, field: &Field<'_>, tasks: &[Task<'_>]) {
     field.problems.report(problem.maybe_hint(hint));
 }
 
-/// Which tasks are left when those that wait for nobody have been taken away, again and again.
+/// Which tasks are left when those that wait for no other have been taken away, again and again.
 fn circular(waits: &[Vec<Edge<'_>>]) -> Vec<bool> {
     let mut waited_by = vec![Vec::new(); waits.len()];
     let mut open: Vec<usize> = Vec::with_capacity(waits.len());

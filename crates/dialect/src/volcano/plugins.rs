@@ -261,7 +261,7 @@ impl<'a> Arguments<'a> {
         Some((on, argument.place.clone()))
     }
 
-    /// Reports every argument that nobody asked for.
+    /// Reports every argument that was not asked for.
     fn finish(&mut self, plugin: &str) {
         let unknown = self
             .given

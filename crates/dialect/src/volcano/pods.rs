@@ -43,7 +43,7 @@ pub(super) fn template(task: &Task<'_>, spec: &Spec<'_>, metadata: &Metadata<'_>
     if template.host_network {
         default_to(pod, "dnsPolicy", "ClusterFirstWithHostNet");
     }
-    // The name of a pod in the network follows from its number; one name for all would be nobody's.
+    // The name of a pod in the network follows from its number; one name for all would find none of them.
     pod.shift_remove("hostname");
     pod.shift_remove("subdomain");
     mount_volumes(pod, spec, &metadata.name);

@@ -73,7 +73,7 @@ impl About<'_, '_> {
         self.tasks.iter().map(|task| RoleName::new(&task.name)).collect()
     }
 
-    /// Whom its rules are about, with the roles that a restart of the task takes: each task has a rule of its own
+    /// Which tasks its rules are about, with the roles that a restart of the task takes: each task has a rule of its own
     /// where the action is about the task whose pod it was.
     fn targets(&self) -> Vec<(Who, Vec<RoleName>)> {
         let roles = self.roles();

@@ -21,7 +21,7 @@ use crate::pod_template::PodTemplate;
 /// What 0 and nothing mean for `maxRetry`, of a job and of a task.
 pub(super) const MAX_RETRY: u32 = 3;
 
-/// More kinds of task than anybody has; each is named to every other, so that their number counts squared.
+/// More kinds of task than any real job has; each is named to every other, so that their number counts squared.
 const MOST_TASKS: usize = 256;
 
 /// What `spec` says.
@@ -139,7 +139,7 @@ pub(super) fn read(mut fields: Fields<'_>) -> Spec<'_> {
     }
     fields.ignored(
         "runningEstimate",
-        "it is a hint that nobody acts on, Volcano included",
+        "it is a hint that no scheduler acts on, Volcano included",
     );
     fields.elsewhere("restartPolicy", "spec.tasks[].template.spec.restartPolicy");
     fields.elsewhere("scheduler", "spec.schedulerName");
@@ -206,7 +206,7 @@ pub(super) fn pods(count: u32) -> String {
 }
 
 /// The scheduler places no pod before the whole group exists, and tasks that wait for others are made only once those
-/// run: where the tasks that wait for nobody are too few for the group, all wait for ever.
+/// run: where the tasks that wait for no other are too few for the group, all wait for ever.
 fn check_start(spec: &Spec<'_>) {
     let at_once = spec.tasks.iter().filter(|task| task.depends_on.is_none());
     let at_once = at_once.fold(0u32, |sum, task| sum.saturating_add(task.replicas));

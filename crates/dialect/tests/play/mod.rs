@@ -217,7 +217,7 @@ impl Play {
         self.pod(name).state = Seen::Ended(exit);
     }
 
-    /// Somebody deletes it: first it is told to stop, and still runs.
+    /// A user deletes it: first it is told to stop, and still runs.
     pub fn told_to_stop(&mut self, name: &str) {
         let now = Time(self.now);
         self.pod(name).stopping = Some(now);

@@ -177,7 +177,7 @@ fn without_a_limit_a_task_is_started_again_each_time() {
 #[test]
 fn what_others_stop_costs_nothing() {
     let mut world = running("backoffLimit: 0", &["worker 2 Never"]);
-    // The primary saves and exits 0 because somebody drained its node: that is no success.
+    // The primary saves and exits 0 because its node was drained: that is no success.
     world.drain("worker-0", 0);
     world.settle();
     world.drain("worker-1", 143);

@@ -25,7 +25,7 @@ pub struct World {
 }
 
 impl World {
-    /// A job that nobody has looked at.
+    /// A job before its first step.
     pub fn new(job: Job, project: Status) -> Self {
         Self {
             job,
@@ -131,7 +131,7 @@ impl World {
         self.end(task, Some(code), Why::Disrupted, true);
     }
 
-    /// A task's instance is gone, and nobody saw how it ended.
+    /// A task's instance is gone, and how it ended was not observed.
     pub fn vanish(&mut self, task: &str) {
         self.seen(task).state = Seen::Gone(None);
     }
@@ -159,7 +159,7 @@ impl World {
             .unwrap_or_else(|| panic!("{id} is not there"))
     }
 
-    /// Somebody orders something.
+    /// A user gives an order.
     pub fn order(&mut self, what: Option<Ordered>) {
         let id = format!("order-{}", self.now).into();
         self.orders.extend(what.map(|what| Order { id, what }));

@@ -1,4 +1,4 @@
-//! The YAML parser's errors in words that help somebody who wrote a manifest.
+//! The YAML parser's errors in words that help the author of a manifest.
 
 use granit_parser::ErrorKind;
 

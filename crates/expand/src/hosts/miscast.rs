@@ -16,7 +16,7 @@ pub enum Miscast {
         /// Those that were excluded.
         excluded: Vec<String>,
     },
-    /// More parts are asked for than there are hosts, with somebody who works among them.
+    /// More parts are asked for than there are hosts, with a worker among them.
     TooManyParts {
         /// How many parameter servers.
         servers: usize,

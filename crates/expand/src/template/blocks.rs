@@ -1,4 +1,4 @@
-//! Where a block is open that nobody closes, or closed that nobody opened. The engine does not mind either.
+//! Where a block is opened and never closed, or closed and never opened. The engine accepts both.
 
 use super::comments::action;
 

@@ -176,7 +176,7 @@ impl Check {
         self.found.used.insert(name);
     }
 
-    /// Go gives such a template nothing, and the engine the dot of whoever calls it. Only where it never looks is that the same.
+    /// Go gives such a template nothing, and the engine the dot of its caller. Only where it never looks is that the same.
     fn called_with_nothing(&mut self, at: Pos, name: &str) {
         if self.looks.contains(name) {
             let name = shown(name);

@@ -44,10 +44,10 @@ fn completing(job: &Job) -> Vec<Vec<(String, u64)>> {
     }
     ways.sort();
     ways.dedup();
-    // All tasks of the job: whoever needs fewer has succeeded by then.
-    let everybody = vec![("task".to_owned(), job.size())];
+    // All tasks of the job: a rule that needs fewer has been met by then.
+    let all = vec![("task".to_owned(), job.size())];
     if ways.len() > 1 {
-        ways.retain(|way| *way != everybody);
+        ways.retain(|way| *way != all);
     }
     ways
 }
