@@ -46,7 +46,7 @@ pub(crate) fn job(job: &Job, places: &Places<'_>) {
         let place = places.name.problem(Code::NeverSucceeds, message);
         let hint =
             "see the rules with `trainyard plan`; the task that decides must be able to exit 0 and stay so";
-        places.name.problems.report(place.hint(hint));
+        places.name.tell(place.hint(hint));
     }
 }
 
@@ -70,7 +70,7 @@ fn check_size(job: &Job, places: &Places<'_>) -> bool {
         field.problems.place(Some(span), &path),
         message,
     );
-    field.problems.report(problem.found(size.to_string()));
+    field.tell(problem.found(size.to_string()));
     false
 }
 
@@ -94,7 +94,5 @@ fn check_servers(job: &Job, places: &Places<'_>) {
     let place = field.problems.place(Some(field.span()), &field.path);
     let problem = Problem::new(Code::ServersNeverStop, place, message);
     let where_to = written.map_or_else(|| places.clean_path.to_owned(), |field| field.path.to_string());
-    field
-        .problems
-        .report(problem.hint(format!("set `{where_to}: {}`", places.clean_better)));
+    field.tell(problem.hint(format!("set `{where_to}: {}`", places.clean_better)));
 }

@@ -35,6 +35,14 @@ pub struct Converted {
     pub losses: Vec<Problem>,
 }
 
+/// A map without the fields that are null.
+fn present(mut value: Value) -> Value {
+    if let Value::Object(map) = &mut value {
+        map.retain(|_, value| !value.is_null());
+    }
+    value
+}
+
 /// The same job in another dialect; `source` is where it was read from.
 #[must_use]
 pub fn convert(source: &Source, read: &ReadJob, to: Dialect) -> Converted {

@@ -258,7 +258,7 @@ fn stripped(metadata: &Field<'_>) {
                 Code::StrippedMetadata,
                 format!("`{name}` is removed from the template"),
             );
-            found.problems.report(problem.hint("remove it"));
+            found.tell(problem.hint("remove it"));
         }
     }
 }

@@ -117,7 +117,7 @@ fn no_object(root: &Field<'_>) {
         let problem = root.problem(Code::NotAnObject, message);
         let several = root.node.as_list().is_some();
         let hint = several.then(|| "separate objects by lines of `---`, or use `kind: List`".to_owned());
-        root.problems.report(problem.maybe_hint(hint));
+        root.tell(problem.maybe_hint(hint));
         return;
     }
     for name in ["apiVersion", "kind"] {
@@ -128,8 +128,7 @@ fn no_object(root: &Field<'_>) {
                 let span = found.map_or(root.at, |node| node.span);
                 let message = format!("every object has `{name}`, and this one has none");
                 let place = root.problems.place(Some(span), &path);
-                root.problems
-                    .report(Problem::new(Code::NotAnObject, place, message));
+                root.tell(Problem::new(Code::NotAnObject, place, message));
             }
         }
     }
@@ -148,7 +147,7 @@ fn nearly(root: &Field<'_>, miss: NearMiss) {
     let place = root.problems.place(Some(span), &root.path.field(field));
     let mut problem = Problem::new(code, place, message).hint(hint);
     problem.allowed = allowed;
-    root.problems.report(problem);
+    root.tell(problem);
 }
 
 /// Says once that a kind is not known.
@@ -164,8 +163,7 @@ fn unknown(root: &Field<'_>, other: &OtherObject, seen: &mut Seen) {
     );
     let span = root.node.get("kind").map_or(root.at, |node| node.span);
     let place = root.problems.place(Some(span), &root.path.field("kind"));
-    root.problems
-        .report(Problem::new(Code::UnknownKind, place, message).found(&other.kind));
+    root.tell(Problem::new(Code::UnknownKind, place, message).found(&other.kind));
 }
 
 /// Two jobs of one kind, namespace and name: the second would replace the first.
@@ -192,7 +190,7 @@ fn check_twice(read: &ReadJob, root: &Field<'_>, seen: &mut Seen) {
             root.problems.place(Some(span), &path),
             message,
         );
-        root.problems.report(
+        root.tell(
             problem
                 .related(*first, "the first one")
                 .hint("rename one of them"),

@@ -234,6 +234,6 @@ fn hosts_fit(spec: &Spec<'_>, metadata: &Metadata<'_>) -> bool {
     let problem = metadata.place.problem(Code::VolcanoHosts, message);
     let problem = problem.allowed(format!("at most {MOST_HOST_BYTES} bytes"));
     let hint = "use fewer replicas or a shorter name, or take the plugin `svc` away";
-    metadata.place.problems.report(problem.hint(hint));
+    metadata.place.tell(problem.hint(hint));
     false
 }

@@ -74,6 +74,17 @@ impl<'a> Field<'a> {
         Problem::new(code, self.problems.place(Some(self.span()), &self.path), message)
     }
 
+    /// A problem at the key that introduces this value.
+    #[must_use]
+    pub fn key_problem(&self, code: Code, message: impl Into<String>) -> Problem {
+        Problem::new(code, self.problems.place(Some(self.at), &self.path), message)
+    }
+
+    /// Reports a problem.
+    pub fn tell(&self, problem: Problem) {
+        self.problems.report(problem);
+    }
+
     /// Reports a problem at this value that needs no more words.
     pub fn report(&self, code: Code, message: impl Into<String>) {
         self.problems.report(self.problem(code, message));
@@ -384,26 +395,17 @@ impl<'a> Fields<'a> {
     /// A field that older versions had here: it is read, with a word about its new place.
     pub fn moved(&mut self, old: &'static str, new_place: &str) -> Option<Field<'a>> {
         let found = self.get(old)?;
-        let place = self.problems.place(Some(found.at), &found.path);
-        let problem = Problem::new(
-            Code::MovedField,
-            place,
-            format!("`{old}` now belongs in `{new_place}`"),
-        );
-        self.problems
-            .report(problem.hint(format!("move it to `{new_place}`")));
+        let message = format!("`{old}` now belongs in `{new_place}`");
+        let problem = found.key_problem(Code::MovedField, message);
+        found.tell(problem.hint(format!("move it to `{new_place}`")));
         Some(found)
     }
 
     /// A field that is known but does nothing here.
     pub fn ignored(&mut self, name: &'static str, why: &str) {
         if let Some(found) = self.get(name) {
-            let place = self.problems.place(Some(found.at), &found.path);
-            self.problems.report(Problem::new(
-                Code::FieldIgnored,
-                place,
-                format!("`{name}` has no effect: {why}"),
-            ));
+            let message = format!("`{name}` has no effect: {why}");
+            found.tell(found.key_problem(Code::FieldIgnored, message));
         }
     }
 

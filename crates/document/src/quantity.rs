@@ -196,7 +196,7 @@ pub fn quantity(field: &Field<'_>) -> Option<Quantity> {
             .found(&text)
             .allowed("a number with an optional suffix, as in `500m`, `1.5`, `16Gi`")
             .maybe_hint(mended(&text).map(|meant| format!("did you mean `{meant}`?")));
-        field.problems.report(problem);
+        field.tell(problem);
     }
     parsed.ok()
 }

@@ -34,6 +34,23 @@ fn written_memory(memory: &Memory) -> Value {
     serde_json::to_value(memory).unwrap_or(Value::Null)
 }
 
+/// Writes what every kind's status shows under the same names: when the job began and ended, its first failure, and memory.
+fn write_common(status: &mut Map<String, Value>, memory: &Memory) {
+    let mut put = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            status.insert(key.into(), value);
+        }
+    };
+    put("startTime", memory.started.map(|time| rfc3339(time).into()));
+    let verdict = memory.verdict.as_ref();
+    put(
+        "completionTime",
+        verdict.map(|verdict| rfc3339(verdict.at).into()),
+    );
+    put("firstFailure", memory.first_failure.as_ref().map(first_failure));
+    put(MEMORY_FIELD, Some(written_memory(memory)));
+}
+
 /// The memory of a job that ended under another operator: a finished job is not run again because we look at it now.
 fn ended_before(job: &Job, outcome: Outcome, at: Option<Time>, from: &str) -> Memory {
     let mut memory = Memory::new(job);

@@ -8,7 +8,7 @@ use trainyard_core::{
 
 use super::recall::recall;
 use super::time::{read_rfc3339, rfc3339};
-use super::{Instances, MEMORY_FIELD, Unread, ended_before, first_failure, written_memory};
+use super::{Instances, Unread, ended_before, write_common};
 
 /// The container that trains.
 const MAIN_CONTAINER: &str = "tensorflow";
@@ -30,16 +30,7 @@ pub fn t9k_status(previous: Option<&Value>, job: &Job, step: &Step, observed: &O
     status.insert("tasks".into(), tasks.into());
     status.insert("aggregate".into(), aggregate.write());
     status.insert("backoffCount".into(), memory.paid.into());
-    if let Some(started) = memory.started {
-        status.insert("startTime".into(), rfc3339(started).into());
-    }
-    if let Some(verdict) = &memory.verdict {
-        status.insert("completionTime".into(), rfc3339(verdict.at).into());
-    }
-    if let Some(failure) = &memory.first_failure {
-        status.insert("firstFailure".into(), first_failure(failure));
-    }
-    status.insert(MEMORY_FIELD.into(), written_memory(memory));
+    write_common(&mut status, memory);
     Value::Object(status)
 }
 

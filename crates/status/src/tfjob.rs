@@ -13,7 +13,7 @@ use trainyard_core::{
 use super::conditions::{Conditions, Kind};
 use super::recall::recall;
 use super::time::{read_rfc3339, rfc3339};
-use super::{MEMORY_FIELD, Unread, first_failure, written_memory};
+use super::{MEMORY_FIELD, Unread, write_common};
 
 /// The status after a step, memory included. `previous` is the one before it, as it was last persisted.
 #[must_use]
@@ -35,16 +35,7 @@ pub fn tfjob_status(
         .iter()
         .map(|(role, count)| (role.to_string(), count.write()));
     status.insert("replicaStatuses".into(), Value::Object(written.collect()));
-    if let Some(started) = memory.started {
-        status.insert("startTime".into(), json!(rfc3339(started)));
-    }
-    if let Some(verdict) = &memory.verdict {
-        status.insert("completionTime".into(), json!(rfc3339(verdict.at)));
-    }
-    if let Some(failure) = &memory.first_failure {
-        status.insert("firstFailure".into(), first_failure(failure));
-    }
-    status.insert(MEMORY_FIELD.into(), written_memory(memory));
+    write_common(&mut status, memory);
     Value::Object(status)
 }
 

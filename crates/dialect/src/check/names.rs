@@ -18,7 +18,7 @@ pub(crate) fn name(metadata: &Metadata<'_>) {
         );
         let problem = field.problem(Code::BadName, message).found(namespace);
         let hint = mended_label(namespace).map(|name| format!("for example `{name}`"));
-        field.problems.report(problem.maybe_hint(hint));
+        field.tell(problem.maybe_hint(hint));
     }
     let (field, name) = (&metadata.place, &*metadata.name);
     let Some(wrong) = not_dns_1035(name).filter(|_| !name.is_empty()) else {
@@ -31,7 +31,7 @@ pub(crate) fn name(metadata: &Metadata<'_>) {
     );
     let suggestion = suggestion(name).filter(|_| !metadata.generate_name);
     let hint = suggestion.map(|name| format!("for example `{name}`"));
-    field.problems.report(problem.maybe_hint(hint));
+    field.tell(problem.maybe_hint(hint));
 }
 
 /// Checks the longest of the names made from the job's.
@@ -54,9 +54,7 @@ pub(super) fn derived(job: &Job, places: &Places<'_>) {
     );
     let problem = field.problem(Code::NameTooLong, message).found(name);
     let over = length - LABEL_LENGTH;
-    field
-        .problems
-        .report(problem.hint(format!("shorten the job's name by {over}")));
+    field.tell(problem.hint(format!("shorten the job's name by {over}")));
 }
 
 /// The longest name of the role's tasks.

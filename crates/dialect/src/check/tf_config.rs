@@ -49,9 +49,7 @@ pub(super) fn check(job: &Job, places: &Places<'_>) {
         0 => "even one replica would not fit: shorten the names".to_owned(),
         _ => format!("{fits} replicas of `{}` would fit", role.name),
     };
-    field
-        .problems
-        .report(problem.found(role.replicas.to_string()).hint(advice));
+    field.tell(problem.found(role.replicas.to_string()).hint(advice));
 }
 
 fn is_listed(job: &Job, role: &Role) -> bool {

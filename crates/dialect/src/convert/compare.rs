@@ -16,6 +16,7 @@ use self::success::success;
 use super::outline::Outline;
 use crate::dialect::{Dialect, RoleList};
 use crate::manifest::ReadJob;
+use crate::tfjob::roles::lower;
 
 /// The new manifest could not be read: the writer made something its own dialect refuses.
 pub(super) fn unreadable(outline: &Outline<'_>, to: Dialect, problems: &Problems) {
@@ -141,10 +142,8 @@ fn levels(outline: &Outline<'_>, to: &Job, problems: &Problems) {
 
 fn kind_name(role: &Role) -> String {
     match role.kind {
-        RoleKind::Chief | RoleKind::Master => "chief".into(),
+        RoleKind::Master => lower(RoleKind::Chief).into(),
         RoleKind::Other => role.name.to_string(),
-        RoleKind::Worker => "worker".into(),
-        RoleKind::Ps => "ps".into(),
-        RoleKind::Evaluator => "evaluator".into(),
+        kind => lower(kind).into(),
     }
 }

@@ -12,6 +12,7 @@ use crate::compile::BUILT_IN;
 use crate::dialect::{Dialect, RoleList};
 use crate::manifest::{OUR_PREFIX, ReadJob};
 use crate::tfjob::annotations::{RESTART_SCOPE, START_ORDER, START_TIMEOUT};
+use crate::tfjob::roles::Restart;
 
 /// One manifest, outlined.
 pub(crate) struct Outline<'a> {
@@ -31,26 +32,6 @@ pub(crate) struct RoleOutline<'a> {
     /// The pod template as the manifest has it, without what a dialect adds.
     pub template: Value,
     pub restart: Restart,
-}
-
-/// When a task of a role is started again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Restart {
-    Never,
-    OnFailure,
-    Always,
-    ExitCode,
-}
-
-impl Restart {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Never => "Never",
-            Self::OnFailure => "OnFailure",
-            Self::Always => "Always",
-            Self::ExitCode => "ExitCode",
-        }
-    }
 }
 
 /// What the job needs to succeed.

@@ -1,58 +1,60 @@
 //! The job as a `TensorFlowTrainingJob`.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use trainyard_core::{Clean, RoleKind};
 
-use super::outline::Outline;
+use super::outline::{Outline, RoleOutline};
+use super::present;
 use crate::dialect::Dialect;
+use crate::tfjob::roles::lower;
 
 /// The manifest; what this kind cannot say is left out.
 pub(crate) fn write(outline: &Outline<'_>) -> Value {
     let job = outline.job;
-    let replicas: Vec<Value> = outline
+    let replicas = outline
         .roles
         .iter()
-        .filter_map(|role| {
-            // It knows no master; a chief is the same under another name.
-            let kind = match role.role.kind {
-                RoleKind::Chief | RoleKind::Master => "chief",
-                RoleKind::Worker => "worker",
-                RoleKind::Ps => "ps",
-                RoleKind::Evaluator => "evaluator",
-                RoleKind::Other => return None,
-            };
-            Some(json!({
-                "type": kind,
-                "replicas": role.role.replicas,
-                "restartPolicy": role.restart.word(),
-                "template": role.template,
-            }))
+        .filter(|role| role.role.kind != RoleKind::Other);
+    let replica = |role: &RoleOutline<'_>| {
+        json!({
+            "type": lower(coordinator(role.role.kind)),
+            "replicas": role.role.replicas,
+            "restartPolicy": role.restart.word(),
+            "template": role.template,
         })
-        .collect();
-    let mut spec = Map::new();
-    spec.insert("replicaSpecs".into(), replicas.into());
-    spec.insert("runPolicy".into(), run_policy(outline));
-    if job.suspend {
-        spec.insert("runMode".into(), json!({ "pause": { "enabled": true } }));
-    }
-    if let Some(gang) = job.gang.as_ref().filter(|gang| gang.existing.is_none()) {
-        let queue = gang.queue.as_deref().unwrap_or("default");
-        let mut scheduler = json!({ "queue": queue });
-        let number = gang
+    };
+    let gang = job.gang.as_ref().filter(|gang| gang.existing.is_none());
+    let scheduler = gang.map(|gang| {
+        let priority = gang
             .priority
             .as_ref()
             .and_then(|priority| priority.parse::<u32>().ok());
-        if let Some(priority) = number.filter(|priority| *priority <= 100) {
-            scheduler["priority"] = priority.into();
-        }
-        spec.insert("scheduler".into(), json!({ "t9kScheduler": scheduler }));
-    }
+        let scheduler = present(json!({
+            "queue": gang.queue.as_deref().unwrap_or("default"),
+            "priority": priority.filter(|priority| *priority <= 100),
+        }));
+        json!({ "t9kScheduler": scheduler })
+    });
+    let spec = present(json!({
+        "replicaSpecs": replicas.map(replica).collect::<Vec<_>>(),
+        "runPolicy": run_policy(outline),
+        "runMode": job.suspend.then(|| json!({ "pause": { "enabled": true } })),
+        "scheduler": scheduler,
+    }));
     json!({
         "apiVersion": "batch.tensorstack.dev/v1beta1",
         "kind": "TensorFlowTrainingJob",
         "metadata": outline.metadata(Dialect::TensorFlowTrainingJob),
         "spec": spec,
     })
+}
+
+/// This kind knows no master; a chief is the same under another name.
+fn coordinator(kind: RoleKind) -> RoleKind {
+    match kind {
+        RoleKind::Master => RoleKind::Chief,
+        kind => kind,
+    }
 }
 
 fn run_policy(outline: &Outline<'_>) -> Value {
@@ -62,13 +64,9 @@ fn run_policy(outline: &Outline<'_>) -> Value {
         Clean::Unfinished => "Unfinished",
         Clean::All => "All",
     };
-    let mut policy = Map::new();
-    policy.insert("cleanUpPolicy".into(), clean.into());
-    if let Some(limit) = limits.restarts {
-        policy.insert("backoffLimit".into(), limit.into());
-    }
-    if let Some(deadline) = limits.deadline {
-        policy.insert("activeDeadlineSeconds".into(), deadline.into());
-    }
-    Value::Object(policy)
+    present(json!({
+        "cleanUpPolicy": clean,
+        "backoffLimit": limits.restarts,
+        "activeDeadlineSeconds": limits.deadline,
+    }))
 }

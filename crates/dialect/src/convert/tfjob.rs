@@ -4,19 +4,12 @@ use serde_json::{Map, Value, json};
 use trainyard_core::{Clean, ClusterForm, GangScheduler, RoleKind};
 
 use super::outline::{Outline, Success};
+use super::present;
 use crate::dialect::Dialect;
 use crate::tfjob::{MAIN_CONTAINER, PORT, PORT_NAME};
 
 /// The manifest; what a `TFJob` cannot say is left out.
 pub(crate) fn write(outline: &Outline<'_>) -> Value {
-    let mut spec = Map::new();
-    spec.insert("runPolicy".into(), run_policy(outline));
-    if outline.success == Success::AllWorkers {
-        spec.insert("successPolicy".into(), "AllWorkers".into());
-    }
-    if outline.job.cluster == ClusterForm::Sparse {
-        spec.insert("enableDynamicWorker".into(), true.into());
-    }
     let mut replicas = Map::new();
     for role in outline
         .roles
@@ -33,7 +26,12 @@ pub(crate) fn write(outline: &Outline<'_>) -> Value {
         });
         replicas.insert(role.role.kind.tfjob_name().into(), entry);
     }
-    spec.insert("tfReplicaSpecs".into(), Value::Object(replicas));
+    let spec = present(json!({
+        "runPolicy": run_policy(outline),
+        "successPolicy": (outline.success == Success::AllWorkers).then_some("AllWorkers"),
+        "enableDynamicWorker": (outline.job.cluster == ClusterForm::Sparse).then_some(true),
+        "tfReplicaSpecs": replicas,
+    }));
     json!({ "apiVersion": "kubeflow.org/v1", "kind": "TFJob", "metadata": outline.metadata(Dialect::TfJob), "spec": spec })
 }
 
@@ -63,38 +61,24 @@ fn run_policy(outline: &Outline<'_>) -> Value {
         Clean::Unfinished => "Running",
         Clean::All => "All",
     };
-    let mut policy = Map::new();
-    policy.insert("cleanPodPolicy".into(), clean.into());
-    let mut put = |key: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            policy.insert(key.into(), value);
-        }
-    };
-    put("backoffLimit", limits.restarts.map(Value::from));
-    put("activeDeadlineSeconds", limits.deadline.map(Value::from));
-    put("ttlSecondsAfterFinished", limits.ttl.map(Value::from));
-    put("lostNodeSeconds", limits.lost_node.map(Value::from));
-    put("suspend", job.suspend.then(|| true.into()));
-    put("schedulingPolicy", scheduling(outline));
-    Value::Object(policy)
+    present(json!({
+        "cleanPodPolicy": clean,
+        "backoffLimit": limits.restarts,
+        "activeDeadlineSeconds": limits.deadline,
+        "ttlSecondsAfterFinished": limits.ttl,
+        "lostNodeSeconds": limits.lost_node,
+        "suspend": job.suspend.then_some(true),
+        "schedulingPolicy": scheduling(outline),
+    }))
 }
 
 fn scheduling(outline: &Outline<'_>) -> Option<Value> {
     let gang = outline.job.gang.as_ref().filter(|gang| gang.existing.is_none())?;
-    let mut policy = Map::new();
-    policy.insert("minAvailable".into(), gang.members.into());
-    if let Some(queue) = &gang.queue {
-        policy.insert("queue".into(), (**queue).into());
-    }
-    let class = gang
-        .priority
-        .as_ref()
-        .filter(|_| gang.scheduler != GangScheduler::T9k);
-    if let Some(class) = class {
-        policy.insert("priorityClass".into(), (**class).into());
-    }
-    if let Some(timeout) = gang.timeout {
-        policy.insert("scheduleTimeoutSeconds".into(), timeout.into());
-    }
-    Some(Value::Object(policy))
+    let class = gang.priority.as_ref();
+    Some(present(json!({
+        "minAvailable": gang.members,
+        "queue": gang.queue,
+        "priorityClass": class.filter(|_| gang.scheduler != GangScheduler::T9k),
+        "scheduleTimeoutSeconds": gang.timeout,
+    })))
 }

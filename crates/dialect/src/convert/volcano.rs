@@ -1,9 +1,10 @@
 //! The job as Volcano's `Job`.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use trainyard_core::{ClusterForm, Ending, InPlace, Job, Outcome, Role, RoleKind, Scope, Then};
 
 use super::outline::{Outline, RoleOutline, Success};
+use super::present;
 use crate::dialect::Dialect;
 use crate::volcano::UNLIMITED;
 use crate::volcano::plugins::NO_TASK;
@@ -16,39 +17,29 @@ const MOST_POLICIES: usize = 32;
 /// The manifest; what Volcano cannot say is left out.
 pub(crate) fn write(outline: &Outline<'_>) -> Value {
     let job = outline.job;
-    let mut spec = Map::new();
-    let members = job
-        .gang
-        .as_ref()
-        .map_or_else(|| job.size(), |gang| u64::from(gang.members));
-    spec.insert("minAvailable".into(), members.into());
-    spec.insert("schedulerName".into(), "volcano".into());
-    if let Some(queue) = job.gang.as_ref().and_then(|gang| gang.queue.as_ref()) {
-        spec.insert("queue".into(), (**queue).into());
-    }
-    if let Some(class) = job.gang.as_ref().and_then(|gang| gang.priority.as_ref()) {
-        spec.insert("priorityClassName".into(), (**class).into());
-    }
+    let gang = job.gang.as_ref();
     // The n-th request ends the job there, so n - 1 restarts are allowed. Left out it would mean 3.
     let requests = job
         .limits
         .restarts
         .map_or(UNLIMITED, |limit| limit.saturating_add(1));
-    spec.insert("maxRetry".into(), requests.min(UNLIMITED).into());
-    if let Some(ttl) = job.limits.ttl {
-        spec.insert("ttlSecondsAfterFinished".into(), ttl.into());
-    }
-    if let Success::AtLeast(least) = outline.success {
-        spec.insert("minSuccess".into(), least.into());
-    }
-    if job.cluster != ClusterForm::None {
-        spec.insert(
-            "plugins".into(),
-            json!({ "tensorflow": arguments(job), "svc": [] }),
-        );
-    }
+    let least = match outline.success {
+        Success::AtLeast(least) => Some(least),
+        _ => None,
+    };
+    let plugins = || json!({ "tensorflow": arguments(job), "svc": [] });
     let tasks: Vec<Value> = outline.roles.iter().map(|role| task(outline, role)).collect();
-    spec.insert("tasks".into(), tasks.into());
+    let spec = present(json!({
+        "minAvailable": gang.map_or_else(|| job.size(), |gang| u64::from(gang.members)),
+        "schedulerName": "volcano",
+        "queue": gang.and_then(|gang| gang.queue.as_ref()),
+        "priorityClassName": gang.and_then(|gang| gang.priority.as_ref()),
+        "maxRetry": requests.min(UNLIMITED),
+        "ttlSecondsAfterFinished": job.limits.ttl,
+        "minSuccess": least,
+        "plugins": (job.cluster != ClusterForm::None).then(plugins),
+        "tasks": tasks,
+    }));
     json!({
         "apiVersion": "batch.volcano.sh/v1alpha1",
         "kind": "Job",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use trainyard_document::codes::Code;
 use trainyard_document::fields::{Field, Fields};
-use trainyard_document::problem::{Problem, did_you_mean, shown};
+use trainyard_document::problem::{did_you_mean, shown};
 
 /// Our own annotations and labels begin with this.
 pub(crate) const OUR_PREFIX: &str = "trainyard.dev/";
@@ -118,12 +118,9 @@ impl<'a> Metadata<'a> {
             if !key.starts_with(OUR_PREFIX) || known.contains(&&***key) || &***key == ORDER {
                 continue;
             }
-            let place = field.problems.place(Some(field.at), &field.path);
             let message = format!("unknown annotation `{}`", shown(key));
-            let problem = Problem::new(Code::UnknownField, place, message).found(key);
-            field
-                .problems
-                .report(problem.maybe_hint(did_you_mean(key, known.iter().copied())));
+            let problem = field.key_problem(Code::UnknownField, message).found(key);
+            field.tell(problem.maybe_hint(did_you_mean(key, known.iter().copied())));
         }
     }
 }

@@ -101,5 +101,5 @@ fn variable(field: &Field<'_>) {
             )
             .hint("write it as text in quotes"),
     };
-    field.problems.report(problem.found(written).allowed("text"));
+    field.tell(problem.found(written).allowed("text"));
 }

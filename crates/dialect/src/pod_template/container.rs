@@ -68,9 +68,7 @@ impl Unique {
                 let (name, lines) = (escaped(name), on_lines(*first, field.span()));
                 let message = format!("the {what} `{name}` is used twice{lines}");
                 let problem = field.problem(Code::DuplicateName, message);
-                field
-                    .problems
-                    .report(problem.label("again here").related(*first, "first here"));
+                field.tell(problem.label("again here").related(*first, "first here"));
             }
         }
     }
@@ -119,7 +117,7 @@ fn name(field: &Field<'_>, names: &mut Unique) -> Arc<str> {
     if let Some(wrong) = wrong_label(&name) {
         let message = format!("`{}` is not a name for a container: {wrong}", shown(&name));
         let hint = mended_label(&name).map(|meant| format!("for example `{meant}`"));
-        place.problems.report(
+        place.tell(
             place
                 .problem(Code::BadName, message)
                 .found(&name)
@@ -140,7 +138,7 @@ fn image(field: &Field<'_>) -> Arc<str> {
         place.report(Code::NoImage, "the image is empty");
     } else if image.trim() != &*image {
         let problem = place.problem(Code::BadFormat, "the image has spaces before or after its name");
-        place.problems.report(
+        place.tell(
             problem
                 .found(&image)
                 .hint(format!("write `{}`", shown(image.trim()))),
@@ -152,9 +150,7 @@ fn image(field: &Field<'_>) -> Arc<str> {
 /// Reports a missing field at the thing that lacks it.
 pub(super) fn missing(field: &Field<'_>, code: Code, name: &'static str, message: &str) {
     let place = field.problems.place(Some(field.at), &field.path.field(name));
-    field
-        .problems
-        .report(Problem::new(code, place, message).label(format!("needs `{name}`")));
+    field.tell(Problem::new(code, place, message).label(format!("needs `{name}`")));
 }
 
 fn texts(field: &Field<'_>, name: &str) -> Vec<Arc<str>> {
@@ -189,9 +185,7 @@ fn ports(field: &Field<'_>) -> Vec<Port> {
         {
             if let Some(wrong) = wrong_port_name(&name) {
                 let message = format!("`{}` is not a name for a port: {wrong}", shown(&name));
-                place
-                    .problems
-                    .report(place.problem(Code::BadName, message).found(&name));
+                place.tell(place.problem(Code::BadName, message).found(&name));
             }
             names.take(&name, place, "port name");
         }
@@ -206,7 +200,7 @@ fn port_number(field: &Field<'_>) -> Option<u16> {
     let number = u16::try_from(value).ok().filter(|number| *number > 0);
     if number.is_none() {
         let problem = field.problem(Code::BadPort, format!("{value} is not a port"));
-        field.problems.report(
+        field.tell(
             problem
                 .found(value.to_string())
                 .allowed("a whole number from 1 to 65535"),
@@ -231,16 +225,14 @@ fn variables(field: &Field<'_>) -> Vec<Variable> {
         };
         if text.is_empty() || text.contains(['=', '\0']) || text.chars().any(char::is_control) {
             let message = format!("`{}` is not a name for a variable", shown(&text));
-            name.problems
-                .report(name.problem(Code::BadEnv, message).found(&text));
+            name.tell(name.problem(Code::BadEnv, message).found(&text));
         }
         sources(&variable);
         if let Some(first) = first.get(&text) {
             let (shown, lines) = (shown(&text), on_lines(*first, name.span()));
             let message = format!("the variable `{shown}` is set twice{lines}; the last one counts");
             let problem = name.problem(Code::DuplicateVariable, message);
-            name.problems
-                .report(problem.label("again here").related(*first, "first here"));
+            name.tell(problem.label("again here").related(*first, "first here"));
         }
         let value = inner(&variable, "value").and_then(|value| value.node.as_text().map(Arc::from));
         let elsewhere = inner(&variable, "valueFrom").is_some();
@@ -270,7 +262,7 @@ fn sources(variable: &Field<'_>) {
     let value = inner(variable, "value").filter(|value| value.node.as_text() != Some(""));
     if let Some(value) = value {
         let problem = value.problem(Code::BadEnv, "`value` and `valueFrom` cannot both be given");
-        value.problems.report(
+        value.tell(
             problem
                 .related(from.at, "the other one")
                 .hint("remove one of them"),
@@ -278,7 +270,7 @@ fn sources(variable: &Field<'_>) {
     } else if count != 1 {
         let message = format!("`valueFrom` has {count} sources; it needs exactly one");
         let place = from.problems.place(Some(from.at), &from.path);
-        from.problems.report(
+        from.tell(
             Problem::new(Code::BadEnv, place, message)
                 .allowed("one of `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef`"),
         );
@@ -314,7 +306,7 @@ fn mounts(field: &Field<'_>, volumes: &Unique) {
             let message = format!("there is no volume `{}` in this template", shown(text));
             let problem = name.problem(Code::MountWithoutVolume, message).found(text);
             let hint = did_you_mean(text, volumes.some());
-            name.problems.report(
+            name.tell(
                 problem.maybe_hint(hint.or_else(|| Some("declare it under `spec.volumes`".to_owned()))),
             );
         }
@@ -337,7 +329,7 @@ pub(super) fn volumes(spec: &Field<'_>) -> Unique {
         if let Some(wrong) = wrong_label(&name) {
             let message = format!("`{}` is not a name for a volume: {wrong}", shown(&name));
             let hint = mended_label(&name).map(|meant| format!("for example `{meant}`"));
-            place.problems.report(
+            place.tell(
                 place
                     .problem(Code::BadName, message)
                     .found(&name)
@@ -361,9 +353,7 @@ pub(super) fn volumes(spec: &Field<'_>) -> Unique {
                 shown(&name)
             );
             let problem = place.problem(Code::VolumeWithoutSource, message);
-            place
-                .problems
-                .report(problem.hint("say so with `emptyDir: {}`, or name its source"));
+            place.tell(problem.hint("say so with `emptyDir: {}`, or name its source"));
         }
         names.take(&name, &place, "volume name");
     }

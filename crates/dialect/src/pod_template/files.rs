@@ -59,6 +59,5 @@ fn check(path: &Field<'_>, rule: fn(&str) -> Option<&'static str>) {
     let Some(wrong) = rule(text) else { return };
     let message = format!("`{}` cannot be a path within a volume: {wrong}", shown(text));
     let problem = path.problem(Code::BadFileName, message).found(text);
-    path.problems
-        .report(problem.allowed("a relative path without `..`"));
+    path.tell(problem.allowed("a relative path without `..`"));
 }

@@ -100,7 +100,7 @@ fn check_name(name: &str, value: &Field<'_>) -> bool {
     if name == OLD_GPU {
         let message = format!("no node has offered `{OLD_GPU}` since Kubernetes 1.11");
         let problem = Problem::new(Code::OldGpuName, place(), message);
-        value.problems.report(problem.hint(format!("write `{GPU}`")));
+        value.tell(problem.hint(format!("write `{GPU}`")));
         return true;
     }
     if OWN.contains(&name) || name.starts_with("hugepages-") || name.contains('/') {
@@ -117,22 +117,20 @@ fn check_name(name: &str, value: &Field<'_>) -> bool {
     let problem = problem
         .allowed("`cpu`, `memory`, `ephemeral-storage`, `hugepages-…` or a name with a slash, as in `nvidia.com/gpu`")
         .maybe_hint(meant.map(|meant| format!("did you mean `{meant}`?")));
-    value.problems.report(problem);
+    value.tell(problem);
     false
 }
 
 fn check_amount(name: &str, amount: Quantity, value: &Field<'_>) {
     if amount.milli < 0 {
         let problem = value.problem(Code::BadQuantity, "an amount cannot be negative");
-        value
-            .problems
-            .report(problem.found(value.problems.written(value.node)));
+        value.tell(problem.found(value.problems.written(value.node)));
     }
     let device = name.contains('/') && !name.contains("kubernetes.io/") || name == OLD_GPU;
     if device && amount.milli % 1000 != 0 {
         let message = format!("`{}` is counted in whole numbers", shown(name));
         let problem = value.problem(Code::FractionOfDevice, message);
-        value.problems.report(
+        value.tell(
             problem
                 .found(value.problems.written(value.node))
                 .allowed("a whole number"),
@@ -160,9 +158,7 @@ fn compare(requests: &Resources, limits: &Resources, place: &Field<'_>) {
                 "the request of `{name}` is {request} and its limit {limit}; for this resource they must be equal"
             )
         };
-        place
-            .problems
-            .report(Problem::new(Code::RequestAboveLimit, place_of, message));
+        place.tell(Problem::new(Code::RequestAboveLimit, place_of, message));
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn check(root: &Field<'_>, api_version: &str, kind: &str) {
                 .problems
                 .place(Some(entry.key_span), &path.field(entry.key.clone()));
             let hint = mended_key(&entry.key).map(|key| format!("for example `{}`", shown(&key)));
-            root.problems.report(
+            root.tell(
                 Problem::new(Code::BadFileName, place, message)
                     .found(&entry.key)
                     .allowed("letters, digits, `-`, `_` and `.`; not `..` at the beginning; at most 253")

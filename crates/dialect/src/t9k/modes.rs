@@ -128,7 +128,7 @@ fn switch(fields: &mut Fields<'_>, place: &str) -> bool {
             (Code::T9kSwitches, "`enable` says something else than `enabled`")
         };
         let problem = old.problem(code, message);
-        old.problems.report(problem.hint("keep `enabled` alone"));
+        old.tell(problem.hint("keep `enabled` alone"));
     }
     value.unwrap_or(false)
 }
@@ -187,6 +187,6 @@ fn check_types(changes: &[Change<'_>], types: &[RoleKind], complete: bool) {
             .map(|kind| format!("`{}`", shown(lower(*kind))))
             .collect();
         let problem = change.place.problem(Code::T9kModeRole, message).found(word);
-        change.place.problems.report(problem.allowed(listed.join(", ")));
+        change.place.tell(problem.allowed(listed.join(", ")));
     }
 }

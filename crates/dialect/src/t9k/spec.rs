@@ -131,10 +131,9 @@ fn refuse_borrowed(fields: &mut Fields<'_>, table: &[(&'static str, &str)]) -> V
         }
         found.push(*name);
         if let Some(field) = fields.get(*name) {
-            let place = field.problems.place(Some(field.at), &field.path);
             let message = format!("a TensorFlowTrainingJob has no field `{name}`");
-            let problem = Problem::new(Code::UnknownField, place, message).found(name);
-            field.problems.report(problem.hint(*instead));
+            let problem = field.key_problem(Code::UnknownField, message).found(name);
+            field.tell(problem.hint(*instead));
         }
     }
     found
@@ -165,7 +164,7 @@ fn run_policy<'a>(spec: &mut Fields<'a>, wishes: &Wishes<'a>) -> RunPolicy<'a> {
 /// The roles in the order of the list, and whether all of them could be read.
 fn replicas<'a>(place: &Field<'a>) -> (Vec<Replica<'a>>, bool) {
     if let Some(problem) = by_role(place) {
-        place.problems.report(problem);
+        place.tell(problem);
         return (Vec::new(), false);
     }
     let items = place.items();
@@ -175,7 +174,7 @@ fn replicas<'a>(place: &Field<'a>) -> (Vec<Replica<'a>>, bool) {
             Code::MissingField,
             "`replicaSpecs` is empty: the job has no tasks",
         );
-        place.problems.report(problem.hint("add one with `type: worker`"));
+        place.tell(problem.hint("add one with `type: worker`"));
     }
     let mut found: Vec<Replica<'a>> = Vec::new();
     for (position, item) in items.iter().enumerate() {
@@ -211,9 +210,7 @@ fn by_role(place: &Field<'_>) -> Option<Problem> {
 fn replica<'a>(field: &Field<'a>, position: usize) -> Option<Replica<'a>> {
     if field.node.is_null() {
         let problem = field.problem(Code::MissingField, "this entry of `replicaSpecs` says nothing");
-        field
-            .problems
-            .report(problem.hint("remove it, or give it `type` and `template`"));
+        field.tell(problem.hint("remove it, or give it `type` and `template`"));
         return None;
     }
     let mut fields = field.fields()?;

@@ -60,7 +60,7 @@ fn check_fileset(field: &Field<'_>) {
         let message = format!("`{}` is not the address of a set of files", shown(text));
         let problem = field.problem(Code::T9kFileset, message).found(text);
         let allowed = "`t9k://pvc/<claim>/<path>` or `t9k://minio/<secret>/<bucket>/<path>`";
-        field.problems.report(problem.allowed(allowed));
+        field.tell(problem.allowed(allowed));
     }
 }
 

@@ -108,7 +108,7 @@ fn codes(field: &Field<'_>) -> Option<Vec<How>> {
     if codes.is_none() {
         let message = format!("`{}` is no list of exit codes", shown(text));
         let problem = field.problem(Code::BadFormat, message).found(text);
-        field.problems.report(
+        field.tell(
             problem
                 .allowed("exit codes and ranges from 1 to 255, separated by commas")
                 .hint("write it as in `130,137,138,143` or `42,128-255`"),

@@ -6,7 +6,6 @@ use serde_json::Value;
 use trainyard_core::RoleKind;
 use trainyard_document::codes::Code;
 use trainyard_document::fields::{Field, Fields};
-use trainyard_document::problem::Problem;
 
 use super::annotations::Wishes;
 use super::roles::{self, ROLES, Replica, Restart};
@@ -65,12 +64,12 @@ fn only_in_later_versions(fields: &mut Fields<'_>) {
     ];
     for name in names {
         if let Some(found) = fields.refused(name) {
-            let place = found.problems.place(Some(found.at), &found.path);
-            let problem =
-                Problem::new(Code::UnknownField, place, format!("unknown field `{name}`")).found(name);
+            let problem = found
+                .key_problem(Code::UnknownField, format!("unknown field `{name}`"))
+                .found(name);
             let hint = "remove it here; a manifest of `kubeflow.org/v1` can say it, and `trainyard convert --to tfjob` \
                         makes one";
-            found.problems.report(problem.hint(hint));
+            found.tell(problem.hint(hint));
         }
     }
 }
@@ -178,7 +177,7 @@ fn named_chief(field: &Field<'_>, spec: &Spec<'_>) -> Option<Success> {
             .map(|replica| replica.kind.tfjob_name())
             .collect();
         let allowed = format!("a replica of `{}`", allowed.join("`, `"));
-        chief.problems.report(problem.allowed(allowed));
+        chief.tell(problem.allowed(allowed));
     }
     Some(Success::Task(kind, index))
 }

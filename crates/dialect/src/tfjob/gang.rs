@@ -93,8 +93,7 @@ fn existing(spec: &Spec<'_>) -> Option<Arc<str>> {
         let problem = Problem::new(Code::GroupsDiffer, place, found);
         replica
             .field
-            .problems
-            .report(problem.hint("name the same group in every template"));
+            .tell(problem.hint("name the same group in every template"));
     }
     Some(first)
 }
@@ -113,7 +112,7 @@ fn check_members(spec: &Spec<'_>, members: u32, size: u32) {
             .problem(Code::GangLargerThanJob, message)
             .found(members.to_string());
         let hint = format!("set it to {size} at most, or leave it out for all of them");
-        field.problems.report(problem.hint(hint));
+        field.tell(problem.hint(hint));
     }
 }
 
@@ -134,6 +133,6 @@ fn check_start_order(spec: &Spec<'_>, members: u32) {
             ),
             None => "remove the start order".to_owned(),
         };
-        field.problems.report(problem.hint(hint));
+        field.tell(problem.hint(hint));
     }
 }

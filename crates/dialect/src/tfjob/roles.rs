@@ -43,13 +43,13 @@ pub(crate) fn find(word: &str) -> Option<RoleKind> {
 pub(crate) fn find_or_report(word: &str, field: &Field<'_>) -> Option<RoleKind> {
     let found = find(word);
     if found.is_none() {
-        let place = field.problems.place(Some(field.at), &field.path);
         let message = format!("there is no role `{}`", shown(word));
-        let problem = Problem::new(Code::UnknownRole, place, message)
+        let problem = field
+            .key_problem(Code::UnknownRole, message)
             .found(word)
             .allowed("`Chief`, `Master`, `PS`, `Worker` or `Evaluator`, in any letter case")
             .maybe_hint(did_you_mean(word, ROLES.iter().map(|(name, _)| *name)));
-        field.problems.report(problem);
+        field.tell(problem);
     }
     found
 }
@@ -199,7 +199,5 @@ fn check_main_container(template: &PodTemplate, field: &Field<'_>) {
         "no container is named `{MAIN_CONTAINER}`, found {}",
         listed.join(", ")
     );
-    field
-        .problems
-        .report(Problem::new(Code::NoMainContainer, place, message).hint(hint));
+    field.tell(Problem::new(Code::NoMainContainer, place, message).hint(hint));
 }

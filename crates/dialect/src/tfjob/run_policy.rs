@@ -186,7 +186,7 @@ impl<'a> RunPolicy<'a> {
         self.named.extend(named);
         if scope.is_empty() && field.node.as_list().is_some_and(<[_]>::is_empty) {
             let problem = field.problem(Code::UnknownValue, "the list names no role");
-            field.problems.report(problem.hint("write `Replica` for none"));
+            field.tell(problem.hint("write `Replica` for none"));
         }
         Some(RestartScope::Roles(scope))
     }
@@ -231,14 +231,14 @@ fn in_either_place<'a>(
         if new.is_some() {
             let message = format!("`{name}` is given in `{PATH}` too, and that one counts");
             let problem = Problem::new(Code::MovedField, place, message);
-            old.problems.report(problem.hint("remove this one"));
+            old.tell(problem.hint("remove this one"));
         } else if version == "v1" {
             let message = format!("`{name}` now belongs in `{PATH}`");
             let problem = Problem::new(Code::MovedField, place, message);
             let hint = format!(
                 "move it to `{PATH}.{name}`: where Kubeflow's definition is installed, the server drops it here without a word"
             );
-            old.problems.report(problem.hint(hint));
+            old.tell(problem.hint(hint));
         }
     }
     new.or(old)
@@ -266,7 +266,7 @@ fn start_timeout(field: &Field<'_>) -> Option<u32> {
     if parsed.is_none() {
         let message = format!("`{}` is no number of seconds", shown(text));
         let problem = field.problem(Code::BadFormat, message).found(text);
-        field.problems.report(problem.allowed("a whole number from 1"));
+        field.tell(problem.allowed("a whole number from 1"));
     }
     parsed
 }
@@ -297,7 +297,7 @@ fn unknown_scope(field: &Field<'_>, text: &str) {
     let message = format!("`{}` is no restart scope", shown(text));
     let problem = field.problem(Code::UnknownValue, message).found(text);
     let hint = did_you_mean(text, ["Replica", "Job"]);
-    field.problems.report(
+    field.tell(
         problem
             .allowed("`Replica`, `Job` or a list of roles, as in `[PS, Chief]`")
             .maybe_hint(hint),
@@ -310,7 +310,7 @@ fn managed_by(field: &Field<'_>) -> Option<Arc<str>> {
         let listed: Vec<String> = MANAGERS.iter().map(|name| format!("`{name}`")).collect();
         let message = format!("`{}` is no controller that may manage a TFJob", shown(text));
         let problem = field.problem(Code::UnknownValue, message).found(text);
-        field.problems.report(
+        field.tell(
             problem
                 .allowed(listed.join(", "))
                 .hint("leave it out to have the job run here"),

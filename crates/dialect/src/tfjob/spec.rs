@@ -110,10 +110,9 @@ fn only_in_the_first_version(fields: &mut Fields<'_>, version: &str) {
             continue;
         }
         if let Some(found) = fields.refused(name) {
-            let place = found.problems.place(Some(found.at), &found.path);
             let message = format!("unknown field `{name}`");
-            let problem = Problem::new(Code::UnknownField, place, message).found(name);
-            found.problems.report(problem.hint(hint));
+            let problem = found.key_problem(Code::UnknownField, message).found(name);
+            found.tell(problem.hint(hint));
         }
     }
 }
@@ -128,7 +127,7 @@ fn replicas<'a>(place: &Field<'a>) -> Option<(Vec<Replica<'a>>, bool)> {
             Code::MissingField,
             "`tfReplicaSpecs` is empty: the job has no tasks",
         );
-        place.problems.report(problem.hint("add a `Worker`"));
+        place.tell(problem.hint("add a `Worker`"));
     }
     let mut found: Vec<(RoleKind, &Arc<str>, Field<'a>)> = Vec::new();
     for (key, field) in entries {
@@ -166,7 +165,7 @@ fn replica<'a>(kind: RoleKind, key: &str, field: &Field<'a>) -> Option<Replica<'
             Code::MissingField,
             format!("`{}` says nothing", kind.tfjob_name()),
         );
-        field.problems.report(problem.hint("add `template`"));
+        field.tell(problem.hint("add `template`"));
         return None;
     }
     let mut fields = field.fields()?;
@@ -189,10 +188,11 @@ fn replica<'a>(kind: RoleKind, key: &str, field: &Field<'a>) -> Option<Replica<'
 }
 
 pub(crate) fn same_role_twice(role: &str, first: &Field<'_>, again: &Field<'_>) {
-    let place = again.problems.place(Some(again.at), &again.path);
     let message = format!("the role `{role}` is given twice");
-    let problem = Problem::new(Code::DuplicateRole, place, message).related(first.at, "first given here");
-    again.problems.report(problem.hint("join the two into one"));
+    let problem = again
+        .key_problem(Code::DuplicateRole, message)
+        .related(first.at, "first given here");
+    again.tell(problem.hint("join the two into one"));
 }
 
 impl<'a> Spec<'a> {
@@ -229,18 +229,20 @@ impl<'a> Spec<'a> {
         let declared = |kind| self.replicas.iter().any(|replica| replica.kind == kind);
         let can_finish = [RoleKind::Chief, RoleKind::Master, RoleKind::Worker];
         if !can_finish.into_iter().any(declared) {
-            let roles: Vec<&str> = self
-                .replicas
-                .iter()
-                .map(|replica| (self.spelt)(replica.kind))
-                .collect();
+            let roles = self.roles();
             let message = format!("a job of `{}` alone never ends", roles.join("` and `"));
             let problem = self.place.problem(Code::OnlyParameterServers, message);
-            self.place.problems.report(problem.hint(self.add_a_decider()));
+            self.place.tell(problem.hint(self.add_a_decider()));
         }
         self.check_mirrored();
         self.check_named();
         self.check_scope();
+    }
+
+    /// The roles there are, as the dialect spells them.
+    fn roles(&self) -> Vec<&'static str> {
+        let spelt = |replica: &Replica<'_>| (self.spelt)(replica.kind);
+        self.replicas.iter().map(spelt).collect()
     }
 
     fn add_a_decider(&self) -> String {
@@ -254,18 +256,12 @@ impl<'a> Spec<'a> {
             if self.replicas.iter().any(|replica| replica.kind == *kind) {
                 continue;
             }
-            let roles: Vec<&str> = self
-                .replicas
-                .iter()
-                .map(|replica| (self.spelt)(replica.kind))
-                .collect();
+            let roles = self.roles();
             let message = format!("this job has no `{}`", (self.spelt)(*kind));
             let problem = field
                 .problem(Code::RoleNotInJob, message)
                 .found((self.spelt)(*kind));
-            field
-                .problems
-                .report(problem.allowed(format!("`{}`", roles.join("`, `"))));
+            field.tell(problem.allowed(format!("`{}`", roles.join("`, `"))));
         }
     }
 
@@ -287,7 +283,7 @@ impl<'a> Spec<'a> {
                 "a `Chief` and a `Master`: only one may decide",
             );
             let problem = problem.related(first.field.at, "the other one");
-            self.place.problems.report(problem.hint("keep `Chief`"));
+            self.place.tell(problem.hint("keep `Chief`"));
         }
         for replica in [chief_or(RoleKind::Chief, self), chief_or(RoleKind::Master, self)] {
             if let Some(replica) = replica.filter(|replica| replica.replicas > 1) {
@@ -321,7 +317,7 @@ impl<'a> Spec<'a> {
                 .place(Some(servers.field.at), &servers.field.path);
             let message = "the command says `mirrored`, and that strategy makes no use of parameter servers";
             let problem = Problem::new(Code::ServersBesideMirrored, place, message);
-            servers.field.problems.report(problem.hint(format!(
+            servers.field.tell(problem.hint(format!(
                 "remove `{}`, or use ParameterServerStrategy",
                 (self.spelt)(RoleKind::Ps)
             )));
@@ -361,14 +357,14 @@ impl<'a> Spec<'a> {
                 Some(limit) => format!("set `restartPolicy: ExitCode` for them, and `{limit}`"),
                 None => "set `template.spec.restartPolicy: OnFailure` for them".to_owned(),
             };
-            field.problems.report(problem.hint(hint));
+            field.tell(problem.hint(hint));
         } else if self.run.backoff_limit.is_none()
             && restarted.any(|replica| replica.restart == Restart::ExitCode)
             && let Some(limit) = self.limit_path
         {
             let message = "without `backoffLimit`, exit codes 1 to 127 fail the job although a peer's death may be their cause";
             let problem = field.problem(Code::ScopeWithoutLimit, message);
-            field.problems.report(problem.hint(format!("set `{limit}`")));
+            field.tell(problem.hint(format!("set `{limit}`")));
         }
     }
 }

@@ -87,7 +87,7 @@ fn missing(name: &str, field: &Field<'_>, tasks: &[Task<'_>]) {
     );
     let problem = field.problem(Code::VolcanoDependsOn, message).found(name);
     let hint = did_you_mean(name, tasks.iter().map(|task| &*task.name));
-    field.problems.report(problem.maybe_hint(hint));
+    field.tell(problem.maybe_hint(hint));
 }
 
 /// Which tasks are left when those that wait for no other have been taken away, again and again.
@@ -142,5 +142,5 @@ fn report_circle(tasks: &[Task<'_>], waits: &[Vec<Edge<'_>>], circle: &[usize]) 
     let message = format!("the tasks wait for each other: {}", names.join(" → "));
     let problem = back.field.problem(Code::VolcanoDependsOn, message);
     let hint = "take one of these `dependsOn` away, or none of the tasks ever starts";
-    back.field.problems.report(problem.hint(hint));
+    back.field.tell(problem.hint(hint));
 }

@@ -30,7 +30,7 @@ pub(super) fn seconds(field: &Field<'_>) -> Option<u32> {
         let message = format!("`{}` is not a duration", shown(text));
         let problem = field.problem(Code::BadFormat, message).found(text);
         let allowed = "numbers with units, together more than zero: `30s`, `10m`, `1h30m`";
-        field.problems.report(problem.allowed(allowed));
+        field.tell(problem.allowed(allowed));
     }
     seconds
 }

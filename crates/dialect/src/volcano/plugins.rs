@@ -119,7 +119,7 @@ fn refuse(name: &str, field: &Field<'_>) {
         Problem::new(Code::VolcanoUnknownPlugin, place, message)
             .maybe_hint(did_you_mean(name, CARRIED_OUT.iter().copied()))
     };
-    field.problems.report(problem.found(name).allowed(allowed));
+    field.tell(problem.found(name).allowed(allowed));
 }
 
 fn service(field: &Field<'_>) -> Service {
@@ -155,7 +155,7 @@ fn tensorflow(field: &Field<'_>, tasks: &[Arc<str>]) -> TensorFlow {
             );
             let problem = place.problem(Code::VolcanoPluginArgument, message).found(&name);
             let hint = did_you_mean(&name, tasks.iter().map(|task| &**task));
-            place.problems.report(problem.maybe_hint(hint));
+            place.tell(problem.maybe_hint(hint));
         }
         name
     };
@@ -172,9 +172,7 @@ fn tensorflow(field: &Field<'_>, tasks: &[Arc<str>]) -> TensorFlow {
             .unwrap_or_else(|| {
                 let message = format!("`{}` is not a port", shown(&text));
                 let problem = place.problem(Code::VolcanoPluginArgument, message).found(&text);
-                place
-                    .problems
-                    .report(problem.allowed("a whole number from 1 to 65535"));
+                place.tell(problem.allowed("a whole number from 1 to 65535"));
                 PORT
             })
     });
@@ -222,7 +220,7 @@ impl<'a> Arguments<'a> {
                 (None, _) => {
                     let message = format!("`{}` is not an argument", shown(text));
                     let problem = place.problem(Code::VolcanoPluginArgument, message).found(text);
-                    place.problems.report(problem.allowed("`--name=value`"));
+                    place.tell(problem.allowed("`--name=value`"));
                 }
             }
         }
@@ -254,7 +252,7 @@ impl<'a> Arguments<'a> {
                 let message = format!("`--{name}` is on or off, not `{}`", shown(other));
                 let problem = argument.place.problem(Code::VolcanoPluginArgument, message);
                 let problem = problem.found(other).allowed("`true` or `false`");
-                argument.place.problems.report(problem);
+                argument.place.tell(problem);
                 return None;
             }
         };
@@ -278,7 +276,7 @@ impl<'a> Arguments<'a> {
                 .found(&argument.name);
             let known = self.asked.iter().copied();
             let hint = closest(&argument.name, known).map(|near| format!("did you mean `--{near}`?"));
-            place.problems.report(problem.maybe_hint(hint));
+            place.tell(problem.maybe_hint(hint));
         }
     }
 }

@@ -164,7 +164,7 @@ fn one<'a>(field: &Field<'a>, of_task: bool, seen: &mut Seen) -> Option<Policy<'
     if action == Action::Resume {
         let problem = field.problem(Code::VolcanoNoEffect, "`ResumeJob` does nothing in a running job");
         let hint = "remove the policy: a job that was aborted is resumed by an order, not by an event";
-        field.problems.report(problem.hint(hint));
+        field.tell(problem.hint(hint));
     }
     let policy = Policy {
         triggers,
@@ -221,7 +221,7 @@ fn action_word(field: &Field<'_>) -> Option<Action> {
             .problem(Code::VolcanoCannot, message)
             .found("RestartPartition");
         let hint = "use `RestartTask` for all pods of the task, or make each partition a task of its own";
-        field.problems.report(problem.hint(hint));
+        field.tell(problem.hint(hint));
         return None;
     }
     field.choice(ACTIONS)
@@ -239,7 +239,7 @@ fn is_internal<'w>(
     let message = format!("`{word}` is an {what} of Volcano's own, which no policy may name");
     let allowed: Vec<String> = allowed.map(|word| format!("`{word}`")).collect();
     let problem = field.problem(Code::VolcanoInternal, message).found(word);
-    field.problems.report(problem.allowed(allowed.join(", ")));
+    field.tell(problem.allowed(allowed.join(", ")));
     true
 }
 
@@ -258,7 +258,7 @@ fn check_trigger(field: &Field<'_>, events: &[(Event, Field<'_>)], code: Option<
         "add `event: PodFailed`, or `exitCode: 137`"
     };
     let allowed = "one of `event`, `events` and `exitCode`";
-    field.problems.report(problem.allowed(allowed).hint(hint));
+    field.tell(problem.allowed(allowed).hint(hint));
 }
 
 impl Seen {
@@ -284,7 +284,7 @@ impl Seen {
                     problem = problem.related(span, "the first one");
                 }
                 let hint = "keep one of them; for one task alone, put the policy on that task";
-                field.problems.report(problem.hint(hint));
+                field.tell(problem.hint(hint));
             }
         }
         let places = events.iter().map(|(event, field)| (*event, field.span()));
@@ -302,13 +302,13 @@ fn exit_code(field: &Field<'_>, seen: &mut Seen) -> Option<i32> {
         );
         let hint = "use `event: TaskCompleted` for the success of a task";
         let problem = problem.found("0").allowed("any exit code but 0");
-        field.problems.report(problem.hint(hint));
+        field.tell(problem.hint(hint));
         return None;
     }
     if let Some((_, first)) = seen.codes.iter().find(|(earlier, _)| *earlier == code) {
         let message = format!("another policy of the list waits for exit code {code} already");
         let problem = field.problem(Code::VolcanoDuplicateTrigger, message);
-        field.problems.report(problem.related(*first, "the first one"));
+        field.tell(problem.related(*first, "the first one"));
     }
     seen.codes.push((code, field.span()));
     Some(code)
@@ -333,7 +333,7 @@ fn warn_if_never(event: Event, field: &Field<'_>, has_timeout: bool, of_task: bo
         Code::VolcanoNeverRaised,
         format!("`{word}` never comes here: {why}"),
     );
-    field.problems.report(problem.hint(hint));
+    field.tell(problem.hint(hint));
     true
 }
 

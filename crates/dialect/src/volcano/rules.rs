@@ -277,7 +277,7 @@ pub(super) fn report_shadowed(rules: &[Rule], spec: &Spec<'_>) {
             let message = "the policy never decides: others before it answer everything it waits for";
             let problem = policy.place.problem(Code::ShadowedRule, message);
             let hint = "put it before them, or remove it; a task's own policies come before the job's";
-            policy.place.problems.report(problem.hint(hint));
+            policy.place.tell(problem.hint(hint));
         }
     }
 }

@@ -155,15 +155,14 @@ fn tasks<'a>(fields: &mut Fields<'a>) -> Vec<Task<'a>> {
     let items = list.items();
     if items.is_empty() && list.node.as_list().is_some() {
         let problem = list.problem(Code::VolcanoNoTasks, "the job has no tasks");
-        list.problems
-            .report(problem.hint("add one with `name`, `replicas` and `template`"));
+        list.tell(problem.hint("add one with `name`, `replicas` and `template`"));
     }
     if items.len() > MOST_TASKS {
         let message = format!("{} tasks are too many", items.len());
         let problem = list.problem(Code::OutOfRange, message);
         let hint = "pods that differ in their number alone belong in one task, with `replicas`";
         let problem = problem.allowed(format!("at most {MOST_TASKS}"));
-        list.problems.report(problem.hint(hint));
+        list.tell(problem.hint(hint));
     }
     let mut tasks: Vec<Task<'a>> = Vec::new();
     let mut places = BTreeMap::new();
@@ -174,7 +173,7 @@ fn tasks<'a>(fields: &mut Fields<'a>) -> Vec<Task<'a>> {
         if let Some(first) = places.get(&task.name) {
             let message = format!("another task is called `{}` already", shown(&task.name));
             let problem = place.problem(Code::DuplicateName, message).found(&task.name);
-            place.problems.report(problem.related(*first, "the first one"));
+            place.tell(problem.related(*first, "the first one"));
             continue;
         }
         places.insert(task.name.clone(), place.span());
@@ -194,9 +193,7 @@ fn check_minimum(spec: &Spec<'_>, field: Option<&Field<'_>>, least: Option<u32>,
         let problem = field
             .problem(Code::VolcanoMinimum, message)
             .found(least.to_string());
-        field
-            .problems
-            .report(problem.allowed(format!("at most {replicas}")));
+        field.tell(problem.allowed(format!("at most {replicas}")));
     }
 }
 
@@ -222,7 +219,7 @@ fn check_start(spec: &Spec<'_>) {
     );
     let problem = waiting.place.problem(Code::StartOrderInGang, message);
     let hint = format!("set `spec.minAvailable` to {at_once} or less, or take `dependsOn` away");
-    waiting.place.problems.report(problem.hint(hint));
+    waiting.place.tell(problem.hint(hint));
 }
 
 /// `maxRetry`, where 0 and nothing mean 3.
@@ -248,7 +245,7 @@ fn queue(fields: &mut Fields<'_>) -> Arc<str> {
             "`root` is the queue above all others and takes no jobs",
         );
         let problem = problem.found("root").allowed("a queue without queues below it");
-        field.problems.report(problem);
+        field.tell(problem);
     }
     checked_name(&field).unwrap_or_else(|| "default".into())
 }
@@ -265,7 +262,7 @@ fn checked_name(field: &Field<'_>) -> Option<Arc<str>> {
     let message = format!("`{}` is not a valid name", shown(text));
     let problem = field.problem(Code::BadName, message).found(text);
     let allowed = "lower-case letters, digits, `-` and `.`, beginning and ending with a letter or digit";
-    field.problems.report(problem.allowed(allowed));
+    field.tell(problem.allowed(allowed));
     None
 }
 
@@ -297,7 +294,7 @@ pub(super) fn topology(fields: &mut Fields<'_>) {
         let message = "a tier is given by number and by name";
         let problem = inner.problem(Code::VolcanoTopology, message);
         let hint = "keep `highestTierAllowed` or `highestTierName`";
-        field.problems.report(problem.hint(hint));
+        field.tell(problem.hint(hint));
     }
     inner.finish();
     fields.ignored("networkTopology", "the group of pods is made without it");

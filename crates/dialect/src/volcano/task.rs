@@ -69,7 +69,7 @@ fn checked_name(field: &Field<'_>) -> Option<Arc<str>> {
         let problem = field.problem(Code::BadName, message).found(name);
         let allowed =
             "lower-case letters, digits and `-`, beginning and ending with a letter or digit, at most 63";
-        field.problems.report(problem.allowed(allowed));
+        field.tell(problem.allowed(allowed));
     }
     Some(name.clone())
 }
@@ -113,7 +113,7 @@ fn check_minimum(place: &Field<'_>, least: u32, replicas: u32, partitions: Optio
     let problem = place
         .problem(Code::VolcanoMinimum, message)
         .found(least.to_string());
-    place.problems.report(problem.allowed(allowed));
+    place.tell(problem.allowed(allowed));
 }
 
 /// `partitionPolicy`: checked; the number of pods in the partitions that are needed at least, if it says one.
@@ -134,7 +134,7 @@ fn partitions(fields: &mut Fields<'_>, replicas: u32) -> Option<u32> {
         let message = format!("{total} partitions of {size} pods are not {replicas} replicas");
         let problem = field.problem(Code::VolcanoTopology, message);
         let hint = format!("set `replicas: {}`", total.saturating_mul(size));
-        field.problems.report(problem.hint(hint));
+        field.tell(problem.hint(hint));
     }
     let why = "pods are not labelled with their partition; only its numbers are used";
     fields.ignored("partitionPolicy", why);
@@ -157,9 +157,7 @@ fn check_whole_cpus(template: &PodTemplate, place: &Field<'_>) {
                 }
             );
             let problem = place.problem(Code::VolcanoTopology, message);
-            place
-                .problems
-                .report(problem.hint("set `resources.requests.cpu` to a whole number"));
+            place.tell(problem.hint("set `resources.requests.cpu` to a whole number"));
         }
     }
 }

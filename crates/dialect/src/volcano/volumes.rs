@@ -74,13 +74,13 @@ fn one(field: &Field<'_>, paths: &mut Vec<(Arc<str>, Span)>) -> Option<JobVolume
                 "the volume has a claim and the name of another one",
             );
             let hint = "keep `volumeClaimName` for a claim that exists, or `volumeClaim` to make one";
-            name.problems.report(problem.hint(hint));
+            name.tell(problem.hint(hint));
             return None;
         }
         (None, None) => {
             let problem = field.problem(Code::VolcanoVolume, "the volume has no claim");
             let hint = "add `volumeClaimName` for a claim that exists, or `volumeClaim` to make one";
-            field.problems.report(problem.hint(hint));
+            field.tell(problem.hint(hint));
             return None;
         }
         (Some(name), None) => Claim::Existing(claim_name(name)?),
@@ -101,13 +101,13 @@ fn mount_path(field: &Field<'_>, paths: &mut Vec<(Arc<str>, Span)>) -> Option<Ar
     if path.is_empty() || path.contains(':') {
         let message = format!("`{}` cannot be a mount path", escaped(path));
         let problem = field.problem(Code::VolcanoVolume, message).found(path);
-        field.problems.report(problem.allowed("a path without `:`"));
+        field.tell(problem.allowed("a path without `:`"));
         return None;
     }
     if let Some((_, first)) = paths.iter().find(|(earlier, _)| earlier == path) {
         let message = format!("another volume is mounted at `{}` already", escaped(path));
         let problem = field.problem(Code::VolcanoVolume, message).found(path);
-        field.problems.report(problem.related(*first, "the first one"));
+        field.tell(problem.related(*first, "the first one"));
         return None;
     }
     paths.push((path.clone(), field.span()));
@@ -122,6 +122,6 @@ fn claim_name(field: &Field<'_>) -> Option<Arc<str>> {
     let message = format!("`{}` cannot be the name of a claim", shown(name));
     let problem = field.problem(Code::BadName, message).found(name);
     let allowed = "lower-case letters, digits, `-` and `.`, at most 253 characters";
-    field.problems.report(problem.allowed(allowed));
+    field.tell(problem.allowed(allowed));
     None
 }

@@ -10,7 +10,7 @@ use crate::problem::Span;
 /// Something kubectl stumbles over: where, what, and how to write it instead.
 pub(super) struct Refusal {
     pub(super) span: Span,
-    pub(super) message: String,
+    pub(super) message: &'static str,
     pub(super) hint: &'static str,
 }
 
@@ -79,15 +79,14 @@ impl<'t> Watch<'t> {
     /// The text between two events: indicators, comments, blank lines.
     fn gap(&self, gap: &str, start: usize, next: Span) -> Option<Refusal> {
         if self.suspects.directives && gap.lines().any(|line| line.starts_with('%')) {
-            let message = "kubectl refuses a `%` directive".to_owned();
-            return Some(Refusal {
-                span: next,
-                message,
-                hint: "remove it; it changes nothing",
-            });
+            return refusal(
+                next,
+                "kubectl refuses a `%` directive",
+                "remove it; it changes nothing",
+            );
         }
         if self.suspects.breaks && gap.contains(is_old_line_break) {
-            return Some(old_line_break(next));
+            return old_line_break(next);
         }
         if !self.suspects.tabs || self.flow > 0 {
             return None;
@@ -104,12 +103,7 @@ impl<'t> Watch<'t> {
             let begins_line = at == 0 || self.text.as_bytes().get(at - 1) == Some(&b'\n');
             let after_indicator = code.trim_start().starts_with(['-', '?']);
             if code.contains('\t') && before.is_empty() && (begins_line || after_indicator) {
-                let message = "kubectl refuses a tab here".to_owned();
-                return Some(Refusal {
-                    span: next,
-                    message,
-                    hint: "use spaces",
-                });
+                return refusal(next, "kubectl refuses a tab here", "use spaces");
             }
             at += line.len();
         }
@@ -128,12 +122,11 @@ impl<'t> Watch<'t> {
         if rest.is_empty() || rest.starts_with('#') {
             return None;
         }
-        let message = "kubectl refuses text behind `---`".to_owned();
-        Some(Refusal {
+        refusal(
             span,
-            message,
-            hint: "begin the document on the next line",
-        })
+            "kubectl refuses text behind `---`",
+            "begin the document on the next line",
+        )
     }
 
     /// `[a:, b]`: a colon between unquoted text and another indicator.
@@ -144,24 +137,22 @@ impl<'t> Watch<'t> {
 
     fn scalar(&self, text: &str, style: ScalarStyle, span: Span) -> Option<Refusal> {
         if style == ScalarStyle::Plain && self.flow > 0 && text.contains('?') {
-            let message = "kubectl refuses `?` in unquoted text between brackets".to_owned();
-            return Some(Refusal {
+            return refusal(
                 span,
-                message,
-                hint: "put the text in quotes",
-            });
+                "kubectl refuses `?` in unquoted text between brackets",
+                "put the text in quotes",
+            );
         }
         if style == ScalarStyle::Plain && self.flow > 0 && self.colon_without_space(span) {
-            let message = "kubectl takes this colon for a part of the text before it".to_owned();
-            return Some(Refusal {
+            return refusal(
                 span,
-                message,
-                hint: "put a space behind the colon",
-            });
+                "kubectl takes this colon for a part of the text before it",
+                "put a space behind the colon",
+            );
         }
         let raw = self.text.get(span.range())?;
         if self.suspects.breaks && raw.contains(is_old_line_break) {
-            return Some(old_line_break(span));
+            return old_line_break(span);
         }
         if !self.suspects.escapes || style != ScalarStyle::DoubleQuoted {
             return None;
@@ -174,12 +165,11 @@ impl<'t> Watch<'t> {
                 [b'u', b'd' | b'D', b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F', ..]
             );
             if surrogate || escape.first() == Some(&b'/') {
-                let message = "kubectl refuses this JSON escape in YAML".to_owned();
-                return Some(Refusal {
+                return refusal(
                     span,
-                    message,
-                    hint: "write the character itself",
-                });
+                    "kubectl refuses this JSON escape in YAML",
+                    "write the character itself",
+                );
             }
             let skipped = rest[at + 1..].chars().next().map_or(0, char::len_utf8);
             rest = &rest[at + 1 + skipped..];
@@ -195,12 +185,11 @@ fn anchor(name: &str, span: Span) -> Option<Refusal> {
     {
         return None;
     }
-    let message = "kubectl refuses this name of an anchor".to_owned();
-    Some(Refusal {
+    refusal(
         span,
-        message,
-        hint: "use letters, digits, `-` and `_` alone",
-    })
+        "kubectl refuses this name of an anchor",
+        "use letters, digits, `-` and `_` alone",
+    )
 }
 
 /// Line breaks of YAML 1.1 that YAML 1.2 takes for ordinary characters.
@@ -208,11 +197,15 @@ fn is_old_line_break(character: char) -> bool {
     matches!(character, '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-fn old_line_break(span: Span) -> Refusal {
-    Refusal {
+fn old_line_break(span: Span) -> Option<Refusal> {
+    refusal(
         span,
-        message: "kubectl takes a character in this text (U+0085, U+2028 or U+2029) for a line break"
-            .to_owned(),
-        hint: "remove it, or write it as an escape in double quotes",
-    }
+        "kubectl takes a character in this text (U+0085, U+2028 or U+2029) for a line break",
+        "remove it, or write it as an escape in double quotes",
+    )
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "every caller returns it at once")]
+fn refusal(span: Span, message: &'static str, hint: &'static str) -> Option<Refusal> {
+    Some(Refusal { span, message, hint })
 }

@@ -13,67 +13,52 @@ pub(super) fn limits(outline: &Outline<'_>, to: &Job, problems: &Problems) {
     let from = outline.job;
     let paths = paths(outline.read);
     let number = |value: Option<u32>| value.map_or_else(|| "unlimited".into(), |value| value.to_string());
-    let tell = |path: &str, what: &str, ours: String, theirs: String| {
+    let dynamic = |job: &Job| (job.cluster == ClusterForm::Sparse).to_string();
+    let config = |job: &Job| (job.cluster != ClusterForm::None).to_string();
+    let both = |value: &dyn Fn(&Job) -> String| [value(from), value(to)];
+    let config_path = match outline.read.dialect {
+        Dialect::Volcano => "spec.plugins",
+        _ => "spec",
+    };
+    let lost_node = "spec.runPolicy.lostNodeSeconds";
+    let silent = "the time after which a task on a silent node is given up";
+    let dynamic_path = "spec.enableDynamicWorker";
+    let rows = [
+        (
+            paths.restarts,
+            "the number of restarts allowed",
+            both(&|job| number(job.limits.restarts)),
+        ),
+        (
+            paths.deadline,
+            "the deadline in seconds",
+            both(&|job| number(job.limits.deadline)),
+        ),
+        (
+            paths.ttl,
+            "the time to live after the end",
+            both(&|job| number(job.limits.ttl)),
+        ),
+        (lost_node, silent, both(&|job| number(job.limits.lost_node))),
+        (
+            paths.clean,
+            "the clean-up at the end",
+            both(&|job| format!("{:?}", job.clean)),
+        ),
+        (
+            paths.suspend,
+            "being suspended",
+            both(&|job| job.suspend.to_string()),
+        ),
+        (dynamic_path, "letting workers come and go", both(&dynamic)),
+        (config_path, "writing TF_CONFIG", both(&config)),
+    ];
+    for (path, what, [ours, theirs]) in rows {
         if ours != theirs {
             let message = format!("{what} is {ours} here and {theirs} there");
             outline.report(problems, Code::LostLimit, path, message);
         }
-    };
-    let (a, b) = (&from.limits, &to.limits);
-    tell(
-        paths.restarts,
-        "the number of restarts allowed",
-        number(a.restarts),
-        number(b.restarts),
-    );
-    tell(
-        paths.deadline,
-        "the deadline in seconds",
-        number(a.deadline),
-        number(b.deadline),
-    );
-    tell(
-        paths.ttl,
-        "the time to live after the end",
-        number(a.ttl),
-        number(b.ttl),
-    );
-    tell(
-        "spec.runPolicy.lostNodeSeconds",
-        "the time after which a task on a silent node is given up",
-        number(a.lost_node),
-        number(b.lost_node),
-    );
-    tell(
-        paths.clean,
-        "the clean-up at the end",
-        format!("{:?}", from.clean),
-        format!("{:?}", to.clean),
-    );
-    tell(
-        paths.suspend,
-        "being suspended",
-        from.suspend.to_string(),
-        to.suspend.to_string(),
-    );
-    let dynamic = |job: &Job| (job.cluster == ClusterForm::Sparse).to_string();
-    tell(
-        "spec.enableDynamicWorker",
-        "letting workers come and go",
-        dynamic(from),
-        dynamic(to),
-    );
-    let config = |job: &Job| (job.cluster != ClusterForm::None).to_string();
-    tell(
-        if outline.read.dialect == Dialect::Volcano {
-            "spec.plugins"
-        } else {
-            "spec"
-        },
-        "writing TF_CONFIG",
-        config(from),
-        config(to),
-    );
+    }
 }
 
 /// How a dialect calls its limits.
