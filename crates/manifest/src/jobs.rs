@@ -5,7 +5,7 @@ use trainyard_core::{Clean, Job, Role, Subject, TaskId};
 
 use crate::names::{of_pods, role_job};
 use crate::nodes::Seats;
-use crate::pod::{Index, Pods, main_container, spec_of};
+use crate::pod::{Index, ParsedTemplate, Pods, main_container, spec_of};
 use crate::replies::Replies;
 use crate::success::Success;
 use crate::values::present;
@@ -19,7 +19,11 @@ pub fn jobs(pods: &Pods<'_>, seats: Option<&Seats>) -> Vec<Value> {
     match seats {
         None => peopled.map(|role| of_role(pods, &success, role)).collect(),
         Some(seats) => peopled
-            .flat_map(|role| role.tasks().map(move |task| of_task(pods, seats, role, &task)))
+            .flat_map(|role| {
+                let template = ParsedTemplate::of(&role.template);
+                let one = move |task| of_task(pods, seats, (role, &template), &task);
+                role.tasks().map(one)
+            })
             .collect(),
     }
 }
@@ -29,7 +33,12 @@ fn of_role(pods: &Pods<'_>, success: &Success<'_>, role: &Role) -> Value {
     let job = &pods.subject.job;
     let name = role_job(job, role);
     let prefix = format!("{name}-");
-    let template = pods.template(role, Index::Completion { prefix: &prefix }, None);
+    let template = pods.template(
+        &ParsedTemplate::of(&role.template),
+        role,
+        Index::Completion { prefix: &prefix },
+        None,
+    );
     // A success policy stops the role's other tasks: not for jobs that leave everything running at their end.
     let policy = success.policy(role).filter(|_| job.clean != Clean::None);
     let spec = spec(
@@ -43,9 +52,14 @@ fn of_role(pods: &Pods<'_>, success: &Success<'_>, role: &Role) -> Value {
 }
 
 /// One Job for one task, on its node.
-fn of_task(pods: &Pods<'_>, seats: &Seats, role: &Role, task: &TaskId) -> Value {
+fn of_task(
+    pods: &Pods<'_>,
+    seats: &Seats,
+    (role, template): (&Role, &ParsedTemplate),
+    task: &TaskId,
+) -> Value {
     let job = &pods.subject.job;
-    let template = pods.template(role, Index::Fixed(task.index), seats.get(task));
+    let template = pods.template(template, role, Index::Fixed(task.index), seats.get(task));
     let replies = Replies::to(job, role, task.index, true);
     let spec = spec(job, None, &replies, None, template);
     let name = format!("{}-{}", role_job(job, role), task.index);

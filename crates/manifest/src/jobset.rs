@@ -9,7 +9,7 @@ use trainyard_core::{AddressBook, Addresses, Ending, Job, Role, RoleName, Scope,
 
 use crate::jobs::{metadata, spec};
 use crate::names::{of_job, of_pods};
-use crate::pod::{Index, Pods};
+use crate::pod::{Index, ParsedTemplate, Pods};
 use crate::replies::{Replies, Reply, WITHOUT_LIMIT};
 use crate::success::Success;
 use crate::values::present;
@@ -106,7 +106,12 @@ fn in_start_order(job: &Job) -> Vec<&Role> {
 fn replicated(pods: &Pods<'_>, success: &Success<'_>, role: &Role) -> Value {
     let job = &pods.subject.job;
     let prefix = host_prefix(job, role);
-    let template = pods.template(role, Index::Completion { prefix: &prefix }, None);
+    let template = pods.template(
+        &ParsedTemplate::of(&role.template),
+        role,
+        Index::Completion { prefix: &prefix },
+        None,
+    );
     let mut replies = Replies::of(job, role);
     if restarts_together(job, role) {
         // Every failure fails the Job, so that the JobSet restarts all of them.

@@ -4,28 +4,28 @@
 //! kubelet replaces `$(NAME)`: ours first, so that the template's may refer to them, and `TF_CONFIG` last.
 
 use serde_json::{Map, Value, json};
-use trainyard_core::{AddressBook, Cluster, Role, Subject, TaskId};
+use trainyard_core::{AddressBook, Cluster, ClusterForm, Role, Subject, TaskId, Template};
 
 use crate::cluster_map::{CLUSTER_KEY, CLUSTER_VARIABLE, ClusterMap};
 use crate::names::{COMPLETION_INDEX, INDEX_LABELS, INDEX_VARIABLE, SERVER_LABELS, of_pods};
 use crate::nodes::{self, Seat};
 use crate::service::PORT_NAME;
-use crate::values::{list, object};
+use crate::values::{list, object, present};
 
-/// The container that is the task, where there is one of this name; else the first.
+/// The container of this name is the task; without one, the first is.
 pub(crate) const MAIN: &str = "tensorflow";
 const OLD_GPU: &str = "alpha.kubernetes.io/nvidia-gpu";
 const GPU: &str = "nvidia.com/gpu";
 
-/// How a pod knows its number.
+/// Where a pod's number within its role comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Index<'a> {
-    /// It is one of an Indexed Job's, whose pods share a template and are called `<this><index>`.
+    /// The pods of an Indexed Job share a template, and are called `<prefix><index>`.
     Completion {
-        /// What stands before the index in the name of the host.
+        /// The name of the host without the index.
         prefix: &'a str,
     },
-    /// It is made for this task alone.
+    /// The pod is made for this task alone.
     Fixed(u32),
 }
 
@@ -34,18 +34,37 @@ pub enum Index<'a> {
 pub enum Variables {
     /// All of them.
     Always,
-    /// Those whose template mentions one. Every variable costs the API server time and every container room, and those
-    /// who come from Kubeflow know `TF_CONFIG` alone (ADR 8).
+    /// Those whose template mentions one. Every variable costs the API server time and every container memory, and manifests
+    /// for Kubeflow's operator know `TF_CONFIG` alone (ADR 8).
     Mentioned,
 }
 
-impl Variables {
-    /// How their names begin.
-    const PREFIX: &'static str = "TRAINYARD_";
+/// A template, parsed: once per role, however many pods are made from it.
+#[derive(Debug)]
+pub struct ParsedTemplate {
+    /// Labels and annotations; nothing else of a template's metadata is for pods.
+    metadata: [Map<String, Value>; 2],
+    spec: Map<String, Value>,
+    /// It mentions one of our variables.
+    mentions: bool,
+}
 
-    /// Whether the pods of this role get them.
-    fn are_for(self, role: &Role) -> bool {
-        self == Self::Always || role.template.0.contains(Self::PREFIX)
+impl ParsedTemplate {
+    /// Parses a template. One that is no object is empty.
+    #[must_use]
+    pub fn of(template: &Template) -> Self {
+        let mut written: Value = serde_json::from_str(&template.0).unwrap_or_default();
+        let mut map = |path: &str| match written.pointer_mut(path).map(Value::take) {
+            Some(Value::Object(map)) => map,
+            _ => Map::new(),
+        };
+        let mut labels = map("/metadata/labels");
+        labels.retain(|key, _| !SERVER_LABELS.contains(&key.as_str()));
+        Self {
+            metadata: [labels, map("/metadata/annotations")],
+            spec: map("/spec"),
+            mentions: template.0.contains("TRAINYARD_"),
+        }
     }
 }
 
@@ -69,70 +88,65 @@ pub struct Pods<'a> {
 impl Pods<'_> {
     /// The pod template of a role, or of one task of it.
     #[must_use]
-    pub fn template(&self, role: &Role, index: Index<'_>, seat: Option<&Seat>) -> Value {
-        let written = serde_json::from_str(&role.template.0).unwrap_or_default();
-        let Value::Object(mut written) = written else {
-            return json!({});
-        };
-        let mut pod = match written.remove("spec") {
-            Some(Value::Object(pod)) => pod,
-            _ => Map::new(),
-        };
+    pub fn template(
+        &self,
+        written: &ParsedTemplate,
+        role: &Role,
+        index: Index<'_>,
+        seat: Option<&Seat>,
+    ) -> Value {
+        let mut pod = written.spec.clone();
         self.place(&mut pod, seat);
         let main = main_container(&pod);
-        for (key, containers) in &mut pod {
-            let is_main_list = key == "containers";
-            if !is_main_list && key != "initContainers" {
-                continue;
-            }
-            for (position, container) in containers.as_array_mut().into_iter().flatten().enumerate() {
-                let is_main = is_main_list && Some(position) == main;
-                if let Value::Object(container) = container {
-                    self.container(container, role, index, is_main, seat);
+        let ours = self.variables == Variables::Always || written.mentions;
+        let ours = if ours { self.given(role, index) } else { Vec::new() };
+        for (key, main) in [("initContainers", None), ("containers", main)] {
+            let containers = pod
+                .get_mut(key)
+                .and_then(Value::as_array_mut)
+                .into_iter()
+                .flatten();
+            for (position, container) in containers.enumerate() {
+                let Value::Object(container) = container else {
+                    continue;
+                };
+                mend_resources(container);
+                let is_main = main == Some(position);
+                if is_main {
+                    open_port(container, role.port, seat.map(|seat| seat.port));
                 }
+                let last = if is_main {
+                    self.tf_config(role, index)
+                } else {
+                    Vec::new()
+                };
+                self.set_variables(container, &ours, last, is_main);
             }
         }
         if let Index::Completion { .. } = index {
             ask_for_completion_index(&mut pod);
         }
-        let metadata = self.metadata(written.remove("metadata"), role, index);
-        json!({ "metadata": metadata, "spec": pod })
-    }
-
-    /// Of a template's metadata only labels and annotations are for the pods.
-    fn metadata(&self, written: Option<Value>, role: &Role, index: Index<'_>) -> Value {
-        let mut metadata = Map::new();
-        let mut written = match written {
-            Some(Value::Object(written)) => written,
-            _ => Map::new(),
-        };
-        let mut labels = match written.remove("labels") {
-            Some(Value::Object(labels)) => labels,
-            _ => Map::new(),
-        };
-        labels.retain(|key, _| !SERVER_LABELS.contains(&key.as_str()));
         let fixed = match index {
             Index::Fixed(index) => Some(index),
             Index::Completion { .. } => None,
         };
+        let [mut labels, annotations] = written.metadata.clone();
         labels.extend(of_pods(self.subject, role, fixed));
-        metadata.insert("labels".into(), labels.into());
-        if let Some(Value::Object(annotations)) = written.remove("annotations") {
-            metadata.insert("annotations".into(), annotations.into());
-        }
-        metadata.into()
+        let annotations = Some(annotations).filter(|annotations| !annotations.is_empty());
+        let metadata = present(json!({ "labels": labels, "annotations": annotations }));
+        json!({ "metadata": metadata, "spec": pod })
     }
 
-    /// What the pod as a whole gets: its name in the network, who places it, that nobody restarts it in place.
+    /// What the pod as a whole gets: its name in the network, its scheduler, and that the kubelet does not restart it in place.
     fn place(&self, pod: &mut Map<String, Value>, seat: Option<&Seat>) {
         pod.shift_remove("hostname");
         match self.subdomain {
             Some(name) => pod.insert("subdomain".into(), name.into()),
             None => pod.shift_remove("subdomain"),
         };
-        // A Job answers ends by `podFailurePolicy` only where the kubelet does not answer them first.
+        // A Job's `podFailurePolicy` needs it.
         pod.insert("restartPolicy".into(), "Never".into());
-        // On its node's network a pod asks its node for names, which knows none of the cluster's.
+        // A pod on its node's network asks the node's DNS by default, which knows no names of the cluster.
         if pod.get("hostNetwork") == Some(&true.into()) {
             pod.entry("dnsPolicy")
                 .or_insert_with(|| "ClusterFirstWithHostNet".into());
@@ -154,44 +168,29 @@ impl Pods<'_> {
         name.is_some_and(|name| pod.get("schedulerName") == Some(&name.into()))
     }
 
-    fn container(
+    /// Sets a container's variables: ours that the template does not set, the template's, and `last`.
+    fn set_variables(
         &self,
         container: &mut Map<String, Value>,
-        role: &Role,
-        index: Index<'_>,
+        ours: &[Value],
+        last: Vec<Value>,
         is_main: bool,
-        seat: Option<&Seat>,
     ) {
-        mend_resources(container);
-        if is_main {
-            open_port(container, role.port, seat.map(|seat| seat.port));
-        }
         let Some(env) = list(container, "env") else { return };
-        let own = std::mem::take(env);
-        let is_ours = |variable: &Value| {
+        let gives_cluster = is_main && self.subject.job.cluster != ClusterForm::None;
+        env.retain(|variable| {
             let name = variable["name"].as_str().unwrap_or_default();
-            name == INDEX_VARIABLE || is_main && name == "TF_CONFIG" && self.cluster_is_given()
-        };
-        let own: Vec<Value> = own.into_iter().filter(|variable| !is_ours(variable)).collect();
-        let is_set = |ours: &Value| own.iter().any(|variable| variable["name"] == ours["name"]);
-        let mut all = Vec::new();
-        if self.variables.are_for(role) {
-            let ours = given(role, index).into_iter().chain(self.map.host_variables());
-            all.extend(ours.filter(|ours| !is_set(ours)));
-        }
-        all.extend(own);
-        if is_main {
-            all.extend(self.tf_config(role, index));
-        }
+            name != INDEX_VARIABLE && !(gives_cluster && name == "TF_CONFIG")
+        });
+        let is_set = |ours: &&Value| env.iter().any(|variable| variable["name"] == ours["name"]);
+        let mut all: Vec<Value> = ours.iter().filter(|ours| !is_set(ours)).cloned().collect();
+        all.append(env);
+        all.extend(last);
         if all.is_empty() {
             container.shift_remove("env");
         } else {
             *env = all;
         }
-    }
-
-    fn cluster_is_given(&self) -> bool {
-        self.subject.job.cluster != trainyard_core::ClusterForm::None
     }
 
     /// `TF_CONFIG`, and what it refers to.
@@ -205,11 +204,7 @@ impl Pods<'_> {
                 self.cluster.pattern(&role.name, &number, &own, shared)
             }
             Index::Fixed(index) => {
-                let task = TaskId {
-                    role: role.name.clone(),
-                    index,
-                };
-                let own = self.book.0.get(&task).map_or("", |address| address);
+                let own = self.address(role, index);
                 self.cluster.pattern(&role.name, &index.to_string(), own, shared)
             }
         };
@@ -219,34 +214,40 @@ impl Pods<'_> {
         shared.into_iter().chain([tf_config]).collect()
     }
 
-    /// The address of whoever has that number: the first one's, with the number in place of its 0.
+    /// The address of the task with the number that a variable holds: the first one's, with the variable in place of its 0.
     fn own_address(&self, role: &Role, prefix: &str, number: &str) -> String {
-        let first = TaskId {
-            role: role.name.clone(),
-            index: 0,
-        };
-        let first = self.book.0.get(&first).map_or("", |address| address);
+        let first = self.address(role, 0);
         let rest = first.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('0'));
         format!("{prefix}{number}{}", rest.unwrap_or_default())
     }
-}
 
-/// Who the task is.
-fn given(role: &Role, index: Index<'_>) -> Vec<Value> {
-    let mut variables = Vec::new();
-    let number = match index {
-        Index::Completion { .. } => {
-            let path = format!("metadata.annotations['{COMPLETION_INDEX}']");
+    fn address(&self, role: &Role, index: u32) -> &str {
+        let task = TaskId {
+            role: role.name.clone(),
+            index,
+        };
+        self.book.0.get(&task).map_or("", |address| address)
+    }
+
+    /// The variables that say which task it is and where the others are.
+    fn given(&self, role: &Role, index: Index<'_>) -> Vec<Value> {
+        let path = format!("metadata.annotations['{COMPLETION_INDEX}']");
+        let (shared, number) = match index {
             // Kubernetes adds it too, but at the end, where nothing before it can refer to it.
-            variables
-                .push(json!({ "name": INDEX_VARIABLE, "valueFrom": { "fieldRef": { "fieldPath": path } } }));
-            format!("$({INDEX_VARIABLE})")
-        }
-        Index::Fixed(index) => index.to_string(),
-    };
-    variables.push(json!({ "name": "TRAINYARD_ROLE", "value": *role.tf_type }));
-    variables.push(json!({ "name": "TRAINYARD_INDEX", "value": number }));
-    variables
+            Index::Completion { .. } => (
+                Some(json!({ "name": INDEX_VARIABLE, "valueFrom": { "fieldRef": { "fieldPath": path } } })),
+                format!("$({INDEX_VARIABLE})"),
+            ),
+            Index::Fixed(index) => (None, index.to_string()),
+        };
+        let own = [("TRAINYARD_ROLE", &*role.tf_type), ("TRAINYARD_INDEX", &number)];
+        let own = own.map(|(name, value)| json!({ "name": name, "value": value }));
+        shared
+            .into_iter()
+            .chain(own)
+            .chain(self.map.host_variables())
+            .collect()
+    }
 }
 
 /// The position of the container that is the task.
@@ -257,8 +258,7 @@ pub fn main_container(pod: &Map<String, Value>) -> Option<usize> {
     named.or(if containers.is_empty() { None } else { Some(0) })
 }
 
-/// The old name of GPUs is offered by no node any more; and `0.5` is a quantity to the API server itself, but to a CRD
-/// only as text.
+/// No node offers GPUs under their old name any more. The API server reads the number `0.5` as a quantity, but a CRD only the text.
 fn mend_resources(container: &mut Map<String, Value>) {
     let Some(Value::Object(resources)) = container.get_mut("resources") else {
         return;
@@ -274,7 +274,7 @@ fn mend_resources(container: &mut Map<String, Value>) {
     }
 }
 
-/// Says on which port TensorFlow listens; `instead` where it is to be another one than the template's.
+/// Declares the port that TensorFlow listens on: `instead` of the template's, where tasks share a node.
 fn open_port(container: &mut Map<String, Value>, port: u16, instead: Option<u16>) {
     let Some(ports) = list(container, "ports") else {
         return;
@@ -294,8 +294,8 @@ fn open_port(container: &mut Map<String, Value>, port: u16, instead: Option<u16>
     }
 }
 
-/// Pods of an Indexed Job share their labels, so one that asks for its number by a label of its own finds none: it is
-/// asked for where Kubernetes puts it.
+/// Pods of an Indexed Job share their labels, so a `fieldRef` to a label with the task's number finds none: it is changed to the
+/// annotation that Kubernetes sets.
 fn ask_for_completion_index(pod: &mut Map<String, Value>) {
     for (key, value) in pod.iter_mut() {
         match value {
@@ -315,14 +315,6 @@ fn ask_for_completion_index(pod: &mut Map<String, Value>) {
             _ => {}
         }
     }
-}
-
-/// Merges labels or annotations of the manifest's own with ours; ours win.
-#[must_use]
-pub fn merged(own: &Map<String, Value>, ours: Map<String, Value>) -> Map<String, Value> {
-    let mut all = own.clone();
-    all.extend(ours);
-    all
 }
 
 /// The pod spec inside a pod template.

@@ -1,6 +1,6 @@
-//! The pods of a job that an operator runs: one a task and life, owned by the job, and what must exist before them.
+//! The pods of a job that an operator runs: one per attempt of a task, owned by the job; and what must exist before them.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 use trainyard_core::{AddressBook, Addresses, Cluster, InPlace, Role, Stamp, Subject, TaskId, task_name};
@@ -10,7 +10,7 @@ use crate::gang;
 use crate::kinds::JobApi;
 use crate::names::{Labelled, STAMP};
 use crate::observe::write_stamp;
-use crate::pod::{Index, Pods, Variables, main_container, spec_of};
+use crate::pod::{Index, ParsedTemplate, Pods, Variables, main_container, spec_of};
 use crate::service::{service_names, services_of_tasks};
 
 /// The object that owns what is made for it.
@@ -25,7 +25,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// As its objects refer to it.
+    /// Its entry in `ownerReferences`.
     #[must_use]
     pub fn reference(&self) -> Value {
         json!({
@@ -40,6 +40,8 @@ impl Owner {
 pub struct TaskPods<'a> {
     pods: Pods<'a>,
     owner: Value,
+    /// Per role, its template and the one for after a pause, parsed when a pod is made from them.
+    templates: Vec<[OnceLock<ParsedTemplate>; 2]>,
 }
 
 impl<'a> TaskPods<'a> {
@@ -63,6 +65,7 @@ impl<'a> TaskPods<'a> {
                 variables: Variables::Mentioned,
             },
             owner: owner.reference(),
+            templates: subject.job.roles.iter().map(|_| Default::default()).collect(),
         }
     }
 
@@ -70,22 +73,16 @@ impl<'a> TaskPods<'a> {
     #[must_use]
     pub fn pod(&self, task: &TaskId, stamp: Stamp, resumed: bool) -> Value {
         let job = &self.pods.subject.job;
-        let Some((_, role)) = job.role(&task.role) else {
+        let Some((position, role)) = job.role(&task.role) else {
             return Value::Null;
         };
         let again = role.resume_template.as_ref().filter(|_| resumed);
-        let role = again.map_or_else(
-            || std::borrow::Cow::Borrowed(role),
-            |template| {
-                let mut role = role.clone();
-                role.template = template.clone();
-                std::borrow::Cow::Owned(role)
-            },
-        );
-        let mut pod = self.pods.template(&role, Index::Fixed(task.index), None);
+        let parsed = &self.templates[position][usize::from(again.is_some())];
+        let template = parsed.get_or_init(|| ParsedTemplate::of(again.unwrap_or(&role.template)));
+        let mut pod = self.pods.template(template, role, Index::Fixed(task.index), None);
         let name = task_name(job, task);
-        self.place(&mut pod, &role, &name);
-        gang::mark(&mut pod, job, &role);
+        self.place(&mut pod, role, &name);
+        gang::mark(&mut pod, job, role);
         pod["apiVersion"] = "v1".into();
         pod["kind"] = "Pod".into();
         let metadata = &mut pod["metadata"];
@@ -93,7 +90,7 @@ impl<'a> TaskPods<'a> {
         metadata["namespace"] = (&*job.namespace).into();
         let object = Labelled {
             subject: self.pods.subject,
-            role: Some(&role),
+            role: Some(role),
             index: Some(task.index),
             is_pod: true,
         };
@@ -103,7 +100,7 @@ impl<'a> TaskPods<'a> {
         pod
     }
 
-    /// Who restarts the task in place, and under which name it is found.
+    /// Sets whether the kubelet restarts the task in place, and the name of its host.
     fn place(&self, pod: &mut Value, role: &Role, name: &str) {
         let Some(spec) = spec_of(pod) else { return };
         let policy = match role.in_place {
@@ -114,7 +111,7 @@ impl<'a> TaskPods<'a> {
         spec.insert("restartPolicy".into(), policy.into());
         let main = main_container(spec).and_then(|main| spec.get_mut("containers")?.get_mut(main));
         if let Some(Value::Object(main)) = main {
-            // The first corpse goes after a second, and its log with it: its last words are kept.
+            // A failed pod may be deleted after a second, and its log with it: the status keeps the last lines.
             main.entry("terminationMessagePolicy")
                 .or_insert_with(|| "FallbackToLogsOnError".into());
         }
