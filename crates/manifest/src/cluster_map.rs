@@ -1,7 +1,7 @@
-//! The map of addresses: lists of hosts for scripts that take flags, and the `cluster` of `TF_CONFIG` where it is large.
+//! The ConfigMap of addresses: lists of hosts for scripts that take flags, and the `cluster` of `TF_CONFIG` where it is large.
 //!
-//! It is immutable and named by what it holds, so that a task that is started again later never joins another cluster
-//! than its peers.
+//! It is immutable and named by a hash of its contents, so that a task that is restarted later never joins another cluster than
+//! its peers.
 
 use serde_json::{Map, Value, json};
 use trainyard_core::{AddressBook, Cluster, Job, MOST_BYTES, RoleKind};
@@ -9,17 +9,17 @@ use trainyard_core::{AddressBook, Cluster, Job, MOST_BYTES, RoleKind};
 use crate::names::of_job;
 use crate::values::fingerprint;
 
-/// Up to this many bytes `TF_CONFIG` stands in the pod.
+/// A `TF_CONFIG` of at most so many bytes is written into the pod.
 pub const MOST_IN_POD: usize = 4096;
 /// The key of the `cluster` object.
 pub const CLUSTER_KEY: &str = "cluster";
 /// The variable that holds it, for `TF_CONFIG` to refer to.
 pub const CLUSTER_VARIABLE: &str = "TRAINYARD_CLUSTER";
 
-/// A list of hosts: its key in the map, its variable, and whose hosts.
+/// A list of hosts: its key in the map, its variable, and the kinds of roles that it lists.
 type HostList = (&'static str, &'static str, &'static [RoleKind]);
 
-/// The lists there are.
+/// All lists of hosts.
 pub const HOST_LISTS: [HostList; 3] = [
     (
         "chief",
@@ -37,11 +37,11 @@ pub struct ClusterMap {
     pub name: String,
     /// Whether it holds the `cluster` object too.
     pub large: bool,
-    /// No pod refers to it: what it would hold stands in the pods.
+    /// No pod refers to it: its contents are written into the pods.
     pub inline: bool,
     /// What it holds.
     pub data: Map<String, Value>,
-    /// Variables that no pod could hold, so that they are left out.
+    /// Variables that would be too long for a pod, and are left out.
     pub too_long: Vec<&'static str>,
 }
 

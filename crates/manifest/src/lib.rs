@@ -1,21 +1,22 @@
-//! A job becomes Kubernetes objects. Pure: no cluster is asked, and the same job gives the same bytes.
+//! Turns a job into Kubernetes objects, and pods into what `step` observes. Pure: no I/O, and the same job gives the same bytes.
 //!
 //! ```text
-//!            Subject ─▶ addresses, ClusterMap ─▶ Pods ─┬▶ plain Jobs, one a role  (jobs)
-//!                                                      └▶ one JobSet              (jobset)
-//!               └▶ what its kind brings beside it ─────▶ claims, maps, a TensorBoard (tensorboard)
-//!               └▶ what the target cannot say ─────────▶ notes
+//!            Subject ─▶ addresses, ClusterMap ─▶ Pods ─┬▶ plain Jobs, one per role      (jobs)
+//!                                                      ├▶ one JobSet                    (jobset)
+//!                                                      └▶ one pod per task, operated    (task_pod)
+//!               ├▶ objects that its kind brings ─────────▶ claims, maps, a TensorBoard  (tensorboard)
+//!               └▶ what the objects cannot express ──────▶ notes
 //! ```
 //!
-//! * [`Subject`](trainyard_core::Subject) is a job as it is to be written: namespace, addresses, labels, what comes beside
-//!   it. A dialect makes it; nothing here knows the dialects.
-//! * [`names`] is every name and label; [`service`], [`cluster_map`] and [`pod`] make what any world on a cluster
-//!   needs: Services, the map of addresses, pods from templates with `TF_CONFIG`.
-//! * [`bounded`] reads what others have written, however deep it is nested; [`observe`] reads pods from that.
-//! * [`kinds`] is what the API server knows of each kind of job: names, labels, definition, rights.
-//! * [`gang`] is what a gang scheduler is told of a job.
-//! * [`replies`] turns rules into what a Job can answer to an end; [`success`] into what completes it.
-//! * [`render`](render::render) puts it together and [`notes`] says what is missing.
+//! * [`Subject`](trainyard_core::Subject): a job with its namespace, addresses, labels and extra objects. A dialect makes it; nothing
+//!   here knows the dialects.
+//! * [`names`]: every name and label. [`service`], [`cluster_map`], [`pod`]: what every form needs: Services, the map of addresses,
+//!   pods from templates with `TF_CONFIG`.
+//! * [`render`](render::render): all objects of a job without an operator; [`replies`] and [`success`] turn its rules into policies of
+//!   Jobs, and [`notes`] says what is missing.
+//! * [`gang`]: one module per gang scheduler. [`kinds`]: names, labels, definition and rights of each kind of job. [`install`]: what an
+//!   operator needs on a cluster.
+//! * [`observe`]: pods as `step` observes them. [`bounded`]: JSON of any depth.
 //!
 //! Pod templates stay the user's own values, so fields that are newer than this program pass through unchanged.
 

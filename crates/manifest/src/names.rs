@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use trainyard_core::{Conventions, Job, Label, LabelValue, Role, RoleKind, Subject, TASK_INDEX_LABEL};
 pub use trainyard_core::{JOB_LABEL, ROLE_LABEL};
 
-/// Which life of its task a pod is.
+/// The annotation with the epoch and attempt that a pod belongs to.
 pub const STAMP: &str = "trainyard.dev/stamp";
 /// Kubeflow's words for a pod's job, role and index.
 pub const KUBEFLOW_JOB_LABEL: &str = "training.kubeflow.org/job-name";
@@ -15,11 +15,11 @@ pub const KUBEFLOW_JOB_LABEL: &str = "training.kubeflow.org/job-name";
 pub const KUBEFLOW_ROLE_LABEL: &str = "training.kubeflow.org/replica-type";
 /// See [`KUBEFLOW_JOB_LABEL`].
 pub const KUBEFLOW_INDEX_LABEL: &str = "training.kubeflow.org/replica-index";
-/// Where Kubernetes says which index of an Indexed Job a pod is, as a label and as an annotation.
+/// The label and annotation in which Kubernetes writes a pod's index in an Indexed Job.
 pub const COMPLETION_INDEX: &str = "batch.kubernetes.io/job-completion-index";
-/// Where Kubernetes says which Job a pod belongs to.
+/// The label in which Kubernetes writes the name of a pod's Job.
 pub const BATCH_JOB_NAME: &str = "batch.kubernetes.io/job-name";
-/// The variable in which Kubernetes says the same.
+/// The variable in which Kubernetes puts a pod's index in an Indexed Job.
 pub const INDEX_VARIABLE: &str = "JOB_COMPLETION_INDEX";
 
 /// Labels with a task's number, by which templates ask for it.

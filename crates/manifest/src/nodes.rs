@@ -1,4 +1,4 @@
-//! Tasks that are found by the names of nodes: on the host's network, each on the node and port it was given.
+//! Tasks whose addresses are those of nodes: on the host's network, each on a node and port of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use trainyard_core::{AddressBook, Job, Role, TaskId};
 
 use crate::values::{list, object};
 
-/// Where one task sits.
+/// The node that a task runs on, and its port there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seat {
     /// The node.
@@ -19,11 +19,11 @@ pub struct Seat {
     pub by_template: bool,
 }
 
-/// Everybody's seat.
+/// The seat of every task.
 pub type Seats = BTreeMap<TaskId, Seat>;
 
-/// Gives every task a node, in order and beginning anew where there are fewer nodes than tasks; a task whose template
-/// names its node sits there. Tasks on one node get ports of their own. None where there is no node to give.
+/// Gives every task a node, in order, and from the first again where there are fewer nodes than tasks; a template that names its node
+/// keeps it. Tasks on one node get ports of their own. None where there is no node for some task.
 #[must_use]
 pub fn seats(job: &Job, nodes: &[String]) -> Option<Seats> {
     let mut next = nodes.iter().cycle();
@@ -52,7 +52,7 @@ pub fn seats(job: &Job, nodes: &[String]) -> Option<Seats> {
     Some(seats)
 }
 
-/// The addresses that follow.
+/// `node:port` of every task.
 #[must_use]
 pub fn book(seats: &Seats) -> AddressBook {
     let address = |(task, seat): (&TaskId, &Seat)| {
@@ -69,7 +69,7 @@ fn node_of(role: &Role) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// Puts a pod on its node. By affinity, not by `nodeName`: the scheduler then still looks whether there is room.
+/// Puts a pod on its node. By affinity and not by `nodeName`, so that the scheduler still checks whether there is room.
 pub(crate) fn sit(pod: &mut Map<String, Value>, seat: &Seat) {
     pod.insert("hostNetwork".into(), true.into());
     pod.entry("dnsPolicy")

@@ -1,6 +1,6 @@
-//! What the manifest asks for and the objects do not do, each with the way to do it by hand.
+//! What the manifest asks for and the objects do not do, each with commands that do it.
 //!
-//! A user reads this before applying: on standard error, and at the top of what was written. Silence would be a promise.
+//! `render` prints them on standard error and at the top of its output, for a user to read before applying.
 
 mod ends;
 mod limits;
@@ -25,7 +25,7 @@ pub struct Note {
     pub commands: Vec<String>,
 }
 
-/// A job, and what it is written as.
+/// A job, the form in which it is rendered, and the notes so far.
 pub(crate) struct About<'a> {
     subject: &'a Subject,
     job: &'a Job,
@@ -36,7 +36,7 @@ pub(crate) struct About<'a> {
     list: Vec<Note>,
 }
 
-/// Everything there is to say.
+/// All notes about a rendered job.
 #[must_use]
 pub fn notes(
     subject: &Subject,

@@ -1,4 +1,4 @@
-//! The whole of a job as objects, in the order in which they must be applied, or why it cannot be done.
+//! A whole job as objects, in the order in which they are applied, or why it cannot be rendered.
 
 use std::collections::BTreeMap;
 
@@ -51,13 +51,13 @@ pub struct Rendered {
 /// Why a job cannot be written so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What sort of problem it is.
+    /// The problem's code.
     pub code: Code,
-    /// The field it is about.
+    /// The field that it is about.
     pub path: &'static [&'static str],
     /// What is wrong.
     pub message: String,
-    /// How to mend it.
+    /// What to do about it.
     pub hint: String,
 }
 
@@ -89,7 +89,7 @@ pub fn render(subject: &Subject, wishes: &Wishes) -> Result<Rendered, Vec<Refusa
         book: &book,
         cluster: &cluster,
         map: &map,
-        // A JobSet sets it itself.
+        // A JobSet sets the subdomain itself.
         subdomain: (by_service && wishes.form == Form::Jobs).then_some(&job.name),
         variables: Variables::Always,
     };
@@ -104,7 +104,7 @@ pub fn render(subject: &Subject, wishes: &Wishes) -> Result<Rendered, Vec<Refusa
     })
 }
 
-/// Everything, in order: names before whoever looks for them, maps and claims before pods that mount them.
+/// All objects, in order: Services before the pods that they name, ConfigMaps and claims before the pods that mount them.
 fn objects(pods: &Pods<'_>, form: Form, seats: Option<&Seats>, board: Option<&Board>) -> Vec<Value> {
     let job = &pods.subject.job;
     let mut objects = match form {
@@ -137,7 +137,7 @@ fn check_metadata(subject: &Subject, wishes: &Wishes) -> Vec<Refusal> {
     refusals
 }
 
-/// A job lives in one namespace, whoever names it. For every form: what stands beside the job is moved by the same wish.
+/// A manifest and `-n` must not name two namespaces: the objects beside the job are moved too.
 #[must_use]
 pub fn check_namespace(written: Option<&str>, wanted: Option<&str>) -> Option<Refusal> {
     let (written, wanted) = (written?, wanted?);
@@ -149,7 +149,7 @@ pub fn check_namespace(written: Option<&str>, wanted: Option<&str>) -> Option<Re
     })
 }
 
-/// Names that become longer here than the pods' names that every job is checked for.
+/// Checks names that are longer than the names of pods, which are checked for every job.
 fn check_names(subject: &Subject, form: Form) -> Vec<Refusal> {
     let job = &subject.job;
     let mut longest: Vec<(String, &str)> = Vec::new();
@@ -177,7 +177,7 @@ fn check_names(subject: &Subject, form: Form) -> Vec<Refusal> {
     too_long.map(refusal).collect()
 }
 
-/// Everybody's node, where tasks are found by those.
+/// The node of every task, where nodes are their addresses.
 fn seats(job: &Job, wishes: &Wishes) -> Result<Option<Seats>, Refusal> {
     if job.addresses != Addresses::Given {
         return Ok(None);

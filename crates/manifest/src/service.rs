@@ -1,4 +1,4 @@
-//! Services: the names under which tasks are found. They must exist before the first pod looks for another.
+//! Services: the names under which tasks find each other. They must exist before the first pod starts.
 
 use serde_json::{Map, Value, json};
 use trainyard_core::{Addresses, Job, Role, Subject, task_name};
@@ -62,8 +62,8 @@ fn per_replica(job: &Job) -> Vec<Value> {
 
 /// The Services of a job whose pods are made one by one, each with the labels of its task.
 ///
-/// One a task is as the kind's own operator makes it, labels and selector included: it knows them for its own when it is given
-/// the job back, and finds with them the pods that it makes then.
+/// One Service per task has the labels and the selector that the kind's own operator gives it, so that this operator can take the
+/// job back: it recognises the Services, and they select the pods that it creates.
 #[must_use]
 pub fn services_of_tasks(subject: &Subject) -> Vec<Value> {
     let job = &subject.job;
@@ -97,8 +97,7 @@ fn named(position: usize, port: u16) -> Value {
     json!({ "name": name, "port": port })
 }
 
-/// A Service that is nothing but names. They are published before pods are ready: a task is ready when it has found
-/// the others.
+/// A headless Service. Addresses are published before pods are ready: a task is ready once it has found the others.
 fn headless(job: &Job, name: &str, selector: &Value, ports: &[Value]) -> Value {
     let labels: Map<String, Value> = of_job(job);
     json!({

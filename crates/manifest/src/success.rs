@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use trainyard_core::{Count, Job, Outcome, Role, RoleName, Rule, Settled, Test, Then, When};
 
-/// Something that a Job can say by being complete.
+/// A condition that is met when a Job is complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decider {
     /// Every task of the role has succeeded.
@@ -45,7 +45,7 @@ impl<'a> Success<'a> {
         for rule in rules {
             match deciders(job, rule) {
                 Some(deciders) if out.deciders.is_empty() => out.deciders = deciders,
-                // Everybody's success is some earlier rule's too.
+                // The success of all roles is implied by the earlier rule.
                 Some(deciders) if deciders.len() == peopled(job).count() => {}
                 _ => out.unsaid.push(rule),
             }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use trainyard_core::{GangChoice, GangScheduler};
 use trainyard_document::names::wrong_label;
 
-use super::{GroupApi, scheduler};
+use super::{GroupApi, SCHEDULERS, Scheduler, scheduler};
 use crate::install::access::Use;
 
 /// The schedulers that an operator was told of, by `--gang-scheduler-name`. The first places every job that does not choose.
@@ -54,28 +54,25 @@ impl Schedulers {
         }
     }
 
-    /// The APIs of all their group objects, each once.
-    #[must_use]
-    pub fn apis(&self) -> Vec<&'static GroupApi> {
-        let mut apis: Vec<&'static GroupApi> = Vec::new();
-        for api in self.0.iter().filter_map(scheduler).flat_map(|module| module.apis) {
-            if !apis.iter().any(|known| std::ptr::eq(*known, *api)) {
-                apis.push(api);
-            }
-        }
-        apis
+    /// The modules that serve them, each once.
+    fn modules(&self) -> impl Iterator<Item = &'static Scheduler> {
+        let used = |module: &&&Scheduler| {
+            let mut served = self.0.iter().filter_map(scheduler);
+            served.any(|serves| std::ptr::eq(serves, **module))
+        };
+        SCHEDULERS.iter().filter(used).copied()
     }
 
-    /// What the operator does with these objects, each once.
+    /// The APIs of all their group objects.
+    #[must_use]
+    pub fn apis(&self) -> Vec<&'static GroupApi> {
+        self.modules().flat_map(|module| module.apis).copied().collect()
+    }
+
+    /// What the operator does with these objects.
     #[must_use]
     pub fn uses(&self) -> Vec<Use> {
-        let mut uses: Vec<Use> = Vec::new();
-        for used in self.0.iter().filter_map(scheduler).flat_map(|module| module.uses) {
-            if !uses.contains(used) {
-                uses.push(*used);
-            }
-        }
-        uses
+        self.modules().flat_map(|module| module.uses).copied().collect()
     }
 
     /// Whether there is none.

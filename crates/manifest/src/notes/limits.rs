@@ -1,4 +1,4 @@
-//! Budgets, times and places: what is shared there and apart here.
+//! Notes about restarts, times, start order and placement, which the tasks of a job share and its Jobs do not.
 
 use trainyard_core::explain::{duration, gang, start_order};
 use trainyard_core::{Addresses, Clean, ClusterForm, Role};
@@ -23,12 +23,12 @@ pub(super) fn tell(about: &mut About<'_>) {
     }
     if let (Form::Jobs, Some(who)) = (about.form, about.subject.managed_by.clone()) {
         about.say(format!(
-            "`managedBy: {who}` is left out: whoever it is would see several Jobs and no job."
+            "`managedBy: {who}` is left out: that controller would see several Jobs and no job."
         ));
     }
 }
 
-/// One budget for all tasks becomes one for each Job.
+/// One budget of restarts for all tasks becomes one per Job.
 fn budget(about: &mut About<'_>) {
     let job = about.job;
     let Some(limit) = job.limits.restarts.filter(|limit| *limit > 0) else {
@@ -87,7 +87,7 @@ fn times(about: &mut About<'_>) {
     }
 }
 
-/// A Job is let go on by itself.
+/// Jobs are resumed one by one.
 fn suspended(about: &mut About<'_>) {
     if !about.job.suspend || about.form == Form::JobSet {
         return;
@@ -154,7 +154,7 @@ fn placement(about: &mut About<'_>) {
     }
 }
 
-/// Workers that come and go.
+/// Workers whose number may change.
 fn dynamic(about: &mut About<'_>) {
     if about.job.cluster != ClusterForm::Sparse || about.per_task {
         return;
