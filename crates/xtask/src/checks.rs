@@ -12,15 +12,6 @@ use crate::report::Report;
 use crate::shell::{Ended, Shell};
 use crate::{tools, workspace};
 
-/// What `cargo xtask generate` does with a generated file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Generated {
-    /// Write it.
-    Write,
-    /// Only report whether it is out of date.
-    Compare,
-}
-
 /// Every package and feature at once. Clippy, the tests, `generate` and `sim` all pass exactly this, so that cargo
 /// resolves the same features each time and compiles nothing twice.
 const EVERYTHING: [&str; 2] = ["--workspace", "--all-features"];
@@ -47,7 +38,7 @@ pub fn test(shell: &Shell, flags: &Flags) -> Result<bool, String> {
             report.step(&format!("{} alone", member.name), || alone(shell, &member));
         }
         report.step("documentation", || documentation(shell));
-        if let Some(deny) = report.tool("cargo-deny", || tools::cargo_deny(shell)) {
+        if let Some(deny) = report.tool("cargo-deny", || tools::cargo_tool(shell, tools::CARGO_DENY)) {
             report.step("bans, licences, sources", || {
                 shell.quiet(&deny, &["--all-features", "check", "bans", "licenses", "sources"])
             });
@@ -95,9 +86,12 @@ fn tests(shell: &Shell, kubectl: Option<&Path>, peers: bool) -> Result<Ended, St
 /// `cargo xtask cluster`: the cluster of the tests, for interactive use. Its own program reads the other arguments.
 pub fn cluster(shell: &Shell, arguments: &[&str]) -> Result<bool, String> {
     let run = ["run", "--quiet", "--package", "trainyard-cluster-tests", "--"];
-    shell
-        .show("cargo", &[&run, arguments].concat())
-        .map(|ended| ended.success)
+    show(shell, &[&run, arguments])
+}
+
+/// Runs cargo with these arguments and its output shown; whether it succeeded.
+fn show(shell: &Shell, arguments: &[&[&str]]) -> Result<bool, String> {
+    Ok(shell.show("cargo", &arguments.concat())?.success)
 }
 
 /// Compiles a crate by itself, with and without its features, so that it cannot rely on features that another crate
@@ -127,18 +121,10 @@ fn documentation(shell: &Shell) -> Result<Ended, String> {
 
 /// `cargo xtask generate`: the list of files is in this crate's `tests/generated`, which may use our own crates without
 /// making every `cargo xtask` compile them.
-pub fn generate(shell: &Shell, what: Generated) -> Result<bool, String> {
-    let shell = match what {
-        Generated::Write => shell.with("TRAINYARD_GENERATE", "write"),
-        Generated::Compare => shell.clone(),
-    };
-    let arguments = [
-        &["test", "--quiet"],
-        &EVERYTHING[..],
-        &["--test", "generated", "--", "--nocapture"],
-    ]
-    .concat();
-    shell.show("cargo", &arguments).map(|ended| ended.success)
+pub fn generate(shell: &Shell, write: bool) -> Result<bool, String> {
+    let shell = shell.with("TRAINYARD_GENERATE", if write { "write" } else { "compare" });
+    let only = ["--test", "generated", "--", "--nocapture"];
+    show(&shell, &[&["test", "--quiet"], &EVERYTHING, &only])
 }
 
 /// `cargo xtask sim`: the simulator's own test with another number of seeds.
@@ -146,19 +132,16 @@ pub fn simulate(shell: &Shell, seeds: &Seeds) -> Result<bool, String> {
     let shell = shell
         .with("TRAINYARD_SEEDS", seeds.count.to_string())
         .with("TRAINYARD_SEED_FROM", seeds.from.to_string());
-    let arguments = [
-        &["test"],
-        &EVERYTHING[..],
-        &["--lib", "sim::tests", "--", "--nocapture"],
-    ]
-    .concat();
-    shell.show("cargo", &arguments).map(|ended| ended.success)
+    let only = ["--lib", "sim::tests", "--", "--nocapture"];
+    show(&shell, &[&["test"], &EVERYTHING, &only])
 }
 
 /// `cargo xtask bench`: only the package of the benchmarks, so that nothing else is built for release.
 pub fn bench(shell: &Shell, arguments: &[&str]) -> Result<bool, String> {
-    let arguments = [&["bench", "--package", "trainyard-bench", "--"], arguments].concat();
-    shell.show("cargo", &arguments).map(|ended| ended.success)
+    show(
+        shell,
+        &[&["bench", "--package", "trainyard-bench", "--"], arguments],
+    )
 }
 
 /// `cargo xtask bench local`: the release build, and the program that measures it, which expects it in its own directory.
@@ -189,14 +172,11 @@ fn bench_release(
 ) -> Result<bool, String> {
     let build = ["build", "--quiet", "--release"];
     let release = ["--package", "trainyard", "--bin", "trainyard"];
-    let beside = [&["--bins"], packages].concat();
-    for wanted in [&release[..], &beside] {
-        if !shell.show("cargo", &[&build, wanted].concat())?.success {
-            return Ok(false);
-        }
+    if !show(shell, &[&build, &release])? || !show(shell, &[&build, &["--bins"], packages])? {
+        return Ok(false);
     }
     let program = target()?.join("release").join(program);
-    shell.show(&program, arguments).map(|ended| ended.success)
+    Ok(shell.show(&program, arguments)?.success)
 }
 
 /// Cargo's target directory.
@@ -210,7 +190,7 @@ fn target() -> Result<PathBuf, String> {
 pub fn fuzz(shell: &Shell, seconds: u64) -> Result<bool, String> {
     let root = shell.root();
     let targets = fuzz_targets(&root.join("fuzz/fuzz_targets"))?;
-    let fuzz = tools::cargo_fuzz(shell)?;
+    let fuzz = tools::cargo_tool(shell, tools::CARGO_FUZZ)?;
     // Sanitizers exist only on nightly. Cargo has set CARGO to the stable one that started this program.
     let shell = shell.with("CARGO", "cargo");
     let text = |path: &Path| path.to_string_lossy().into_owned();

@@ -56,8 +56,8 @@ fn run(typed: &[String]) -> Result<bool, String> {
     match typed.as_slice() {
         ["test", flags @ ..] => checks::test(&shell, &checks::Flags::read(flags)?),
         ["elsewhere"] => checks::elsewhere(&shell),
-        ["generate"] => checks::generate(&shell, checks::Generated::Write),
-        ["generate", "--check"] => checks::generate(&shell, checks::Generated::Compare),
+        ["generate"] => checks::generate(&shell, true),
+        ["generate", "--check"] => checks::generate(&shell, false),
         ["sim", flags @ ..] => checks::simulate(&shell, &checks::Seeds::read(flags)?),
         ["bench", "local", arguments @ ..] => checks::bench_local(&shell, arguments),
         ["bench", "operator", arguments @ ..] => checks::bench_operator(&shell, arguments),

@@ -7,10 +7,10 @@ use trainyard_tools::{CONTROL_PLANE, Cache, GANG, NODE, Program, packages, pytho
 
 use crate::shell::Shell;
 
-/// The version of cargo-deny that `deny.toml` is written for.
-const CARGO_DENY: &str = "0.20.2";
-/// The version of cargo-fuzz that `fuzz/` is written for.
-const CARGO_FUZZ: &str = "0.13.2";
+/// cargo-deny, in the version that `deny.toml` is written for.
+pub const CARGO_DENY: (&str, &str) = ("cargo-deny", "0.20.2");
+/// cargo-fuzz, in the version that `fuzz/` is written for.
+pub const CARGO_FUZZ: (&str, &str) = ("cargo-fuzz", "0.13.2");
 
 /// The directory of installed tools.
 fn installed() -> Result<PathBuf, String> {
@@ -39,17 +39,8 @@ pub fn components(shell: &Shell) -> Result<(), String> {
     Ok(())
 }
 
-/// cargo-deny: from PATH if it has the right version, else installed into the cache.
-pub fn cargo_deny(shell: &Shell) -> Result<PathBuf, String> {
-    cargo_tool(shell, "cargo-deny", CARGO_DENY)
-}
-
-/// cargo-fuzz, likewise.
-pub fn cargo_fuzz(shell: &Shell) -> Result<PathBuf, String> {
-    cargo_tool(shell, "cargo-fuzz", CARGO_FUZZ)
-}
-
-fn cargo_tool(shell: &Shell, name: &str, version: &str) -> Result<PathBuf, String> {
+/// A program of a crate: from PATH if it has the right version, else installed into the cache.
+pub fn cargo_tool(shell: &Shell, (name, version): (&str, &str)) -> Result<PathBuf, String> {
     let on_path = PathBuf::from(name);
     if answers(shell, &on_path, &["--version"], version) {
         return Ok(on_path);
