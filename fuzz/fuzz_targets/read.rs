@@ -1,8 +1,5 @@
-//! Any bytes are read or refused: no panic, every place lies in the text, and what was read can be written and read
-//! again as JSON.
-//!
-//! `cargo +nightly fuzz run read`, best with the project's manifests as a start:
-//! `cargo +nightly fuzz run read fuzz/corpus/read examples/tfjob tests/fixtures/ok/tfjob -- -dict=fuzz/yaml.dict`
+//! Any bytes are read or refused: every position is inside the text, and what was read can be written and read again as
+//! JSON.
 
 #![no_main]
 

@@ -210,7 +210,7 @@ pub fn fuzz(shell: &Shell, seconds: u64) -> Result<bool, String> {
             let mut arguments = vec!["run", "nightly", fuzz.to_str().unwrap_or("cargo-fuzz")];
             arguments.extend(["fuzz", "run", &target]);
             arguments.extend(corpus.iter().map(String::as_str));
-            arguments.extend(["--", &limit, &dictionary]);
+            arguments.extend(["--", &limit, &dictionary, "-max_len=8192"]);
             shell.show("rustup", &arguments)
         });
     }

@@ -81,7 +81,8 @@ impl LogReader {
     pub fn begin_since(&mut self, time: SystemTime) -> io::Result<()> {
         let about = fs::metadata(&self.source.file)?;
         let start = match self.index.offset_since(time)? {
-            Some(offset) => offset,
+            // A damaged index may name any offset.
+            Some(offset) => offset.min(about.len()),
             // The times of its lines are not known, only that the last was written since.
             None if self.has_no_times()? && about.modified()? >= time => 0,
             None => about.len(),
@@ -309,6 +310,20 @@ mod tests {
             assert_eq!(joined, expected, "{read}");
             assert_eq!(rest(&mut reader, true), [(Some(4000), "fi".to_owned())]);
         }
+    }
+
+    #[test]
+    fn a_damaged_index_does_not_keep_a_log_from_being_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let source = log(&directory, &[(1000, "one\n")]);
+        IndexWriter::open(&source.file)
+            .unwrap()
+            .note(u64::MAX, at(2000))
+            .unwrap();
+        let mut reader = LogReader::new(source.clone(), 4096);
+        reader.begin_since(at(1500)).unwrap();
+        assert_eq!(rest(&mut reader, true), []);
+        assert_eq!(rest(&mut LogReader::new(source, 4096), true).len(), 1);
     }
 
     #[test]
