@@ -7,6 +7,8 @@ use std::thread;
 use serde_json::json;
 use tokio::sync::oneshot;
 use trainyard_cluster_tests::{Api, Namespace, shared};
+use trainyard_operator::job::Reading;
+use trainyard_operator::kinds::{Kind, tfjob};
 use trainyard_operator::notice::{Notice, Observer};
 use trainyard_operator::{Options, operate};
 
@@ -37,14 +39,22 @@ impl Observer for Panicking {
     }
 }
 
-/// The operator's loop in this process, for one namespace, while `play` lasts.
-fn operated(namespace: &Namespace<'_>, observer: &Arc<Panicking>, play: impl FnOnce()) {
+/// The operator's loop in this process, for one namespace and these kinds, while `play` lasts.
+pub fn operated(
+    namespace: &Namespace<'_>,
+    kinds: &[&'static Kind],
+    observer: Arc<dyn Observer>,
+    play: impl FnOnce(),
+) {
     let options = Options {
         namespace: Some(namespace.name().to_owned()),
+        reading: Reading {
+            kinds: kinds.to_vec(),
+            ..Reading::default()
+        },
         ..Options::default()
     };
     let kubeconfig = namespace.cluster().kubeconfig();
-    let observer: Arc<dyn Observer> = Arc::<Panicking>::clone(observer);
     let (stop, stopped) = oneshot::channel::<()>();
     thread::scope(|scope| {
         let operator = scope.spawn(move || {
@@ -83,7 +93,8 @@ fn a_job_on_which_the_operator_panics_is_read_again_and_the_others_go_on() {
                 .then_some(())
         });
     };
-    operated(&namespace, &observer, || {
+    let watching: Arc<dyn Observer> = Arc::<Panicking>::clone(&observer);
+    operated(&namespace, &[&tfjob::KIND], watching, || {
         create("sick");
         create("well");
         ends("well");
