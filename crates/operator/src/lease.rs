@@ -1,10 +1,10 @@
 //! Who acts: of several operators the one that holds the Lease.
 //!
 //! The holder renews it; the others watch it and take it when it is given back, or when it has not changed for as long as
-//! it says it lasts. Only our own clock counts, and only from when we saw a change, so clocks that differ harm nobody. Every
+//! it says it lasts. Only our own clock counts, and only from when we saw a change, so clocks may differ. Every
 //! write stands on the version it was decided from: of two that reach for it, one gets it.
 //!
-//! An operator that cannot renew stops acting before anybody else may begin.
+//! An operator that cannot renew stops acting before another may begin.
 
 mod view;
 
@@ -43,7 +43,7 @@ pub struct LeaseId {
 /// How we stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Leadership {
-    /// Another one acts, if anybody does.
+    /// Another operator acts, or none does.
     Standby {
         /// Who holds the Lease, as far as we know.
         leader: Option<String>,
@@ -54,14 +54,12 @@ pub enum Leadership {
     Lost,
 }
 
-/// Holds the Lease whenever it can be had, until `stop` says so; then gives it back. `others` is set once there is a Lease
-/// that is not ours, or was not: somebody else acts, or has acted.
+/// Holds the Lease whenever it can be had, until `stop` says so; then gives it back.
 pub async fn hold(
     client: Client,
     lease_id: LeaseId,
     leadership: watch::Sender<Leadership>,
     stop: watch::Receiver<bool>,
-    others: watch::Sender<bool>,
     observer: Arc<dyn Observer>,
 ) {
     let namespace = lease_id.namespace.as_deref();
@@ -74,7 +72,6 @@ pub async fn hold(
         known: LeaseView::new(lease_id.identity),
         name: lease_id.name,
         leadership,
-        others,
         next: Instant::now(),
         observer,
         complaint: String::new(),
@@ -87,7 +84,6 @@ struct Holder {
     name: String,
     known: LeaseView,
     leadership: watch::Sender<Leadership>,
-    others: watch::Sender<bool>,
     /// When something is to be done by itself.
     next: Instant,
     observer: Arc<dyn Observer>,
@@ -135,12 +131,8 @@ impl Holder {
         }
     }
 
-    /// The Lease as somebody has shown it to us.
+    /// The Lease as the API server shows it.
     fn see(&mut self, lease: Option<Lease>) {
-        let is_others = |lease: &Lease| held_by(lease) != Some(self.known.identity());
-        if lease.as_ref().is_some_and(is_others) {
-            self.others.send_replace(true);
-        }
         self.known.see(lease, Instant::now());
     }
 
@@ -160,7 +152,7 @@ impl Holder {
                 self.complaint.clear();
                 self.known.wrote(stored, begun);
             }
-            // Somebody else was faster. A Lease that cannot be made since there is no such namespace is another matter.
+            // Another operator was faster. A Lease that cannot be made since there is no such namespace is another matter.
             Ok(Err(kube::Error::Api(status))) if status.code == 409 || (status.code == 404 && known) => {
                 self.reread().await;
             }
@@ -191,7 +183,7 @@ impl Holder {
         }
     }
 
-    /// Nobody has to wait for us. If it fails they wait as for one that has crashed.
+    /// Lets others begin at once. If it fails they wait as for one that has crashed.
     async fn give_back(&mut self) {
         if let Some(lease) = self.known.lease() {
             let options = kube::api::PostParams::default();
@@ -204,7 +196,7 @@ impl Holder {
         if self.known.leads() {
             self.tell(Leadership::Leading);
         } else if *self.leadership.borrow() == Leadership::Leading {
-            // Somebody took it from us.
+            // Another operator took it.
             self.tell(Leadership::Lost);
         } else {
             let leader = self.known.lease().and_then(held_by).map(str::to_owned);

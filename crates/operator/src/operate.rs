@@ -1,4 +1,4 @@
-//! The loop: watches in, passes out.
+//! The loop: watch updates in, writes out.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -56,22 +56,19 @@ impl Default for Options {
 
 /// Another operator may act now, since the Lease could not be renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the Lease could not be renewed in time, or somebody else took it: another operator may act now")]
+#[error("the Lease could not be renewed in time, or another operator took it: another operator may act now")]
 pub struct LeaseLost;
 
-/// Operates until `stop` is over; passes that are under way are finished, and then the Lease is given back.
+/// Operates until `stop` is over; applies that are in flight are finished, and then the Lease is given back.
 pub async fn operate(
     client: Client,
     options: Options,
     observer: Arc<dyn Observer>,
     stop: impl Future<Output = ()>,
 ) -> Result<(), LeaseLost> {
-    let (watching, may_watch) = watch::channel(false);
-    let (mut watches, news) = watches::begin(&client, &options, &observer, &may_watch);
+    let (mut watches, news) = watches::begin(&client, &options, &observer);
     let (stopping, stopped) = watch::channel(false);
-    // What another operator has made since we listed is known by the watches alone.
-    let others = watching.clone();
-    let (leadership, lease) = stand(&client, options.lease_id, stopped, others, Arc::clone(&observer));
+    let (leadership, lease) = stand(&client, options.lease_id, stopped, Arc::clone(&observer));
     let limit = options
         .limit
         .and_then(|(a_second, burst)| RateLimit::new(a_second, burst));
@@ -81,12 +78,11 @@ pub async fn operate(
         observer,
         unseen: unseen(&options.reading),
         leads: false,
-        watching,
         store: Store::with_slots(options.reading, options.jobs),
     };
     let ended = operator.run(&mut watches, news, leadership, stop).await;
     watches.shutdown().await;
-    // Nothing is under way any more, so whoever waits may begin.
+    // Nothing is in flight any more, so the next operator may begin.
     stopping.send_replace(true);
     if let Some(lease) = lease {
         let _ = lease.await;
@@ -99,14 +95,13 @@ fn stand(
     client: &Client,
     lease_id: Option<LeaseId>,
     stop: watch::Receiver<bool>,
-    others: watch::Sender<bool>,
     observer: Arc<dyn Observer>,
 ) -> (watch::Receiver<Leadership>, Option<JoinHandle<()>>) {
     let Some(lease_id) = lease_id else {
         return (watch::channel(Leadership::Leading).1, None);
     };
     let (sender, leadership) = watch::channel(Leadership::Standby { leader: None });
-    let lease = tokio::spawn(hold(client.clone(), lease_id, sender, stop, others, observer));
+    let lease = tokio::spawn(hold(client.clone(), lease_id, sender, stop, observer));
     (leadership, Some(lease))
 }
 
@@ -128,8 +123,6 @@ struct Operator {
     unseen: Vec<Source>,
     /// Whether it is ours to act.
     leads: bool,
-    /// Whether every watch may begin.
-    watching: watch::Sender<bool>,
 }
 
 impl Operator {
@@ -179,7 +172,7 @@ impl Operator {
         }
     }
 
-    /// Hears who is to act. What is under way when it is lost goes no further than its present request.
+    /// Hears who is to act. What is in flight when it is lost goes no further than its present request.
     fn stand(&mut self, leadership: &Leadership) -> Result<(), LeaseLost> {
         let led = std::mem::replace(&mut self.leads, *leadership == Leadership::Leading);
         if self.leads && !led {
@@ -232,11 +225,6 @@ impl Operator {
             });
         }
         let queued = self.store.queued();
-        if queued == 0 && self.unseen.is_empty() {
-            // The first wave is over.
-            self.watching
-                .send_if_modified(|begun| !std::mem::replace(begun, true));
-        }
         let active = self.applying.len();
         self.observer.notice(&Notice::Load { queued, active });
     }

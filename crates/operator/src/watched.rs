@@ -6,9 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::Resource;
-use kube::core::{
-    ApiResource, DynamicObject, DynamicResourceScope, NamespaceResourceScope, PartialObjectMeta,
-};
+use kube::core::{ApiResource, DynamicObject, DynamicResourceScope, PartialObjectMeta};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use trainyard_core::Time;
@@ -30,63 +28,42 @@ pub fn job_resource(api: &JobApi) -> ApiResource {
     }
 }
 
-impl Resource for JobWire {
-    type DynamicType = ApiResource;
-    type Scope = DynamicResourceScope;
+/// What kube's watcher wants to know of a type: where its metadata is, and which objects it is of, by the resource it is asked for.
+macro_rules! resource {
+    ($type:ty) => {
+        impl Resource for $type {
+            type DynamicType = ApiResource;
+            type Scope = DynamicResourceScope;
 
-    fn kind(of: &ApiResource) -> Cow<'_, str> {
-        (&*of.kind).into()
-    }
+            fn kind(of: &ApiResource) -> Cow<'_, str> {
+                (&*of.kind).into()
+            }
 
-    fn group(of: &ApiResource) -> Cow<'_, str> {
-        (&*of.group).into()
-    }
+            fn group(of: &ApiResource) -> Cow<'_, str> {
+                (&*of.group).into()
+            }
 
-    fn version(of: &ApiResource) -> Cow<'_, str> {
-        (&*of.version).into()
-    }
+            fn version(of: &ApiResource) -> Cow<'_, str> {
+                (&*of.version).into()
+            }
 
-    fn plural(of: &ApiResource) -> Cow<'_, str> {
-        (&*of.plural).into()
-    }
+            fn plural(of: &ApiResource) -> Cow<'_, str> {
+                (&*of.plural).into()
+            }
 
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
+            fn meta(&self) -> &ObjectMeta {
+                &self.metadata
+            }
 
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
+            fn meta_mut(&mut self) -> &mut ObjectMeta {
+                &mut self.metadata
+            }
+        }
+    };
 }
 
-impl Resource for WatchedPod {
-    type DynamicType = ();
-    type Scope = NamespaceResourceScope;
-
-    fn kind((): &()) -> Cow<'_, str> {
-        "Pod".into()
-    }
-
-    fn group((): &()) -> Cow<'_, str> {
-        "".into()
-    }
-
-    fn version((): &()) -> Cow<'_, str> {
-        "v1".into()
-    }
-
-    fn plural((): &()) -> Cow<'_, str> {
-        "pods".into()
-    }
-
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
-}
+resource!(JobWire);
+resource!(WatchedPod);
 
 /// A pod on its way through kube's watcher, which wants to see its metadata.
 #[derive(Clone, Debug)]
@@ -110,7 +87,7 @@ impl<'de> Deserialize<'de> for WatchedPod {
     }
 }
 
-/// A Service by which tasks find each other, as far as anybody here wants to know it.
+/// A Service by which tasks find each other, as far as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceSeen {
     /// Its name.

@@ -1,19 +1,18 @@
-//! What the API server shows: one watch a kind of object, each on a task of its own, and news of all of them in one line.
+//! The watches: one per kind of object, each on a task of its own, with the updates of all in one channel.
 
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
-use kube::core::{DynamicObject, DynamicResourceScope, NamespaceResourceScope};
+use k8s_openapi::api::core::v1::Pod;
+use kube::core::{ApiResource, DynamicObject, DynamicResourceScope};
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, watcher};
 use kube::{Api as Watched, Client};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::{self, Receiver, Sender};
-use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
 use trainyard_cluster::told;
 use trainyard_manifest::gang::GroupApi;
 
@@ -24,14 +23,12 @@ use crate::notice::{Notice, Observer};
 use crate::operate::Options;
 use crate::watched::{WatchedPod, WatchedService, group_resource, job_resource};
 
-/// Jobs that are listed at a time. Whoever is listed first need not wait for the others.
+/// Jobs per page of a list, so that the first jobs are reconciled before the last are listed.
 const JOBS_PER_PAGE: u32 = 100;
 /// What is the same as before is told again after this.
 const SAME_WORDS: Duration = Duration::from_secs(30);
 /// News that wait to be heard.
 const LINE: usize = 1024;
-/// A watch that could begin is not held back longer.
-const HELD_BACK: Duration = Duration::from_secs(3);
 
 /// News from the watches.
 pub enum WatchUpdate {
@@ -46,22 +43,15 @@ pub enum WatchUpdate {
 }
 
 /// Begins to watch what there is to operate.
-///
-/// When many jobs wait for the first operator of a cluster, the API server is the one that is busy, and most of what there is
-/// to hear of pods and Services is what we have just made ourselves. So these are listed at once, but watched, from that
-/// list on, only when the channel says that they may be, or after a moment: nothing is missed, what others do meanwhile
-/// is heard that much later, and the pods are there sooner.
 pub fn begin(
     client: &Client,
     options: &Options,
     observer: &Arc<dyn Observer>,
-    may_begin: &watch::Receiver<bool>,
 ) -> (JoinSet<()>, Receiver<WatchUpdate>) {
     let (sender, news) = mpsc::channel(LINE);
     let mut watches = JoinSet::new();
     let scope = options.namespace.as_deref();
     let ears = || (Arc::clone(observer), sender.clone());
-    let held_back = || Some(may_begin.clone());
     let all = watcher::Config::default();
     for kind in options.reading.kinds.iter().copied() {
         let (key, value) = kind.api.labels.selector;
@@ -69,22 +59,25 @@ pub fn begin(
         let paged = all.clone().page_size(JOBS_PER_PAGE);
         let jobs = scoped_with(client.clone(), scope, &job_resource(kind.api));
         let wrap = move |event| WatchUpdate::Job(kind, event);
-        watches.spawn(follow(("jobs", no_jobs(kind)), jobs, paged, ears(), None, wrap));
-        let pods = scoped(client.clone(), scope);
+        watches.spawn(follow(("jobs", no_jobs(kind)), jobs, paged, ears(), wrap));
+        let pods = scoped_with(client.clone(), scope, &ApiResource::erase::<Pod>(&()));
         let wrap = move |event| WatchUpdate::Pod(kind, event);
         let what = ("pods", String::new());
-        watches.spawn(follow(what, pods, ours.clone(), ears(), held_back(), wrap));
-        let services = scoped(client.clone(), scope);
+        watches.spawn(follow(what, pods, ours.clone(), ears(), wrap));
+        let services = match scope {
+            Some(namespace) => Watched::namespaced(client.clone(), namespace),
+            None => Watched::all(client.clone()),
+        };
         let wrap = move |event| WatchUpdate::Service(kind, event);
         let what = ("services", String::new());
-        watches.spawn(follow(what, services, ours, ears(), held_back(), wrap));
+        watches.spawn(follow(what, services, ours, ears(), wrap));
     }
     for api in options.reading.gang.apis() {
         // Without a selector: a group that a user has made for a job is respected.
         let groups = scoped_with(client.clone(), scope, &group_resource(api));
         let wrap = |event| WatchUpdate::Group(api, event);
         let what = ("groups", no_groups(api));
-        watches.spawn(follow(what, groups, all.clone(), ears(), None, wrap));
+        watches.spawn(follow(what, groups, all.clone(), ears(), wrap));
     }
     (watches, news)
 }
@@ -99,23 +92,12 @@ where
     }
 }
 
-fn scoped<K>(client: Client, namespace: Option<&str>) -> Watched<K>
-where
-    K: kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>,
-{
-    match namespace {
-        Some(namespace) => Watched::namespaced(client, namespace),
-        None => Watched::all(client),
-    }
-}
-
-/// Passes on what a watch shows, for as long as somebody listens. A watch that is cut begins again.
+/// Forwards what a watch shows until the receiver is dropped. A watch that is cut begins again.
 async fn follow<K>(
     (what, unknown): (&'static str, String),
     objects: Watched<K>,
     config: watcher::Config,
     (observer, sender): (Arc<dyn Observer>, Sender<WatchUpdate>),
-    mut held_back: Option<watch::Receiver<bool>>,
     wrap: impl Fn(watcher::Event<K>) -> WatchUpdate,
 ) where
     K: kube::Resource + MaybeReadable + Clone + DeserializeOwned + Debug + Send + 'static,
@@ -127,13 +109,8 @@ async fn follow<K>(
         match event {
             Ok(event) => {
                 tell_unreadable(what, &event, &mut unreadable, &*observer);
-                let listed = matches!(event, watcher::Event::InitDone);
                 if sender.send(wrap(event)).await.is_err() {
                     return;
-                }
-                // Asking the stream for more begins the watch.
-                if let Some(mut may_begin) = held_back.take_if(|_| listed) {
-                    let _ = timeout(HELD_BACK, may_begin.wait_for(|may| *may)).await;
                 }
             }
             Err(error) => {

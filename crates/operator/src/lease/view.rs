@@ -7,9 +7,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 use tokio::time::Instant;
 
-/// How long a Lease lasts that nobody renews.
+/// How long a Lease lasts after its last renewal.
 const LASTS: Duration = Duration::from_secs(15);
-/// A holder that has not renewed for so long stops acting: well before anybody else may begin.
+/// A holder that has not renewed for so long stops acting: well before another operator may begin.
 const GIVES_UP: Duration = Duration::from_secs(10);
 /// How often it is renewed.
 const RENEWS: Duration = Duration::from_secs(5);
@@ -50,11 +50,6 @@ impl LeaseView {
             renewed: None,
             retry_at: None,
         }
-    }
-
-    /// What we call ourselves.
-    pub fn identity(&self) -> &str {
-        &self.identity
     }
 
     /// The Lease as it was last seen.
@@ -159,7 +154,7 @@ pub fn held_by(lease: &Lease) -> Option<&str> {
     Some(holder).filter(|holder| !holder.is_empty())
 }
 
-/// The Lease, held by nobody.
+/// The Lease without a holder.
 pub fn returned(mut lease: Lease) -> Lease {
     let spec = lease.spec.get_or_insert_default();
     spec.holder_identity = Some(String::new());

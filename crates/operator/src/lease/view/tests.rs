@@ -1,6 +1,6 @@
 use super::*;
 
-/// A Lease as somebody else wrote it.
+/// A Lease as another operator wrote it.
 fn lease(holder: &str, version: u64) -> Lease {
     let mut lease = Lease::default();
     lease.metadata.resource_version = Some(version.to_string());
@@ -92,7 +92,7 @@ fn our_own_is_renewed_and_given_up_in_time() {
     known.failed(now + seconds(30));
     waits_until(&known.turn(now + seconds(9)), now + GIVES_UP);
     assert!(matches!(known.turn(now + GIVES_UP), LeaseStep::Lost));
-    // Nobody else may act before we have stopped.
+    // No other operator may act before we have stopped.
     assert!(GIVES_UP < LASTS);
 }
 
