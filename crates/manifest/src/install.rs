@@ -7,7 +7,7 @@
 //!          └▶ the Deployment and what belongs to it   (workload)
 //! ```
 //!
-//! Pure, like everything here: nobody is asked, and the same wishes give the same bytes.
+//! Pure, like everything here: no cluster is asked, and the same wishes give the same bytes.
 
 pub mod access;
 mod network;
@@ -89,7 +89,7 @@ impl Install {
         objects
     }
 
-    /// A namespace that somebody else has chosen may hold other pods, so nothing is said about it. Our own takes no pod
+    /// A namespace that the user has chosen may hold other pods, so nothing is said about it. Our own takes no pod
     /// that could do harm.
     fn own_namespace(&self) -> Value {
         let mut object = json!({

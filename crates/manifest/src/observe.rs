@@ -18,7 +18,7 @@ use self::wire::{PodWire, time};
 use crate::kinds::{ALL, JobApi, PodLabels};
 use crate::names::STAMP;
 
-/// A pod of ours, as far as anybody here wants to know it.
+/// A pod of ours, as far as it is kept.
 ///
 /// Reading one never fails, so that one pod cannot keep the others from being read: a pod with a field of a wrong type is no task, and
 /// waits for [`UNREADABLE`].
@@ -47,7 +47,7 @@ pub struct PodSeen {
 /// What a pod waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Waits {
-    /// Somebody says why.
+    /// The scheduler or the kubelet says why.
     Said {
         /// In one word: `Unschedulable`, `ErrImagePull`.
         reason: Arc<str>,
@@ -84,7 +84,7 @@ impl PodSeen {
         self
     }
 
-    /// The same pod, gone: how its task ended, if somebody saw.
+    /// The same pod, gone: how its task ended, if that was seen.
     #[must_use]
     pub fn gone(&self) -> Option<TaskSeen> {
         let mut task = self.task.clone()?;

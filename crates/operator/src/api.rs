@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use http::{Method, Request};
 use kube::Client;
 use kube::core::{DynamicObject, Status};
-use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -28,7 +27,7 @@ use crate::watched::GroupSeen;
 /// Answers hold metadata alone.
 const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
-/// A request that takes longer counts as failed: nobody knows then whether it was carried out.
+/// A request that takes longer counts as failed, though the API server may have carried it out.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The way to the API server.
@@ -48,28 +47,18 @@ pub struct Made {
     pub version: u64,
 }
 
-#[derive(Deserialize)]
-struct MadeWire {
-    metadata: MetaWire,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct MetaWire {
-    uid: Option<String>,
-    resource_version: Option<String>,
-}
-
-impl From<MadeWire> for Made {
-    fn from(wire: MadeWire) -> Self {
+impl Made {
+    /// What the answer to a write says.
+    fn of(object: &Value) -> Self {
+        let text = |path: &str| object.pointer(path).and_then(Value::as_str);
         Self {
-            uid: wire.metadata.uid.as_deref().unwrap_or_default().into(),
-            version: version(wire.metadata.resource_version.as_deref()),
+            uid: text("/metadata/uid").unwrap_or_default().into(),
+            version: version(text("/metadata/resourceVersion")),
         }
     }
 }
 
-/// A request that was not carried out, or of which nobody knows.
+/// A request that was refused, or that was not answered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ApiError {
@@ -151,15 +140,16 @@ impl Api {
     pub async fn create(&self, plural: &'static str, object: &Value) -> Result<Made, ApiError> {
         let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str);
         let path = core(namespace.unwrap_or_default(), plural, None);
-        self.send::<MadeWire>((Method::POST, plural), &path, object, METADATA_ONLY)
-            .await
-            .map(Made::from)
+        let made = self
+            .send((Method::POST, plural), &path, object, METADATA_ONLY)
+            .await?;
+        Ok(Made::of(&made))
     }
 
     /// Tells an event.
     pub async fn event(&self, namespace: &str, event: &Value) -> Result<(), ApiError> {
         let path = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
-        self.send::<MadeWire>((Method::POST, "events"), &path, event, METADATA_ONLY)
+        self.send::<IgnoredAny>((Method::POST, "events"), &path, event, METADATA_ONLY)
             .await
             .map(drop)
     }
@@ -205,7 +195,7 @@ impl Api {
             .await
     }
 
-    /// Deletes one job, and no other of that name, as it was when that was decided: somebody may have given it more time.
+    /// Deletes one job, and no other of that name, as it was when that was decided: a user may have given it more time.
     pub async fn delete_job(&self, job: &JobKey, uid: &str, version: u64) -> Result<(), ApiError> {
         let how = How::WithDependents { version };
         self.delete(job.kind.api.plural, &job_path(job), uid, how).await
@@ -288,15 +278,7 @@ impl Api {
         let what = (Method::PUT, job.kind.api.status);
         let stored: Bounded = self.send(what, &path, &body, "application/json").await?;
         let mut stored = stored.value;
-        let made = Made {
-            uid: uid.into(),
-            version: version(
-                stored
-                    .pointer("/metadata/resourceVersion")
-                    .and_then(Value::as_str),
-            ),
-        };
-        Ok((made, stored.get_mut("status").map(Value::take)))
+        Ok((Made::of(&stored), stored.get_mut("status").map(Value::take)))
     }
 
     async fn send<T: DeserializeOwned>(

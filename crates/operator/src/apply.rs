@@ -1,7 +1,7 @@
 //! A decision on its way to the API server: the status first, where there is one to write, then actions in order, then
 //! events.
 //!
-//! Each pass is a task of its own. It decides nothing; what it has done, and the first thing that was refused, comes back
+//! Each apply is a task of its own. It decides nothing; what it has done, and the first thing that was refused, comes back
 //! as a [`Report`].
 
 pub mod addresses;
@@ -68,7 +68,7 @@ pub struct Writes {
     pub reread: bool,
 }
 
-/// What a pass has done.
+/// What an apply has done.
 #[derive(Debug)]
 pub struct Report {
     /// About which job.
@@ -97,7 +97,7 @@ pub struct Report {
     pub error: Option<ApplyError>,
     /// What was read again.
     pub reread: Option<Reread>,
-    /// What a panic said that ended the pass; what it has done before that is not known.
+    /// What a panic said that ended the apply; what it has done before that is not known.
     pub panicked: Option<String>,
 }
 
@@ -184,7 +184,7 @@ fn creating(what: Created) -> impl FnOnce(ApiError) -> ApplyError {
     }
 }
 
-/// Carries a pass out.
+/// Applies writes.
 pub async fn apply(api: Arc<Api>, observer: Arc<dyn Observer>, writes: Writes) -> Report {
     let mut report = Report::of(writes.key.clone(), Arc::clone(&writes.uid));
     let begun = Instant::now();
@@ -197,7 +197,7 @@ pub async fn apply(api: Arc<Api>, observer: Arc<dyn Observer>, writes: Writes) -
     report
 }
 
-/// Tells what a pass has changed, as far as it is stored.
+/// Reports what an apply has changed, as far as it is stored.
 fn tell(observer: &dyn Observer, writes: &Writes, report: &Report) {
     let job = &writes.key;
     let started = |phase| Notice::Started {
@@ -275,7 +275,7 @@ impl Writes {
         self.first && self.creates_first_lives()
     }
 
-    /// Whether pods are made that nobody remembers having been there before.
+    /// Whether first lives are created.
     fn creates_first_lives(&self) -> bool {
         let first =
             |action: &Action| matches!(action, Action::Create { stamp, .. } if *stamp == Stamp::default());
@@ -311,14 +311,14 @@ async fn try_to(api: &Api, writes: &Writes, report: &mut Report) -> Result<(), A
         Meaning::NotOurs | Meaning::Broken(_) | Meaning::Waits { .. } => Ok(()),
     };
     for event in &writes.events {
-        // What the status says is told whatever became of the rest: the next pass finds nothing changed. An event that is
+        // What the status says is told whatever became of the rest: the next apply finds nothing changed. An event that is
         // lost is lost; one that is there already was told before a crash.
         let _ = api.event(&writes.key.namespace, event).await;
     }
     acted
 }
 
-/// The server keeps no memory for us: whoever goes on now restarts for ever.
+/// The API server drops the memory: going on would restart tasks for ever.
 fn pruned(kind: &str) -> ApplyError {
     let message = format!(
         "the installed CRD drops `status.trainyard`: install Trainyard's with `trainyard crd | kubectl apply \
@@ -404,8 +404,7 @@ async fn stop(
     first
 }
 
-/// Gone already: then there is nothing to delete. A conflict means another object of that name: whoever asks again knows by
-/// then what the watches have shown.
+/// An object that is gone needs no delete. A conflict means another object of that name; by the retry the watches have shown it.
 fn unless_gone(deleted: Result<(), ApiError>) -> Result<(), ApiError> {
     deleted.or_else(|refused| if refused.not_found() { Ok(()) } else { Err(refused) })
 }

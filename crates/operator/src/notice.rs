@@ -1,4 +1,4 @@
-//! What happened, for whoever prints or counts it. Nothing here prints.
+//! What happened, for logs and metrics. Nothing here prints.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ pub enum Notice<'a> {
         /// What the API server said.
         refused: &'a ApiError,
     },
-    /// Somebody is answered here.
+    /// An endpoint listens.
     Listening {
         /// About what.
         what: &'static str,
@@ -89,17 +89,17 @@ pub enum Notice<'a> {
     },
     /// It begins; nothing has been asked yet.
     Starting {
-        /// Whom it will ask.
+        /// The URL of the API server.
         server: &'a str,
     },
     /// This operator acts.
     Leading,
-    /// It was told to end, and finishes so many passes.
+    /// It was told to end, and finishes so many applies.
     Stopping {
-        /// How many are under way.
+        /// How many are in flight.
         passes: usize,
     },
-    /// Another one acts, or nobody yet.
+    /// Another operator acts, or none does yet.
     Standby {
         /// Who acts, as far as is known.
         leader: Option<&'a str>,
@@ -154,7 +154,7 @@ pub enum Notice<'a> {
     },
     /// How much there is to do.
     Load {
-        /// Jobs that wait to be looked at.
+        /// Jobs that wait to be reconciled.
         queued: usize,
         /// Decisions that are being carried out.
         active: usize,

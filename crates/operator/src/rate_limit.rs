@@ -14,12 +14,12 @@ pub struct RateLimit {
     burst: f64,
     /// One request at a time waits for the next token; the others wait for their turn to do so.
     turns: Permits,
-    /// Tokens, less than none where somebody waits; and when that was true.
+    /// Tokens, negative while requests wait; and when that was true.
     bucket: Mutex<(f64, Instant)>,
 }
 
 impl RateLimit {
-    /// So many requests a second, and so many at once after a quiet time. None where nobody wants a limit.
+    /// So many requests a second, and so many at once after a quiet time. None for no limit.
     #[must_use]
     pub fn new(a_second: f64, burst: u32) -> Option<Self> {
         (a_second > 0.0 && a_second.is_finite()).then(|| {

@@ -247,7 +247,7 @@ fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
 /// A job that cannot be read says why, once.
 fn refuse(key: &JobKey, job: &JobSeen, words: &str, now: Time) -> Decision {
     let before = job.status.as_ref();
-    let status = (key.kind.invalid)(before, words, now).or_else(|| lost(key.kind, before?, words));
+    let status = (key.kind.invalid)(before, words, now).or_else(|| unreadable_spec(key.kind, before?, words));
     match status.filter(|_| !job.deleting) {
         Some(status) => Decision::Apply(Box::new(status_write(key, job, status, now))),
         None => Decision::Idle,
@@ -278,9 +278,9 @@ pub fn name_taken(key: &JobKey, entry: &Entry, holder: &JobKey, now: Time) -> De
     leave_waiting(key, job, NAME_TAKEN, &message, now)
 }
 
-/// The status of a job that has run, whose spec cannot be read, and of which nobody knows any more what it was: whoever knew
-/// has ended. None if it says so already, or has ended.
-fn lost(kind: &Kind, status: &Value, words: &str) -> Option<Value> {
+/// The status of a job that has run, and whose spec cannot be read by an operator that does not know the spec before it. None if it
+/// says so already, or has ended.
+fn unreadable_spec(kind: &Kind, status: &Value, words: &str) -> Option<Value> {
     let message =
         format!("the spec cannot be read, and nothing is done about the job until it can be: {words}");
     (!kind.has_ended(Some(status))).then(|| waits_for(status, kind.invalid_edit, &message))?
@@ -295,7 +295,7 @@ fn waits_for(status: &Value, reason: &str, message: &str) -> Option<Value> {
     (before != Some(said)).then(|| fields.into())
 }
 
-/// A pass that writes a status, tells what has changed in it, and does nothing else.
+/// An apply that writes a status, tells what has changed in it, and does nothing else.
 fn status_write(key: &JobKey, job: &JobSeen, status: Value, now: Time) -> Writes {
     let changes = events::changes(key.kind, job.status.as_ref(), &status, now);
     Writes {

@@ -2,7 +2,7 @@
 //!
 //! It keeps the world's contract towards `step` (docs/architecture.md): an object is never replaced by an older one, our
 //! own acknowledged writes are in it at once (W2), a pod that has vanished leaves a tombstone until a memory that absorbed
-//! it has been stored (W4), and of one job there is one pass at a time.
+//! it has been stored (W4), and of one job there is one apply at a time.
 
 mod addresses;
 mod entry;
@@ -60,7 +60,7 @@ impl Source {
 pub struct Store {
     reading: Reading,
     entries: BTreeMap<JobKey, Entry>,
-    /// Jobs to look at.
+    /// Jobs to reconcile.
     queue: Queue,
     waking: BTreeSet<(Time, JobKey)>,
     /// UIDs that the lists now being read have shown.
@@ -69,7 +69,7 @@ pub struct Store {
     groups: GroupIndex,
     /// Whether the installed definition of a kind keeps memory, as far as a write has shown it; a foreign one drops it.
     storage: BTreeMap<&'static Kind, Storage>,
-    /// Passes that are under way.
+    /// Passes that are in flight.
     slots: Slots,
     /// Panics that have not been told.
     panics: Vec<Panicked>,
@@ -85,7 +85,7 @@ impl Store {
         }
     }
 
-    /// An empty one, with so many passes at a time.
+    /// An empty one, with so many applies at a time.
     #[must_use]
     pub fn with_slots(reading: Reading, most: usize) -> Self {
         Self {
@@ -229,7 +229,7 @@ impl Store {
         self.drop_if_empty(&key);
     }
 
-    /// What a pass has done.
+    /// What an apply has done.
     pub fn applied(&mut self, mut report: Report, now: Time) {
         let key = report.key.clone();
         self.queue.started(&key);
@@ -251,7 +251,7 @@ impl Store {
             None if entry.has_pods_without_status() && !missed => self.queue.put_off(key.clone(), now),
             None => self.enqueue(key.clone()),
         }
-        // The job and its pods may have gone while the pass was under way.
+        // The job and its pods may have gone while the apply was in flight.
         self.drop_if_empty(&key);
     }
 
@@ -279,7 +279,7 @@ impl Store {
         self.queue.take(!listing, now, may)
     }
 
-    /// Somebody else acts: nothing waits to be looked at.
+    /// Another operator acts: the queue is emptied.
     pub fn stop_leading(&mut self) {
         for key in self.queue.clear() {
             if let Some(entry) = self.entries.get_mut(&key) {
@@ -288,7 +288,7 @@ impl Store {
         }
     }
 
-    /// It is ours to act: everything is to be looked at.
+    /// This operator acts: every job is reconciled.
     pub fn start_leading(&mut self) {
         let all: Vec<JobKey> = self.entries.keys().cloned().collect();
         for key in all {
@@ -311,7 +311,7 @@ impl Store {
             };
             entry.queued = false;
             if entry.applying {
-                // Its report leads to the next look.
+                // Its report leads to the next reconcile.
                 entry.changed_in_flight = true;
                 continue;
             }
@@ -337,7 +337,7 @@ impl Store {
         }
     }
 
-    /// How many jobs wait to be looked at.
+    /// How many jobs wait to be reconciled.
     #[must_use]
     pub fn queued(&self) -> usize {
         self.queue.len()
@@ -359,7 +359,7 @@ impl Store {
         }
     }
 
-    /// One time a job: an earlier one that is still there only means one look too many.
+    /// One time a job: an earlier one that is still there only means one reconcile too many.
     fn wake_at(&mut self, time: Time, key: JobKey) {
         if let Some(entry) = self.entries.get_mut(&key) {
             if let Some(before) = entry.wake.replace(time) {
@@ -395,7 +395,7 @@ fn key_of(kind: &'static Kind, wire: &JobWire) -> JobKey {
     }
 }
 
-/// The job that a pod names; whether that job owns it is looked at when it matters.
+/// The job that a pod names; whether that job owns it is checked when it matters.
 fn owner_of(kind: &'static Kind, pod: &PodSeen) -> JobKey {
     JobKey {
         kind,

@@ -60,7 +60,7 @@ pub const USES: &[Use] = &[
     },
     Use {
         verbs: &["list", "watch", "get", "create", "delete"],
-        why: "tasks are found by Services: made again when somebody deletes them, and taken away when they are not needed",
+        why: "tasks are found by Services: made again when they are deleted, and taken away when they are not needed",
         ..jobs("", "services")
     },
     Use {

@@ -8,7 +8,7 @@ use super::{Install, NAME, labels};
 pub const HEALTH_PORT: u16 = 8081;
 /// Where its figures are.
 pub const METRICS_PORT: u16 = 8080;
-/// Nobody in particular, as images without a shell have it.
+/// The user `nonroot` of images without a shell.
 const USER: u32 = 65532;
 /// Passes that are under way are finished, and the lease is handed on.
 const GRACE: u32 = 30;

@@ -106,7 +106,7 @@ fn version(name: &str) -> Value {
 
 /// What a job may be called: its name is that of its Service, and part of those of its pods.
 ///
-/// A job that has a status is stored, and keeps its name: were it judged again, nobody could write into its status what is
+/// A job that has a status is stored, and keeps its name: were it judged again, the operator could not write into its status what is
 /// wrong with it. Only an edit of its replicas is.
 fn names() -> Value {
     let roles = "self.spec.tfReplicaSpecs";
@@ -174,7 +174,7 @@ fn seconds(format: &str, description: &str) -> Value {
     json!({ "type": "integer", "format": format, "minimum": 0, "description": description })
 }
 
-/// A limit that nobody could keep if it were 0.
+/// A limit that no job could keep if it were 0.
 fn some_seconds(format: &str, description: &str) -> Value {
     let mut seconds = seconds(format, description);
     seconds["minimum"] = 1.into();

@@ -140,7 +140,7 @@ fn not_ready_by_controller(wire: &PodWire) -> Option<Waits> {
     })
 }
 
-/// What a pod waits for of which nobody says anything.
+/// What a pod waits for that neither scheduler nor kubelet has said anything about.
 fn silent(wire: &PodWire) -> Option<Waits> {
     let status = &wire.status;
     if status.phase.as_deref().unwrap_or("Pending") != "Pending" {

@@ -263,7 +263,7 @@ fn an_end_that_was_asked_for_is_no_end_of_its_own() {
         "deletionTimestamp": "2026-01-01T00:01:30Z", "deletionGracePeriodSeconds": 30 } });
     let drained = exit(pod("Succeeded", with(terminated(0, "Completed"), &deleted)));
     assert_eq!(Ending::of(Some(&drained)), Ending::Disrupted);
-    // The same program had ended before anybody asked.
+    // The same program had ended before it was asked to stop.
     let later = json!({ "metadata": {
         "deletionTimestamp": "2026-01-01T00:02:30Z", "deletionGracePeriodSeconds": 30 } });
     let collected = exit(pod("Succeeded", with(terminated(0, "Completed"), &later)));
@@ -335,7 +335,7 @@ fn what_it_waits_for_in_the_clusters_words() {
         })
     };
     assert_eq!(unplaced, said("Unschedulable", "0/3 nodes are available", None));
-    // What is wrong comes before what takes its time, whoever is first.
+    // What is wrong comes before what takes its time, whichever is first.
     let (pull, creating) = (("tensorflow", "ErrImagePull"), ("proxy", "ContainerCreating"));
     for both in [[pull, creating], [creating, pull]] {
         let status = json!({ "status": { "containerStatuses": waiting(&both) } });

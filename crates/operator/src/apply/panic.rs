@@ -1,4 +1,4 @@
-//! A pass that cannot end the operator.
+//! An apply that cannot end the operator.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::api::Api;
 use crate::notice::Observer;
 use crate::store::panic_words;
 
-/// Carries a pass out; a panic is reported like anything else that becomes of it.
+/// Applies writes; a panic is reported like anything else that becomes of it.
 pub async fn apply_catching_panics(api: Arc<Api>, observer: Arc<dyn Observer>, writes: Writes) -> Report {
     let (key, uid) = (writes.key.clone(), Arc::clone(&writes.uid));
     match AssertUnwindSafe(apply(api, observer, writes))

@@ -13,12 +13,12 @@ use crate::api::{Api, ApiError};
 use crate::job::Compiled;
 
 /// So many pods are asked for at first, and one more at a time for each that was made: a quota that is used up costs few
-/// requests, and nobody waits for the slowest of many.
+/// requests, and no create waits for the slowest of many.
 const FIRST_PODS: usize = 8;
 /// Never more than this at a time: pods that wait for their turn are memory.
 const MOST_PODS: usize = 64;
 
-/// Makes them in order. What was under way when one is refused is waited for, and nothing else is begun.
+/// Makes them in order. What was in flight when one is refused is waited for, and nothing else is begun.
 pub async fn create(
     api: &Api,
     writes: &Writes,

@@ -7,7 +7,7 @@ use crate::api::{Api, ApiError};
 use crate::job::JobWire;
 use crate::watched::ServiceSeen;
 
-/// What was read of a job: all of it is younger than the pass.
+/// What was read of a job: all of it is younger than the apply.
 #[derive(Debug, Default)]
 pub struct Reread {
     /// The job; none where it does not exist.

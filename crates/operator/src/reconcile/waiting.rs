@@ -172,13 +172,13 @@ fn words(pod: &PodSeen, waits: &Waits) -> String {
     }
 }
 
-/// Whether it may be as somebody wants it, or pass by itself.
+/// Whether it may be intended, or pass by itself.
 #[must_use]
 pub fn is_ordinary(reason: &str) -> bool {
     matches!(reason, NO_REPLICAS | CREATING | NOT_SCHEDULED)
 }
 
-/// What was refused last, as long as it is wanted. Whoever has just begun to look at a job knows of no refusal, or of too few: what its
+/// What was refused last, as long as it is wanted. An operator that has just started knows of no refusal, or of too few: what its
 /// status says of one stands until what was refused is made.
 fn refused(entry: &Entry, job: &JobSeen, wants: bool) -> Vec<Value> {
     let creating = |error: &LastError| match error.kind {

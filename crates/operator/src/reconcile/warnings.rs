@@ -33,7 +33,7 @@ pub struct Warned {
     order: Option<Arc<str>>,
 }
 
-/// A pass that tells what has not been told yet, and does nothing else: another one may be refused before it comes to its events.
+/// An apply that tells what has not been told yet, and does nothing else: another one may be refused before it comes to its events.
 pub fn next(key: &JobKey, entry: &mut Entry, job: &JobSeen, now: Time) -> Option<Box<Writes>> {
     if job.deleting {
         return None;

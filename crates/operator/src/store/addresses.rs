@@ -1,6 +1,6 @@
 //! What tasks find each other by, as far as it is known to exist.
 //!
-//! Services are watched, so one that somebody deletes is made again. Maps of addresses, which only very large jobs have, are not: that
+//! Services are watched, so one that is deleted is made again. Maps of addresses, which only very large jobs have, are not: that
 //! we have made one, or have found it, is known until we end.
 
 use std::collections::BTreeSet;

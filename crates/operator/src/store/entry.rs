@@ -16,13 +16,13 @@ use crate::apply::{ApplyError, ApplyErrorKind, Report};
 use crate::job::{Compiled, JobSeen, Meaning, version};
 use crate::reconcile::warnings::Warned;
 
-/// A pass that was refused is tried again after this many seconds, then twice as many, and so on.
+/// An apply that was refused is tried again after this many seconds, then twice as many, and so on.
 const FIRST_RETRY: u32 = 1;
 const LAST_RETRY: u32 = 60;
 /// When a pod that we have told to stop should have stopped, until the watch shows what the API server says.
 const NOT_SAID: Time = Time(u64::MAX);
 
-/// What is known of one job, and what is under way.
+/// What is known of one job, and what is in flight.
 #[derive(Debug, Default)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -35,19 +35,19 @@ pub struct Entry {
     pub pods: BTreeMap<Arc<str>, HeldPod>,
     /// Lives whose pods are gone.
     gone: Tombstones,
-    /// UIDs of pods that went while a pass was under way, which may have made or read them; of the job, too.
+    /// UIDs of pods that went while an apply was in flight, which may have made or read them; of the job, too.
     pub(super) deleted_in_flight: BTreeSet<Arc<str>>,
     /// What its tasks find each other by.
     pub addresses: Addresses,
     /// What its tasks are placed as.
     pub groups: Groups,
-    /// A pass is under way.
+    /// An apply is in flight.
     pub applying: bool,
-    /// It stands in line to be looked at.
+    /// It is queued.
     pub queued: bool,
-    /// There were news of it while a pass was under way.
+    /// A watch showed a change while an apply was in flight.
     pub changed_in_flight: bool,
-    /// When it is to be looked at by itself.
+    /// When it is to be reconciled by itself.
     pub wake: Option<Time>,
     /// When its status was last written.
     pub status_written: Time,
@@ -59,7 +59,7 @@ pub struct Entry {
     pub last_error: Option<LastError>,
     /// What was refused is not tried before this.
     pub retry_at: Time,
-    /// The last look put off what was refused.
+    /// The last reconcile put off what was refused.
     pub creates_deferred: bool,
     /// A conflicting object was deleted while requests were in flight: retry at once.
     conflict_gone: bool,
@@ -69,9 +69,9 @@ pub struct Entry {
     pub panics: Panics,
     /// It is to be read again, since what is known of it is not believed.
     pub pending_reread: Option<PendingReread>,
-    /// What it means is kept keep_whole though it seems to have ended: more was needed of it.
+    /// What it means is kept whole though it seems to have ended: more was needed of it.
     pub keep_whole: bool,
-    /// Called before each look.
+    /// Called before each reconcile.
     #[cfg(test)]
     pub hook: Option<fn()>,
 }
@@ -134,7 +134,7 @@ impl Entry {
                 return false;
             }
             if known.pod.uid != pod.uid {
-                // The one before it vanished while nobody watched.
+                // The one before it vanished while no watch was open.
                 self.gone.add(self.job.as_ref(), &known.pod);
             }
         }
@@ -167,7 +167,7 @@ impl Entry {
         (!matches!(*job.meaning, Meaning::NotOurs)).then_some((!begun, job.created))
     }
 
-    /// An object is gone that a pass may tell of which is under way.
+    /// An object is gone that an apply may tell of which is in flight.
     pub fn departs(&mut self, uid: &Arc<str>) {
         if self.applying {
             self.deleted_in_flight.insert(Arc::clone(uid));
@@ -231,8 +231,8 @@ impl Entry {
         }
     }
 
-    /// Foreign clocks are not believed about the future (W7): what one says is later than now was now, and stays so. Whoever waits for a second
-    /// after it does not wait until that clock's time has come.
+    /// Foreign clocks are not believed about the future (W7): what one says is later than now was now, and stays so. A wait of a
+    /// second after it does not last until that clock's time has come.
     pub fn not_later(&mut self, now: Time) {
         let here = self.pods.values_mut().filter_map(|held| held.pod.task.as_mut());
         for task in here.chain(self.gone.all_mut()) {
@@ -245,7 +245,7 @@ impl Entry {
         self.gone.drop_absorbed(compiled.job(), memory);
     }
 
-    /// Takes in what a pass has done. If it was refused, says when to try again.
+    /// Takes in what an apply has done. If it was refused, says when to try again.
     pub fn absorb(&mut self, mut report: Report, now: Time) -> Option<Time> {
         self.applying = false;
         let is_it = self.job.as_ref().is_some_and(|job| job.uid == report.uid);
@@ -325,7 +325,7 @@ impl Entry {
         }
     }
 
-    /// While somebody else acts: what it has stored need not be kept.
+    /// Another operator acts: what it has stored need not be kept here.
     pub fn rest(&mut self) {
         self.queued = false;
         self.drop_absorbed_by_stored();
@@ -344,7 +344,7 @@ impl Entry {
         }
     }
 
-    /// A pass that was refused is tried again later and later; but at once where what was in its way has gone since.
+    /// An apply that was refused is tried again later and later; but at once where what was in its way has gone since.
     fn retry(&mut self, error: Option<ApplyError>, now: Time) -> Option<Time> {
         let cleared = std::mem::take(&mut self.conflict_gone);
         let Some(error) = error else {
@@ -413,7 +413,7 @@ impl Entry {
 }
 
 /// The end of a task that has been seen stands, whatever is done to its pod in the same second: times are keep_whole seconds,
-/// and whoever deletes a pod right after its end seems to have asked for it.
+/// and a pod that is deleted right after its end seems to have been asked to stop.
 fn keep_end(known: &PodSeen, pod: &mut PodSeen) {
     let before = known.task.as_ref().filter(|_| known.uid == pod.uid);
     if let Some(Seen::Ended(first)) = before.map(|task| &task.state)

@@ -1,7 +1,7 @@
-//! Which job is looked at next.
+//! Which job is reconciled next.
 //!
-//! The jobs of one namespace stand in line in the order in which something happened to them; namespaces have their turns one after another
-//! ([`FairQueue`]). One line is behind all others: jobs that have their first pods and no status wait there until every job has its pods,
+//! The jobs of one namespace are queued in the order in which something happened to them; namespaces have their turns one after another
+//! ([`FairQueue`]). One queue is behind all others: jobs that have their first pods and no status wait there until every job has its pods,
 //! since a status costs the API server more than they do (ADR 6).
 
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use crate::job::JobKey;
 /// So many seconds a job's first status is put off while other jobs have no pods yet.
 pub const PUT_OFF: u32 = 3;
 
-/// Jobs that are to be looked at.
+/// Jobs to be reconciled.
 #[derive(Debug, Default)]
 pub struct Queue {
     due: FairQueue<JobKey>,
@@ -75,7 +75,7 @@ impl Queue {
         }
     }
 
-    /// Nobody stands in line any more; gives those who did.
+    /// Empties the queue; gives what was in it.
     pub fn clear(&mut self) -> impl Iterator<Item = JobKey> + use<> {
         let unreported = self.unreported.drain().map(|(_, key)| key);
         self.due.drain().chain(unreported)

@@ -70,7 +70,7 @@ pub struct PendingReread {
 }
 
 impl Store {
-    /// What follows from a look at a job.
+    /// What follows from reconciling a job.
     pub(super) fn decide(&mut self, key: &JobKey, now: Time) -> Decision {
         let holder = self.name_holder(key);
         let Some(entry) = self.entries.get_mut(key) else {

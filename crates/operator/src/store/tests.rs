@@ -93,7 +93,7 @@ fn service(uid: &str) -> ServiceSeen {
     }
 }
 
-/// The answer to a pass: its status stored as that version, its fixtures there, and these pods.
+/// The answer to an apply: its status stored as that version, its fixtures there, and these pods.
 fn report(writes: &Writes, version: u64, made: Vec<PodSeen>) -> Report {
     Report {
         written: writes.status.clone().map(|status| (version, status)),
@@ -254,7 +254,7 @@ fn an_edit_that_cannot_be_read_does_not_end_a_job_that_runs() {
         ["worker-0", "worker-1"],
         "the last spec that could be read goes on"
     );
-    // After a restart nobody knows that spec any more: the job is left alone, and says so once.
+    // After a restart of the operator that spec is not known any more: the job is left alone, and says so once.
     let mut store = Store::new(Reading::default());
     store.job_seen(&TFJOB, broken("job"));
     let writes = store.next(NOW).unwrap();

@@ -1,6 +1,6 @@
 //! Objects beside pods, as far as they are known to exist: from what the watches show and from what we have written since.
 //!
-//! The two do not come in one order. A watch may show an object that we have deleted, or a pass may tell that it has made one
+//! The two do not come in one order. A watch may show an object that we have deleted, or an apply may tell that it has made one
 //! which is gone by then; neither brings it back.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ pub trait Named {
     fn name(&self) -> &Arc<str>;
     /// Which one of that name.
     fn uid(&self) -> &Arc<str>;
-    /// Grows with every change of it; 0 where nobody asks.
+    /// Grows with every change of it; 0 where it does not matter.
     fn version(&self) -> u64;
 }
 
@@ -20,7 +20,7 @@ pub trait Named {
 #[derive(Debug)]
 pub struct Tracked<T> {
     held: BTreeMap<Arc<str>, Held<T>>,
-    /// UIDs of those that are gone and may still be told of: by a watch that is behind, or by a pass that made them. Whether
+    /// UIDs of those that are gone and may still be told of: by a watch that is behind, or by an apply that made them. Whether
     /// the watch has told that they are gone.
     departed: BTreeMap<Arc<str>, bool>,
 }
@@ -58,7 +58,7 @@ impl<T: Named> Tracked<T> {
         true
     }
 
-    /// An object is gone; false if another of that name is there. While a pass is under way, it may have made this one.
+    /// An object is gone; false if another of that name is there. While an apply is in flight, it may have made this one.
     pub fn lose(&mut self, name: &str, uid: &Arc<str>, busy: bool) -> bool {
         if busy {
             self.departed.insert(Arc::clone(uid), true);
@@ -78,7 +78,7 @@ impl<T: Named> Tracked<T> {
         self.departed.entry(Arc::clone(uid)).or_insert(false);
     }
 
-    /// Everything that a pass has made has been seen.
+    /// Everything that an apply has made has been seen.
     pub fn apply_finished(&mut self) {
         self.departed.retain(|_, told| !*told);
     }
@@ -154,7 +154,10 @@ mod tests {
         let late = known.see(thing("h", 9), true);
         assert!(!late, "gone before the pass told that it made it");
         known.apply_finished();
-        assert!(known.see(thing("h", 9), true), "nobody speaks of that any more");
+        assert!(
+            known.see(thing("h", 9), true),
+            "it may be seen again after the apply"
+        );
     }
 
     #[test]

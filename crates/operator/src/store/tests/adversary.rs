@@ -14,7 +14,7 @@ use super::*;
 /// How many seeds are played; each is two runs.
 const SEEDS: u64 = 100;
 
-/// More passes than this in one second, and the loop never rests.
+/// More applies than this in one second, and the loop never rests.
 const MOST_PASSES: u32 = 500;
 
 /// Seconds of one run.
@@ -65,7 +65,7 @@ enum Mutant {
     None,
     /// A pod is a task's by its labels, whatever it is called.
     NoNameCheck,
-    /// A pod is a job's by its labels, whoever owns it.
+    /// A pod is a job's by its labels, whatever its owner.
     NoOwnerCheck,
     /// A pod is a job's by its labels, in whatever namespace it is.
     NoNamespaceCheck,

@@ -72,7 +72,7 @@ proptest! {
     // Reading a job takes a millisecond.
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever waits and is under way in one namespace, a job of another one is dealt next but one: nothing has to end first.
+    /// Whatever waits and is in flight in one namespace, a job of another one is dealt next but one: nothing has to end first.
     #[test]
     fn a_job_of_another_namespace_is_dealt_within_a_bound(
         slots in 1usize..40,
@@ -91,7 +91,7 @@ proptest! {
         prop_assert!(dealt.iter().any(|namespace| **namespace == *"other"), "{dealt:?}");
     }
 
-    /// There are never more passes than twice the slots, and none is lost.
+    /// There are never more applies than twice the slots, and none is lost.
     #[test]
     fn slots_are_bounded_and_none_is_lost(slots in 1usize..20, namespaces in vec(0u8..60, 0..80)) {
         let mut store = loaded(slots, 0);

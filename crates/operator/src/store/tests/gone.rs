@@ -1,4 +1,4 @@
-//! Pods and Services that go, also while nobody looks.
+//! Pods and Services that go, also while no watch is open.
 
 use super::*;
 
@@ -72,7 +72,7 @@ fn a_pod_that_vanishes_is_remembered_until_its_end_is_stored() {
     store.pod_seen(&TFJOB, pod(1, 20, "p1", &exited(137)));
     store.pod_seen(&TFJOB, pod(0, 21, "p0", &running()));
     store.pod_gone(&TFJOB, &pod(1, 22, "p1", &exited(137)));
-    // The pass that answers it fails; nothing may be forgotten.
+    // The apply that answers it fails; nothing may be forgotten.
     let writes = store.next(NOW).unwrap();
     let paid = |writes: &Writes| writes.status.as_ref().unwrap()["trainyard"]["paid"].clone();
     assert_eq!(paid(&writes), 1);

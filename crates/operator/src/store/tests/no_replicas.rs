@@ -41,7 +41,7 @@ fn it_is_told_once_and_until_there_is_a_replica() {
         (&json!(said), &json!("Normal"))
     );
 
-    // Whoever comes after us says nothing again.
+    // The next operator does not say it again.
     let mut next = Store::new(Reading::default());
     next.job_seen(&TFJOB, with(0, false, "11", &status));
     assert!(next.next(NOW).is_none());

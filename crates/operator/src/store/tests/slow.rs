@@ -1,4 +1,4 @@
-//! Pods that nobody places or prepares.
+//! Pods that no scheduler places or no node prepares.
 
 use super::*;
 
