@@ -13,6 +13,10 @@ use crate::time::Time;
 /// Seconds after which a task whose instance is newer than memory is looked at again.
 const LOOK_AGAIN: u32 = 30;
 
+/// Seconds that memory may be ahead of the clock. Clocks of two operators differ by less; what is further ahead is forged, or
+/// was written on a clock that was wrong. Were it believed, every wait would be over at once where sums reach their largest value.
+const MOST_AHEAD: u32 = 86_400;
+
 pub(crate) struct StepContext<'a> {
     pub job: &'a Job,
     pub observed: &'a Observed,
@@ -33,10 +37,15 @@ impl<'a> StepContext<'a> {
     pub fn begin(job: &'a Job, memory: Option<&Memory>, observed: &'a Observed, now: Time) -> Self {
         let mut events = Vec::new();
         let memory = remember::recall(job, memory, observed, now, &mut events);
-        let held_at = memory.newest().max(now);
-        if held_at > now {
-            events.push(Event::Odd(Oddity::ClockBehind(held_at.since(now))));
+        let newest = memory.newest();
+        if newest > now {
+            events.push(Event::Odd(Oddity::ClockBehind(newest.since(now))));
         }
+        let held_at = if newest > now + MOST_AHEAD {
+            now
+        } else {
+            newest.max(now)
+        };
         let view = View::of(job, observed);
         let mut ctx = Self {
             job,

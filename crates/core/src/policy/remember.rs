@@ -270,6 +270,23 @@ mod tests {
     }
 
     #[test]
+    fn a_time_in_memory_that_is_more_than_a_day_ahead_holds_no_clock() {
+        let bench = Bench::workers(1);
+        let mut memory = bench.memory();
+        for (ahead, ends_at) in [
+            (86_400, Time(86_410)),
+            (86_401, Time(10)),
+            (u64::MAX - 10, Time(10)),
+        ] {
+            memory.started = Some(Time(10 + ahead));
+            let step = bench.step_with(Some(&memory), &[ended(worker(0), Stamp::default(), 0, 1)], 10);
+            let verdict = step.memory.verdict.unwrap();
+            assert_eq!(verdict.at, ends_at, "{ahead} s ahead");
+            assert!(step.events.contains(&Event::Odd(Oddity::ClockBehind(ahead))));
+        }
+    }
+
+    #[test]
     fn a_task_that_ended_and_was_scaled_away_is_another_life_when_it_is_wanted_again() {
         let mut bench = Bench::workers(2);
         let mut memory = bench.memory();
