@@ -93,6 +93,7 @@ impl<'a, 'b> Driver<'a, 'b> {
         if world.operator.away_until > world.now {
             return false;
         }
+        self.observer.stepping(world);
         self.refresh(world);
         let observed = Observed {
             refused: self.refused,

@@ -24,6 +24,8 @@ pub(crate) struct StepCall<'a> {
 
 /// Watches a run.
 pub(super) trait Observer {
+    /// `step` is about to be called: the adversary of the tests writes to the world here.
+    fn stepping(&mut self, _world: &mut World) {}
     /// `step` was called, in that second of the run.
     fn stepped(&mut self, _call: &StepCall, _decide: &mut Decide<'_>, _at: u32) {}
     /// Instances of these tasks are gone that were never seen to go, or whose end was not stored.

@@ -3,6 +3,7 @@
 //!
 //! `cargo xtask sim --seeds 1000000 --from 0` plays more of them. A failing seed says how it is played again.
 
+mod adversary;
 mod jobs;
 mod mutants;
 mod nonsense;

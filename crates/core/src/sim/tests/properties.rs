@@ -47,7 +47,7 @@ pub const PROPERTIES: [(&str, &str); 26] = [
     ),
     (
         "L9",
-        "What one call tells and remembers grows with what it was given, and not beyond.",
+        "Deciding ends: what one call tells and remembers grows with what it was given and not beyond, and calls become rare, whatever is forged.",
     ),
     (
         "L10",
