@@ -6,22 +6,22 @@ use crate::rule::How;
 /// How a life ended, once everything known about it has been looked at together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Ending {
-    /// Exited 0, and nobody had asked it to stop.
+    /// Exited 0, and was not told to stop before.
     Succeeded,
-    /// A failure of its own, with the code if somebody saw it.
+    /// A failure of its own, with the exit code if one was seen.
     Failed(Option<i32>),
     /// The program could not be started.
     NotStarted,
-    /// Somebody else wanted it stopped.
+    /// It was told to stop from outside, or its node ended it.
     Disrupted,
-    /// Gone, and nobody saw how.
+    /// Gone, and its end was not seen.
     Vanished,
 }
 
 impl Ending {
-    /// Classifies an exit; none means that nobody saw one.
+    /// Classifies an exit; none means that no end was seen.
     ///
-    /// An end that somebody asked for is neither a success nor the user's failure, whatever its code: a drained
+    /// An end after the task was told to stop is neither a success nor the user's failure, whatever its code: a drained
     /// chief that saves and exits 0 must not end the job. A program that could not be started is judged before its
     /// code is: container runtimes invent one for it.
     #[must_use]
@@ -57,8 +57,8 @@ impl Ending {
 }
 
 impl Exit {
-    /// Whether the node refused the instance without saying that it had to make room: a disruption, as long as it does not
-    /// go on and on. What was told to stop, or carries the mark of a disruption, is one however often it happens.
+    /// Whether the node rejected the instance without saying that it had to make room: a disruption, as long as that is not
+    /// repeated too often. What was told to stop, or carries the mark of a disruption, is one however often it happens.
     #[must_use]
     pub fn is_rejection(&self) -> bool {
         self.rejected && !self.asked
@@ -109,7 +109,7 @@ impl Exit {
 
 fn code_meaning(code: Option<i32>) -> String {
     let text = match code {
-        None => "It ended and nobody saw its exit code.",
+        None => "It ended, and its exit code is not known.",
         Some(1) => {
             "Exit code 1: the program reported an error, usually a Python exception; its last lines say which."
         }
@@ -125,7 +125,7 @@ fn code_meaning(code: Option<i32>) -> String {
         Some(130) => "Exit code 130: it was interrupted (SIGINT, as by Ctrl-C).",
         Some(134) => "Exit code 134: it aborted (SIGABRT), usually a failed check inside TensorFlow.",
         Some(137) => {
-            "Exit code 137: it was killed (SIGKILL) and not for its memory limit: somebody or the node killed it."
+            "Exit code 137: it was killed (SIGKILL) and not for its memory limit: the node or a user killed it."
         }
         Some(138) => "Exit code 138: by convention, a program that asks to be started again (SIGUSR1).",
         Some(139) => "Exit code 139: it crashed (segmentation fault, SIGSEGV), usually in native code.",

@@ -20,7 +20,7 @@ pub struct Job {
     pub name: Arc<str>,
     /// The namespace its objects live in.
     pub namespace: Arc<str>,
-    /// Which job of that name: memory of another one is never believed. Empty until somebody has given it one.
+    /// UID of the object: memory with another UID is never believed. Empty until the API server has given it one.
     pub uid: Arc<str>,
     /// The roles, in the order in which their tasks are created and ties are broken.
     pub roles: Vec<Role>,
@@ -32,7 +32,7 @@ pub struct Job {
     pub clean: Clean,
     /// Whether the manifest asks that nothing run for now.
     pub suspend: bool,
-    /// Whether the tasks must be placed together, and by whom.
+    /// The tasks must be placed together, by this scheduler.
     pub gang: Option<Gang>,
     /// How tasks find each other.
     pub addresses: Addresses,
@@ -102,17 +102,17 @@ impl Job {
 pub struct Role {
     /// The name as it stands in task names.
     pub name: RoleName,
-    /// What TensorFlow takes it for.
+    /// What TensorFlow calls it.
     pub kind: RoleKind,
     /// The type in `TF_CONFIG`; lower case, as TensorFlow wants it.
     pub tf_type: Arc<str>,
-    /// How many tasks.
+    /// Number of tasks.
     pub replicas: u32,
     /// The pod template.
     pub template: Template,
     /// The template used once the job has been paused and resumed, where the manifest gives one.
     pub resume_template: Option<Template>,
-    /// What the world restarts by itself, unasked. Never, where a failure of the task restarts others with it; a
+    /// What the kubelet, or the local supervisor, restarts by itself. Never, where a failure of the task restarts others with it; a
     /// dialect whose rules only see ends that the world does not restart (Volcano) keeps the template's own.
     pub in_place: InPlace,
     /// The port TensorFlow listens on.
@@ -225,14 +225,14 @@ impl TryFrom<String> for TaskId {
 #[serde(transparent)]
 pub struct Template(pub Arc<str>);
 
-/// What TensorFlow takes a role for.
+/// What TensorFlow calls a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum RoleKind {
     /// The coordinator.
     Chief,
     /// The coordinator's old name.
     Master,
-    /// Trains.
+    /// Trains; where there is no chief, the first one coordinates.
     Worker,
     /// Holds variables; never ends by itself.
     Ps,
@@ -257,7 +257,7 @@ impl RoleKind {
     }
 }
 
-/// What the world restarts by itself in the same place, without being asked.
+/// What the kubelet, or the local supervisor, restarts by itself in the same pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum InPlace {
     /// Nothing.
@@ -271,7 +271,7 @@ pub enum InPlace {
 /// Which tasks must be up before a role's are created.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct After {
-    /// So many tasks of each role, ready or succeeded.
+    /// How many tasks of each role must be ready or have succeeded.
     pub roles: Vec<(RoleName, u32)>,
     /// One of the roles suffices.
     pub any: bool,
@@ -366,15 +366,15 @@ pub enum Clean {
 /// The tasks must be placed together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Gang {
-    /// Who places them.
+    /// The scheduler that places them.
     pub scheduler: GangScheduler,
-    /// A group somebody else made and named in the template: joined, never written.
+    /// A group of others that the template names: joined, never written.
     pub existing: Option<Arc<str>>,
-    /// So many tasks at least.
+    /// Smallest number of tasks that may be placed.
     pub members: u32,
-    /// So many of each role at least, where the dialect says so.
+    /// Smallest number of tasks of each role, where the kind has one.
     pub per_role: BTreeMap<RoleName, u32>,
-    /// The queue.
+    /// The scheduler's queue; none for its default.
     pub queue: Option<Arc<str>>,
     /// A priority class, or a number where the scheduler counts in numbers.
     pub priority: Option<Arc<str>>,
@@ -447,11 +447,11 @@ pub enum GangChoice {
 /// How tasks find each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Addresses {
-    /// One headless Service a job: `<job>-<role>-<i>.<job>.<namespace>.svc`.
+    /// One headless Service per job: `<job>-<role>-<i>.<job>.<namespace>.svc`.
     PerJob,
     /// The same without the namespace, as Volcano writes it: `<job>-<role>-<i>.<job>`.
     PerJobShort,
-    /// One headless Service a replica, as Kubeflow does: `<job>-<role>-<i>.<namespace>.svc`.
+    /// One headless Service per replica, as Kubeflow does: `<job>-<role>-<i>.<namespace>.svc`.
     PerReplica,
     /// The world chooses them: loopback ports, node names.
     Given,

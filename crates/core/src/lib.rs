@@ -9,7 +9,7 @@
 //!
 //! A dialect reads a manifest into one [`Job`]. [`step`] decides everything about it: total, deterministic, without
 //! I/O and without a clock. Its callers are the worlds: a cluster, processes on one machine, and the simulator
-//! (feature `sim`). A world persists [`Step::memory`], then carries out [`Step::actions`], then tells
+//! (feature `sim`). A world stores [`Step::memory`] when [`Step::persist`] says so, carries out [`Step::actions`], reports
 //! [`Step::events`], and calls again when something changed or at [`Step::wake`].
 //!
 //! Two things make this safe across crashes. Every instance of a task carries the life it belongs to, its

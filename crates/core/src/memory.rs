@@ -1,7 +1,7 @@
 //! What `step` must remember: everything about a job that cannot be recomputed, and nothing else.
 //!
-//! It is persisted before any action is carried out: beside the dialect's own status on a cluster, in a file on one
-//! machine. It is bounded: indexes are ranges, not lists. Why each field is here: docs/architecture.md.
+//! It is stored beside the kind's own status on a cluster (`status.trainyard`), and in a file on one machine;
+//! [`Persist`](crate::Persist) says when. It is bounded: indexes are ranges, not lists. Why each field is here: docs/architecture.md.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -13,7 +13,7 @@ use crate::observed::{Exit, Stamp, TaskSeen};
 use crate::ranges::{Ranges, Runs};
 use crate::time::Time;
 
-/// The form in which memory is written; a newer one is not touched.
+/// Number of the stored form. A memory with a higher number was written by a newer release and is not touched.
 pub const FORMAT: u32 = 1;
 
 /// One job's memory.
@@ -31,26 +31,26 @@ pub const FORMAT: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Memory {
-    /// The form it is written in.
+    /// [`FORMAT`] of the release that wrote it.
     pub format: u32,
     /// The UID of the job it belongs to: a copied or restored status looks like our own.
     pub job: Arc<str>,
-    /// Which start of the whole job.
+    /// Start of the whole job, from 0; suspending it begins a new one too.
     #[serde(default, skip_serializing_if = "is_default")]
     pub epoch: u32,
     /// When the job started, or was last resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<Time>,
-    /// Nothing may run for now.
+    /// The job is suspended or aborted: nothing runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Hold>,
-    /// It has been paused after it had started: the resume template is used.
+    /// It was held after it had started: new tasks use the resume template.
     #[serde(default, skip_serializing_if = "is_default")]
     pub resumed: bool,
-    /// Nothing of the job is created before: the wait of a restart of the whole job.
+    /// Nothing of the job is created before this: the back-off of a restart of the whole job.
     #[serde(default, skip_serializing_if = "is_default")]
     pub not_before: Time,
-    /// Restarts paid for.
+    /// Restarts that drew on the budget.
     #[serde(default, skip_serializing_if = "is_default")]
     pub paid: u32,
     /// How often a rule or an order has restarted the whole job.
@@ -87,7 +87,7 @@ pub struct Memory {
     pub verdict: Option<Verdict>,
 }
 
-/// What is known of one role.
+/// What is remembered of one role.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RoleMemory {
@@ -106,7 +106,7 @@ pub struct RoleMemory {
     /// Task restarts over all epochs, for reports.
     #[serde(skip_serializing_if = "is_default")]
     pub restarts: u32,
-    /// For each task how often in a row its node has refused it, since it last ran.
+    /// For each task, how often in a row a node has rejected it since it last ran.
     #[serde(skip_serializing_if = "Runs::is_empty")]
     pub rejections: Runs,
     /// For each task that waits before its next life, until when: seconds since 1970. The dead instance stays for as long, unless it was
@@ -128,7 +128,7 @@ pub enum AddressForm {
     Kubeflow,
 }
 
-/// Why nothing may run.
+/// Why nothing runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Hold {
     /// The manifest says so.
@@ -140,40 +140,40 @@ pub enum Hold {
 /// A failure of a task's own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Failure {
-    /// Whose.
+    /// The task that failed.
     pub task: TaskId,
-    /// Of which life.
+    /// The life that failed.
     pub stamp: Stamp,
-    /// How.
+    /// How it ended.
     pub exit: Exit,
 }
 
 /// How the job ended.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Verdict {
-    /// Well or badly.
+    /// Success, failure or termination.
     pub outcome: Outcome,
-    /// By what.
+    /// What decided it.
     pub cause: Cause,
-    /// When.
+    /// When it was decided.
     pub at: Time,
 }
 
-/// Well or badly.
+/// The outcome of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Outcome {
-    /// Well.
+    /// The rules say that it is complete.
     Succeeded,
-    /// Badly.
+    /// A rule, the budget or the deadline failed it.
     Failed,
-    /// Ended on request, neither well nor badly.
+    /// Ended by an order or a rule, neither success nor failure.
     Terminated,
 }
 
 /// What ended the job.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Cause {
-    /// A rule.
+    /// A rule of the manifest, or a bound of ours.
     Rule {
         /// The field it comes from.
         from: Arc<str>,
@@ -187,9 +187,9 @@ pub enum Cause {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
     },
-    /// It ran longer than it may.
+    /// It ran longer than its deadline allows.
     Deadline,
-    /// Somebody ordered it.
+    /// An order.
     Order,
 }
 

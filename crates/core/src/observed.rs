@@ -12,7 +12,7 @@ use crate::job::TaskId;
 use crate::memory::Outcome;
 use crate::time::Time;
 
-/// Everything seen of one job.
+/// One observation of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Observed {
     /// Every instance of this job, stale ones too, and the gone ones not yet absorbed. The order means nothing.
@@ -59,9 +59,9 @@ pub enum Storage {
 /// answered at most once, however often it is seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Stamp {
-    /// Which start of the whole job.
+    /// Start of the whole job, from 0.
     pub epoch: u32,
-    /// Which start of the task within it.
+    /// Start of the task within the epoch, from 0.
     pub attempt: u32,
 }
 
@@ -71,7 +71,7 @@ impl Stamp {
     /// fails the job instead: a stamp that saturates would not move, and deciding relies on every restart moving one.
     pub const MOST: u32 = 1_000_000;
 
-    /// Whether it can be one that we wrote.
+    /// Whether we can have written it.
     #[must_use]
     pub fn is_possible(self) -> bool {
         self.epoch <= Self::MOST && self.attempt <= Self::MOST
@@ -81,24 +81,23 @@ impl Stamp {
 /// One instance of a task: a pod, a process.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct TaskSeen {
-    /// Of which task.
+    /// The task that it runs.
     pub id: TaskId,
-    /// Which life.
+    /// The life of the task, as written on the instance.
     pub stamp: Stamp,
-    /// Pod UID, or what names the process.
+    /// Pod UID, or the name of the process.
     pub instance: Arc<str>,
-    /// How it is.
+    /// Its state as last seen.
     pub state: Seen,
-    /// When it was created.
+    /// When it was created, by the world's clock.
     pub created: Time,
-    /// How often the world has restarted it in place.
+    /// How often the kubelet, or the local supervisor, has restarted its program in place.
     pub in_place: u32,
-    /// How its last life in place ended, if there was one.
+    /// How its program last ended before it was restarted in place.
     pub last: Option<Exit>,
-    /// It was told to stop, by us or others: when it should have stopped, the grace it was given included. That may be in
-    /// the future.
+    /// It was told to stop, by us or others: when its grace period ends or ended.
     pub stopping: Option<Time>,
-    /// The main program has ended, yet something beside it still runs.
+    /// The main program has ended, and a sidecar still runs.
     pub lingers: bool,
 }
 
@@ -113,7 +112,7 @@ impl TaskSeen {
         }
     }
 
-    /// How it ended, if it has and somebody saw it.
+    /// How it ended, if it has and that was seen.
     #[must_use]
     pub fn exit(&self) -> Option<&Exit> {
         match &self.state {
@@ -123,19 +122,19 @@ impl TaskSeen {
     }
 }
 
-/// How an instance is.
+/// The state of an instance.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Seen {
     /// Created, not running yet.
     Waiting,
-    /// Running.
+    /// Its main program runs.
     Running {
-        /// And ready to serve.
+        /// Its readiness probe succeeds, or it has none.
         ready: bool,
     },
     /// Its main program has ended; the instance is still there.
     Ended(Exit),
-    /// The instance is gone; how it ended, if somebody saw.
+    /// The instance is gone; how it ended, if that was seen.
     Gone(Option<Exit>),
 }
 
@@ -143,16 +142,16 @@ pub enum Seen {
 /// older release must be able to read what a newer one wrote.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Exit {
-    /// The exit code; 128+n for signal n. None where nobody knows.
+    /// The exit code; 128+n for signal n. None where it is not known.
     pub code: Option<i32>,
-    /// By whose doing.
+    /// Whose doing the end was.
     pub why: Why,
-    /// Somebody else wanted it stopped before it ended: then 0 is no success and 143 no failure.
+    /// It was told to stop before it ended, and not by us: then 0 is no success and 143 no failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asked: bool,
-    /// When.
+    /// When it ended.
     pub at: Time,
-    /// For how many seconds it had run.
+    /// Seconds that it had run.
     pub ran: u32,
     /// Its main program never ran: an init program failed, a program could not be started, the node refused the instance.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -169,7 +168,7 @@ pub struct Exit {
 }
 
 impl Exit {
-    /// No more bytes of a message are kept.
+    /// Bytes of a message that are kept.
     pub const MOST_MESSAGE: usize = 512;
 
     /// The last line of `text` that says something, cut to [`Self::MOST_MESSAGE`] bytes; none where no line does.
@@ -181,13 +180,13 @@ impl Exit {
     }
 }
 
-/// By whose doing a life ended.
+/// Whose doing the end of a life was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Why {
-    /// The program's own.
+    /// The program's own doing.
     #[default]
     Itself,
-    /// It used more memory than it may.
+    /// It used more memory than its limit.
     OutOfMemory,
     /// The program could not be started.
     NotStarted,
@@ -195,7 +194,7 @@ pub enum Why {
     Disrupted,
 }
 
-/// The gang's group.
+/// The group of a gang, as its scheduler shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum GangSeen {
     /// There is none, and none is needed.
@@ -209,21 +208,21 @@ pub enum GangSeen {
     Open,
     /// It had been, and part of it is lost. Without the epoch a stale view would be charged twice.
     Broken {
-        /// Of which start of the job.
+        /// The epoch of the lost members.
         epoch: u32,
     },
 }
 
-/// Something ordered from outside, once.
+/// An order of a user or another controller, to be obeyed once: a Volcano Command, `trainyard stop`, an annotation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Order {
-    /// Names it, so that it is obeyed once.
+    /// Tells it from every other order of the job: it is obeyed once.
     pub id: Arc<str>,
-    /// What is to be done.
+    /// What to do.
     pub what: Ordered,
 }
 
-/// What may be ordered.
+/// What can be ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Ordered {
     /// Start everything again.

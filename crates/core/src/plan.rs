@@ -14,11 +14,11 @@ pub struct AddressBook(pub BTreeMap<TaskId, Arc<str>>);
 /// One life of one task, ready to be started.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Task {
-    /// Which task.
+    /// The task.
     pub id: TaskId,
-    /// Which life.
+    /// The life that begins.
     pub stamp: Stamp,
-    /// What is started.
+    /// The pod template to start.
     pub template: Template,
     /// The value of `TF_CONFIG`, if the job has one.
     pub tf_config: Option<String>,

@@ -30,25 +30,25 @@ pub struct Rule {
 pub enum When {
     /// Edge: one life of a task ended so.
     Ended {
-        /// Whose.
+        /// The tasks that are meant.
         who: Who,
-        /// In one of these ways.
+        /// Any of these ends.
         how: Vec<How>,
     },
     /// Level: all of these counts hold. Counts memory, not pods.
     Count(Vec<Count>),
     /// Level: the visible current instance of a task does not run, since its creation or its end.
     Down {
-        /// Whose.
+        /// The tasks that are meant.
         who: Who,
-        /// In one of these ways.
+        /// Any of these states.
         why: Vec<Down>,
     },
     /// Level: restarts in place, summed over the live instances.
     InPlace {
-        /// Whose.
+        /// The tasks whose restarts are added up.
         who: Who,
-        /// So many or more.
+        /// Smallest sum for which it is true.
         at_least: u32,
     },
     /// Level: the scheduler has lost part of this epoch's gang. Always restarts the whole job.
@@ -69,9 +69,9 @@ pub enum Down {
 /// Some tasks: all, those of a role, or one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Who {
-    /// Only this role.
+    /// Only tasks of this role.
     pub role: Option<RoleName>,
-    /// Only this number.
+    /// Only the task with this number in its role.
     pub index: Option<u32>,
 }
 
@@ -113,7 +113,7 @@ impl Who {
 /// How a life may end, as rules name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum How {
-    /// Exited 0, and nobody had asked it to stop.
+    /// Exited 0, and was not told to stop before.
     Succeeded,
     /// Any failure of its own: every code, out of memory and not started included.
     Failed,
@@ -121,18 +121,18 @@ pub enum How {
     Codes(i32, i32),
     /// The program could not be started.
     NotStarted,
-    /// Somebody else wanted it stopped: drained, evicted, preempted, deleted.
+    /// It was told to stop from outside: drained, evicted, preempted, deleted.
     Disrupted,
-    /// It is gone and nobody saw how.
+    /// It is gone, and its end was not seen.
     Vanished,
 }
 
 /// One condition over counted tasks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Count {
-    /// Which tasks are looked at.
+    /// The tasks that are looked at.
     pub who: Who,
-    /// Which of them are counted.
+    /// Those of them that are counted.
     pub what: Settled,
     /// How many there must be.
     pub test: Test,
@@ -152,9 +152,9 @@ pub enum Settled {
 pub enum Test {
     /// All; false when there is none to look at.
     All,
-    /// So many or more.
+    /// At least this many.
     AtLeast(u32),
-    /// Fewer than so many.
+    /// Fewer than this many.
     Below(u32),
 }
 
@@ -165,7 +165,7 @@ pub enum Then {
     Keep,
     /// Tasks are started again.
     Restart {
-        /// Which.
+        /// The tasks that start again.
         scope: Scope,
         /// Whether it draws on the budget. Without a token left, the rule does not match.
         paid: bool,

@@ -1,6 +1,6 @@
-//! The only decision maker.
+//! [`step`], the only decision maker.
 //!
-//! `step` learns what is new, decides, and only then derives actions: the difference between what memory wants and
+//! It learns what is new, decides, and only then derives actions: the difference between what memory wants and
 //! what is observed. It may be called at any time, any number of times, with the same or newer observations.
 
 use std::sync::Arc;
@@ -47,30 +47,30 @@ pub enum Persist {
     WithNext,
 }
 
-/// Something a world is to do. Each can be repeated and is derived again if it was lost.
+/// Something for a world to do. Each can be repeated, and is derived again if it was lost.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Action {
-    /// Make a shared object, or make it right.
+    /// Create a shared object, or correct it.
     Ensure(Fixture),
-    /// Stop an instance and take it away.
+    /// Stop an instance and delete it.
     Stop {
-        /// Of which task.
+        /// The task of the instance.
         task: TaskId,
-        /// This one and no other.
+        /// UID of the pod or name of the process: another instance of the task is not meant.
         instance: Arc<str>,
-        /// Without waiting for its node to agree.
+        /// Delete it without waiting for its node, which may still run it.
         force: bool,
     },
     /// Create an instance.
     Create {
-        /// Of this task.
+        /// The task to run.
         task: TaskId,
-        /// With this stamp.
+        /// The stamp that the instance carries.
         stamp: Stamp,
     },
-    /// Take a shared object away.
+    /// Delete a shared object.
     Remove(Fixture),
-    /// Take an order away that has been obeyed.
+    /// Delete an order that has been obeyed.
     Answered(Arc<str>),
     /// Delete the job itself.
     DeleteJob,
@@ -84,46 +84,46 @@ impl Action {
     }
 }
 
-/// Something that happened, for those who report.
+/// Something that happened, for logs, reports and Kubernetes events.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Event {
     /// The job has started.
     Started,
-    /// Nothing may run for now.
+    /// The job is suspended or aborted.
     Held(Hold),
-    /// It goes on.
+    /// The job runs again after a hold.
     Resumed,
     /// The end of one life has been answered.
     TaskEnded {
-        /// Whose.
+        /// The task that ended.
         task: TaskId,
-        /// Of which life.
+        /// The life that ended.
         stamp: Stamp,
-        /// How.
+        /// How it ended, as rules name it.
         how: How,
-        /// Its exit code, if somebody saw it.
+        /// Its exit code, if one was seen.
         code: Option<i32>,
-        /// By the rule at this position; none where no rule says anything.
+        /// Position of the rule that answers it; none where no rule does, and the task stays ended.
         rule: Option<u16>,
     },
     /// A rule would have restarted something, and no restart was left to pay for it.
     Unpaid {
-        /// Whose end it was.
+        /// The task that ended.
         task: TaskId,
-        /// The rule passed over.
+        /// Position of the rule that was skipped.
         rule: u16,
     },
     /// Tasks are started again.
     Restarting {
-        /// Which.
+        /// The tasks that start again.
         scope: Scope,
-        /// Because of this one, if it was one.
+        /// The task whose end or state asked for it, if it was one.
         task: Option<TaskId>,
-        /// By the rule at this position; none for an order.
+        /// Position of the rule; none for an order.
         rule: Option<u16>,
         /// Whether it drew on the budget.
         paid: bool,
-        /// Not before.
+        /// When they are created at the earliest.
         not_before: Time,
     },
     /// The job has ended.
@@ -132,7 +132,7 @@ pub enum Event {
     Odd(Oddity),
 }
 
-/// What is not as it should be.
+/// Something that is not as it should be. Reported, never acted on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Oddity {
     /// An instance is newer than memory: memory is stale or lost. The task is left alone.

@@ -1,7 +1,7 @@
 //! `TF_CONFIG`, to the byte.
 //!
 //! The `cluster` part is the same for every task of a job, so it is written once and shared: the configurations of
-//! N tasks cost N small texts and one large one until somebody asks for the bytes.
+//! N tasks cost N small texts and one large one until the bytes are asked for.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -137,7 +137,7 @@ impl Cluster {
     }
 
     /// A worker sees itself and all parameter servers, a parameter server only itself: so workers may come and go.
-    /// Everybody else sees the parameter servers and its own role.
+    /// Every other task sees the parameter servers and its own role.
     fn sparse(&self, text: &mut String, role: &RoleName, index: &str, own: &str) {
         let Form::Sparse {
             ps, workers, servers, ..

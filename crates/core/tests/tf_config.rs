@@ -38,7 +38,7 @@ fn job(roles: Vec<Role>, addresses: Addresses, cluster: ClusterForm) -> Job {
     }
 }
 
-fn everybody() -> Vec<Role> {
+fn all_roles() -> Vec<Role> {
     vec![
         role("chief", RoleKind::Chief, 1),
         role("evaluator", RoleKind::Evaluator, 1),
@@ -62,7 +62,7 @@ fn config(job: &Job, domain: Option<&str>, task: &str) -> Option<String> {
 #[test]
 fn kubeflows_form_is_kept_to_the_byte() {
     let job = job(
-        everybody(),
+        all_roles(),
         Addresses::PerReplica,
         full(&["chief", "evaluator", "ps", "worker"]),
     );
@@ -72,7 +72,7 @@ fn kubeflows_form_is_kept_to_the_byte() {
 
 #[test]
 fn one_service_a_job_and_no_evaluator_in_the_cluster_by_default() {
-    let job = job(everybody(), Addresses::PerJob, full(&["chief", "ps", "worker"]));
+    let job = job(all_roles(), Addresses::PerJob, full(&["chief", "ps", "worker"]));
     let expected = r#"{"cluster":{"chief":["j-chief-0.j.ns.svc:2222"],"ps":["j-ps-0.j.ns.svc:2222"],"worker":["j-worker-0.j.ns.svc:2222","j-worker-1.j.ns.svc:2222"]},"task":{"type":"evaluator","index":0},"environment":"cloud"}"#;
     assert_eq!(config(&job, None, "evaluator-0").unwrap(), expected);
 }
@@ -106,7 +106,7 @@ fn volcanos_form_has_its_own_order_and_no_environment() {
 
 #[test]
 fn dynamic_workers_see_themselves_and_the_parameter_servers() {
-    let mut roles = everybody();
+    let mut roles = all_roles();
     roles[2].replicas = 2;
     let job = job(roles, Addresses::PerReplica, ClusterForm::Sparse);
     let servers = r#""ps":["j-ps-0.ns.svc:2222","j-ps-1.ns.svc:2222"]"#;
@@ -156,7 +156,7 @@ fn a_task_alone_gets_none_and_neither_does_one_that_is_not_there() {
 
 #[test]
 fn the_longest_is_found_without_writing_them_all() {
-    let mut job = job(everybody(), Addresses::PerJob, full(&["chief", "ps", "worker"]));
+    let mut job = job(all_roles(), Addresses::PerJob, full(&["chief", "ps", "worker"]));
     job.roles[3].replicas = 12;
     let cluster = Cluster::of(&job, &addresses(&job, None));
     let longest = job

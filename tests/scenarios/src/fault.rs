@@ -60,7 +60,7 @@ pub enum Fault {
         #[serde(default)]
         life: u32,
     },
-    /// Somebody asks the task to stop, as a drain does; its program ends with this code and the instance goes.
+    /// The task is told to stop from outside, as by a drain; its program ends with this code and the instance goes.
     Drain {
         /// Whose.
         task: TaskId,
@@ -76,7 +76,7 @@ pub enum Fault {
         /// From this second on.
         at: u32,
     },
-    /// The instance is gone at once, and nobody saw how.
+    /// The instance is gone at once, and its end is not seen.
     Vanish {
         /// Whose.
         task: TaskId,
@@ -140,7 +140,7 @@ pub enum Fault {
         /// So many.
         count: u32,
     },
-    /// Somebody orders something, as by a Volcano Command.
+    /// An order, as by a Volcano Command.
     Order {
         /// In this second.
         at: u32,

@@ -64,7 +64,7 @@ pub struct Expect {
     /// Restarts in place.
     #[serde(default)]
     pub in_place: u32,
-    /// There may be more restarts in place than that: nobody can refuse them.
+    /// There may be more restarts in place than that: the kubelet makes them by itself.
     #[serde(default)]
     pub in_place_or_more: bool,
     /// The attempt each task is at, where it is not 0.

@@ -1,4 +1,4 @@
-//! Ends that have the same answer, put together: each group becomes one sentence.
+//! Ends that have the same response, put together: each group becomes one sentence.
 
 use super::responses::{Act, Response, Responses};
 
@@ -9,7 +9,7 @@ pub struct Group {
     pub classes: Vec<usize>,
 }
 
-/// Every answer that is worth a sentence, in the order of a reader's questions.
+/// Every response that is worth a sentence, in the order of a reader's questions.
 pub fn groups(responses: &Responses) -> Vec<Group> {
     let mut distinct: Vec<&Response> = Vec::new();
     for case in &responses.cases {

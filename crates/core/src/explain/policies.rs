@@ -87,7 +87,7 @@ pub fn clean(job: &Job) -> String {
     }
 }
 
-/// Whom a role's tasks wait for before they are created; none where they wait for nobody.
+/// The tasks that a role's tasks wait for before they are created; none where they do not wait.
 #[must_use]
 pub fn start_order(job: &Job, role: &Role) -> Option<String> {
     let after = role.after.as_ref().filter(|after| !after.roles.is_empty())?;

@@ -1,4 +1,4 @@
-//! What the rules answer to every kind of end of every task, found out as `step` finds it out.
+//! What the rules do about every kind of end of every task, found out as `step` finds it out.
 
 use crate::exit::Ending;
 use crate::job::{InPlace, Job, Limits};
@@ -70,7 +70,7 @@ pub struct Case {
     pub answer: Response,
 }
 
-/// Every case of a job.
+/// The response to every class of ends of every class of tasks.
 #[derive(Debug)]
 pub struct Responses {
     pub task_classes: Vec<TaskClass>,
@@ -78,8 +78,7 @@ pub struct Responses {
     pub cases: Vec<Case>,
     /// Whether the rule at each position can ever be the one that applies.
     pub reached: Vec<bool>,
-    /// The same where the node starts the program again before anybody is asked: then only a pod that fails as a
-    /// whole is answered.
+    /// The same where the kubelet starts the program again by itself: then only a pod that fails as a whole is answered.
     pub reached_rarely: Vec<bool>,
 }
 
@@ -115,7 +114,7 @@ impl Responses {
         }
     }
 
-    /// The answer to one end.
+    /// The response to one class of ends of one class of tasks.
     pub fn get(&self, task_class: usize, class: usize) -> Option<&Response> {
         self.cases
             .get(task_class * self.classes.len() + class)
@@ -190,7 +189,7 @@ fn classes(rules: &[Rule]) -> Vec<EndClass> {
     classes
 }
 
-/// Whether the world restarts the program before anybody is asked.
+/// Whether the kubelet, or the local supervisor, restarts the program by itself.
 fn left_to_the_node(job: &Job, task_class: &TaskClass, class: EndClass) -> bool {
     match job.roles[task_class.role].in_place {
         InPlace::Never => false,

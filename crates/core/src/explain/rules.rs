@@ -78,7 +78,7 @@ pub fn then_words(job: &Job, then: &Then) -> String {
             };
             format!("{}{price}", again(scope))
         }
-        Then::Abort => "everything stops until somebody resumes it".into(),
+        Then::Abort => "everything stops until it is resumed".into(),
         Then::Finish(outcome) => format!("the job {}", ends(*outcome)),
     }
 }

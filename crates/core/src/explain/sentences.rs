@@ -1,6 +1,6 @@
-//! What the rules answer to every end, as sentences.
+//! The responses to every kind of end, as sentences.
 //!
-//! Ends with the same answer are told together: what is started again and at what price, what fails the job, what is
+//! Ends with the same response share a sentence: what is started again and at what price, what fails the job, what is
 //! left as it is. The order is that of a reader's questions, not of the rules.
 
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ use crate::job::{Job, RoleKind};
 use crate::memory::Outcome;
 use crate::rule::{Count, Rule, Scope, Settled, Test, Then, When, Who};
 
-/// What is answered to every kind of end, and what else ends or restarts the job.
+/// The response to every kind of end, and what else ends or restarts the job.
 pub fn tell(job: &Job, responses: &Responses, vocabulary: &Vocabulary) -> Vec<String> {
     let mut told = Sentences {
         job,
@@ -49,7 +49,7 @@ struct Sentences<'a> {
     sentences: Vec<String>,
 }
 
-/// Who a sentence is about.
+/// The tasks that a sentence is about.
 struct Subject {
     text: String,
     /// It names a task, so that `a task that …` does not fit.
@@ -79,7 +79,7 @@ impl Sentences<'_> {
         let sentence = match &group.answer.act {
             Act::Keep => self.kept(&subject, &verbs, vocabulary),
             Act::Hold => format!(
-                "If {} {verbs}, everything stops until somebody resumes it.",
+                "If {} {verbs}, everything stops until it is resumed.",
                 subject.text
             ),
             Act::End(outcome) => self.ended(&subject, failures, &verbs, *outcome),
@@ -345,7 +345,7 @@ impl Sentences<'_> {
             Act::End(Outcome::Failed) => "the job fails".to_owned(),
             Act::End(outcome) => format!("the job {}", ends(*outcome)),
             Act::Keep => "it stays ended".into(),
-            Act::Hold => "everything stops until somebody resumes it".into(),
+            Act::Hold => "everything stops until it is resumed".into(),
             Act::InPlace | Act::Again { .. } => "it is still started again, at no cost".into(),
         };
         let then = answer.out_of_restarts.as_ref().map(after).unwrap_or_default();

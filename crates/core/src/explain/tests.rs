@@ -567,7 +567,7 @@ fn nonsense_is_told_without_a_panic() {
     empty.rules.push(ends(Who::any(), &[], Then::Abort));
     empty
         .rules
-        .push(ends(named("nobody"), &[How::Codes(-5, 70_000)], Then::Abort));
+        .push(ends(named("absent"), &[How::Codes(-5, 70_000)], Then::Abort));
     assert_eq!(story(&empty, &TFJOB).len(), 1);
     let words = rules(&empty);
     assert_eq!(words[2].never, Some("there is no such task"));

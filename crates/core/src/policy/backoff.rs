@@ -30,7 +30,7 @@ pub fn wait_after(ctx: &StepContext, exit: Option<&Exit>, attempt: u32) -> u32 {
     wait_before(&ctx.job.limits.wait, exit, attempt)
 }
 
-/// Fails the job when restarts in place, which nobody can refuse, have gone past the budget.
+/// Fails the job when restarts in place, which the kubelet makes by itself, have gone past the budget.
 pub fn over_budget(ctx: &mut StepContext) {
     let Some(limit) = ctx.job.limits.restarts else {
         return;

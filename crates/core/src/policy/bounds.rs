@@ -21,7 +21,7 @@ pub const NO_ROOM: &str = "built in: what is remembered about a job fits into 81
 /// Ranges of indexes over all roles. Each takes 33 bytes at most, so all take 270 kB of the 1.5 MB that an object may have.
 const MOST_RANGES: usize = 8_192;
 
-/// What all of them begin with.
+/// Prefix of all of them.
 const BUILT_IN: &str = "built in: ";
 
 /// The bound that a verdict comes from, in words; none where it comes from a field or another rule.
@@ -38,7 +38,7 @@ pub fn rounds(job: &Job) -> usize {
     job.rules.len().saturating_mul(4).saturating_add(16)
 }
 
-/// Fails a job whose memory names lives that cannot have been: it was written by another hand, and nothing that is created
+/// Fails a job whose memory names lives that cannot have been: we did not write it, and nothing that is created
 /// from it could be told from what is forged.
 pub fn check(ctx: &mut StepContext) {
     let memory = &ctx.memory;

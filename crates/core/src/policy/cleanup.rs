@@ -1,4 +1,4 @@
-//! What must go: lives that are over, tasks scaled away, everything on hold, and what clean-up takes at the end.
+//! What is stopped: old lives, tasks that were scaled away, everything on hold, and what the clean-up policy says at the end.
 
 use super::{StepContext, backoff};
 use crate::job::Clean;
@@ -6,7 +6,7 @@ use crate::memory::{Cause, Hold, Verdict};
 use crate::observed::{Seen, TaskSeen};
 use crate::time::Time;
 
-/// Stops every instance that has no reason to be, or asks to be called when one will have none.
+/// Stops every instance that should not exist, or asks to be called when one should not any more.
 pub fn stops(ctx: &mut StepContext) {
     let inside: Vec<_> = ctx.view.inside().map(|seen| (seen, true)).collect();
     let outside: Vec<_> = ctx.view.outside().map(|seen| (seen, false)).collect();

@@ -10,7 +10,7 @@ use crate::observed::{Observed, TaskSeen};
 use crate::step::{Action, Event, Oddity, Step};
 use crate::time::Time;
 
-/// Seconds after which a task whose instance is newer than memory is looked at again.
+/// Seconds until the next step about a task whose instance is newer than memory.
 const LOOK_AGAIN: u32 = 30;
 
 /// Seconds that memory may be ahead of the clock. Clocks of two operators differ by less; what is further ahead is forged, or
@@ -92,7 +92,7 @@ impl<'a> StepContext<'a> {
         }
     }
 
-    /// Whether the job may go on: no verdict, no hold.
+    /// Whether tasks may run: no verdict, no hold.
     pub fn is_active(&self) -> bool {
         self.memory.verdict.is_none() && self.memory.held.is_none()
     }
@@ -123,12 +123,12 @@ impl<'a> StepContext<'a> {
         }
     }
 
-    /// Forgets what was to be waited for: something has been decided that overrides it.
+    /// Drops the wake-up asked for so far: a decision has overridden what it was for.
     pub fn drop_wake(&mut self) {
         self.wake = None;
     }
 
-    /// A foreign time, brought into what can be: not after now.
+    /// A time of another clock, at most now.
     pub fn clamp(&self, at: Time) -> Time {
         at.min(self.now)
     }
@@ -143,13 +143,13 @@ impl<'a> StepContext<'a> {
             .find(|seen| seen.stamp == stamp)
     }
 
-    /// Whether an instance belongs to an earlier life than the current one of its task, or to one that cannot have been: such a
-    /// stamp was written by another hand, and the instance goes like any that is not wanted.
+    /// Whether an instance belongs to an earlier life than the current one of its task, or to one that cannot have been: we did
+    /// not write such a stamp, and the instance is stopped like any that is not wanted.
     pub fn is_stale(&self, seen: &TaskSeen) -> bool {
         !seen.stamp.is_possible() || seen.stamp < self.memory.stamp(&seen.id)
     }
 
-    /// Whether an instance belongs to a life that memory knows nothing of: hands off, while the job goes on.
+    /// Whether an instance belongs to a life that memory knows nothing of. It is left alone while the job runs.
     pub fn is_newer(&self, seen: &TaskSeen) -> bool {
         seen.stamp.is_possible() && seen.stamp > self.memory.stamp(&seen.id)
     }

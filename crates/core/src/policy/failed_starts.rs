@@ -1,4 +1,4 @@
-//! Lives that never ran: how often in a row a node has refused a task, and since when a task has been trying to start.
+//! Lives that never ran: how often in a row a node has rejected a task, and since when a task has been trying to start.
 //!
 //! Both must be remembered, because every such life leaves a pod that is deleted before the next one is made. A refusal is
 //! free, as other ends are that the node has brought about; without a bound a pod that no node takes (a port that is in
@@ -10,7 +10,7 @@ use crate::job::RoleName;
 use crate::observed::{Exit, Seen};
 use crate::time::Time;
 
-/// A node may refuse a task so often in a row; the next refusal is a failure of the task.
+/// Rejections in a row that count as disruptions; the next one is a failure of the task.
 pub const FREE_REJECTIONS: u32 = 5;
 
 /// What an end means for this task: a refusal is a disruption until there have been too many in a row.
@@ -74,7 +74,7 @@ pub fn note_end(ctx: &mut StepContext, role: usize, index: u32) {
     }
 }
 
-/// Forgets all of it: nothing has been trying to start while the job was held.
+/// Forgets all of it: nothing tries to start while the job is held.
 pub fn forget(ctx: &mut StepContext) {
     for memory in ctx.memory.roles.values_mut() {
         memory.rejections.clear();

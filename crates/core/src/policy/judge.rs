@@ -73,7 +73,7 @@ fn round(ctx: &mut StepContext) -> bool {
         }
     }
     levels(ctx, &mut candidates);
-    // What ended first is told as the cause: its peers often die of it.
+    // What ended first is reported as the cause: its peers often fail because of it.
     let ended = |candidate: &Candidate<'_>| {
         candidate
             .end
@@ -92,7 +92,7 @@ fn round(ctx: &mut StepContext) -> bool {
     fired
 }
 
-/// Ends of current lives that nothing has been said about yet.
+/// Ends of current lives that no rule has answered yet.
 fn unanswered<'a>(ctx: &StepContext<'a>) -> Vec<EndedLife<'a>> {
     let mut ends = Vec::new();
     for (role, spec) in ctx.job.roles.iter().enumerate() {
@@ -132,7 +132,7 @@ fn first_match(ctx: &StepContext, end: &EndedLife) -> (Option<usize>, Option<usi
     (None, unpaid)
 }
 
-/// Whether the end has been left alone long enough; asks to be called when it will have been.
+/// Whether the end has settled; asks to be called when it will have.
 fn is_due(ctx: &mut StepContext, rule: &Rule, end: &EndedLife) -> bool {
     let settle = if costs(&rule.then) {
         ctx.job.limits.settle

@@ -141,8 +141,8 @@ fn counts_look_at_memory_and_all_of_nothing_is_false() {
         (done("worker", Test::AtLeast(2)), false),
         (done("worker", Test::Below(2)), true),
         (done("worker", Test::Below(1)), false),
-        (done("nobody", Test::All), false),
-        (done("nobody", Test::Below(1)), true),
+        (done("absent", Test::All), false),
+        (done("absent", Test::Below(1)), true),
         (count(Who::any(), Settled::Ended, Test::All, fail()), true),
     ];
     for (rule, expected) in table {

@@ -1,4 +1,4 @@
-//! Orders from outside, each obeyed once: a Volcano Command, `trainyard stop`, a roll-back of an admitter.
+//! Orders of users and other controllers, each obeyed once: a Volcano Command, `trainyard stop`, an annotation.
 
 use super::StepContext;
 use super::restart::{Reason, restart};
@@ -22,7 +22,7 @@ pub fn obey(ctx: &mut StepContext) {
     ctx.memory.orders = visible;
 }
 
-/// Takes obeyed orders away.
+/// Deletes orders that were obeyed.
 pub fn answered(ctx: &mut StepContext) {
     let obeyed = ctx
         .memory

@@ -1,4 +1,4 @@
-//! What is known at the start of a step: memory recalled or rebuilt, pruned, and fed with what only counts.
+//! What is known at the start of a step: memory as stored or rebuilt, pruned, and brought up to date with counts.
 
 use super::StepContext;
 use crate::job::Job;
@@ -7,7 +7,7 @@ use crate::observed::{Observed, Seen, Stamp, TaskSeen};
 use crate::step::{Event, Oddity};
 use crate::time::Time;
 
-/// Memory as it was handed in; where there is none, or another job's, rebuilt from the stamps that are visible.
+/// The stored memory; where there is none, or another job's, one rebuilt from the stamps that are visible.
 pub fn recall(
     job: &Job,
     memory: Option<&Memory>,

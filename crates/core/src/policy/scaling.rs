@@ -1,5 +1,5 @@
-//! Creating what is wanted and absent. Raising `replicas` makes tasks wanted; lowering it makes them foreign to the
-//! job, and clean-up takes them without ever judging them.
+//! Creating what is wanted and absent. Raising `replicas` makes tasks wanted; lowering it removes them from the job, and
+//! clean-up stops them without judging their ends.
 
 use super::startup::Wanted;
 use super::{StepContext, fixtures};

@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn one_of_several_suffices_where_the_manifest_says_any() {
         let mut bench = Bench::ps_and_workers(1, 1);
-        let names = vec![(RoleName::new("ps"), 1), (RoleName::new("nobody"), 1)];
+        let names = vec![(RoleName::new("ps"), 1), (RoleName::new("absent"), 1)];
         bench.job.roles[1].after = Some(After {
             roles: vec![(RoleName::new("ps"), 1)],
             any: true,

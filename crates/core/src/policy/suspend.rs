@@ -8,7 +8,7 @@ use super::{StepContext, bounds, failed_starts};
 use crate::memory::Hold;
 use crate::step::Event;
 
-/// Follows the manifest's wish.
+/// Suspends or resumes the job as its manifest says.
 pub fn hold_or_resume(ctx: &mut StepContext) {
     match (ctx.job.suspend, ctx.memory.held) {
         (true, None) if ctx.memory.verdict.is_none() => hold(ctx, Hold::Suspended),
@@ -17,7 +17,7 @@ pub fn hold_or_resume(ctx: &mut StepContext) {
     }
 }
 
-/// Stops everything until further notice.
+/// Stops everything until the job is resumed.
 pub fn hold(ctx: &mut StepContext, hold: Hold) {
     if ctx.memory.started.is_some() && next_epoch(ctx).is_none() {
         return bounds::exceeded(ctx, bounds::NO_LIFE_LEFT);
@@ -31,7 +31,7 @@ pub fn hold(ctx: &mut StepContext, hold: Hold) {
     ctx.events.push(Event::Held(hold));
 }
 
-/// Goes on. The deadline counts anew from here.
+/// Lets tasks run again. The deadline counts from here.
 pub fn resume(ctx: &mut StepContext) {
     ctx.memory.resumed |= ctx.memory.started.is_some();
     ctx.memory.held = None;

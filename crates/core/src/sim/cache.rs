@@ -20,14 +20,14 @@ enum Shown {
     Unseen,
     /// This state of its history.
     State(usize),
-    /// It was gone when everything was read anew; this is what had been known of it.
+    /// It was gone when everything was listed again; this is what had been known of it.
     Missed(Box<TaskSeen>),
-    /// It is gone, and what it had to tell has been written down, or nobody saw it.
+    /// It is gone, and its end is stored, or was never seen.
     Forgotten,
 }
 
 impl Cache {
-    /// The cache of somebody who has just begun: everything that exists, and nothing that does not.
+    /// The cache of an operator that has just started: everything that exists, and nothing that does not.
     pub fn fresh(world: &World) -> Self {
         let mut cache = Self::default();
         cache.deliver(world, false);
@@ -39,7 +39,7 @@ impl Cache {
         cache
     }
 
-    /// Delayed arrive, all but those that are held up.
+    /// Watch events arrive, all but those that are held up.
     pub fn deliver(&mut self, world: &World, held_up: bool) {
         self.grow(world);
         for (shown, instance) in self.shown.iter_mut().zip(&world.instances) {

@@ -151,7 +151,7 @@ fn running(world: &World, task: &TaskId) -> Option<usize> {
     world.find(task).filter(is_running)
 }
 
-/// An instance that lives, that nobody has told to stop, and whose node answers.
+/// An instance that lives, that was not told to stop, and whose node answers.
 fn untold(world: &World, task: &TaskId) -> Option<usize> {
     let is_untold = |&at: &usize| {
         let instance = &world.instances[at];
@@ -212,7 +212,7 @@ fn break_gang(world: &mut World) -> bool {
     true
 }
 
-/// An object of somebody else's stands where a task's instance should.
+/// An object of another job has the name of a task's instance.
 fn take_name(world: &mut World, task: &TaskId, seconds: u32) -> bool {
     if world.find(task).is_some() {
         return false;

@@ -14,7 +14,7 @@ pub(super) struct Instance {
     pub task: TaskId,
     pub stamp: Stamp,
     pub name: Arc<str>,
-    /// Whether it belongs to the job; somebody else's may have the same name.
+    /// Whether it belongs to the job; an object of others may have the same name.
     pub ours: bool,
     pub created: Time,
     pub state: State,
@@ -36,7 +36,7 @@ pub(super) enum Node {
     },
 }
 
-/// Somebody told it to stop.
+/// It was told to stop.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
     /// When its grace is over.
@@ -66,7 +66,7 @@ pub(super) enum State {
     Lingering { exit: Exit, until: Option<Time> },
     /// Its program has ended.
     Ended(Exit),
-    /// It is no more.
+    /// It was deleted; how it ended, if it had.
     Gone(Option<Exit>),
 }
 
@@ -90,7 +90,7 @@ impl Instance {
         instance
     }
 
-    /// Somebody else's, there until then.
+    /// An object of others, there until then.
     pub fn foreign(task: &TaskId, now: Time, until: Time) -> Self {
         let mut instance = Self::new(task, Stamp::default(), 0, now, now);
         instance.name = Arc::from(format!("{task} of another job"));

@@ -3,7 +3,7 @@
 use crate::job::RoleKind;
 use crate::time::Time;
 
-/// The habits of the simulated world. All times are seconds.
+/// How long things take in the simulated world, in seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// When the run begins.
@@ -24,7 +24,7 @@ pub struct Options {
     pub grace: u32,
     /// The wait before the first restart in place; it doubles.
     pub in_place_first: u32,
-    /// The longest such wait.
+    /// The longest wait before a restart in place.
     pub in_place_most: u32,
     /// How long the scheduler takes to let a gang in.
     pub gang: u32,

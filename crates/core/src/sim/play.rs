@@ -12,10 +12,10 @@ use crate::observed::Stamp;
 use crate::step::step;
 use crate::time::Time;
 
-/// More looks than this at one second, and the run is broken off: something goes round in circles.
+/// Steps in one second after which the run is broken off: something goes round in circles.
 const MOST_LOOKS_A_SECOND: u32 = 1000;
 
-/// What became of a job.
+/// What became of a job in a run.
 #[derive(Clone, Debug)]
 pub struct Played {
     /// Everything that happened.
@@ -46,9 +46,9 @@ impl Played {
 /// An instance that exists at the end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Left {
-    /// Of which task.
+    /// The task that it runs.
     pub task: TaskId,
-    /// Which life.
+    /// Its life.
     pub stamp: Stamp,
     /// Whether something of it still lives.
     pub alive: bool,
@@ -61,7 +61,7 @@ pub enum Rest {
     Settled,
     /// The job was deleted.
     Deleted,
-    /// Its time was over.
+    /// [`Options::run_for`] was over.
     BrokenOff,
     /// Things went round in circles within one second.
     Circles,

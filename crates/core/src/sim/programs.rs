@@ -1,5 +1,5 @@
 //! What programs do: they start, end, are started again in place, and obey when they are told to stop. This part of
-//! the world is the kubelet, or whoever supervises processes.
+//! the world is the kubelet.
 
 use super::instance::{Instance, Node, State, Told};
 use super::script::{Fault, ProgramEnd};
@@ -126,7 +126,7 @@ impl World {
         found.map(|pending| pending.used = true).is_some()
     }
 
-    /// The instance is no more.
+    /// The instance is deleted.
     pub fn remove(&mut self, at: usize, exit: Option<Exit>) {
         let now = self.now;
         let instance = &mut self.instances[at];
@@ -137,7 +137,7 @@ impl World {
         self.note(Happened::Gone { task, stamp });
     }
 
-    /// Somebody tells an instance to stop.
+    /// An instance is told to stop, by the operator or others.
     pub fn tell(&mut self, at: usize, code: i32, why: StopReason) {
         let now = self.now;
         let instance = &mut self.instances[at];

@@ -46,7 +46,7 @@ impl Random {
 /// Until when faults begin.
 const HORIZON: u32 = 90;
 
-/// Faults for a job: what programs and nodes do, what people do, and what befalls the operator.
+/// Faults for a job: of programs and nodes, of users, and of the operator.
 #[must_use]
 pub fn faults_for(job: &Job, random: &mut Random) -> Script {
     let tasks: Vec<TaskId> = job.tasks().collect();

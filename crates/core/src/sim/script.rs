@@ -1,7 +1,7 @@
 //! What happens to a job from outside: a list of faults, written by hand, by the command line or from a seed.
 //!
 //! Every moment is a whole second since the run began. A fault that needs a running task and finds none waits for
-//! the next one; what never came about is told in [`Played::unused`](super::Played).
+//! the next one; those that never happened are in [`Played::unused`](super::Played).
 
 use serde::Serialize;
 
@@ -30,75 +30,75 @@ impl Script {
 pub enum Fault {
     /// One life of a task ends so, after it has run so long.
     Ends {
-        /// Whose.
+        /// The task.
         task: TaskId,
         /// Which of its programs, from 0; restarts in place are counted.
         life: u32,
-        /// After so many seconds.
+        /// Seconds after its start.
         after: u32,
-        /// How.
+        /// How it ends.
         end: ProgramEnd,
     },
     /// The task ends so at that moment, or as soon as it runs.
     EndsAt {
-        /// Whose.
+        /// The task.
         task: TaskId,
         /// From this second on.
         at: u32,
-        /// How.
+        /// How it ends.
         end: ProgramEnd,
     },
-    /// Somebody else asks the task to stop, as a drain does; its program ends with this code and its instance goes.
+    /// The task is told to stop from outside, as by a drain; its program ends with this code and its instance goes.
     Drained {
-        /// Whose.
+        /// The task.
         task: TaskId,
         /// From this second on.
         at: u32,
         /// 143, or 0 if it saves its work first.
         code: i32,
     },
-    /// The instance is gone at once, and nobody saw how.
+    /// The instance is gone at once, and its end is not seen.
     Vanishes {
-        /// Whose.
+        /// The task.
         task: TaskId,
         /// From this second on.
         at: u32,
     },
     /// The instance of a task that has ended is taken away.
     Collected {
-        /// Whose.
+        /// The task.
         task: TaskId,
         /// From this second on.
         at: u32,
     },
     /// One instance of a task takes longer to start.
     StartsLate {
-        /// Whose.
+        /// The task.
         task: TaskId,
         /// Which of its instances, from 0; what is restarted in place is the same instance.
         life: u32,
-        /// By so many seconds.
+        /// Seconds.
         by: u32,
     },
     /// The programs of a task do not end when they are told to, for so long; past the grace they are killed.
     IgnoresTerm {
-        /// Whose.
+        /// The task.
         task: TaskId,
-        /// For so many seconds.
+        /// Seconds.
         seconds: u32,
     },
     /// Something beside the program goes on when the program has ended, until it is told to stop.
     Lingers {
-        /// Whose.
+        /// The task.
         task: TaskId,
     },
-    /// The node of the task's instance does not answer any more; somebody tells the instance to stop, in vain.
+    /// The node of the task's instance does not answer any more; the node controller tells the instance to stop, in vain.
     NodeLost {
-        /// Whose.
+        /// The task.
         task: TaskId,
         /// From this second on.
         at: u32,
-        /// It answers again after so many seconds.
+        /// Seconds until it answers again; none if it never does.
         back_after: Option<u32>,
     },
     /// The manifest is changed to ask that nothing run.
@@ -113,18 +113,18 @@ pub enum Fault {
     },
     /// The manifest is changed to ask for another number of tasks.
     Replicas {
-        /// Of which role.
+        /// The role.
         role: RoleName,
         /// In this second.
         at: u32,
-        /// So many.
+        /// Number of tasks.
         count: u32,
     },
-    /// Somebody orders something.
+    /// A user or another controller gives an order.
     Ordered {
         /// In this second.
         at: u32,
-        /// What.
+        /// The order.
         what: Ordered,
     },
     /// The scheduler does not let the gang in before.
@@ -137,7 +137,7 @@ pub enum Fault {
         /// In this second.
         at: u32,
     },
-    /// A user deletes a shared object, whoever made it.
+    /// A user deletes a shared object, the job's own or not.
     FixtureLost {
         /// The object.
         fixture: Fixture,
@@ -168,45 +168,45 @@ pub enum Fault {
     },
     /// Something that is not ours has the name of a task, for a while.
     NameTaken {
-        /// Whose.
+        /// The task.
         task: TaskId,
         /// From this second on.
         at: u32,
-        /// For so many seconds.
+        /// Seconds.
         seconds: u32,
     },
-    /// Somebody deletes the job; it is gone a few seconds later.
+    /// A user deletes the job; it is gone a few seconds later.
     Deleted {
         /// In this second.
         at: u32,
     },
-    /// Something goes wrong with whoever looks after the job.
+    /// Something goes wrong with the operator.
     Operator(Trouble),
 }
 
-/// What may go wrong with whoever looks after a job. None of it may change what becomes of the job.
+/// What may go wrong with the operator. None of it may change the outcome of the job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum Trouble {
-    /// It dies right after a write, and begins again with nothing but what was written down.
+    /// It crashes right after a write, and starts again with nothing but what is stored.
     Crashes {
-        /// After this one of all its writes, from 0.
+        /// Number of the write, from 0: statuses and actions are counted alike.
         after_write: u32,
-        /// For so many seconds.
+        /// Seconds.
         down: u32,
     },
     /// A write is refused.
     WriteRefused {
-        /// This one, from 0.
+        /// Number of the write, from 0.
         write: u32,
     },
-    /// A write is carried out, and the answer is lost.
+    /// A write is carried out, and its response is lost.
     WriteTimesOut {
-        /// This one, from 0.
+        /// Number of the write, from 0.
         write: u32,
     },
-    /// Delayed arrive late: nothing of this kind is seen for a while, except what was written by itself.
+    /// Watch events arrive late: no change of this kind is seen for a while, except by its own writes.
     Lags {
-        /// Delayed of what.
+        /// What is seen late.
         what: Delayed,
         /// From this second on.
         from: u32,
@@ -224,36 +224,36 @@ pub enum Trouble {
     Busy {
         /// From this second on.
         at: u32,
-        /// For so many seconds.
+        /// Seconds.
         seconds: u32,
     },
     /// Its clock is set.
     ClockSteps {
         /// In this second.
         at: u32,
-        /// By so many seconds.
+        /// Seconds.
         by: i32,
     },
-    /// It looks once more, though nothing has happened.
+    /// It reconciles once more, though nothing has happened.
     LooksAgain {
         /// In this second.
         at: u32,
     },
-    /// It lost the thread of news and reads everything anew; what has gone meanwhile is simply not there.
+    /// Its watch is broken and it lists everything again; what has gone meanwhile is simply not there.
     Relists {
         /// In this second.
         at: u32,
     },
-    /// Another one that took itself for the leader acts once, on what had been written down some writes ago.
+    /// A deposed leader acts once, on a memory that was stored some writes ago.
     OldLeader {
         /// In this second.
         at: u32,
-        /// So many memories ago.
+        /// How many stored memories it is behind.
         behind: u32,
     },
 }
 
-/// What news may be about.
+/// What can be seen late.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum Delayed {
     /// The instances of one task.
@@ -269,7 +269,7 @@ pub enum Delayed {
 pub enum ProgramEnd {
     /// With this exit code; 128+n for signal n.
     Code(i32),
-    /// It used more memory than it may.
+    /// It used more memory than its limit.
     OutOfMemory,
     /// It could not be started.
     NotStarted,

@@ -22,7 +22,7 @@ pub struct Trace {
 pub struct Entry {
     /// Seconds since the run began.
     pub at: u32,
-    /// What.
+    /// What happened.
     pub what: Happened,
 }
 
@@ -31,52 +31,52 @@ pub struct Entry {
 pub enum Happened {
     /// An instance was created.
     Created {
-        /// Of which task.
+        /// The task.
         task: TaskId,
-        /// Which life.
+        /// Its life.
         stamp: Stamp,
     },
     /// A program started.
     Started {
-        /// Of which task.
+        /// The task.
         task: TaskId,
-        /// Which life.
+        /// Its life.
         stamp: Stamp,
         /// How often it has been restarted in place.
         in_place: u32,
     },
     /// A program ended.
     Ended {
-        /// Of which task.
+        /// The task.
         task: TaskId,
-        /// Which life.
+        /// Its life.
         stamp: Stamp,
-        /// How.
+        /// How it ended.
         exit: Exit,
     },
-    /// The world itself will start the program again in place.
+    /// The kubelet will start the program again in the same pod.
     RestartsInPlace {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// The how manieth time.
+        /// Restarts in place of this instance so far, this one included.
         times: u32,
-        /// In so many seconds.
+        /// Seconds until then.
         wait: u32,
     },
     /// An instance was told to stop.
     Stopped {
-        /// Of which task.
+        /// The task.
         task: TaskId,
-        /// Which life.
+        /// Its life.
         stamp: Stamp,
-        /// By whom, and why.
+        /// Who stopped it, and why.
         why: StopReason,
     },
     /// An instance is gone.
     Gone {
-        /// Of which task.
+        /// The task.
         task: TaskId,
-        /// Which life.
+        /// Its life.
         stamp: Stamp,
     },
     /// A node stopped answering.
@@ -89,9 +89,9 @@ pub enum Happened {
         /// The task it ran.
         task: TaskId,
     },
-    /// A shared object was made.
+    /// A shared object was created.
     Ensured(Fixture),
-    /// A shared object was taken away.
+    /// A shared object was deleted.
     Removed(Fixture),
     /// The gang was let in.
     GangOpened,
@@ -101,40 +101,40 @@ pub enum Happened {
     SuspendSet(bool),
     /// The manifest was changed: another number of tasks.
     ReplicasSet {
-        /// Of which role.
+        /// The role.
         role: RoleName,
-        /// Before.
+        /// Replicas before.
         from: u32,
-        /// Now.
+        /// Replicas from now on.
         to: u32,
     },
-    /// Somebody ordered something.
+    /// A user or another controller gave an order.
     Ordered(Ordered),
-    /// An order was taken away.
+    /// An order was deleted.
     Answered(Arc<str>),
     /// The job itself was deleted.
     JobDeleted,
-    /// Somebody else's object took the name of a task, or gave it back.
+    /// An object of another job took the name of a task, or released it.
     NameTaken {
-        /// Whose name.
+        /// The task.
         task: TaskId,
         /// It is taken from now on.
         taken: bool,
     },
-    /// Somebody wants the job deleted.
+    /// A user deletes the job.
     Deleting,
-    /// Something went wrong with whoever looks after the job.
+    /// Something went wrong with the operator.
     Trouble(Trouble),
-    /// Whoever looks after the job is back after a crash.
+    /// The operator is back after a crash.
     Recovered,
-    /// A decision, once it had been written down.
+    /// A decision, once it was stored.
     Decided(Event),
 }
 
 /// Why an instance was told to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum StopReason {
-    /// Somebody else wanted it stopped.
+    /// It was told to stop from outside.
     Asked,
     /// A newer life of its task takes its place.
     Restarted,

@@ -47,7 +47,7 @@ pub(super) struct Pending {
 pub(super) struct Operator {
     /// Its clock is ahead by so much.
     pub skew: i64,
-    /// It makes no step before.
+    /// It makes no step before this.
     pub away_until: Time,
     /// Seconds in which it made no step, over the whole run.
     pub away: u32,

@@ -24,7 +24,7 @@ pub struct Input {
 }
 
 /// The last one is a role that no job has.
-const ROLES: [&str; 4] = ["chief", "ps", "worker", "nobody"];
+const ROLES: [&str; 4] = ["chief", "ps", "worker", "absent"];
 const MOST_REPLICAS: u32 = 4;
 const MOST_TIME: u64 = 60;
 

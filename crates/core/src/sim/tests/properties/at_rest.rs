@@ -34,7 +34,7 @@ pub fn check(world: &World, rest: Rest, decide: &mut Decide<'_>) -> Result<(), S
         .ours()
         .any(|instance| instance.exists() && instance.node != Node::Answers)
     {
-        // Its node never answers again and nobody may force it away: that is waited for, as Kubernetes does.
+        // Its node never answers again, and the job does not allow to force it away: that is waited for, as Kubernetes does.
         return Ok(());
     }
     if let Some(verdict) = &memory.verdict {

@@ -1,4 +1,4 @@
-//! L1 to L9: what holds for one call of `step`, on any input, also a nonsensical one.
+//! L1 to L9 and L11: what holds for one call of `step`, on any input, also a nonsensical one.
 
 use super::{Violation, late};
 use crate::job::{Job, RoleName, TaskId};

@@ -278,7 +278,7 @@ impl Ledger {
         }
     }
 
-    /// T8: a deadline is kept to the second, but for the time in which nobody looked.
+    /// T8: a deadline is kept to the second, but for the time in which the operator was away.
     fn deadline_kept(&mut self, world: &World, step: &Step) {
         let memory = &step.memory;
         let fresh = world

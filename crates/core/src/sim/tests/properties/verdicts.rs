@@ -154,7 +154,7 @@ impl Naive<'_> {
         if self.orders().any(|what| what == Ordered::Finish(outcome)) {
             Ok(())
         } else {
-            Err("nobody ordered it".into())
+            Err("it was not ordered".into())
         }
     }
 
