@@ -215,13 +215,7 @@ fn each_safeguard_taken_out_of_step_is_caught() {
         depositions: 1,
         ..jobs::chief_worker()
     };
-    let gang = Machine {
-        mischief: 1,
-        refusals: 1,
-        flips: 1,
-        ..jobs::in_a_gang(jobs::chief_worker())
-    };
-    let table: [(&Machine, Decide, &'static str); 24] = [
+    let table: [(&Machine, Decide, &'static str); 13] = [
         (&alone, mutants::without_stamps, "T3 each life is answered once"),
         (&alone, mutants::without_stamps, "T6 a verdict is true"),
         (&alone, mutants::believing_every_exit, "T6 a verdict is true"),
@@ -263,6 +257,33 @@ fn each_safeguard_taken_out_of_step_is_caught() {
             mutants::suspending_in_the_same_epoch,
             "T4 each charge is for something",
         ),
+    ];
+    for (machine, mutant, property) in table {
+        is_caught(machine, mutant, property);
+    }
+}
+
+#[test]
+fn each_safeguard_taken_out_of_storing_is_caught() {
+    let alone = Machine {
+        mischief: 1,
+        ..jobs::chief_worker()
+    };
+    let together = Machine {
+        mischief: 1,
+        ..jobs::two_workers()
+    };
+    let volcano = Machine {
+        toggles: 2,
+        ..jobs::volcano(1)
+    };
+    let gang = Machine {
+        mischief: 1,
+        refusals: 1,
+        flips: 1,
+        ..jobs::in_a_gang(jobs::chief_worker())
+    };
+    let table: [(&Machine, Decide, &'static str); 11] = [
         (
             &together,
             mutants::late_payment,

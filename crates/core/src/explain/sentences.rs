@@ -21,7 +21,7 @@ use crate::rule::{Count, Rule, Scope, Settled, Test, Then, When, Who};
 
 /// The response to every kind of end, and what else ends or restarts the job.
 pub fn tell(job: &Job, responses: &Responses, vocabulary: &Vocabulary) -> Vec<String> {
-    let mut told = Sentences {
+    let mut told = Writer {
         job,
         responses,
         failures: vec![Vec::new(); responses.task_classes.len()],
@@ -37,7 +37,7 @@ pub fn tell(job: &Job, responses: &Responses, vocabulary: &Vocabulary) -> Vec<St
 }
 
 /// The sentences so far, and what they have said already.
-struct Sentences<'a> {
+struct Writer<'a> {
     job: &'a Job,
     responses: &'a Responses,
     /// For each class of tasks, the classes of failure already described.
@@ -67,7 +67,7 @@ enum Failures {
     Some,
 }
 
-impl Sentences<'_> {
+impl Writer<'_> {
     fn group(&mut self, group: &Group, vocabulary: &Vocabulary) {
         let mut subject = self.subject(&group.task_classes);
         let failures = self.failures_of(group);

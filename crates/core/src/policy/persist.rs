@@ -77,7 +77,7 @@ fn first_lives_by(ctx: &StepContext) -> Option<Time> {
     let shows = |seen: &TaskSeen| seen.stamp == Stamp::default() && !matches!(seen.state, Seen::Gone(_));
     let first = ctx.view.inside().map(|seen| seen.created).min();
     // Without an instance nothing would show the start, and it would begin again with every step.
-    let since = first.or(creates.then_some(ctx.now));
+    let since = first.or_else(|| creates.then_some(ctx.now));
     let visible = ctx.view.inside().all(shows) && rest == Memory::new(ctx.job);
     since
         .filter(|since| visible && *since <= ctx.now)

@@ -207,13 +207,12 @@ fn late_write(state: &mut State) {
         Some(Move::Ensure) => state.addresses = true,
         Some(Move::Remove) => state.addresses = false,
         Some(Move::EnsureGroup) if state.group == Group::Absent => state.group = Group::Ours,
-        Some(Move::EnsureGroup) => {}
         Some(Move::RemoveGroup) => state.group = Group::Absent,
         Some(Move::Stop { slot, serial }) => stop(state, slot, serial),
         Some(Move::Create { slot, stamp }) => {
             create(state, slot, stamp);
         }
-        None => {}
+        Some(Move::EnsureGroup) | None => {}
     }
 }
 

@@ -143,7 +143,7 @@ impl Case {
             from: 0,
             until: 10_000,
         });
-        let late = (seed % 2 == 0).then_some(late);
+        let late = seed.is_multiple_of(2).then_some(late);
         let disturbed = with(ends.iter().cloned().chain(troubles).chain(late).collect());
         (disturbed, with(ends))
     }

@@ -367,8 +367,8 @@ fn role_memory() -> impl Strategy<Value = RoleMemory> {
             born,
             restarts,
             rejections,
-            starting_since,
             not_before,
+            starting_since,
         },
     )
 }
