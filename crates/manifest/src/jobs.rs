@@ -45,7 +45,7 @@ fn of_role(pods: &Pods<'_>, success: &Success<'_>, role: &Role) -> Value {
         job,
         Some(role.replicas),
         &Replies::of(job, role),
-        policy,
+        policy.as_ref(),
         template,
     );
     object(pods, &name, role, None, &spec)
@@ -71,7 +71,7 @@ pub(crate) fn spec(
     job: &Job,
     indexes: Option<u32>,
     replies: &Replies,
-    success: Option<Value>,
+    success: Option<&Value>,
     mut template: Value,
 ) -> Map<String, Value> {
     let main = spec_of(&mut template).and_then(|pod| {

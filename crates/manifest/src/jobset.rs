@@ -125,7 +125,13 @@ fn replicated(pods: &Pods<'_>, success: &Success<'_>, role: &Role) -> Value {
             *reply = Reply::Ends;
         }
     }
-    let mut spec = spec(job, Some(role.replicas), &replies, success.policy(role), template);
+    let mut spec = spec(
+        job,
+        Some(role.replicas),
+        &replies,
+        success.policy(role).as_ref(),
+        template,
+    );
     // These are the JobSet's.
     spec.shift_remove("suspend");
     spec.shift_remove("ttlSecondsAfterFinished");

@@ -49,7 +49,7 @@ impl Schedulers {
                 None => Placing::NotChosen(wanted.clone()),
                 found => by(found),
             },
-            (Began::NotYet, GangChoice::Template(named)) => by(chosen(named).or(self.0.first())),
+            (Began::NotYet, GangChoice::Template(named)) => by(chosen(named).or_else(|| self.0.first())),
             (Began::NotYet, GangChoice::Default) => by(self.0.first()),
         }
     }

@@ -23,7 +23,7 @@ pub async fn write(api: &Api, writes: &Writes, report: &mut Report) -> Result<()
             }
             GroupChange::Delete(uid) => {
                 let deleted = api.delete_group(write.api, namespace, &write.name, uid).await;
-                unless_gone(deleted).map_err(doing("delete its PodGroup"))?;
+                unless_gone(deleted).map_err(doing("delete a group of its gang scheduler"))?;
                 report.ungrouped.push(uid.clone());
                 continue;
             }
