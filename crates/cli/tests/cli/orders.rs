@@ -65,7 +65,7 @@ fn play(
         answer.unwrap_or_else(|| {
             made.lock()
                 .expect("no thread panicked")
-                .end(None, "somebody stopped it");
+                .end(None, "it was stopped");
             played.claim = None;
             OrderReply::Done
         })
@@ -186,7 +186,7 @@ fn a_job_whose_fellow_goes_on_has_ended_though_its_lock_is_held() {
     let listened = listen(&directory, move |_| {
         made.lock()
             .expect("no thread panicked")
-            .end(None, "somebody stopped it");
+            .end(None, "it was stopped");
         std::fs::remove_file(&socket).expect("it is there");
         OrderReply::Done
     });
@@ -234,7 +234,7 @@ fn stop_waits_for_a_run_that_takes_no_orders_yet() {
     listen(&directory, move |_| {
         made.lock()
             .expect("no thread panicked")
-            .end(None, "somebody stopped it");
+            .end(None, "it was stopped");
         claim.lock().expect("no thread panicked").take();
         OrderReply::Done
     })
