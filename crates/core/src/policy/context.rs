@@ -181,3 +181,26 @@ impl<'a> StepContext<'a> {
         newer.map(|seen| &seen.id).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::testing::{Bench, observed};
+
+    #[test]
+    fn the_earliest_of_several_wishes_to_be_called_again_counts() {
+        let bench = Bench::workers(1);
+        let seen = observed(&[]);
+        for (wishes, wake) in [
+            ([20, 15, 30], Some(Time(15))),
+            ([15, 20, 10], Some(Time(15))),
+            ([1, 5, 10], None),
+        ] {
+            let mut ctx = StepContext::begin(&bench.job, None, &seen, Time(10));
+            for wish in wishes {
+                ctx.wake_at(Time(wish));
+            }
+            assert_eq!(ctx.wake, wake, "{wishes:?}");
+        }
+    }
+}

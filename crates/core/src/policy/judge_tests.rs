@@ -2,8 +2,8 @@
 
 use crate::policy::testing::{Bench, count, ended, observed, on_end, ps, rule, running, waiting, worker};
 use crate::{
-    Cause, Down, Exit, GangSeen, Hold, How, Memory, Observed, Outcome, Scope, Seen, Settled, Stamp, Step,
-    Test, Then, Time, When, Who, Why,
+    Cause, Down, Event, Exit, GangSeen, Hold, How, Memory, Observed, Outcome, Scope, Seen, Settled, Stamp,
+    Step, Test, Then, Time, When, Who, Why,
 };
 
 const FIRST: Stamp = Stamp { epoch: 0, attempt: 0 };
@@ -288,4 +288,52 @@ fn a_count_that_restarts_takes_what_it_counted_with_it() {
         ),
         (1, 1)
     );
+}
+
+#[test]
+fn a_first_start_and_a_later_one_are_different_levels() {
+    let second = Stamp { epoch: 0, attempt: 1 };
+    for (why, stamp, fires) in [
+        (Down::FirstStart, FIRST, true),
+        (Down::FirstStart, second, false),
+        (Down::Again, FIRST, false),
+        (Down::Again, second, true),
+    ] {
+        let mut bench = Bench::workers(1);
+        let down = When::Down {
+            who: Who::any(),
+            why: vec![why],
+        };
+        bench.job.rules.push(rule(down, fail()));
+        let mut memory = bench.memory();
+        memory.role(&worker(0).role).attempts.set(0, stamp.attempt);
+        let step = bench.step_with(Some(&memory), &[waiting(worker(0), stamp)], 100);
+        assert_eq!(outcome(&step).is_some(), fires, "{why:?} {stamp:?}");
+    }
+}
+
+#[test]
+fn an_end_is_told_with_its_code_and_its_rule_and_with_the_rule_that_could_not_be_paid() {
+    let mut bench = Bench::workers(2)
+        .failing_then(How::Failed, again(Scope::Task, true))
+        .failing_then(How::Failed, Then::Keep);
+    bench.job.limits.restarts = Some(0);
+    let step = bench.step(&[running(worker(0), FIRST), ended(worker(1), FIRST, 3, 5)], 100);
+    let told: Vec<&Event> = step
+        .events
+        .iter()
+        .filter(|event| matches!(event, Event::Unpaid { .. } | Event::TaskEnded { .. }))
+        .collect();
+    let unpaid = Event::Unpaid {
+        task: worker(1),
+        rule: 2,
+    };
+    let ended = Event::TaskEnded {
+        task: worker(1),
+        stamp: FIRST,
+        how: How::Failed,
+        code: Some(3),
+        rule: Some(3),
+    };
+    assert_eq!(told, [&unpaid, &ended]);
 }

@@ -270,6 +270,14 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_remembered_of_a_role_without_tasks() {
+        let bench = Bench::ps_and_workers(0, 1);
+        let memory = bench.step(&[running(worker(0), Stamp::default())], 10).memory;
+        let roles: Vec<&str> = memory.roles.keys().map(|role| role.as_str()).collect();
+        assert_eq!(roles, ["worker"]);
+    }
+
+    #[test]
     fn a_time_in_memory_that_is_more_than_a_day_ahead_holds_no_clock() {
         let bench = Bench::workers(1);
         let mut memory = bench.memory();

@@ -104,6 +104,30 @@ mod tests {
     }
 
     #[test]
+    fn what_has_failed_for_good_may_run_again_after_a_suspension_and_not_after_an_abort() {
+        let failed = |bench: &Bench| {
+            let mut memory = bench.memory();
+            memory.started = Some(Time(1));
+            memory.role(&worker(1).role).failed.insert(1);
+            memory
+        };
+        let mut bench = Bench::workers(2);
+        bench.job.suspend = true;
+        let suspended = bench.step_with(Some(&failed(&bench)), &[], 20).memory;
+        assert_eq!(
+            (suspended.held, suspended.is_failed(&worker(1))),
+            (Some(Hold::Suspended), false)
+        );
+        let bench = Bench::workers(2).failing_then(How::Failed, Then::Abort);
+        let aborts = [ended(worker(0), FIRST, 1, 5)];
+        let aborted = bench.step_with(Some(&failed(&bench)), &aborts, 20).memory;
+        assert_eq!(
+            (aborted.held, aborted.is_failed(&worker(1))),
+            (Some(Hold::Aborted), true)
+        );
+    }
+
+    #[test]
     fn a_finished_job_ignores_it() {
         let mut bench = Bench::workers(1);
         let done = bench.step(&[ended(worker(0), FIRST, 0, 5)], 10).memory;
