@@ -22,6 +22,7 @@ use crate::job::{JobKey, version};
 use crate::notice::{Notice, Observer};
 use crate::permits::Permits;
 use crate::rate_limit::RateLimit;
+use crate::store::ExtraSeen;
 use crate::watched::GroupSeen;
 
 /// Answers hold metadata alone.
@@ -89,6 +90,17 @@ impl ApiError {
         self
     }
 
+    /// A request that was not sent or not answered.
+    #[must_use]
+    pub const fn unsent(message: String) -> Self {
+        Self {
+            code: 0,
+            reason: String::new(),
+            message,
+            is_quota: false,
+        }
+    }
+
     /// There is no such object.
     #[must_use]
     pub fn not_found(&self) -> bool {
@@ -105,7 +117,7 @@ impl From<kube::Error> for ApiError {
                 message: status.message.clone(),
                 is_quota: is_quota(&status),
             },
-            other => unsent(other.to_string()),
+            other => Self::unsent(other.to_string()),
         }
     }
 }
@@ -136,10 +148,9 @@ impl Api {
         }
     }
 
-    /// Creates an object of the core group.
+    /// Creates an object.
     pub async fn create(&self, plural: &'static str, object: &Value) -> Result<Made, ApiError> {
-        let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str);
-        let path = core(namespace.unwrap_or_default(), plural, None);
+        let path = path_of(plural, object);
         let made = self
             .send((Method::POST, plural), &path, object, METADATA_ONLY)
             .await?;
@@ -161,14 +172,14 @@ impl Api {
             .await
     }
 
-    /// The UID of an object of the core group, and the one of the controller that owns it.
+    /// The UID of the object with the name of this one, and the UID of the controller that owns it.
     pub async fn owner(
         &self,
-        namespace: &str,
         plural: &'static str,
-        name: &str,
+        object: &Value,
     ) -> Result<(Arc<str>, Option<String>), ApiError> {
-        let path = core(namespace, plural, Some(name));
+        let name = object.pointer("/metadata/name").and_then(Value::as_str);
+        let path = format!("{}/{}", path_of(plural, object), name.unwrap_or_default());
         let what = (Method::GET, plural);
         let object: Value = self.send(what, &path, &Value::Null, METADATA_ONLY).await?;
         let owners = object
@@ -187,6 +198,14 @@ impl Api {
     pub async fn delete_service(&self, namespace: &str, name: &str, uid: &str) -> Result<(), ApiError> {
         let path = core(namespace, "services", Some(name));
         self.delete("services", &path, uid, How::Gracefully).await
+    }
+
+    /// Deletes one extra object of a job, and no other of that name.
+    pub async fn delete_extra(&self, namespace: &str, extra: &ExtraSeen) -> Result<(), ApiError> {
+        let all = object_path(&extra.api_version, namespace, extra.plural);
+        let path = format!("{all}/{}", extra.name);
+        self.delete(extra.plural, &path, &extra.uid, How::Gracefully)
+            .await
     }
 
     /// Deletes one pod, and no other of that name.
@@ -304,7 +323,7 @@ impl Api {
             .header(http::header::ACCEPT, accept)
             .header(http::header::CONTENT_TYPE, kind)
             .body(bytes)
-            .map_err(|error| unsent(error.to_string()))?;
+            .map_err(|error| ApiError::unsent(error.to_string()))?;
         let namespace = namespace_of(path);
         let _permit = self.permits.acquire(&namespace).await;
         if let Some(limit) = &self.limit {
@@ -313,7 +332,7 @@ impl Api {
         let begun = Instant::now();
         let answer = match timeout(PATIENCE, self.client.request(request)).await {
             Ok(answer) => answer.map_err(ApiError::from),
-            Err(_) => Err(unsent(format!("no answer in {} s", PATIENCE.as_secs()))),
+            Err(_) => Err(ApiError::unsent(format!("no answer in {} s", PATIENCE.as_secs()))),
         };
         let code = match &answer {
             Ok(_) if verb == "create" => 201,
@@ -330,15 +349,6 @@ impl Api {
     }
 }
 
-fn unsent(message: String) -> ApiError {
-    ApiError {
-        code: 0,
-        reason: String::new(),
-        message,
-        is_quota: false,
-    }
-}
-
 /// Whether the quota admission plugin refused a request. Its answer has the reason of every refusal by admission, and no details, so
 /// its text is all there is to tell.
 fn is_quota(status: &Status) -> bool {
@@ -348,7 +358,7 @@ fn is_quota(status: &Status) -> bool {
 /// A group that was written.
 fn group(api: &'static GroupApi, Guarded(made): Guarded<DynamicObject>) -> Result<GroupSeen, ApiError> {
     let read = made.map(|object| GroupSeen::of(api, object));
-    read.map_err(|unread| unsent(unread.why))
+    read.map_err(|unread| ApiError::unsent(unread.why))
 }
 
 /// The namespace that a request is about, by which it has its turn.
@@ -370,7 +380,19 @@ fn verb(method: &Method, path: &str) -> &'static str {
 
 fn core(namespace: &str, plural: &str, name: Option<&str>) -> String {
     let name = name.map(|name| format!("/{name}")).unwrap_or_default();
-    format!("/api/v1/namespaces/{namespace}/{plural}{name}")
+    format!("{}{name}", object_path("v1", namespace, plural))
+}
+
+/// Where objects like this one are.
+fn path_of(plural: &str, object: &Value) -> String {
+    let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str);
+    let version = object["apiVersion"].as_str().unwrap_or("v1");
+    object_path(version, namespace.unwrap_or_default(), plural)
+}
+
+fn object_path(api_version: &str, namespace: &str, plural: &str) -> String {
+    let root = if api_version.contains('/') { "apis" } else { "api" };
+    format!("/{root}/{api_version}/namespaces/{namespace}/{plural}")
 }
 
 /// The path of one group, or without a name that of all in its namespace.
@@ -386,9 +408,6 @@ fn job_path(job: &JobKey) -> String {
 
 /// Where jobs of its kind and namespace are.
 fn jobs_path(job: &JobKey) -> String {
-    let JobKey { kind, namespace, .. } = job;
-    format!(
-        "/apis/{}/namespaces/{namespace}/{}",
-        kind.api.api_version, kind.api.plural
-    )
+    let api = job.kind.api;
+    object_path(api.api_version, &job.namespace, api.plural)
 }

@@ -5,6 +5,7 @@
 //! as a [`Report`].
 
 pub mod addresses;
+mod extras;
 pub mod groups;
 mod panic;
 mod pods;
@@ -26,7 +27,7 @@ use crate::api::{Api, ApiError, How};
 use crate::job::{Compiled, JobKey, Meaning};
 use crate::notice::{Notice, Observer, Phase};
 use crate::reconcile::events::{Change, Milestone, Topic};
-use crate::store::{GroupWrite, NeededObject};
+use crate::store::{ExtraSeen, GroupWrite, NeededObject};
 use crate::watched::{GroupSeen, ServiceSeen};
 
 /// Something to be done about one job.
@@ -52,6 +53,8 @@ pub struct Writes {
     pub services: Vec<(Arc<str>, Arc<str>)>,
     /// What is written to its groups, where the actions say so.
     pub groups: Vec<GroupWrite>,
+    /// Extra objects of its kind that exist.
+    pub extras: Vec<ExtraSeen>,
     /// What has changed about the job.
     pub changes: Vec<Change>,
     /// What is to be told of it on the cluster, after that.
@@ -91,6 +94,10 @@ pub struct Report {
     pub groups: Vec<GroupSeen>,
     /// UIDs of groups that were deleted.
     pub ungrouped: Vec<Arc<str>>,
+    /// Extra objects of its kind that exist now.
+    pub extras: Vec<ExtraSeen>,
+    /// UIDs of those that were deleted.
+    pub removed_extras: Vec<Arc<str>>,
     /// The job has been told to go.
     pub deleted: bool,
     /// What was refused: the rest was left undone.
@@ -116,6 +123,8 @@ impl Report {
             removed: Vec::new(),
             groups: Vec::new(),
             ungrouped: Vec::new(),
+            extras: Vec::new(),
+            removed_extras: Vec::new(),
             deleted: false,
             error: None,
             reread: None,
@@ -259,6 +268,7 @@ impl Writes {
             missing: Vec::new(),
             services: Vec::new(),
             groups: Vec::new(),
+            extras: Vec::new(),
             changes: Vec::new(),
             events: Vec::new(),
             created: Time::default(),
@@ -358,8 +368,8 @@ async fn act(api: &Api, writes: &Writes, compiled: &Compiled, report: &mut Repor
             Action::Remove(Fixture::Gang) => ungroup = true,
             // An order by annotation is answered by the memory that was stored: the annotation is the user's.
             Action::Answered(_) => {}
-            // No kind that is operated has extra objects.
-            Action::Ensure(Fixture::Extras) | Action::Remove(Fixture::Extras) => {}
+            Action::Ensure(Fixture::Extras) => extras::ensure(api, writes, compiled, report).await?,
+            Action::Remove(Fixture::Extras) => extras::remove(api, writes, report).await?,
         }
     }
     stop(api, writes, compiled, &stops, report).await?;

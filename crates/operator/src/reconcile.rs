@@ -26,7 +26,7 @@ use self::waiting::{WAITING_FIELD, waiting};
 use crate::apply::{ApplyErrorKind, Writes};
 use crate::job::{Compiled, JobKey, JobSeen, Meaning};
 use crate::kinds::{Kind, Stage};
-use crate::store::Entry;
+use crate::store::{Entry, extras};
 
 /// A job of another kind has its name.
 const NAME_TAKEN: &str = "NameTaken";
@@ -85,6 +85,8 @@ fn reconcile_runnable(
     entry.not_later(now);
     let mut observed = entry.observed(&job.uid, job.deleting);
     observed.fixtures.extend(addresses(entry, job, compiled));
+    let extras = extras::seen(&entry.extras, &compiled.subject.objects);
+    observed.fixtures.extend(extras);
     observed.refused = (entry.retry_at > now).then_some(Refusal {
         until: entry.retry_at,
     });
@@ -107,6 +109,7 @@ fn reconcile_runnable(
     let mut next = plan_writes(key, job, entry, step, status, now);
     if let Decision::Apply(writes) = &mut next {
         writes.missing = entry.addresses.missing(&compiled.needed, &job.uid);
+        writes.extras.clone_from(&entry.extras);
         writes.groups = grouping.writes(entry, job, &writes.actions);
         if job.status.is_none() && other_scheduler(compiled.job()).is_some() {
             let told = events::event(job, &events::other_scheduler(now));

@@ -6,6 +6,7 @@
 
 mod addresses;
 mod entry;
+pub mod extras;
 mod groups;
 mod queue;
 mod reread;
@@ -24,6 +25,7 @@ use trainyard_status::MEMORY_FIELD;
 
 pub use self::addresses::{Addresses, NeededObject};
 pub use self::entry::{Entry, LastError};
+pub use self::extras::ExtraSeen;
 use self::groups::GroupIndex;
 pub use self::groups::{GroupChange, GroupWrite, Groups};
 use self::queue::Queue;

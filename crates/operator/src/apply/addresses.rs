@@ -51,7 +51,7 @@ async fn service(api: &Api, writes: &Writes, object: &Value) -> Result<ServiceSe
 }
 
 /// Makes a shared object, or finds that it is ours already; gives its UID.
-async fn make(
+pub async fn make(
     api: &Api,
     writes: &Writes,
     plural: &'static str,
@@ -60,7 +60,7 @@ async fn make(
     match api.create(plural, object).await {
         Ok(made) => Ok(made.uid),
         Err(refused) if refused.exists() => {
-            let (uid, owner) = api.owner(&writes.key.namespace, plural, name_of(object)).await?;
+            let (uid, owner) = api.owner(plural, object).await?;
             if owner.as_deref() == Some(&*writes.uid) {
                 Ok(uid)
             } else {

@@ -9,6 +9,7 @@ use trainyard_manifest::observe::PodSeen;
 use trainyard_status::MEMORY_FIELD;
 
 use super::addresses::Addresses;
+use super::extras::ExtraSeen;
 use super::groups::Groups;
 use super::reread::{Panics, PendingReread};
 use super::tombstones::{Tombstones, not_later};
@@ -41,6 +42,8 @@ pub struct Entry {
     pub addresses: Addresses,
     /// What its tasks are placed as.
     pub groups: Groups,
+    /// Extra objects of its kind that exist.
+    pub extras: Vec<ExtraSeen>,
     /// An apply is in flight.
     pub applying: bool,
     /// It is queued.
@@ -106,6 +109,7 @@ impl Entry {
             }
             if !same {
                 self.addresses.forget_maps();
+                self.extras.clear();
                 self.clear_errors();
                 self.keep_whole = false;
             }
@@ -120,6 +124,7 @@ impl Entry {
     pub fn forget_job(&mut self) {
         self.job = None;
         self.addresses.forget_maps();
+        self.extras.clear();
         self.gone.clear();
         self.counts_since = None;
         self.clear_errors();
@@ -299,6 +304,7 @@ impl Entry {
             for service in report.services.drain(..) {
                 self.addresses.services.see(service, true);
             }
+            self.extras.append(&mut report.extras);
             for group in report.groups.drain(..) {
                 self.groups.see(group, true);
             }
@@ -311,6 +317,8 @@ impl Entry {
             self.groups.removed(uid);
         }
         self.groups.apply_finished();
+        self.extras
+            .retain(|extra| !report.removed_extras.contains(&extra.uid));
     }
 
     /// We have made a pod. The watch may have been faster than the answer.

@@ -2,6 +2,7 @@
 
 mod adversary;
 mod ended;
+mod extras;
 mod fair;
 mod first;
 mod forged;

@@ -1,0 +1,66 @@
+//! Objects that a kind needs besides pods, Services and groups: created before the first pod, owned by the job, never adopted.
+
+use serde_json::{Value, json};
+
+use super::addresses::make;
+use super::{ApplyError, Created, Report, Writes, creating, doing, name_of, owner, unless_gone};
+use crate::api::{Api, ApiError};
+use crate::job::Compiled;
+use crate::store::ExtraSeen;
+
+/// Kinds of objects that can be created, and their plurals.
+const PLURALS: &[(&str, &str)] = &[
+    ("ConfigMap", "configmaps"),
+    ("Secret", "secrets"),
+    ("PersistentVolumeClaim", "persistentvolumeclaims"),
+    ("Service", "services"),
+    ("NetworkPolicy", "networkpolicies"),
+];
+
+/// Creates what is missing, or finds that it is ours already.
+pub async fn ensure(
+    api: &Api,
+    writes: &Writes,
+    compiled: &Compiled,
+    report: &mut Report,
+) -> Result<(), ApplyError> {
+    for object in &compiled.subject.objects {
+        if writes.extras.iter().any(|extra| extra.is(object)) {
+            continue;
+        }
+        let mut owned = object.clone();
+        owned["metadata"]["ownerReferences"] = json!([owner(writes).reference()]);
+        let plural = plural(object).map_err(creating(Created::Extra))?;
+        let uid = make(api, writes, plural, &owned).await;
+        report.extras.push(ExtraSeen {
+            plural,
+            api_version: text(object, "apiVersion").into(),
+            kind: text(object, "kind").into(),
+            name: name_of(object).into(),
+            uid: uid.map_err(creating(Created::Extra))?,
+        });
+    }
+    Ok(())
+}
+
+/// Deletes those that are known to be the job's; the others go with it.
+pub async fn remove(api: &Api, writes: &Writes, report: &mut Report) -> Result<(), ApplyError> {
+    for extra in &writes.extras {
+        let deleted = api.delete_extra(&writes.key.namespace, extra).await;
+        unless_gone(deleted).map_err(doing("delete an object that it needed"))?;
+        report.removed_extras.push(extra.uid.clone());
+    }
+    Ok(())
+}
+
+fn plural(object: &Value) -> Result<&'static str, ApiError> {
+    let kind = text(object, "kind");
+    let known = PLURALS.iter().find(|(known, _)| *known == kind);
+    known
+        .map(|(_, plural)| *plural)
+        .ok_or_else(|| ApiError::unsent(format!("the operator cannot create objects of the kind `{kind}`")))
+}
+
+fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object[field].as_str().unwrap_or_default()
+}
