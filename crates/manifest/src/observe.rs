@@ -109,10 +109,8 @@ impl From<PodWire> for PodSeen {
     fn from(wire: PodWire) -> Self {
         let text = |text: &Option<String>| Arc::from(text.as_deref().unwrap_or_default());
         let meta = &wire.metadata;
-        let owners = meta.owner_references.iter();
-        let owner = owners
-            .filter_map(|owner| Some((owner.job_kind()?, &owner.uid)))
-            .next();
+        let mut owners = meta.owner_references.iter();
+        let owner = owners.find_map(|owner| Some((owner.job_kind()?, &owner.uid)));
         let owner_kind = owner.map(|(kind, _)| kind);
         Self {
             name: text(&meta.name),

@@ -32,6 +32,10 @@ use crate::watched::{GroupSeen, ServiceSeen};
 
 /// Something to be done about one job.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own about the job when it was decided"
+)]
 pub struct Writes {
     /// About which.
     pub key: JobKey,

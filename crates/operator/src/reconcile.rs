@@ -268,6 +268,7 @@ fn leave_waiting(key: &JobKey, job: &JobSeen, reason: &str, message: &str, now: 
 }
 
 /// A job of another kind has the names that the objects of this one would have: nothing is done about it but to say so.
+#[must_use]
 pub fn name_taken(key: &JobKey, entry: &Entry, holder: &JobKey, now: Time) -> Decision {
     let Some(job) = &entry.job else {
         return Decision::Idle;

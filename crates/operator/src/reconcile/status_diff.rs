@@ -37,15 +37,18 @@ pub fn diff(kind: &Kind, before: Option<&Value>, after: &Value) -> StatusDiff {
     }
     let aside = [MEMORY_FIELD, WAITING_FIELD, SUMMARY_FIELD];
     if same_but_for(before, after, &aside) {
-        return match before.get(WAITING_FIELD) == after.get(WAITING_FIELD) {
-            true => StatusDiff::Same,
-            false => StatusDiff::Wording,
+        let same_words = before.get(WAITING_FIELD) == after.get(WAITING_FIELD);
+        return if same_words {
+            StatusDiff::Same
+        } else {
+            StatusDiff::Wording
         };
     }
     let aside: Vec<&str> = aside.iter().chain(kind.counts).copied().collect();
-    match same_but_for(before, after, &aside) {
-        true => StatusDiff::Counts,
-        false => StatusDiff::Substance,
+    if same_but_for(before, after, &aside) {
+        StatusDiff::Counts
+    } else {
+        StatusDiff::Substance
     }
 }
 

@@ -420,7 +420,7 @@ impl Entry {
     }
 }
 
-/// The end of a task that has been seen stands, whatever is done to its pod in the same second: times are keep_whole seconds,
+/// The end of a task that has been seen stands, whatever is done to its pod in the same second: times are whole seconds,
 /// and a pod that is deleted right after its end seems to have been asked to stop.
 fn keep_end(known: &PodSeen, pod: &mut PodSeen) {
     let before = known.task.as_ref().filter(|_| known.uid == pod.uid);
