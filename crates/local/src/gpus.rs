@@ -33,15 +33,15 @@ pub enum CannotFind {
     /// The program is there and would not start.
     #[error("cannot start `{program}`")]
     Start {
-        /// Which program.
+        /// The program, as it was called.
         program: String,
-        /// Why not.
+        /// The error of the system call.
         source: io::Error,
     },
     /// The program failed.
     #[error("`{program} -L` failed: {said}")]
     Failed {
-        /// Which program.
+        /// The program, as it was called.
         program: String,
         /// What it said.
         said: String,

@@ -32,7 +32,7 @@ pub fn run(typed: &Run, color: Color, printer: &mut Printer) -> Result<Exit, Fai
     }
     let request = input::request(typed, &input, printer)?;
     printer.flush()?;
-    let outcome = execute(request, &mut Console::new(printer, Some(view(typed, color))));
+    let outcome = execute(&request, &mut Console::new(printer, Some(view(typed, color))));
     match outcome {
         Ok(Outcome::Exit(code)) => Ok(Exit::Code(code)),
         Ok(Outcome::Background(runs)) => announce(&runs, typed.view.output, printer),
@@ -97,7 +97,9 @@ fn view(typed: &Run, color: Color) -> View {
 
 /// Says why a run is refused.
 fn say(refusal: &Refusal, printer: &mut Printer) -> Result<(), Failure> {
-    let Refusal { path, message, hint } = refusal;
+    let Refusal {
+        path, message, hint, ..
+    } = refusal;
     // The message may end with several lines of an installer.
     let message = format!("{path}: {}", visible::continued(message));
     printer.problem(BAD, "error", &message, hint.as_deref())

@@ -1,8 +1,8 @@
-//! The one place through which a run reaches the terminal: whole lines, one write at a time, a footer below them.
+//! What a run writes to the terminal: whole lines, one write at a time, a footer below them.
 //!
 //! Output of tasks is written by the thread that read it, so a reader that is slow slows the tasks down and nothing
 //! piles up. Messages are only queued: the run must go on deciding while the terminal takes no output, as behind a pager. The
-//! thread that writes next writes the queue first, so that talk stays before the lines it came before.
+//! thread that writes next writes the queue first, so that messages keep their place among the lines.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -148,7 +148,7 @@ impl Shared {
         self.tell(Message::Err(block.into_bytes()));
     }
 
-    /// Shows everything queued. Taken from the queue only while the streams is held, so the order is kept.
+    /// Shows everything queued. Taken from the queue only while the streams are locked, so the order is kept.
     fn show_queued(&self, streams: &mut Streams) {
         let messages = std::mem::take(&mut lock(&self.queue).messages);
         for message in messages {
@@ -251,7 +251,7 @@ impl Display {
         };
         lock(&self.shared.queue).over = true;
         self.shared.wake.notify_all();
-        // It panics with the display only, and then there is nothing left to show it on.
+        // If that thread panicked, there is nothing left to show it on.
         let _ = thread.join();
     }
 }

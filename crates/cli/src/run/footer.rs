@@ -99,7 +99,7 @@ impl Line {
 }
 
 /// How much is told of a job.
-type Form = fn(&JobRows, Timestamp, usize) -> Vec<Line>;
+type Layout = fn(&JobRows, Timestamp, usize) -> Vec<Line>;
 
 /// The footer for a terminal of this size; nothing if there is nothing to show.
 pub fn lines(jobs: &[JobRows], now: Timestamp, columns: usize, rows: usize) -> Vec<Line> {
@@ -110,7 +110,7 @@ pub fn lines(jobs: &[JobRows], now: Timestamp, columns: usize, rows: usize) -> V
     // The last column stays free: some terminals break a line that reaches it.
     let width = columns.saturating_sub(1);
     let most = (rows / 3).clamp(1, MOST_ROWS);
-    let forms: [Form; 3] = [each_task, each_role, only_head];
+    let forms: [Layout; 3] = [each_task, each_role, only_head];
     let mut page = Vec::new();
     for form in forms {
         page = shown.iter().flat_map(|job| form(job, now, width)).collect();

@@ -1,4 +1,4 @@
-//! Whose lines they are: names, aligned, in a colour that a task keeps.
+//! The names before lines: aligned, in a colour that a task keeps.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -81,7 +81,7 @@ pub struct LinePrefix {
 }
 
 impl LinePrefix {
-    /// The prefix with this name in a column of this width.
+    /// The prefix for this name, in a column of this width.
     pub fn new(view: &View, shown: bool, label: &str, style: Style, width: usize) -> Self {
         let before = |sign: char| {
             let text = format!("{style}{label:<width$}{style:#} {QUIET}{sign}{QUIET:#} ");

@@ -1,4 +1,4 @@
-//! Who watches one job: its output and its events, made into what the view asks for.
+//! The reporter of one job: its output and its events, in the form that the view asks for.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -54,7 +54,7 @@ impl JobReporter {
         }
     }
 
-    /// The prefix of a program, made when it first speaks and again when the column has become wider.
+    /// The prefix of a program, made with its first line and again when the column has become wider.
     fn prefix(&self, source: &LogSource) -> Arc<LinePrefix> {
         let key = (source.task.clone(), source.container.clone());
         let known = self.prefixes.read().unwrap_or_else(PoisonError::into_inner);
@@ -165,7 +165,7 @@ impl Reporter for JobReporter {
             return if self.several {
                 self.shared.tell(message);
             } else {
-                // The last word: it is shown when the display is closed, which is now.
+                // It is shown when the display is closed, which is next.
                 self.shared.leave(message);
             };
         }

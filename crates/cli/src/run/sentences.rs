@@ -1,4 +1,4 @@
-//! Events as sentences: what the run says about itself, told apart from what its tasks say.
+//! Events as sentences.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ use crate::simulate::text;
 use crate::visible;
 use crate::wrap::wrap;
 
-/// Who speaks.
+/// The name before sentences, where tasks have theirs.
 pub const NAME: &str = "trainyard";
 
 /// With more tasks than this, a start or a stop that went well is not told of each.
@@ -42,10 +42,10 @@ fn remark(text: String) -> Sentence {
     Sentence { text, matters: false }
 }
 
-/// What has been told of a job so far, as far as later sentences need it.
+/// What later sentences about a job depend on.
 #[derive(Debug)]
 pub struct Narration {
-    /// Before sentences, where there are several jobs.
+    /// Stands before sentences if there are several jobs.
     job: Option<String>,
     tasks: usize,
     directory: Option<PathBuf>,
@@ -54,7 +54,7 @@ pub struct Narration {
 }
 
 impl Narration {
-    /// Nothing has happened.
+    /// Before the first event.
     pub fn new(job: &str, several: bool, tasks: usize) -> Self {
         Self {
             job: several.then(|| job.to_owned()),

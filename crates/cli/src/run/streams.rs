@@ -54,7 +54,7 @@ struct Footer {
 }
 
 impl Streams {
-    /// An empty streams.
+    /// Streams without a footer yet.
     pub fn new(view: View, out: Sink, err: Sink, size: Size) -> Self {
         let footer = Footer {
             wanted: view.has_footer(),

@@ -23,7 +23,7 @@ pub fn share(logs: usize) -> usize {
 /// Lines of one log, and when they came.
 #[derive(Debug)]
 pub struct Merged<'a> {
-    /// Whose.
+    /// The log that it comes from.
     pub source: &'a LogSource,
     /// The lines.
     pub block: LogBlock<'a>,
@@ -35,7 +35,7 @@ pub struct Merged<'a> {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read the log `{}`: {source}", log.file.display())]
 pub struct UnreadableLog {
-    /// Which.
+    /// The log that could not be read.
     pub log: Box<LogSource>,
     /// What the system said.
     pub source: io::Error,

@@ -24,6 +24,7 @@ use trainyard_document::{Source, parse};
 use self::path::{Step, assignment, put};
 pub use self::quick::{BadQuick, Quick};
 pub use self::words::{BadWords, words};
+use crate::pod::Refusal;
 
 /// Changes to a job's manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -133,17 +134,6 @@ impl FromStr for Variable {
     }
 }
 
-/// A change that cannot be made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadOverride {
-    /// The option, as it was given.
-    pub option: String,
-    /// What is wrong.
-    pub message: String,
-    /// What was probably meant.
-    pub hint: Option<String>,
-}
-
 impl Overrides {
     /// Whether they change nothing.
     #[must_use]
@@ -153,7 +143,7 @@ impl Overrides {
 
     /// A source with the changes made to its jobs, or to the one named. Objects that are no jobs stay as they are. A
     /// source that cannot be read is returned as it is: reading it says what is wrong.
-    pub fn rewrite(&self, source: &Source, job: Option<&str>) -> Result<Source, Vec<BadOverride>> {
+    pub fn rewrite(&self, source: &Source, job: Option<&str>) -> Result<Source, Vec<Refusal>> {
         if self.is_empty() {
             return Ok(source.clone());
         }
@@ -194,24 +184,18 @@ impl Overrides {
         given.map(|(_, option)| *option).collect::<Vec<_>>().join(" ")
     }
 
-    fn apply(&self, object: &mut Value, list: &RoleList) -> Vec<BadOverride> {
+    fn apply(&self, object: &mut Value, list: &RoleList) -> Vec<Refusal> {
         let mut bad = Vec::new();
         for assignment in &self.set {
             if let Err(astray) = put(object, &assignment.path, assignment.value.clone()) {
-                bad.push(BadOverride {
-                    option: format!("--set {}", assignment.text),
-                    message: astray.message,
-                    hint: astray.hint,
-                });
+                let option = format!("--set {}", assignment.text);
+                bad.push(Refusal::new(option, astray.message, astray.hint));
             }
         }
         for Replicas { role, count } in &self.replicas {
             if let Err(hint) = set_replicas(list, object, role, *count) {
-                bad.push(BadOverride {
-                    option: format!("--replicas {role}={count}"),
-                    message: format!("the job has no role `{role}`"),
-                    hint,
-                });
+                let message = format!("the job has no role `{role}`");
+                bad.push(Refusal::new(format!("--replicas {role}={count}"), message, hint));
             }
         }
         if !self.replicas.is_empty() {

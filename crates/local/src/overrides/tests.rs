@@ -178,7 +178,7 @@ fn paths_are_set_with_values_as_yaml_has_them() {
     let bad = set("spec.tfReplicaSpecs.Wroker.replicas=1")
         .rewrite(&source(TFJOB), None)
         .unwrap_err();
-    assert_eq!(bad[0].option, "--set spec.tfReplicaSpecs.Wroker.replicas=1");
+    assert_eq!(bad[0].path, "--set spec.tfReplicaSpecs.Wroker.replicas=1");
     assert_eq!(bad[0].hint.as_deref(), Some("did you mean `Worker`?"));
     for text in ["spec", "spec.x=[1", "a=1\n---\n2"] {
         assert!(text.parse::<Assignment>().is_err(), "{text}");

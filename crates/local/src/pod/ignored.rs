@@ -5,14 +5,14 @@ use serde_json::Value;
 use super::report::Report;
 
 /// Whether a program may notice that a field is not honoured.
-enum Seen {
+enum Visibility {
     /// It may.
     Loud,
     /// It does not: where pods are placed, how images are pulled, how the API shows them.
     Quiet,
 }
 
-use Seen::{Loud, Quiet};
+use Visibility::{Loud, Quiet};
 
 const PLACEMENT: &str = "every task runs on this machine";
 const IMAGES: &str = "images are not pulled";
@@ -20,7 +20,7 @@ const IDENTITY: &str = "tasks run as the user who started the run";
 const NO_KUBELET: &str = "no kubelet watches the program";
 
 /// Fields of a pod's `spec`.
-const POD: &[(&str, Seen, &str)] = &[
+const POD: &[(&str, Visibility, &str)] = &[
     ("activeDeadlineSeconds", Loud, "only the job's deadline counts"),
     ("affinity", Quiet, PLACEMENT),
     (
@@ -64,7 +64,7 @@ const POD: &[(&str, Seen, &str)] = &[
 ];
 
 /// Fields of a container.
-const CONTAINER: &[(&str, Seen, &str)] = &[
+const CONTAINER: &[(&str, Visibility, &str)] = &[
     ("imagePullPolicy", Quiet, IMAGES),
     ("lifecycle", Loud, "hooks are not run"),
     ("livenessProbe", Loud, NO_KUBELET),
@@ -99,7 +99,7 @@ pub(super) fn container(container: &Value, report: &Report<'_>) {
     }
 }
 
-fn fields(value: &Value, table: &[(&str, Seen, &str)], report: &Report<'_>) {
+fn fields(value: &Value, table: &[(&str, Visibility, &str)], report: &Report<'_>) {
     for (name, _) in value
         .as_object()
         .into_iter()
@@ -135,11 +135,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::pod::report::Found;
+    use crate::pod::report::Findings;
 
     #[test]
     fn what_is_not_honoured_is_named_and_what_says_nothing_is_not() {
-        let found = RefCell::new(Found::default());
+        let found = RefCell::new(Findings::default());
         let report = Report::new("worker".into(), &found);
         let template = json!({"spec": {
             "nodeSelector": {"a": "b"}, "securityContext": {}, "hostNetwork": false, "tolerations": [],

@@ -16,7 +16,7 @@ use crate::system::private;
 pub enum Make {
     /// A directory, with everything above it; left alone if it is there.
     Directory {
-        /// Where.
+        /// Its absolute path.
         path: PathBuf,
         /// Who may do what in it.
         mode: u32,
@@ -25,14 +25,14 @@ pub enum Make {
     /// another user in its namespaces; and none but us reaches it, since the directories above it are closed. It is
     /// left alone if it is there, and they are closed even then.
     Volume {
-        /// Where.
+        /// Its absolute path.
         path: PathBuf,
         /// The directory of ours that it is in, or in one below it.
         within: PathBuf,
     },
     /// A file with exactly this content.
     File {
-        /// Where.
+        /// Its absolute path.
         path: PathBuf,
         /// What it holds.
         content: Arc<[u8]>,
@@ -43,7 +43,7 @@ pub enum Make {
     EmptyFile(PathBuf),
     /// Something of the machine's own: it must be there already.
     Expect {
-        /// Where.
+        /// Its absolute path.
         path: PathBuf,
         /// What it must be.
         what: Expected,
@@ -119,7 +119,7 @@ pub enum CannotMake {
     Write {
         /// What was to be made.
         path: PathBuf,
-        /// Why not.
+        /// The error of the system call.
         source: io::Error,
     },
     /// It should have been there.
@@ -128,7 +128,7 @@ pub enum CannotMake {
     Missing {
         /// Where it should be.
         path: PathBuf,
-        /// What.
+        /// What was expected there.
         what: Expected,
         /// The volume that needs it.
         volume: Arc<str>,

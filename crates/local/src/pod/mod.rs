@@ -44,7 +44,7 @@ pub use self::make::{CannotMake, Expected, Make, forget, make};
 pub(crate) use self::network::needs_addresses;
 pub use self::network::{MOST_ADDRESSES, Network};
 pub use self::objects::{BadObject, Data, Kind, Objects};
-use self::report::{Found, Report};
+use self::report::{Findings, Report};
 pub use self::report::{Ignored, Refusal};
 use self::spec::Pod;
 pub(crate) use self::volumes::claim_path;
@@ -111,10 +111,10 @@ impl Setting {
 
 /// Turns one life of a task into what is started. `in_place` counts its restarts in place.
 pub fn prepare(setting: &Setting, task: &Task, in_place: u32) -> Result<Prepared, Vec<Refusal>> {
-    let found = RefCell::new(Found::default());
+    let found = RefCell::new(Findings::default());
     let report = Report::new(task.id.role.to_string(), &found);
     let prepared = launch(setting, task, in_place, &report);
-    let Found { refusals, ignored } = found.into_inner();
+    let Findings { refusals, ignored } = found.into_inner();
     match prepared {
         Some((launch, make)) if refusals.is_empty() => Ok(Prepared {
             launch,
@@ -225,10 +225,10 @@ fn unknown_volumes(setting: &Setting) -> Vec<Refusal> {
     }
     let unknown = setting.volumes.keys().filter(|name| !known.contains(*name));
     unknown
-        .map(|name| Refusal {
-            path: format!("--volume {name}"),
-            message: format!("no template of the job has a volume `{name}`"),
-            hint: did_you_mean(name, known.iter().map(String::as_str)),
+        .map(|name| {
+            let hint = did_you_mean(name, known.iter().map(String::as_str));
+            let message = format!("no template of the job has a volume `{name}`");
+            Refusal::new(format!("--volume {name}"), message, hint)
         })
         .collect()
 }

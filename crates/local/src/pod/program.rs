@@ -148,7 +148,7 @@ impl<'a> Builder<'a> {
                 "the image `{name}` is ignored: this machine's own programs run; to let something stand for it, write \
                  `images: {{'{name}': {{like: 'tensorflow/tensorflow'}}}}` into ~/.config/trainyard/config.yaml"
             );
-            report.at("image").ignore(why);
+            report.at("image").ignore_image(why);
         }
         found
     }
@@ -277,14 +277,14 @@ fn argv(
 fn no_command<T>(container: &Container, args: &[String], report: &Report<'_>) -> Option<T> {
     let image = container.image.as_deref().unwrap_or_default();
     let message = if args.is_empty() {
-        "no command: what the image would start is not known here".to_owned()
+        "no command: what the image would start is not known here"
     } else {
-        "arguments without a command: what the image would start with them is not known here".to_owned()
+        "arguments without a command: what the image would start with them is not known here"
     };
     let hint = format!(
         "say it with `--command 'python train.py'`, or in the configuration as `command` of image `{image}`"
     );
-    report.refuse(message, Some(hint));
+    report.refuse_without_image(message, hint);
     None
 }
 

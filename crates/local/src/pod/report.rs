@@ -11,6 +11,20 @@ pub struct Refusal {
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
+    /// It may not hold once something stands for the container's image.
+    pub concerns_image: bool,
+}
+
+impl Refusal {
+    /// A refusal that holds whatever stands for images.
+    pub fn new(path: impl Into<String>, message: impl Into<String>, hint: Option<String>) -> Self {
+        Self {
+            path: path.into(),
+            message: message.into(),
+            hint,
+            concerns_image: false,
+        }
+    }
 }
 
 /// Something in a template that a process on this machine cannot honour. Said once, not for every task.
@@ -22,11 +36,13 @@ pub struct Ignored {
     pub why: String,
     /// Whether the program may notice. Where pods are placed, or how images are pulled, it does not.
     pub matters: bool,
+    /// It is the image of a container.
+    pub is_image: bool,
 }
 
-/// What was found.
+/// Everything that was found in the templates of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct Findings {
     pub refusals: Vec<Refusal>,
     pub ignored: Vec<Ignored>,
 }
@@ -35,11 +51,11 @@ pub(super) struct Found {
 #[derive(Clone, Debug)]
 pub(super) struct Report<'a> {
     path: String,
-    found: &'a RefCell<Found>,
+    found: &'a RefCell<Findings>,
 }
 
 impl<'a> Report<'a> {
-    pub fn new(path: String, found: &'a RefCell<Found>) -> Self {
+    pub fn new(path: String, found: &'a RefCell<Findings>) -> Self {
         Self { path, found }
     }
 
@@ -52,27 +68,38 @@ impl<'a> Report<'a> {
     }
 
     pub fn refuse(&self, message: impl Into<String>, hint: Option<String>) {
+        let refusal = Refusal::new(&self.path, message, hint);
+        self.found.borrow_mut().refusals.push(refusal);
+    }
+
+    /// Refuses what may work once something stands for the container's image.
+    pub fn refuse_without_image(&self, message: &str, hint: String) {
         self.found.borrow_mut().refusals.push(Refusal {
-            path: self.path.clone(),
-            message: message.into(),
-            hint,
+            concerns_image: true,
+            ..Refusal::new(&self.path, message, Some(hint))
         });
     }
 
     pub fn ignore(&self, why: impl Into<String>) {
-        self.ignored(why.into(), true);
+        self.ignored(why.into(), true, false);
     }
 
     /// For what no program notices.
     pub fn ignore_quietly(&self, why: impl Into<String>) {
-        self.ignored(why.into(), false);
+        self.ignored(why.into(), false, false);
     }
 
-    fn ignored(&self, why: String, matters: bool) {
+    /// An image that nothing stands for.
+    pub fn ignore_image(&self, why: String) {
+        self.ignored(why, true, true);
+    }
+
+    fn ignored(&self, why: String, matters: bool, is_image: bool) {
         self.found.borrow_mut().ignored.push(Ignored {
             path: self.path.clone(),
             why,
             matters,
+            is_image,
         });
     }
 }

@@ -41,9 +41,9 @@ pub struct Mount {
 /// One life of one task, ready to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
-    /// Which life.
+    /// The stamp that `step` gave this life.
     pub stamp: Stamp,
     /// Which restart in place within that life, from 0.
     pub in_place: u32,
@@ -124,15 +124,15 @@ impl fmt::Display for Ended {
 /// Something that happened to one life of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskEvent {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
-    /// Which life.
+    /// The stamp that `step` gave this life.
     pub stamp: Stamp,
     /// Which restart in place within that life.
     pub in_place: u32,
-    /// When.
+    /// By the wall clock.
     pub at: SystemTime,
-    /// What.
+    /// What happened to it.
     pub change: TaskChange,
 }
 
@@ -141,16 +141,16 @@ pub struct TaskEvent {
 pub enum TaskChange {
     /// A mount is missing and the run goes on without it, as was asked.
     MountMissing {
-        /// Whose.
+        /// The container's name.
         container: Arc<str>,
-        /// Which.
+        /// The mount that could not be made.
         mount: Mount,
         /// Why, for people.
         why: String,
     },
     /// An init program runs.
     Initialising {
-        /// Which.
+        /// The container's name.
         container: Arc<str>,
         /// Its process, as the supervisor numbers processes.
         pid: u32,
@@ -162,9 +162,9 @@ pub enum TaskChange {
     },
     /// A program beside the main one ended before it was asked to.
     BesideEnded {
-        /// Which.
+        /// The container's name.
         container: Arc<str>,
-        /// How.
+        /// Its exit code or signal.
         ended: Ended,
     },
     /// The task has ended: its main program, or an init program that failed. Its log is complete.
@@ -173,7 +173,7 @@ pub enum TaskChange {
         container: Arc<str>,
         /// Whether that is the main one.
         main: bool,
-        /// How.
+        /// Its exit code or signal.
         ended: Ended,
         /// Whether programs beside it still run; they are being stopped.
         lingers: bool,

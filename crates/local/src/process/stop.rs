@@ -29,10 +29,10 @@ pub(crate) enum Stop {
 
 /// The stopping of one task, shared by its threads and the loop of the run.
 #[derive(Debug, Default)]
-pub(crate) struct Stopping(Mutex<State>);
+pub(crate) struct Stopping(Mutex<StopState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct StopState {
     stop: Stop,
     programs: Vec<Arc<Target>>,
 }
@@ -138,13 +138,13 @@ impl Stopping {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, StopState> {
         // What is in it stays true if a thread panicked.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl StopState {
     fn wake(&self) {
         for target in &self.programs {
             let _ = rustix::io::write(&target.wake, &1_u64.to_ne_bytes());

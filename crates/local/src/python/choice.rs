@@ -22,7 +22,7 @@ pub struct Wanted {
 pub enum Packages {
     /// TensorFlow, and what belongs to it.
     TensorFlow {
-        /// Which.
+        /// The release that was asked for.
         release: Release,
         /// Whether it is to use GPUs.
         gpu: bool,

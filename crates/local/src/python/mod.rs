@@ -114,15 +114,15 @@ pub enum PythonError {
     /// A program could not be started.
     #[error("cannot start `{program}`")]
     Start {
-        /// Which.
+        /// The program, as it was called.
         program: String,
-        /// Why not.
+        /// The error of the system call.
         source: io::Error,
     },
     /// A program failed.
     #[error("`{command}` failed:\n{said}")]
     Failed {
-        /// Which.
+        /// The command line.
         command: String,
         /// Its last lines.
         said: String,
@@ -132,7 +132,7 @@ pub enum PythonError {
     Cache {
         /// Which part of it.
         path: PathBuf,
-        /// Why not.
+        /// The error of the system call.
         source: io::Error,
     },
 }

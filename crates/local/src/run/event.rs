@@ -19,11 +19,11 @@ use crate::process::launch::Ended;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunEvent {
-    /// When.
+    /// By the wall clock.
     pub time: Timestamp,
     /// To which job.
     pub job: Arc<str>,
-    /// What.
+    /// The event itself.
     #[serde(flatten)]
     pub what: What,
 }
@@ -70,13 +70,13 @@ pub enum What {
     },
     /// A program of a task runs: its main one, or before that an init container's.
     TaskStarted {
-        /// Which life.
+        /// The life of the task.
         #[serde(flatten)]
         life: Life,
         /// The init container; none for the main one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         init: Option<Arc<str>>,
-        /// Its process, as this machine numbers processes behind the run's isolation.
+        /// Its process, numbered as in the run's pid namespace.
         pid: u32,
         /// The port it is told to listen on, if it is told one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,10 +84,10 @@ pub enum What {
     },
     /// A task has ended.
     TaskEnded {
-        /// Which life.
+        /// The life of the task.
         #[serde(flatten)]
         life: Life,
-        /// How.
+        /// How its program ended.
         #[serde(flatten)]
         end: ProgramEnd,
         /// We stopped it: then its code is no success and no failure.
@@ -131,7 +131,7 @@ pub enum What {
     /// A task is left out, and this is how it is started by hand.
     #[serde(rename = "byHand")]
     DebugTask {
-        /// Which.
+        /// The task.
         task: TaskId,
         /// What people should know, a sentence a line.
         text: String,
@@ -148,7 +148,7 @@ pub enum What {
     },
     /// `TensorBoard` answers.
     TensorBoard {
-        /// There.
+        /// Its address on this machine.
         url: String,
     },
     /// The job has ended, and nothing of it is left.
@@ -221,7 +221,7 @@ pub struct FirstFailure {
     /// Which life of which task.
     #[serde(flatten)]
     pub life: Life,
-    /// How.
+    /// How its program ended.
     #[serde(flatten)]
     pub end: ProgramEnd,
     /// What that means, in a sentence.

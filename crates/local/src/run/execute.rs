@@ -127,8 +127,8 @@ impl RunError {
 /// Runs jobs to their ends, or, in the background, until they have begun.
 ///
 /// In the foreground the process must have one thread and no unflushed output: it is forked.
-pub fn execute(request: RunRequest<'_>, frontend: &mut dyn Frontend) -> Result<Outcome, RunError> {
-    let prepared = prepare_all(&request, frontend)?;
+pub fn execute(request: &RunRequest<'_>, frontend: &mut dyn Frontend) -> Result<Outcome, RunError> {
+    let prepared = prepare_all(request, frontend)?;
     let network = if request.options.isolate {
         Network::Isolated
     } else {
@@ -181,10 +181,9 @@ fn provisions(config: Config) -> Result<Provisions, Refusal> {
         Some(program) => gpus::find(Some(&program), visible.as_deref()),
         None => Ok(Vec::new()),
     };
-    let gpus = found.map_err(|error| Refusal {
-        path: "GPUs".to_owned(),
-        message: error_chain(&error),
-        hint: Some("`CUDA_VISIBLE_DEVICES=` hides them all".to_owned()),
+    let gpus = found.map_err(|error| {
+        let hint = "`CUDA_VISIBLE_DEVICES=` hides them all".to_owned();
+        Refusal::new("GPUs", error_chain(&error), Some(hint))
     })?;
     Ok(Provisions {
         config,

@@ -104,7 +104,7 @@ pub fn prepare(
         survey(&setting)?
     };
     // With `--python own` the user knows that images are not used.
-    ignored.retain(|ignored| !(options.own_python && ignored.path.rsplit('.').next() == Some("image")));
+    ignored.retain(|ignored| !(options.own_python && ignored.is_image));
     let asked = tensorboard(read_job, options, provisions, tell)?;
     let mut notes = images.notes;
     if asked.is_some() && options.isolate {
@@ -166,12 +166,19 @@ fn possible(
     refusals.extend(no_way_in(job, options.debug.as_ref()));
     refusals.extend(too_many_addresses(job));
     let gpus = gpus::split(job, &provisions.gpus, options.share_gpus).unwrap_or_else(|error| {
-        refusals.push(refusal("GPUs", error.to_string(), Some(error.hint().to_owned())));
+        refusals.push(Refusal::new(
+            "GPUs",
+            error.to_string(),
+            Some(error.hint().to_owned()),
+        ));
         Split::default()
     });
     let with: Vec<Reading> = options.with.iter().map(read).collect();
     let objects = Objects::beside(read_job, std::iter::once(reading).chain(&with)).unwrap_or_else(|bad| {
-        refusals.extend(bad.iter().map(|bad| refusal(&bad.name, bad.to_string(), None)));
+        refusals.extend(
+            bad.iter()
+                .map(|bad| Refusal::new(&*bad.name, bad.to_string(), None)),
+        );
         Objects::default()
     });
     let setting = Setting {
@@ -203,7 +210,7 @@ fn too_many_addresses(job: &Job) -> Option<Refusal> {
     let too_many = size > MOST_ADDRESSES && needs_addresses(job).is_some();
     let message = format!("{size} tasks need an address each, and {MOST_ADDRESSES} can have one");
     too_many.then(|| {
-        refusal(
+        Refusal::new(
             "tasks",
             message,
             Some("run fewer: `--replicas worker=2`".to_owned()),
@@ -214,9 +221,7 @@ fn too_many_addresses(job: &Job) -> Option<Refusal> {
 /// The problems that do not depend on what stands for the images.
 fn not_about_images(surveyed: &Surveyed) -> impl Iterator<Item = Refusal> {
     let found = surveyed.as_ref().err().into_iter().flatten();
-    found
-        .filter(|refusal| !refusal.message.contains("image"))
-        .cloned()
+    found.filter(|refusal| !refusal.concerns_image).cloned()
 }
 
 /// What is not carried out, each reason once, with every place it holds for.
@@ -229,14 +234,6 @@ fn folded(ignored: Vec<Ignored>) -> Vec<String> {
     places.into_iter().map(words).collect()
 }
 
-fn refusal(path: &str, message: String, hint: Option<String>) -> Refusal {
-    Refusal {
-        path: path.to_owned(),
-        message,
-        hint,
-    }
-}
-
 fn unknown_debug(job: &Job, debug: Option<&TaskId>) -> Option<Refusal> {
     let debug = debug?;
     let names: Vec<String> = job.tasks().map(|task| task.to_string()).collect();
@@ -246,7 +243,7 @@ fn unknown_debug(job: &Job, debug: Option<&TaskId>) -> Option<Refusal> {
     let hint = did_you_mean(&debug.to_string(), names.iter().map(String::as_str));
     let hint = hint.or_else(|| Some(format!("its tasks are {}", names.join(", "))));
     let message = format!("the job `{}` has no such task", job.name);
-    Some(refusal(&format!("--debug {debug}"), message, hint))
+    Some(Refusal::new(format!("--debug {debug}"), message, hint))
 }
 
 /// Images that need an environment, and no place for one.
@@ -259,7 +256,7 @@ fn no_cache(job: &Job, options: &RunOptions, provisions: &Provisions) -> Option<
     let (image, _) = of_job(job).into_iter().find(|(image, _)| needs(image))?;
     let message = format!("there is no place for the Python environment of `{image}`");
     let hint = "set HOME or XDG_CACHE_HOME, or use this machine's Python: `--python own`".to_owned();
-    Some(refusal("Python", message, Some(hint)))
+    Some(Refusal::new("Python", message, Some(hint)))
 }
 
 /// Starting one task by hand needs a network that it can be started in.
@@ -267,7 +264,7 @@ fn no_way_in(job: &Job, debug: Option<&TaskId>) -> Option<Refusal> {
     let why = needs_addresses(job)?;
     let debug = debug?;
     let message = format!("its tasks have a network each, which another terminal is not in: {why}");
-    Some(refusal(&format!("--debug {debug}"), message, None))
+    Some(Refusal::new(format!("--debug {debug}"), message, None))
 }
 
 fn images(
@@ -286,7 +283,7 @@ fn images(
 }
 
 fn python_refusal(error: &PythonError) -> Refusal {
-    refusal("Python", error_chain(error), error.hint().map(str::to_owned))
+    Refusal::new("Python", error_chain(error), error.hint().map(str::to_owned))
 }
 
 /// The `TensorBoard` that was asked for, on the command line or by the manifest.
@@ -309,7 +306,7 @@ fn tensorboard(
             let Some(cache) = &provisions.cache else {
                 let message =
                     "there is no place for TensorBoard's environment: set XDG_CACHE_HOME or HOME".to_owned();
-                return Err(vec![refusal("TensorBoard", message, None)]);
+                return Err(vec![Refusal::new("TensorBoard", message, None)]);
             };
             let wanted = Wanted {
                 python: None,

@@ -44,11 +44,12 @@ use crate::logs::pump::{LogBlock, LogSink, LogSource, LogTrouble};
 use crate::pod::{Machine, Network, Objects, Setting};
 use crate::process::environment;
 use crate::process::task::{MissingMounts, SpawnContext};
-use crate::sandbox::bridge::{Bridge, BridgeError};
+use crate::sandbox::bridge::Bridge;
 use crate::sandbox::isolation::Isolation;
 use crate::sandbox::mounts::Tree;
 use crate::sandbox::ports::PortError;
 use crate::supervisor::inner::Inner;
+use crate::system::error::SystemError;
 use crate::system::private;
 
 /// Seconds of a run that pass in one of ours: for tests of what takes hours.
@@ -63,9 +64,9 @@ pub enum CannotRun {
     /// Its manifest is not what it was.
     #[error("the run's manifest `{}` does not hold the job `{job}` any more", path.display())]
     Manifest {
-        /// Which file.
+        /// Its absolute path.
         path: PathBuf,
-        /// Which job.
+        /// The job's name.
         job: Arc<str>,
     },
     /// There are no ports.
@@ -73,7 +74,7 @@ pub enum CannotRun {
     Ports(#[from] PortError),
     /// The tasks cannot have a network each.
     #[error("the tasks cannot have a network each, which this manifest needs: {0}: {source}", source = .0.source)]
-    Bridge(#[from] BridgeError),
+    Bridge(#[from] SystemError),
     /// Something else was refused.
     #[error("cannot {what}: {source}")]
     System {

@@ -17,6 +17,7 @@ use nix::sched::{CloneFlags, setns, unshare};
 use trainyard_core::TaskId;
 
 use crate::sandbox::netlink::{Attributes, Link, Netlink};
+use crate::system::error::{SystemError, step};
 
 /// Numbers of interfaces, chosen by us: those of the kernel depend on what it has loaded.
 const BRIDGE: u32 = 1_000;
@@ -38,27 +39,9 @@ pub struct Bridge {
     _between: File,
 }
 
-/// A network that could not be made or entered.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot {step}")]
-pub struct BridgeError {
-    /// What was being done.
-    pub step: &'static str,
-    /// What the kernel said.
-    #[source]
-    pub source: io::Error,
-}
-
-fn step<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> BridgeError {
-    move |source| BridgeError {
-        step,
-        source: source.into(),
-    }
-}
-
 impl Bridge {
     /// Makes a network for each task. Needs the right to make network namespaces and to set them up.
-    pub fn make(addresses: &BTreeMap<TaskId, Ipv4Addr>) -> Result<Self, BridgeError> {
+    pub fn make(addresses: &BTreeMap<TaskId, Ipv4Addr>) -> Result<Self, SystemError> {
         // A thread of its own, since it changes its network namespace.
         thread::scope(|scope| {
             let made = scope.spawn(|| wire(addresses)).join();
@@ -67,14 +50,14 @@ impl Bridge {
     }
 
     /// Puts the calling thread, and what it starts from now on, into the network of a task.
-    pub fn enter(&self, task: &TaskId) -> Result<(), BridgeError> {
+    pub fn enter(&self, task: &TaskId) -> Result<(), SystemError> {
         let missing = || step("find the task's network")(io::Error::from(io::ErrorKind::NotFound));
         let network = self.tasks.get(task).ok_or_else(missing)?;
         setns(network, CloneFlags::CLONE_NEWNET).map_err(step("enter the task's network"))
     }
 }
 
-fn wire(addresses: &BTreeMap<TaskId, Ipv4Addr>) -> Result<Bridge, BridgeError> {
+fn wire(addresses: &BTreeMap<TaskId, Ipv4Addr>) -> Result<Bridge, SystemError> {
     let (between, mut bridge) = network()?;
     bridge
         .create_bridge()
@@ -100,7 +83,7 @@ fn wire(addresses: &BTreeMap<TaskId, Ipv4Addr>) -> Result<Bridge, BridgeError> {
 }
 
 /// A new network, which the calling thread is then in, and a socket to set it up with, wherever the thread is later.
-fn network() -> Result<(File, Netlink), BridgeError> {
+fn network() -> Result<(File, Netlink), SystemError> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(step("make a network namespace"))?;
     let network = File::open(OWN).map_err(step("open a network namespace"))?;
     let socket = Netlink::open().map_err(step("open a netlink socket"))?;

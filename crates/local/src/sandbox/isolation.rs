@@ -5,7 +5,6 @@
 
 use std::fmt;
 use std::fs;
-use std::io;
 use std::str::FromStr;
 
 use nix::sched::{CloneFlags, unshare};
@@ -13,6 +12,7 @@ use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::process::{getgid, getuid};
 
 use crate::sandbox::netlink::Netlink;
+use crate::system::error::{SystemError, step};
 
 /// A kind of namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,30 +111,11 @@ impl FromStr for Isolation {
     }
 }
 
-/// A namespace that could not be made.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot {step}")]
-pub struct IsolationError {
-    /// What was being done: "mount /proc".
-    pub step: &'static str,
-    /// What the kernel said.
-    #[source]
-    pub source: io::Error,
-}
-
-/// Names the step at which an error happened.
-pub(crate) fn step<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> IsolationError {
-    move |source| IsolationError {
-        step,
-        source: source.into(),
-    }
-}
-
 /// Makes the namespaces that must exist before the supervisor is forked: user and pid.
 ///
 /// The process must have one thread only. It cannot start another one afterwards if [`Namespace::Processes`] is among
 /// them, and what it starts first is the first process of the new pid namespace.
-pub(crate) fn unshare_before_fork(isolation: Isolation) -> Result<(), IsolationError> {
+pub(crate) fn unshare_before_fork(isolation: Isolation) -> Result<(), SystemError> {
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
     make(isolation, &[Namespace::Users, Namespace::Processes])?;
     if isolation.has(Namespace::Users) {
@@ -145,7 +126,7 @@ pub(crate) fn unshare_before_fork(isolation: Isolation) -> Result<(), IsolationE
 
 /// Makes the others. The supervisor does this itself, so that no other process is in them: the last process
 /// to leave tears them down, which takes a while.
-pub(crate) fn unshare_in_supervisor(isolation: Isolation) -> Result<(), IsolationError> {
+pub(crate) fn unshare_in_supervisor(isolation: Isolation) -> Result<(), SystemError> {
     make(isolation, &[Namespace::Mounts, Namespace::Network])?;
     if isolation.has(Namespace::Mounts) {
         mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)
@@ -162,7 +143,7 @@ pub(crate) fn unshare_in_supervisor(isolation: Isolation) -> Result<(), Isolatio
 }
 
 /// Unshares those of `which` that are in the set.
-fn make(isolation: Isolation, which: &[Namespace]) -> Result<(), IsolationError> {
+fn make(isolation: Isolation, which: &[Namespace]) -> Result<(), SystemError> {
     let wanted = which.iter().filter(|wall| isolation.has(**wall));
     let flags = wanted.fold(CloneFlags::empty(), |flags, wall| flags | wall.flag());
     if flags.is_empty() {
@@ -172,13 +153,13 @@ fn make(isolation: Isolation, which: &[Namespace]) -> Result<(), IsolationError>
 }
 
 /// Shows the processes of this pid namespace, and no others, under `/proc`.
-fn mount_proc() -> Result<(), IsolationError> {
+fn mount_proc() -> Result<(), SystemError> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("proc", "/proc", "proc", flags, None).map_err(step("mount /proc"))
 }
 
 /// Users and groups keep their numbers: `id` says the same as outside, and new files belong to the real user.
-fn keep_identity(user: u32, group: u32) -> Result<(), IsolationError> {
+fn keep_identity(user: u32, group: u32) -> Result<(), SystemError> {
     let write = |file: &'static str, text: String| fs::write(file, text);
     write("/proc/self/setgroups", "deny".into()).map_err(step("write /proc/self/setgroups"))?;
     write("/proc/self/uid_map", format!("{user} {user} 1")).map_err(step("write /proc/self/uid_map"))?;

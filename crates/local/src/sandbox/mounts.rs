@@ -29,7 +29,7 @@ use tree::{Place, TMPFS_FLAGS};
 #[derive(Debug, thiserror::Error)]
 #[error("cannot mount `{}` at `{}`: {step}", mount.source.display(), mount.target.display())]
 pub struct MountError {
-    /// Which.
+    /// The mount that could not be made.
     pub mount: Mount,
     /// What could not be done.
     pub step: &'static str,

@@ -14,8 +14,9 @@ use std::process::{Command, Stdio};
 use rustix::mount::{MountFlags, mount};
 use rustix::process::{WaitOptions, getuid, waitpid};
 
-use crate::sandbox::isolation::{Isolation, Namespace, step, unshare_before_fork, unshare_in_supervisor};
+use crate::sandbox::isolation::{Isolation, Namespace, unshare_before_fork, unshare_in_supervisor};
 use crate::supervisor::reexec::{PROBE, ourselves};
+use crate::system::error::step;
 use crate::system::fork::{Forked, fork};
 
 /// What this machine allows.

@@ -17,28 +17,29 @@ use rustix::process::{
 };
 
 use crate::process::orphans;
-use crate::sandbox::isolation::{Isolation, IsolationError, Namespace, step, unshare_in_supervisor};
+use crate::sandbox::isolation::{Isolation, Namespace, unshare_in_supervisor};
 use crate::supervisor::watchdog::Watchdog;
+use crate::system::error::{SystemError, step};
 use crate::system::poll::wait_for;
 use crate::system::signals::{SignalKind, Signals, Wanted};
 
 /// With fewer descriptors than this a run of a few hundred tasks would fail.
 const DESCRIPTORS: u64 = 16_384;
 
-/// The supervisor, before it has moved in: what [`outer::fork_supervisor`](crate::supervisor::outer::fork_supervisor) made it.
+/// The supervisor after the fork: what [`outer::fork_supervisor`](crate::supervisor::outer::fork_supervisor) returns in it.
 #[derive(Debug)]
 pub struct NewSupervisor {
     pub(crate) run: String,
     pub(crate) isolation: Isolation,
-    /// The outer process holds the other end.
+    /// Connected to the outer process.
     pub(crate) socket: UnixStream,
-    /// Which signals are to be caught.
+    /// The signals to catch.
     pub(crate) wanted: Wanted,
-    /// Closed when they are: then they may be passed on.
+    /// Closed when they are caught: the outer process may pass them on then.
     pub(crate) unready: PipeWriter,
 }
 
-/// What a supervisor says when it has nothing more to do.
+/// The supervisor's report of its exit code.
 #[derive(Debug)]
 pub struct ExitReport {
     isolation: Isolation,
@@ -46,10 +47,10 @@ pub struct ExitReport {
 }
 
 impl ExitReport {
-    /// Says with which exit code the run ends: the outer process ends with it at once. To be called when everything has
-    /// been written and said; the caller does nothing afterwards but end. If anything is left that this process has
-    /// started, or if nothing but our own word would hold it, nothing is said: then the outer process waits until we
-    /// have ended.
+    /// Reports the exit code: the outer process ends with it at once. To be called when everything has
+    /// been written; the caller only exits afterwards. If a process is left that this one has
+    /// started, or if there is no pid namespace, nothing is sent: then the outer process waits until this one
+    /// has ended.
     pub fn send(self, code: u8) {
         if self.isolation.has(Namespace::Processes) && is_alone() {
             // An outer process that has gone does not wait.
@@ -72,7 +73,7 @@ pub enum InnerError {
     Alone,
     /// A namespace could not be made.
     #[error("cannot prepare the supervisor")]
-    Isolation(#[from] IsolationError),
+    Isolation(#[from] SystemError),
 }
 
 /// A supervisor that is ready to start tasks. The run is guarded as long as this lives, and then as long as its [`SignalListener`] do.
@@ -126,7 +127,7 @@ pub fn prepare(inside: NewSupervisor) -> Result<Inner, InnerError> {
 }
 
 impl Inner {
-    /// To be said in the end.
+    /// To be sent at the end.
     #[must_use]
     pub fn exit_report(&self) -> ExitReport {
         ExitReport {
@@ -135,7 +136,7 @@ impl Inner {
         }
     }
 
-    /// What hears signals: `tell` is called for every one that concerns the run.
+    /// The signal listener: `tell` is called for every signal but SIGCHLD.
     #[must_use]
     pub fn signal_listener(self, tell: impl Fn(SignalKind) + Send + 'static) -> SignalListener {
         SignalListener {
@@ -146,7 +147,7 @@ impl Inner {
     }
 }
 
-/// Hears signals, and takes note of adopted processes that have died.
+/// Handles signals, and reaps adopted processes.
 pub struct SignalListener {
     signals: Signals,
     tell: Box<dyn Fn(SignalKind) + Send>,
@@ -155,7 +156,7 @@ pub struct SignalListener {
 }
 
 impl SignalListener {
-    /// Heeds what has come; nothing may have.
+    /// Handles the signals that are pending, if any.
     pub(crate) fn handle_pending(&mut self) {
         for notice in self.signals.pending() {
             match notice {
@@ -165,7 +166,7 @@ impl SignalListener {
         }
     }
 
-    /// Heeds whatever comes, on a thread of its own.
+    /// Handles signals on a thread of its own.
     pub fn spawn(mut self) -> io::Result<()> {
         let hear = move || {
             loop {
@@ -174,19 +175,19 @@ impl SignalListener {
                 self.handle_pending();
             }
         };
-        let builder = thread::Builder::new().name("signal_listener".into());
+        let builder = thread::Builder::new().name("signals".into());
         builder.stack_size(256 * 1024).spawn(hear).map(drop)
     }
 }
 
-/// Readable when there is something to handle_pending.
+/// Readable when a signal is pending.
 impl AsFd for SignalListener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.signals.as_fd()
     }
 }
 
-/// The parent's death signal comes only if the parent dies after it was asked for; the socket tells of a death before.
+/// The parent-death signal comes only if the parent dies after it was requested; the socket shows a death before that.
 fn outer_lives(socket: &UnixStream) -> bool {
     let mut descriptors = [PollFd::new(socket, PollFlags::IN)];
     match rustix::event::poll(&mut descriptors, Some(&rustix::event::Timespec::default())) {

@@ -13,10 +13,11 @@ use std::os::unix::net::UnixStream;
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-use crate::sandbox::isolation::{Isolation, IsolationError, Namespace, unshare_before_fork};
+use crate::sandbox::isolation::{Isolation, Namespace, unshare_before_fork};
 use crate::sandbox::ports;
 use crate::supervisor::inner::NewSupervisor;
 use crate::supervisor::watchdog;
+use crate::system::error::{SystemError, step};
 use crate::system::fork::{Forked, fork};
 use crate::system::poll::wait_for;
 use crate::system::signals::{SignalKind, Signals, Wanted};
@@ -35,23 +36,14 @@ pub enum SupervisorEnd {
 pub enum OuterError {
     /// A namespace could not be made.
     #[error("cannot enter the run's namespaces")]
-    Isolation(#[from] IsolationError),
-    /// Something about signals or processes was refused.
-    #[error("cannot {step}")]
-    System {
-        /// What was being done.
-        step: &'static str,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
+    Isolation(#[from] SystemError),
+    /// A signal handler, socket or process was refused.
+    #[error(transparent)]
+    System(SystemError),
 }
 
-fn system<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> OuterError {
-    move |source| OuterError::System {
-        step,
-        source: source.into(),
-    }
+fn system<E: Into<io::Error>>(name: &'static str) -> impl FnOnce(E) -> OuterError {
+    move |source| OuterError::System(step(name)(source))
 }
 
 /// The process in which [`fork_supervisor`] returned.

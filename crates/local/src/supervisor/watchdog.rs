@@ -19,10 +19,10 @@ use crate::system::signals::{Signals, Wanted};
 /// The variable that every process of a run carries.
 pub const RUN_MARK: &str = "TRAINYARD_RUN";
 
-/// How often nothing may be found before the watchdog believes it: a process may fork while it is looked for.
+/// How many searches in a row must find nothing: a process may fork during one.
 const CLEAN_ROUNDS: usize = 2;
 
-/// A watchdog that watches over this process.
+/// The watchdog of this process.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     /// The watchdog acts when this is closed.
@@ -30,7 +30,7 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts a watchdog over this process and waits until it stands.
+    /// Starts a watchdog for this process and waits until it is ready.
     pub(crate) fn start(run: &str) -> io::Result<Self> {
         let (watched, lifeline) = io::pipe()?;
         let (mut standing, tell) = io::pipe()?;
@@ -50,7 +50,7 @@ impl Watchdog {
 
 /// The watchdog process.
 pub(crate) fn stand(run: &OsString) -> io::Result<()> {
-    // A watchdog that cannot leave its session still guards.
+    // Without a session of its own it still works, unless the terminal signals it.
     let _ = setsid();
     let _caught = Signals::catch(&Wanted::look())?;
     io::stdout().write_all(b"r")?;

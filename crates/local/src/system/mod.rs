@@ -1,5 +1,6 @@
 //! Thin layers over system calls: files, signals, polling, fork.
 
+pub mod error;
 pub(crate) mod fork;
 pub(crate) mod poll;
 pub mod private;

@@ -8,7 +8,6 @@ use trainyard_dialect::{ReadJob, Reading};
 use trainyard_document::Source;
 use trainyard_local::images::{self, Config};
 use trainyard_local::overrides::{Overrides, Quick, words};
-use trainyard_local::pod::Refusal;
 use trainyard_local::run::execute::RunRequest;
 use trainyard_local::run::prepare::RunOptions;
 use trainyard_local::run::store::directory::Home;
@@ -51,16 +50,7 @@ pub fn read(typed: &Run, printer: &mut Printer) -> Result<Result<Input, Exit>, F
     let source = match overrides.rewrite(&source, typed.job.as_deref()) {
         Ok(source) => source,
         Err(bad) => {
-            for bad in bad {
-                super::say(
-                    &Refusal {
-                        path: bad.option,
-                        message: bad.message,
-                        hint: bad.hint,
-                    },
-                    printer,
-                )?;
-            }
+            bad.iter().try_for_each(|refusal| super::say(refusal, printer))?;
             return Ok(Err(Exit::Unable));
         }
     };

@@ -7,19 +7,19 @@ use trainyard_core::{RoleName, TaskId};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "camelCase")]
 pub enum Order {
-    /// ProgramEnd the run: ask the tasks to stop, and kill what is left when their grace is over.
+    /// End the run: ask the tasks to stop, and kill what is left when their grace is over.
     Stop {
         /// At once, without asking.
         now: bool,
     },
     /// Kill a task's programs, as a crash would.
     Kill {
-        /// Which.
+        /// The task.
         task: TaskId,
     },
     /// Take a task away as a drained node would: it is asked to stop, and that counts as no failure.
     Drain {
-        /// Which.
+        /// The task.
         task: TaskId,
     },
     /// Stop everything and wait, as `suspend: true` in the manifest says.
@@ -28,7 +28,7 @@ pub enum Order {
     Resume,
     /// Change how many tasks a role has.
     Scale {
-        /// Which.
+        /// The role's name.
         role: RoleName,
         /// To so many.
         replicas: u32,

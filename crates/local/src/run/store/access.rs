@@ -25,21 +25,21 @@ pub enum NotOurs {
     /// It is another user's.
     #[error("the state directory `{}` belongs to another user (uid {owner})", path.display())]
     Owned {
-        /// Which.
+        /// Its absolute path.
         path: PathBuf,
-        /// Whose.
+        /// The owner's user id.
         owner: u32,
     },
     /// It holds other things too, and every user may replace what is in it.
     #[error("every user of this machine may replace what is in the state directory `{}`", path.display())]
     Open {
-        /// Which.
+        /// Its absolute path.
         path: PathBuf,
     },
     /// It cannot be closed.
     #[error("the state directory `{}` cannot be closed to other users: {source}", path.display())]
     Unclosed {
-        /// Which.
+        /// Its absolute path.
         path: PathBuf,
         /// What the system said.
         source: io::Error,

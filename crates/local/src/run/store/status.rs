@@ -47,7 +47,7 @@ pub struct Status {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskStatus {
-    /// Which.
+    /// The task.
     pub task: TaskId,
     /// In one word.
     pub state: TaskState,

@@ -1,13 +1,13 @@
-//! What wakes the loop of a run up: news of its tasks, orders, signals.
+//! What wakes the loop of a run: events of its tasks, orders, signals.
 //!
 //! ```text
 //! threads of tasks, of orders, of TensorBoard ─▶ waker ─▶ queue ─▶ loop
-//!                      socket (the run's socket) ─▶ orders ─┘ │
-//!                                       signals ─▶ signal_listener ────┘
+//!                         control socket ─▶ orders ─┘ │
+//!                      signals ─▶ signal listener ────┘
 //! ```
 //!
-//! The loop sleeps on descriptors, so it opens its socket by itself, and the only job of a run has the signal_listener in its queue, too: a
-//! thread for them would cost a short run as much as a task does. Where there are several jobs, one thread hears for all.
+//! The loop polls descriptors, so it accepts orders itself, and with a single job it handles signals, too: a
+//! thread for them would cost a short run as much as a task does. With several jobs, one thread handles signals for all.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -25,7 +25,7 @@ use crate::supervisor::inner::SignalListener;
 use crate::system::poll::wait_for;
 use crate::system::signals::SignalKind;
 
-/// Something the loop wakes up for.
+/// An event that the loop handles.
 #[derive(Debug)]
 pub(crate) enum LoopEvent {
     Task(TaskEvent),
@@ -35,7 +35,7 @@ pub(crate) enum LoopEvent {
     TensorBoard(Result<String, String>),
 }
 
-/// A way to wake a run up from outside its loop.
+/// Sends events to the loop of a run from other threads.
 #[derive(Clone, Debug)]
 pub(crate) struct Waker {
     news: Sender<LoopEvent>,
@@ -43,14 +43,14 @@ pub(crate) struct Waker {
 }
 
 impl Waker {
-    /// Leaves news, and wakes the loop up; whether there still is one.
+    /// Sends an event and wakes the loop; false if the run has ended.
     pub fn wake(&self, news: LoopEvent) -> bool {
         let left = self.news.send(news).is_ok();
         let _ = rustix::io::write(&*self.eventfd_handle, &1_u64.to_ne_bytes());
         left
     }
 
-    /// An order, and what became of it.
+    /// Sends an order and waits for the reply.
     pub fn order(&self, order: Order) -> OrderReply {
         let (answer, answered) = sync_channel(1);
         let stops = matches!(order, Order::Stop { .. });
@@ -69,7 +69,7 @@ impl Waker {
     }
 }
 
-/// Where the news of one run arrive.
+/// The events of one run.
 pub(crate) struct EventQueue {
     news: Receiver<LoopEvent>,
     waker: Waker,
@@ -82,7 +82,7 @@ pub(crate) struct EventQueue {
 /// How long no connection is accepted after one could not be.
 const REST: Duration = Duration::from_secs(1);
 
-/// The queue of a run to be, and its waker.
+/// An empty queue and its waker.
 pub(crate) fn queue() -> io::Result<(Waker, EventQueue)> {
     let eventfd_handle = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
     let (sender, news) = channel();
@@ -106,24 +106,24 @@ impl EventQueue {
         self.signal_listener = Some(signal_listener);
     }
 
-    /// Whether it hears signals, as that of the only job of a run does.
+    /// Whether it handles signals: true for a run of a single job.
     pub fn listens(&self) -> bool {
         self.signal_listener.is_some()
     }
 
-    /// From now on the run takes orders.
+    /// Opens the control socket.
     pub fn open_socket(&mut self, run: &RunDirectory) -> io::Result<()> {
         let waker = self.waker.clone();
         self.socket = Some(ControlSocket::open(run, move |order| waker.order(order))?);
         Ok(())
     }
 
-    /// LoopEvent that are there.
+    /// The next event, without waiting.
     pub fn next(&mut self) -> Option<LoopEvent> {
         self.news.try_recv().ok()
     }
 
-    /// Waits for news, until then at most.
+    /// Waits for an event, until then at most.
     pub fn wait(&mut self, until: Option<Instant>) -> Option<LoopEvent> {
         loop {
             if let Some(news) = self.next() {
@@ -140,7 +140,7 @@ impl EventQueue {
         self.sleep(Some(Instant::now()));
     }
 
-    /// Sleeps until something rings, is heard or stands at the socket, until then at most; false if nothing did.
+    /// Waits for the waker, a signal or a connection, until then at most; false if none came.
     fn sleep(&mut self, until: Option<Instant>) -> bool {
         let now = Instant::now();
         let rests = self.socket_paused_until.filter(|rests| *rests > now);
@@ -157,11 +157,11 @@ impl EventQueue {
         descriptors.extend(socket.map(|socket| PollFd::new(socket, PollFlags::IN)));
         let until = until.into_iter().chain(rests).min();
         let Ok(true) = wait_for(&mut descriptors, until) else {
-            // A socket that has rested is looked at again.
+            // After its pause the socket is polled again.
             return rests.is_some();
         };
         let others = descriptors.iter().skip(1).any(|one| !one.revents().is_empty());
-        // Before the news are looked at: who leaves some afterwards rings again.
+        // Before events are taken: one that is sent afterwards wakes the loop again.
         let _ = rustix::io::read(&*self.waker.eventfd_handle, &mut [0; 8]);
         if others {
             self.signal_listener
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn news_come_in_their_order_and_wake_who_waits() {
+    fn events_come_in_their_order_and_wake_the_loop() {
         let (waker, mut queue) = queue().unwrap();
         assert!(
             queue
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn who_rings_at_a_run_that_has_ended_learns_so() {
+    fn a_waker_of_a_run_that_has_ended_says_so() {
         let (waker, queue) = queue().unwrap();
         drop(queue);
         assert!(!waker.wake(LoopEvent::Signal(SignalKind::Interrupt)));

@@ -1,4 +1,4 @@
-//! The loop of a run: look, decide, act, tell, write down; then wait for news.
+//! The loop of a run: observe, decide, act, report, store; then wait for events.
 //!
 //! Nothing is decided here: `step` decides. The runner adds what a program on one machine needs and a cluster does not:
 //! signals end it, and when the job has its verdict nothing is left running.
@@ -27,15 +27,15 @@ use crate::run::world::World;
 use crate::sandbox::isolation::Isolation;
 use crate::system::signals::SignalKind;
 
-/// How the run stands is not written down more often than this.
+/// The shortest time between two writes of the status.
 const BETWEEN_WRITES: Duration = Duration::from_millis(100);
-/// And not before this, where the disk has refused it.
+/// The same after a write that failed.
 const AFTER_REFUSAL: Duration = Duration::from_secs(5);
 
-/// A run that was shorter is sooner repeated than missed: its end need not survive a sudden end of the machine.
+/// The end of a shorter run need not survive a crash of the machine: it is sooner repeated than missed.
 const WORTH_KEEPING: Duration = Duration::from_secs(1);
 
-/// Signals closer together than this are one.
+/// Signals closer together than this count as one.
 const ONE_WISH: Duration = Duration::from_millis(300);
 
 /// One run of one job.
@@ -51,22 +51,22 @@ pub(crate) struct Runner {
     pub memory: Option<Memory>,
     pub hints: Hints,
     pub pid: u32,
-    /// What stands around it.
+    /// Its namespaces.
     pub isolation: Isolation,
     /// The user ends the run.
     pub ending: Option<Ending>,
     pub events: Option<File>,
-    /// The disk has refused something, and that has been told.
+    /// A write has failed, and a note has said so.
     pub disk_refused: bool,
     /// Where `TensorBoard` answers.
     pub tensorboard_url: Option<String>,
-    /// Something has changed since it was last written down.
+    /// The status has changed since it was last written.
     pub unwritten: bool,
-    /// It is not written down again before.
+    /// The status is not written before.
     pub may_write: Instant,
-    /// Everything has been killed: nothing is waited for any longer.
+    /// Every task was killed: nothing is waited for any longer.
     pub forced: bool,
-    /// Answers to orders that wait until `ps` shows what came of them.
+    /// Replies to orders, held back until the status shows their effect.
     pub unanswered: Vec<(SyncSender<OrderReply>, OrderReply)>,
 }
 
@@ -126,7 +126,7 @@ impl Runner {
         }
     }
 
-    /// One look at the job; whether something was done, so that another look is due at once, and when to look again.
+    /// One step; whether something was done, so that another is due at once, and when the next one is due.
     fn look(&mut self) -> (bool, Option<Instant>) {
         let now = self.clock.now();
         let resumed = self.memory.as_ref().is_some_and(|memory| memory.resumed);
@@ -168,8 +168,8 @@ impl Runner {
         (acted, decided.wake.map(|wake| self.clock.instant(wake)))
     }
 
-    /// Writes down how the run stands, but not for every one of a thousand tasks that start together: nothing is
-    /// decided from the file. What is left waits for its time.
+    /// Writes the status if it is time, not for every one of a thousand tasks that start together: nothing is
+    /// decided from the file.
     pub(crate) fn write_in_time(&mut self) {
         if self.unwritten && self.may_write <= Instant::now() {
             let written = self.write(None, Durable::No);
@@ -180,7 +180,7 @@ impl Runner {
         }
     }
 
-    /// Answers those whose orders have been carried out.
+    /// Sends the replies to orders that have been carried out.
     pub(crate) fn answer(&mut self) {
         for (asked, answer) in self.unanswered.drain(..) {
             // The client may have gone.
@@ -188,14 +188,14 @@ impl Runner {
         }
     }
 
-    /// Tells what has happened to the tasks.
+    /// Reports what has happened to the tasks.
     fn tell_of_tasks(&mut self) {
         for what in self.world.take_told() {
             self.tell(what);
         }
     }
 
-    /// Tells what the world has to tell.
+    /// Reports what the world has to report.
     pub(crate) fn pass_on(&mut self) {
         self.tell_of_tasks();
         if self.world.table.take_changed() {
@@ -203,7 +203,7 @@ impl Runner {
         }
     }
 
-    /// Waits for news, or until something is due.
+    /// Waits for an event, or until something is due.
     fn wait(&mut self, wake: Option<Instant>) {
         self.world.addresses.age();
         let hint = self
@@ -222,7 +222,7 @@ impl Runner {
         }
     }
 
-    /// Takes what has come meanwhile: it belongs to the same look.
+    /// Takes all events that have come: they belong to the same step.
     fn take_waiting(&mut self) {
         while let Some(news) = self.queue.next() {
             self.take(news);
@@ -309,17 +309,17 @@ impl Runner {
         self.reporter.event(&event);
     }
 
-    /// The disk takes no more of what we write. That is told once; the run goes on, since nothing is decided from these
+    /// A write to the run's directory failed. A note says so once; the run continues, since nothing is decided from these
     /// files.
     fn refused_by_disk(&mut self, error: &str) {
         if !std::mem::replace(&mut self.disk_refused, true) {
             self.tell(What::Note {
-                text: format!("{error}; the run goes on, and `trainyard ps` shows an older state"),
+                text: format!("{error}; the run continues, and `trainyard ps` shows an older state"),
             });
         }
     }
 
-    /// Writes down how the run stands; whether the disk took it.
+    /// Writes the status; whether that worked.
     fn write(&mut self, end: Option<&crate::run::event::RunEnd>, durable: Durable) -> bool {
         let memory = self.memory.as_ref();
         let is_over = self.ending.is_some() || memory.is_some_and(|memory| memory.verdict.is_some());

@@ -47,11 +47,11 @@ pub struct Tree {
     own: Vec<PathBuf>,
     /// The same without symbolic links, resolved on first use: most runs have no mounts.
     real: OnceLock<Vec<PathBuf>>,
-    state: Mutex<State>,
+    state: Mutex<TreeState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct TreeState {
     built: bool,
     /// Directories of this machine that are mimicked in the tree.
     mimics: BTreeSet<PathBuf>,
@@ -125,7 +125,7 @@ impl Tree {
         own || (!getuid().is_root() && access(directory, Access::WRITE_OK).is_ok())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TreeState> {
         // What is in it stays true if a thread panicked.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
