@@ -33,10 +33,9 @@ pub(super) fn needs(spec: &Spec<'_>, roles: &[Role], choice: GangChoice) -> Opti
     let (scheduler, is_gang) = match choice {
         GangChoice::None => return None,
         GangChoice::Default => (GangScheduler::Default, false),
-        GangChoice::Named(scheduler) => (scheduler, true),
         // A scheduler that is not known to place gangs may place pods one by one.
         GangChoice::Template(scheduler @ GangScheduler::Named(_)) => (scheduler, false),
-        GangChoice::Template(scheduler) => (scheduler, true),
+        GangChoice::Named(scheduler) | GangChoice::Template(scheduler) => (scheduler, true),
     };
     if policy.is_none() && existing.is_none() && !is_gang {
         return None;
