@@ -11,6 +11,7 @@ use http::header::USER_AGENT;
 use http::{HeaderValue, Uri};
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
+use tokio::runtime::{Builder, Runtime};
 use trainyard_document::problem::{did_you_mean, shown};
 
 use crate::error::{ClusterError, OFFLINE, plain, told};
@@ -21,6 +22,15 @@ pub struct Access {
     pub client: Client,
     /// The server's address, as it is shown.
     pub server: String,
+}
+
+/// What callers that wait are driven by.
+pub(crate) fn runtime() -> Result<Runtime, ClusterError> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| {
+        let message = format!("cannot wait for a cluster: {error}");
+        ClusterError::new(message, "the system has run out of something; try again")
+    })
 }
 
 /// Makes a client for a context of the kubeconfig; none is the current one.

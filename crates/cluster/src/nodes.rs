@@ -5,11 +5,10 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Node;
 use kube::Api;
 use kube::api::ListParams;
-use tokio::runtime::Builder;
 use tokio::time::timeout;
 use trainyard_document::problem::shown;
 
-use crate::access::{Access, access};
+use crate::access::{Access, access, runtime};
 use crate::error::ClusterError;
 use crate::node::ClusterNode;
 
@@ -39,11 +38,7 @@ impl Default for Question {
 
 /// Asks for the nodes, and waits for the answer.
 pub fn list(question: &Question) -> Result<Vec<ClusterNode>, ClusterError> {
-    let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| {
-        let message = format!("cannot wait for a cluster: {error}");
-        ClusterError::new(message, "the system has run out of something; try again")
-    })?;
+    let runtime = runtime()?;
     runtime.block_on(async {
         let access = access(question.context.as_deref(), question.patience).await?;
         pages(&access, question).await

@@ -9,10 +9,10 @@ use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 use tokio::time::{sleep, timeout};
 
-use crate::access::{Access, access};
+use crate::access::{Access, access, runtime};
 use crate::error::{ClusterError, OFFLINE, plain};
 
 /// Who applies.
@@ -67,11 +67,7 @@ pub enum Trial {
 impl Session {
     /// Finds the way to the cluster of a context; none is the current one.
     pub fn open(context: Option<&str>) -> Result<Self, ClusterError> {
-        let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| {
-            let message = format!("cannot wait for a cluster: {error}");
-            ClusterError::new(message, "the system has run out of something; try again")
-        })?;
+        let runtime = runtime()?;
         let access = runtime.block_on(access(context, PATIENCE)).map_err(instead)?;
         Ok(Self { runtime, access })
     }
@@ -90,10 +86,8 @@ impl Session {
     pub fn apply(&self, object: &Value, trial: Trial) -> Result<Outcome, ClusterError> {
         let which = Which::of(object);
         let api = which.api(&self.access.client);
-        let before = match self.wait(async { Ok(api.get_opt(which.name).await) })? {
-            Ok(before) => before,
-            Err(error) => return Err(self.refused("apply", &which, &error)),
-        };
+        let refused = |error: kube::Error| self.refused("apply", &which, &error);
+        let before = self.answer(api.get_opt(which.name))?.map_err(refused)?;
         if before
             .as_ref()
             .is_some_and(|it| it.metadata.deletion_timestamp.is_some())
@@ -108,15 +102,14 @@ impl Session {
             let mut params = params.clone();
             params.force = false;
             let first = Patch::Merge(first);
-            let changed = self.wait(async { Ok(api.patch(which.name, &params, &first).await) })?;
-            match changed {
-                Err(error) => return Err(self.refused("apply", &which, &error)),
-                Ok(_) if params.dry_run => return Ok(Outcome::Configured),
-                Ok(_) => {}
+            let changed = self.answer(api.patch(which.name, &params, &first))?;
+            changed.map_err(refused)?;
+            if params.dry_run {
+                return Ok(Outcome::Configured);
             }
         }
         let patch = Patch::Apply(object);
-        let applied = self.wait(async { Ok(api.patch(which.name, &params, &patch).await) })?;
+        let applied = self.answer(api.patch(which.name, &params, &patch))?;
         match (before, applied) {
             (None, Ok(_)) => Ok(Outcome::Created),
             (Some(before), Ok(after)) if same(&before, &after, trial) => Ok(Outcome::Unchanged),
@@ -124,7 +117,7 @@ impl Session {
             (None, Err(kube::Error::Api(status))) if trial == Trial::Dry && status.code == 404 => {
                 Ok(Outcome::Unchecked)
             }
-            (_, Err(error)) => Err(self.refused("apply", &which, &error)),
+            (_, Err(error)) => Err(refused(error)),
         }
     }
 
@@ -245,31 +238,36 @@ impl Session {
             name: "",
         };
         let api: Api<DynamicObject> = Api::all_with(self.access.client.clone(), &which.resource());
-        match self.wait(async { Ok(api.list(&kube::api::ListParams::default()).await) })? {
+        match self.answer(api.list(&kube::api::ListParams::default()))? {
             Ok(list) => {
                 let items = list.items.into_iter();
-                Ok(Some(
-                    items.filter_map(|item| serde_json::to_value(item).ok()).collect(),
-                ))
+                let values = items.filter_map(|item| serde_json::to_value(item).ok());
+                Ok(Some(values.collect()))
             }
             Err(kube::Error::Api(status)) if status.code == 403 => Ok(None),
             Err(error) => Err(self.failed(&error)),
         }
     }
 
-    /// Waits for an answer, but not for ever.
-    fn wait<T>(&self, answer: impl Future<Output = Result<T, kube::Error>>) -> Result<T, ClusterError> {
+    /// Waits for an answer, which may be a refusal, but not for ever.
+    fn answer<T>(&self, answer: impl Future<Output = T>) -> Result<T, ClusterError> {
         let answer = self.runtime.block_on(async { timeout(PATIENCE, answer).await });
-        match answer {
-            Err(_) => Err(instead(ClusterError::late(&self.access.server, PATIENCE))),
-            Ok(answer) => answer.map_err(|error| self.failed(&error)),
-        }
+        answer.map_err(|_| instead(ClusterError::late(&self.access.server, PATIENCE)))
+    }
+
+    /// Waits for an answer that is no refusal.
+    fn wait<T>(&self, answer: impl Future<Output = Result<T, kube::Error>>) -> Result<T, ClusterError> {
+        self.answer(answer)?.map_err(|error| self.failed(&error))
     }
 
     /// Something about the cluster, not about one object.
     fn failed(&self, error: &kube::Error) -> ClusterError {
         match error {
-            kube::Error::Api(status) if status.code == 403 => forbidden(&self.access.server, &status.message),
+            kube::Error::Api(status) if status.code == 403 => {
+                let (server, said) = (&self.access.server, plain(&status.message));
+                let message = format!("the cluster at {server} does not let you: {said}");
+                ClusterError::new(message, &administrator())
+            }
             other => instead(ClusterError::of(other, &self.access.server)),
         }
     }
@@ -281,7 +279,7 @@ impl Session {
                 let said = plain(&status.message);
                 let message = format!("cannot {doing} {which}: {said}");
                 let hint = match status.code {
-                    403 => format!("this takes an administrator of the cluster; {PRINT}"),
+                    403 => administrator(),
                     _ => format!("the cluster at {} says no; {PRINT}", self.access.server),
                 };
                 ClusterError::new(message, &hint)
@@ -291,12 +289,8 @@ impl Session {
     }
 }
 
-fn forbidden(server: &str, said: &str) -> ClusterError {
-    let message = format!("the cluster at {server} does not let you: {}", plain(said));
-    ClusterError::new(
-        message,
-        &format!("this takes an administrator of the cluster; {PRINT}"),
-    )
+fn administrator() -> String {
+    format!("this takes an administrator of the cluster; {PRINT}")
 }
 
 /// Hosts that are named on the command line are no way out of this.

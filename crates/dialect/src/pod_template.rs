@@ -41,18 +41,10 @@ pub struct PodTemplate {
     pub requests: Resources,
     /// `spec.schedulerName`.
     pub scheduler_name: Option<Arc<str>>,
-    /// `spec.priorityClassName`.
-    pub priority_class_name: Option<Arc<str>>,
     /// `spec.restartPolicy`, and where it is written.
     pub restart_policy: Option<(RestartPolicy, Span)>,
     /// `spec.hostNetwork`.
     pub host_network: bool,
-    /// `spec.hostname`.
-    pub hostname: Option<Arc<str>>,
-    /// `spec.subdomain`.
-    pub subdomain: Option<Arc<str>>,
-    /// `spec.terminationGracePeriodSeconds`.
-    pub grace_seconds: Option<u32>,
     /// Where the template is written: the place for problems about it as a whole.
     pub at: Span,
 }
@@ -79,8 +71,6 @@ pub struct Container {
     pub command: Vec<Arc<str>>,
     /// `args`.
     pub args: Vec<Arc<str>>,
-    /// `workingDir`.
-    pub working_dir: Option<Arc<str>>,
     /// `ports`.
     pub ports: Vec<Port>,
     /// `env`, in order.
@@ -166,12 +156,8 @@ pub fn read(field: &Field<'_>) -> Option<PodTemplate> {
         init_containers: Vec::new(),
         requests: Resources::new(),
         scheduler_name: None,
-        priority_class_name: None,
         restart_policy: None,
         host_network: false,
-        hostname: None,
-        subdomain: None,
-        grace_seconds: None,
         at: field.at,
     };
     match inner(field, "spec") {
@@ -186,17 +172,14 @@ pub fn read(field: &Field<'_>) -> Option<PodTemplate> {
 
 impl PodTemplate {
     fn read_spec(&mut self, spec: &Field<'_>) {
-        let named = |name: &str| text(spec, name).filter(|text| !text.is_empty());
-        self.scheduler_name = named("schedulerName");
-        self.priority_class_name = named("priorityClassName");
-        self.hostname = named("hostname");
-        self.subdomain = named("subdomain");
+        self.scheduler_name = text(spec, "schedulerName").filter(|text| !text.is_empty());
         self.host_network = inner(spec, "hostNetwork")
             .and_then(|field| field.node.as_bool())
             .unwrap_or(false);
-        self.grace_seconds = inner(spec, "terminationGracePeriodSeconds")
-            .and_then(|field| field.int(0..=i64::from(i32::MAX)))
-            .and_then(|seconds| u32::try_from(seconds).ok());
+        if let Some(grace) = inner(spec, "terminationGracePeriodSeconds") {
+            // Only its range is checked.
+            let _ = grace.int(0..=i64::from(i32::MAX));
+        }
         self.restart_policy = inner(spec, "restartPolicy")
             .and_then(|field| Some((RestartPolicy::named(field.node.as_text()?)?, field.node.span)));
         let volumes = container::volumes(spec);

@@ -268,11 +268,6 @@ impl Problems {
         self.list.borrow_mut().push(problem);
     }
 
-    /// Takes a problem at `span` and `path`, given by code and message.
-    pub fn report_at(&self, code: Code, span: Option<Span>, path: &FieldPath, message: impl Into<String>) {
-        self.report(Problem::new(code, self.place(span, path), message));
-    }
-
     /// Whether anything gathered so far is an error.
     #[must_use]
     pub fn has_errors(&self) -> bool {

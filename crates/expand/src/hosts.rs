@@ -197,7 +197,7 @@ fn is_name(host: &str) -> bool {
     !host.is_empty() && (named || bracketed.is_some_and(|inside| inside.chars().all(address)))
 }
 
-/// The names in a file: one a line; blanks, commas at the ends and lines that begin with `#` do not count, and neither
+/// The names in a file: one per line; blanks, commas at the ends and lines that begin with `#` do not count, and neither
 /// does the `node/` of `kubectl get nodes -o name`.
 #[must_use]
 pub fn names(text: &str) -> Vec<String> {

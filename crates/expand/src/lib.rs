@@ -1,4 +1,4 @@
-//! A template and a list of hosts become one manifest a task: what simpletfjob did, without its surprises.
+//! A template and a list of hosts become one manifest per task: what simpletfjob did, without its surprises.
 //!
 //! ```text
 //! hosts, what was asked for ─▶ hosts::cast ─▶ who plays which part

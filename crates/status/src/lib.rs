@@ -1,10 +1,10 @@
-//! What a dialect's users see of a running job: its own status shape, from what `step` remembers.
+//! What the users of a kind of job see of it: the kind's own `status`, made from what `step` remembers, and read back.
 //!
 //! ```text
-//! previous status, Job, Step (memory, events), Observed, now ─▶ the dialect's status, memory inside
+//! previous status, Job, Step (memory, events), Observed, now ─▶ the kind's status, memory inside
 //! ```
 //!
-//! Pure functions, one a dialect. Nothing is decided here: the verdict, the counts of restarts and the times are in
+//! Pure functions, one per kind. Nothing is decided here: the verdict, the counts of restarts and the times are in
 //! the memory. Lists that are history (conditions) need the previous status, and only they do.
 
 mod conditions;

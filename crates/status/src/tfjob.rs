@@ -1,4 +1,4 @@
-//! `status` of a `TFJob`, to the word: conditions in Kubeflow's order with its reasons and messages, counts a role.
+//! `status` of a `TFJob`, to the word: conditions in Kubeflow's order with its reasons and messages, counts per role.
 //!
 //! Two of its faults are gone: a job never both succeeds and fails, and what has ended always says when.
 

@@ -58,7 +58,7 @@ fn status(code: u16, message: &str) -> (u16, String) {
 }
 
 fn ask(server: &str, selector: Option<&str>, patience: Duration) -> Result<Vec<String>, ClusterError> {
-    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = runtime().unwrap();
     runtime.block_on(async {
         let mut config = Config::new(server.parse().unwrap());
         config.default_retry = false;

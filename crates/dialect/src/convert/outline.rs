@@ -253,16 +253,14 @@ fn start_timeout(rule: &Rule) -> Option<u32> {
 fn template(read: &ReadJob, position: usize, role: &Role) -> Value {
     let list = RoleList::of_job(read);
     let roles = read.node.at(&["spec".into(), list.field.into()]);
-    let place = roles.and_then(|roles| match list.name {
-        Some(key) => {
+    let place = roles.and_then(|roles| {
+        if let Some(key) = list.name {
             let items = roles.as_list()?;
-            items.get(entry(items, key, role).unwrap_or(position))
+            return items.get(entry(items, key, role).unwrap_or(position));
         }
-        None => {
-            let mut entries = roles.as_map()?.entries().iter();
-            let entry = entries.find(|entry| entry.key.eq_ignore_ascii_case(role.name.as_str()));
-            entry.map(|entry| &entry.value)
-        }
+        let mut entries = roles.as_map()?.entries().iter();
+        let entry = entries.find(|entry| entry.key.eq_ignore_ascii_case(role.name.as_str()));
+        entry.map(|entry| &entry.value)
     });
     let written = place.and_then(|place| place.get("template")).map(Node::to_json);
     let mut template = written.unwrap_or_else(|| json!({}));

@@ -9,7 +9,7 @@ use crate::dialect::Dialect;
 use crate::volcano::UNLIMITED;
 use crate::volcano::plugins::NO_TASK;
 
-/// Exit codes worth a policy of their own, where too many are answered otherwise; Volcano takes one code a policy.
+/// Exit codes worth a policy of their own, where too many are answered otherwise; Volcano takes one code per policy.
 const CODES: [i32; 8] = [42, 130, 134, 135, 137, 138, 139, 143];
 /// More policies than this cannot be read with understanding.
 const MOST_POLICIES: usize = 32;

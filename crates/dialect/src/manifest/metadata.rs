@@ -1,6 +1,5 @@
 //! `metadata` of a job: the same in every dialect.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trainyard_document::codes::Code;
@@ -39,8 +38,6 @@ pub(crate) struct Metadata<'a> {
     pub namespace: Arc<str>,
     /// The UID, if a server has given one; otherwise empty.
     pub uid: Arc<str>,
-    /// Labels.
-    pub labels: BTreeMap<Arc<str>, Arc<str>>,
     /// Where problems with the name belong: the name itself, or the object.
     pub place: Field<'a>,
     /// Where the namespace is written, if it is.
@@ -56,7 +53,6 @@ impl<'a> Metadata<'a> {
             generate_name: false,
             namespace: "default".into(),
             uid: "".into(),
-            labels: BTreeMap::new(),
             place: root.clone(),
             namespace_at: None,
             annotations: Vec::new(),
@@ -74,8 +70,8 @@ impl<'a> Metadata<'a> {
             out.uid = uid.clone();
         }
         if let Some(mut labels) = metadata.map("labels") {
-            let label = |(key, value): (&Arc<str>, Field<'_>)| Some((key.clone(), value.text()?.clone()));
-            out.labels = labels.entries().into_iter().filter_map(label).collect();
+            // They are kept as they are written; only their type is checked.
+            labels.entries().iter().for_each(|(_, value)| _ = value.text());
         }
         if let Some(mut annotations) = metadata.map("annotations") {
             out.annotations = annotations.entries();

@@ -96,7 +96,6 @@ pub(super) fn read(field: &Field<'_>, names: &mut Unique, volumes: &Unique) -> O
         image: image(field),
         command: texts(field, "command"),
         args: texts(field, "args"),
-        working_dir: text(field, "workingDir"),
         ports: ports(field),
         env: variables(field),
         requests: amounts.requests,
@@ -107,25 +106,32 @@ pub(super) fn read(field: &Field<'_>, names: &mut Unique, volumes: &Unique) -> O
 }
 
 fn name(field: &Field<'_>, names: &mut Unique) -> Arc<str> {
+    let named = named(field, "container");
+    named.map_or_else(Arc::default, |(name, place)| {
+        names.take(&name, &place, "container name");
+        name
+    })
+}
+
+/// The name of a container or volume, and its place; one that is missing or wrong is reported.
+fn named<'a>(field: &Field<'a>, what: &str) -> Option<(Arc<str>, Field<'a>)> {
     let Some(place) = inner(field, "name") else {
-        missing(field, Code::MissingField, "name", "the container has no `name`");
-        return Arc::default();
-    };
-    let Some(name) = place.node.as_text().map(Arc::<str>::from) else {
-        return Arc::default();
-    };
-    if let Some(wrong) = wrong_label(&name) {
-        let message = format!("`{}` is not a name for a container: {wrong}", shown(&name));
-        let hint = mended_label(&name).map(|meant| format!("for example `{meant}`"));
-        place.tell(
-            place
-                .problem(Code::BadName, message)
-                .found(&name)
-                .maybe_hint(hint),
+        missing(
+            field,
+            Code::MissingField,
+            "name",
+            &format!("the {what} has no `name`"),
         );
+        return None;
+    };
+    let name: Arc<str> = place.node.as_text()?.into();
+    if let Some(wrong) = wrong_label(&name) {
+        let message = format!("`{}` is not a name for a {what}: {wrong}", shown(&name));
+        let hint = mended_label(&name).map(|meant| format!("for example `{meant}`"));
+        let problem = place.problem(Code::BadName, message).found(&name);
+        place.tell(problem.maybe_hint(hint));
     }
-    names.take(&name, &place, "container name");
-    name
+    Some((name, place))
 }
 
 fn image(field: &Field<'_>) -> Arc<str> {
@@ -319,23 +325,9 @@ pub(super) fn volumes(spec: &Field<'_>) -> Unique {
     for volume in items(spec, "volumes") {
         let Some(map) = volume.node.as_map() else { continue };
         files::of_volume(&volume);
-        let Some(place) = inner(&volume, "name") else {
-            missing(&volume, Code::MissingField, "name", "the volume has no `name`");
+        let Some((name, place)) = named(&volume, "volume") else {
             continue;
         };
-        let Some(name) = place.node.as_text().map(Arc::<str>::from) else {
-            continue;
-        };
-        if let Some(wrong) = wrong_label(&name) {
-            let message = format!("`{}` is not a name for a volume: {wrong}", shown(&name));
-            let hint = mended_label(&name).map(|meant| format!("for example `{meant}`"));
-            place.tell(
-                place
-                    .problem(Code::BadName, message)
-                    .found(&name)
-                    .maybe_hint(hint),
-            );
-        }
         let source =
             |entry: &&Entry| &*entry.key != "name" && (!entry.value.is_null() || &*entry.key == "emptyDir");
         let sources: Vec<&Entry> = map.entries().iter().filter(source).collect();

@@ -8,6 +8,7 @@ use trainyard_document::problem::{Problem, closest, shown};
 use trainyard_document::quantity::Quantity;
 use trainyard_document::{Kind, Node};
 
+use super::container::inner;
 use super::{Container, Resources};
 
 /// The resource that a GPU was before Kubernetes 1.8.
@@ -29,21 +30,8 @@ pub(super) struct Amounts {
 impl Amounts {
     /// Reads a `resources` field whose shape has been checked.
     pub(super) fn read(field: &Field<'_>) -> Self {
-        let part = |name: &str| {
-            let entry = field
-                .node
-                .as_map()
-                .and_then(|map| map.entry(name))
-                .filter(|entry| !entry.value.is_null());
-            entry.map(|entry| Field {
-                node: &entry.value,
-                path: field.path.field(name),
-                at: entry.key_span,
-                problems: field.problems,
-            })
-        };
-        let limits = part("limits").map(|limits| (amounts(&limits), limits));
-        let requests = part("requests").map(|requests| (amounts(&requests), requests));
+        let limits = inner(field, "limits").map(|limits| (amounts(&limits), limits));
+        let requests = inner(field, "requests").map(|requests| (amounts(&requests), requests));
         if let (Some((limits, _)), Some((requests, place))) = (&limits, &requests) {
             compare(requests, limits, place);
         }
@@ -96,10 +84,9 @@ fn parse(node: &Node) -> Option<Quantity> {
 
 /// Whether the name is one that a container may ask for.
 fn check_name(name: &str, value: &Field<'_>) -> bool {
-    let place = || value.problems.place(Some(value.at), &value.path);
     if name == OLD_GPU {
         let message = format!("no node has offered `{OLD_GPU}` since Kubernetes 1.11");
-        let problem = Problem::new(Code::OldGpuName, place(), message);
+        let problem = value.key_problem(Code::OldGpuName, message);
         value.tell(problem.hint(format!("write `{GPU}`")));
         return true;
     }
@@ -107,7 +94,7 @@ fn check_name(name: &str, value: &Field<'_>) -> bool {
         return true;
     }
     let message = format!("there is no resource `{}`", shown(name));
-    let problem = Problem::new(Code::UnknownField, place(), message).found(name);
+    let problem = value.key_problem(Code::UnknownField, message).found(name);
     let meant = match name {
         "gpu" | "gpus" | "GPU" | "nvidia" => Some(GPU),
         "ram" | "mem" => Some("memory"),

@@ -68,19 +68,12 @@ spec:
     assert_eq!(template.labels["app"].as_ref(), "x");
     assert_eq!(template.annotations["scheduling.k8s.io/group-name"].as_ref(), "g");
     assert_eq!(template.scheduler_name.as_deref(), Some("volcano"));
-    assert_eq!(template.priority_class_name.as_deref(), Some("high"));
     assert_eq!(template.restart_policy.unwrap().0, RestartPolicy::OnFailure);
     assert!(template.host_network);
-    assert_eq!(
-        (template.hostname.as_deref(), template.subdomain.as_deref()),
-        (Some("h"), Some("s"))
-    );
-    assert_eq!(template.grace_seconds, Some(60));
     assert_eq!(template.port("tensorflow", "tfjob-port"), Some(2223));
     assert_eq!(template.port("tensorflow", "nope"), None);
     let container = template.container("tensorflow").unwrap();
     assert_eq!(container.command.len() + container.args.len(), 4);
-    assert_eq!(container.working_dir.as_deref(), Some("/work"));
     let env: Vec<_> = container
         .env
         .iter()

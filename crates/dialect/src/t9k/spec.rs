@@ -243,18 +243,10 @@ fn check_template_policy(replica: &Replica<'_>) {
     if written == RestartPolicy::Never {
         return;
     }
-    let path = replica
-        .field
-        .path
-        .field("template")
-        .field("spec")
-        .field("restartPolicy");
-    let problems = replica.field.problems;
     let message =
         "pods of a TensorFlowTrainingJob always get `Never`; the role's `restartPolicy` makes them anew";
-    let place = problems.place(Some(span), &path);
-    let problem = Problem::new(Code::RestartPolicyOverwritten, place, message);
+    let problem = replica.policy_problem(span, message);
     let beside = replica.field.path.field("restartPolicy");
     let hint = format!("remove it here; what the role does after a failure is said by `{beside}`");
-    problems.report(problem.hint(hint));
+    replica.field.tell(problem.hint(hint));
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use trainyard_core::RoleKind;
 use trainyard_document::codes::Code;
 use trainyard_document::fields::{Field, Fields};
-use trainyard_document::problem::{Problem, closest, did_you_mean, shown};
+use trainyard_document::problem::{Problem, Span, closest, did_you_mean, shown};
 
 use super::MAIN_CONTAINER;
 use crate::pod_template::{self, PodTemplate, RestartPolicy};
@@ -153,12 +153,6 @@ impl<'a> Replica<'a> {
         if written == self.restart.of_pods() {
             return;
         }
-        let path = self
-            .field
-            .path
-            .field("template")
-            .field("spec")
-            .field("restartPolicy");
         let role = &self.field.path;
         let (message, hint) = match said {
             Some(said) => (
@@ -170,10 +164,18 @@ impl<'a> Replica<'a> {
                 format!("move it to `{role}.restartPolicy`, beside `template`"),
             ),
         };
-        let problems = self.field.problems;
-        let place = problems.place(Some(span), &path);
-        let problem = Problem::new(Code::RestartPolicyOverwritten, place, message);
-        problems.report(problem.hint(hint));
+        let problem = self.policy_problem(span, message);
+        self.field.tell(problem.hint(hint));
+    }
+
+    /// A problem at the template's own `restartPolicy`.
+    pub(crate) fn policy_problem(&self, span: Span, message: impl Into<String>) -> Problem {
+        let spec = self.field.path.field("template").field("spec");
+        let place = self
+            .field
+            .problems
+            .place(Some(span), &spec.field("restartPolicy"));
+        Problem::new(Code::RestartPolicyOverwritten, place, message)
     }
 }
 
