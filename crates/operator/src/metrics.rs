@@ -253,8 +253,10 @@ impl Metrics {
             .observe(took.as_secs_f64());
     }
 
-    fn known(&self, kind: &'static str, count: usize) {
-        self.known.get_or_create(&OfKind { kind }).set(whole(count));
+    fn known(&self, jobs: usize, pods: usize) {
+        for (kind, count) in [("jobs", jobs), ("pods", pods)] {
+            self.known.get_or_create(&OfKind { kind }).set(whole(count));
+        }
     }
 }
 
@@ -266,8 +268,7 @@ impl Observer for Metrics {
     fn notice(&self, notice: &Notice<'_>) {
         match notice {
             Notice::Ready { jobs, pods } => {
-                self.known("jobs", *jobs);
-                self.known("pods", *pods);
+                self.known(*jobs, *pods);
                 self.ready.store(true, Ordering::Relaxed);
             }
             Notice::Leading => {
@@ -310,10 +311,7 @@ impl Observer for Metrics {
                 self.queued.set(whole(*queued));
                 self.active.set(whole(*active));
             }
-            Notice::Known { jobs, pods } => {
-                self.known("jobs", *jobs);
-                self.known("pods", *pods);
-            }
+            Notice::Known { jobs, pods } => self.known(*jobs, *pods),
             Notice::LeaseRefused { .. }
             | Notice::Condition { .. }
             | Notice::Refused { .. }

@@ -49,6 +49,7 @@ pub static API: JobApi = JobApi {
     ],
 };
 const GROUP: &str = "kubeflow.org";
+const SUMMARY: &str = "One sentence: why it failed, what it waits for, or how many of its tasks are ready.";
 /// Names of replica types, as they may be spelt in any case.
 const TYPES: &str = "['ps', 'worker', 'chief', 'master', 'evaluator']";
 /// Bounds that let the server estimate what its rules cost; far beyond any job.
@@ -367,10 +368,7 @@ fn status() -> Value {
             "startTime": time("When the job began, or began again after it was suspended."),
             "completionTime": time("When it ended."),
             "lastReconcileTime": time("As Kubeflow's operator wrote it."),
-            "summary": {
-                "type": "string",
-                "description": "One sentence: why it failed, what it waits for, or how many of its tasks are ready.",
-            },
+            "summary": { "type": "string", "description": SUMMARY },
             "waiting": {
                 "type": "array", "items": wait(),
                 "description": "What it waits for that is not ordinary: reason, message, and which pods.",
