@@ -62,7 +62,7 @@ impl Operator {
     #[must_use]
     pub fn through(namespace: &Namespace<'_>, kubeconfig: &Path, more: &[&str]) -> Self {
         let mut operator = Self::new(namespace, this_version(), more);
-        operator.kubeconfig = kubeconfig.to_owned();
+        kubeconfig.clone_into(&mut operator.kubeconfig);
         operator.start();
         operator
     }

@@ -246,7 +246,7 @@ pub fn script(faults: &[Fault], task: &TaskId) -> Script {
                 script.late.insert(life, by);
             }
             Fault::IgnoreTerm { task: whose, seconds } if whose == *task => {
-                script.heeds_after = Some(seconds)
+                script.heeds_after = Some(seconds);
             }
             Fault::Linger { task: whose } if whose == *task => script.lingers = true,
             other => script.disruptions.extend(disruption(task, &other)),

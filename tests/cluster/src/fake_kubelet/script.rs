@@ -24,7 +24,7 @@ pub struct Script {
 pub enum ProgramEnd {
     /// It exits with this code.
     Code(i32),
-    /// The kernel kills it for its memory: OOMKilled.
+    /// The kernel kills it for its memory: `OOMKilled`.
     OutOfMemory,
     /// It cannot be started: `StartError`.
     NotStarted,

@@ -214,9 +214,8 @@ impl Adversary {
             0 => memory.epoch = self.number(),
             1 => memory.started = self.random.chance(80).then(|| self.time()),
             2 => {
-                memory.held = *self
-                    .random
-                    .pick(&[None, Some(Hold::Suspended), Some(Hold::Aborted)])
+                let holds = [None, Some(Hold::Suspended), Some(Hold::Aborted)];
+                memory.held = *self.random.pick(&holds);
             }
             3 => memory.not_before = self.time(),
             4 => memory.paid = self.number(),

@@ -368,9 +368,7 @@ fn task_pod(namespace: &str, task: &str, version: u64, stamp: Stamp) -> Value {
 /// A pod that is no task: its owner is another, or its name is not the task's that its labels name.
 fn stranger(namespace: &str, version: u64, random: &mut Random) -> Value {
     let index = random.any().to_string();
-    let index = random
-        .pick(&["0", "1", "01", "-1", "4294967295", index.as_str()])
-        .to_string();
+    let index = (*random.pick(&["0", "1", "01", "-1", "4294967295", index.as_str()])).to_owned();
     let role = *random.pick(&["worker", "worker", "ps", "Worker", "nonsense", ""]);
     let task_name = format!("mnist-{role}-{index}");
     let is_task = ["mnist-worker-0", "mnist-worker-1"].contains(&task_name.as_str());
@@ -405,11 +403,10 @@ fn stranger(namespace: &str, version: u64, random: &mut Random) -> Value {
 }
 
 fn forged_stamp(random: &mut Random) -> String {
-    let number = |random: &mut Random| random.any();
-    let stamp = format!("{}.{}", number(random), number(random));
+    let stamp = format!("{}.{}", random.any(), random.any());
     match random.below(6) {
         0 => "0.0".into(),
-        1 => random.pick(&["", ".", "-1.-1", "1", "a.b", "0.0.0"]).to_string(),
+        1 => (*random.pick(&["", ".", "-1.-1", "1", "a.b", "0.0.0"])).to_owned(),
         _ => stamp,
     }
 }
