@@ -42,7 +42,7 @@ pub struct Install {
     /// Number of operator pods; one is active, the others stand by
     #[arg(long, value_name = "N", default_value_t = trainyard_manifest::install::REPLICAS, value_parser = clap::value_parser!(u32).range(1..))]
     pub replicas: u32,
-    /// The PriorityClass of the operator's pods
+    /// The priority class of the operator's pods
     #[arg(long, value_name = "NAME")]
     pub priority_class: Option<String>,
     /// Schedule all tasks of a job or none: `volcano`, or a scheduler with the coscheduling plugin; several are comma-separated

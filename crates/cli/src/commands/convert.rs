@@ -30,7 +30,7 @@ pub fn run(typed: &Convert, printer: &mut Printer) -> Result<Exit, Failure> {
 }
 
 /// The dialect of a value of `--to`; `None` for other forms.
-pub(super) fn dialect(form: impl ValueEnum) -> Option<Dialect> {
+pub(super) fn dialect(form: &impl ValueEnum) -> Option<Dialect> {
     Dialect::named(form.to_possible_value()?.get_name())
 }
 
@@ -48,7 +48,7 @@ fn documents(
     reading: &Reading,
     printer: &mut Printer,
 ) -> Result<(Vec<String>, Losses), Failure> {
-    let Some(to) = dialect(typed.to) else {
+    let Some(to) = dialect(&typed.to) else {
         return Err(Failure::usage("this form is no dialect", None));
     };
     let mut documents = Vec::new();

@@ -123,7 +123,7 @@ fn sections(typed: &Render, source: &Source, reading: &Reading) -> (Vec<Section>
     for item in &reading.items {
         match item {
             Item::Job(read) if typed.job.as_ref().is_none_or(|name| **name == *read.job.name) => {
-                match dialect(typed.to) {
+                match dialect(&typed.to) {
                     Some(to) => {
                         let refusal = check_namespace(read.own_namespace(), typed.namespace.as_deref());
                         problems.extend(refusal.map(|refusal| problem(source, read, &refusal)));

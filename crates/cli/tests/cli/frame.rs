@@ -89,8 +89,7 @@ fn flags(page: &str) -> BTreeSet<&str> {
 fn examples(page: &str) -> Vec<(&str, Vec<&str>)> {
     let section = page.split_once("\nExamples:\n").map_or("", |(_, rest)| rest);
     let lines = section.lines().take_while(|line| !line.is_empty());
-    let typed =
-        lines.filter_map(|line| Some(line.split_once("trainyard ")?.1.split(['|', '>', ')']).next()?));
+    let typed = lines.filter_map(|line| line.split_once("trainyard ")?.1.split(['|', '>', ')']).next());
     typed
         .filter_map(|typed| {
             let mut words = typed.split_whitespace();

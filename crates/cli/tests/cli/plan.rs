@@ -96,7 +96,7 @@ fn assert_explained(job: &serde_json::Value, words: &str, path: &str) {
         assert!(
             !sentence.is_empty() && words.contains(sentence),
             "{path}: {sentence:?}"
-        )
+        );
     };
     said(&format!("{} ", text(&job["name"])));
     for role in all("roles") {
@@ -105,7 +105,9 @@ fn assert_explained(job: &serde_json::Value, words: &str, path: &str) {
         }
     }
     assert!(!all("story").is_empty() && !all("rules").is_empty(), "{path}");
-    all("story").iter().for_each(|sentence| said(&text(sentence)));
+    for sentence in all("story") {
+        said(&text(&sentence));
+    }
     for rule in all("rules") {
         said(&format!(
             "{} → {} {}",
