@@ -57,7 +57,7 @@ impl Writes {
         Self(self.0.iter().filter_map(difference).collect())
     }
 
-    /// Writes of the candidate: EndpointSlices of Services are written by the controllers.
+    /// Writes of the candidate: `EndpointSlices` of Services are written by the controllers.
     pub fn sum(&self) -> u64 {
         let own = self.0.iter().filter(|(what, _)| !what.contains(" endpoint"));
         own.map(|(_, count)| count).sum()
