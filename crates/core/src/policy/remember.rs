@@ -321,12 +321,12 @@ mod tests {
             .collect();
         let memory = bench.step(&all, 5).memory;
         assert_eq!(memory.roles[&worker(0).role].born, 3);
-        bench.job.roles[0].replicas = 1;
-        let fewer = bench.step_with(Some(&memory), &all[..1], 6).memory;
+        bench.job.roles[0].replicas = 0;
+        let none = bench.step_with(Some(&memory), &[], 6).memory;
         bench.job.roles[0].replicas = 3;
-        let more = bench.step_with(Some(&fewer), &all[..1], 7);
+        let more = bench.step_with(Some(&none), &[], 7);
         assert_eq!(more.memory.verdict, None);
-        assert_eq!(more.actions.len(), 2, "{:?}", more.actions);
+        assert_eq!(more.actions.len(), 3, "{:?}", more.actions);
     }
 
     #[test]
