@@ -112,7 +112,7 @@ impl World {
         // At least a second, or a program that ends at once would be started for ever in one.
         let wait = wait.clamp(1, self.options.in_place_most.max(1));
         let instance = &mut self.instances[at];
-        instance.in_place += 1;
+        instance.in_place = instance.in_place.saturating_add(1);
         instance.last = Some(exit);
         instance.state = State::Resting { until: now + wait };
         instance.show(now);
