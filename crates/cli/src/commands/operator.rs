@@ -139,6 +139,13 @@ fn fields(notice: &Notice<'_>) -> Option<Value> {
         Notice::Standby { leader: Some(leader) } => {
             json!({ "level": "info", "message": "standing by", "leader": leader })
         }
+        other => return job_fields(other),
+    })
+}
+
+/// The fields of a log line about one job.
+fn job_fields(notice: &Notice<'_>) -> Option<Value> {
+    Some(match notice {
         Notice::Expired { job } => {
             json!({ "level": "info", "message": "deleted after its time to live", "job": named(job) })
         }
@@ -164,14 +171,7 @@ fn fields(notice: &Notice<'_>) -> Option<Value> {
             let message = format!("cannot {doing}; retrying");
             json!({ "level": "warn", "message": message, "job": named(job), "code": refused.code, "cause": refused.message })
         }
-        Notice::Standby { leader: None }
-        | Notice::Started { .. }
-        | Notice::Request { .. }
-        | Notice::Applied { .. }
-        | Notice::Load { .. }
-        | Notice::WatchCut { .. }
-        | Notice::Unreadable { .. }
-        | Notice::Known { .. } => return None,
+        _ => return None,
     })
 }
 

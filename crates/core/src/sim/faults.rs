@@ -5,7 +5,7 @@ use super::script::{Fault, Trouble};
 use super::trace::{Happened, StopReason};
 use super::world::{Gang, World};
 use crate::job::{RoleName, TaskId};
-use crate::observed::{FixtureSeen, Order};
+use crate::observed::{Fixture, FixtureSeen, Order};
 use crate::time::Time;
 
 /// How long a job that is being deleted is still there.
@@ -107,19 +107,12 @@ fn happen(world: &mut World, fault: &Fault, position: usize) -> bool {
             true
         }
         Fault::FixtureWrong { fixture, .. } => {
-            let wrong = FixtureSeen::Ours { right: false };
             let ours = |seen: &&mut FixtureSeen| **seen != FixtureSeen::Foreign;
             let seen = world.fixtures.get_mut(fixture).filter(ours);
-            seen.map(|seen| *seen = wrong).is_some()
+            seen.map(|seen| *seen = FixtureSeen::Ours { right: false })
+                .is_some()
         }
-        Fault::FixtureTaken { fixture, .. } => {
-            let free = !world.fixtures.contains_key(fixture);
-            if free {
-                world.fixtures.insert(*fixture, FixtureSeen::Foreign);
-                world.appears(*fixture);
-            }
-            free
-        }
+        Fault::FixtureTaken { fixture, .. } => take_fixture(world, *fixture),
         Fault::Storage { seen, .. } => {
             world.operator.storage = *seen;
             true
@@ -140,6 +133,16 @@ fn happen(world: &mut World, fault: &Fault, position: usize) -> bool {
         | Fault::Lingers { .. }
         | Fault::GangOpens { .. } => false,
     }
+}
+
+/// Another client makes the object before the operator does.
+fn take_fixture(world: &mut World, fixture: Fixture) -> bool {
+    let free = !world.fixtures.contains_key(&fixture);
+    if free {
+        world.fixtures.insert(fixture, FixtureSeen::Foreign);
+        world.appears(fixture);
+    }
+    free
 }
 
 fn running(world: &World, task: &TaskId) -> Option<usize> {

@@ -106,17 +106,14 @@ pub fn prepare(
     // With `--python own` the user knows that images are not used.
     ignored.retain(|ignored| !(options.own_python && ignored.is_image));
     let asked = tensorboard(read_job, options, provisions, tell)?;
-    let mut notes = images.notes;
-    if asked.is_some() && options.isolate {
-        notes.push("TensorBoard is not started: with `--isolate` it could not be reached".to_owned());
-    }
     let network = needs_addresses(job);
-    notes.extend(network.as_ref().map(|why| {
-        format!("every task has a network of its own, joined to the others' and to nothing else: {why}")
-    }));
+    let mut notes = images.notes;
+    notes.extend(notices(
+        asked.is_some() && options.isolate,
+        network.as_deref(),
+        read_job,
+    ));
     notes.extend(folded(ignored));
-    let managed = read_job.managed_by.as_ref();
-    notes.extend(managed.map(|by| format!("`managedBy: {by}` does not matter here: it is run")));
     let file = RunFile {
         format: FORMAT,
         job: job.name.clone(),
@@ -147,6 +144,22 @@ pub fn prepare(
         machine: setting.machine,
         notes,
     })
+}
+
+/// What is different from what the manifest's author may expect.
+fn notices(
+    unreachable_board: bool,
+    network: Option<&str>,
+    read_job: &ReadJob,
+) -> impl Iterator<Item = String> {
+    let board = unreachable_board
+        .then(|| "TensorBoard is not started: with `--isolate` it could not be reached".to_owned());
+    let network = network.map(|why| {
+        format!("every task has a network of its own, joined to the others' and to nothing else: {why}")
+    });
+    let managed = read_job.managed_by.as_ref();
+    let managed = managed.map(|by| format!("`managedBy: {by}` does not matter here: it is run"));
+    board.into_iter().chain(network).chain(managed)
 }
 
 /// What a look at all tasks of a job found.

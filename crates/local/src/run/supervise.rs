@@ -218,13 +218,7 @@ fn ready(
         spoken: Arc::clone(&spoken),
     };
     let context = context(&directory, &file, &job, run, isolation, bridge, listener, &waker);
-    let files = if file.manifest_not_kept
-        && tmpfs::put(&directory.files(), isolation).map_err(system("keep files in memory"))?
-    {
-        directory.files()
-    } else {
-        directory.lives()
-    };
+    let files = files(&directory, &file, isolation)?;
     let setting = Setting {
         book: addresses.book(&job),
         job: Arc::new(job),
@@ -240,9 +234,8 @@ fn ready(
     };
     let clock = Clock::start(speed());
     let world = World::new(setting, addresses, Arc::new(context), clock, file.debug.clone());
-    let events = private::append(&directory.events());
     let runner = Runner {
-        events: events.ok(),
+        events: private::append(&directory.events()).ok(),
         disk_refused: false,
         directory,
         file,
@@ -264,6 +257,17 @@ fn ready(
         unanswered: Vec::new(),
     };
     Ok((waker, runner))
+}
+
+/// Where the files of the tasks' volumes are written: into memory where the manifest must not be kept on disk.
+fn files(directory: &RunDirectory, file: &RunFile, isolation: Isolation) -> Result<PathBuf, CannotRun> {
+    let in_memory = file.manifest_not_kept
+        && tmpfs::put(&directory.files(), isolation).map_err(system("keep files in memory"))?;
+    Ok(if in_memory {
+        directory.files()
+    } else {
+        directory.lives()
+    })
 }
 
 /// Starts the `TensorBoard` that was asked for, if one was.

@@ -1,7 +1,7 @@
 //! What people may do with jobs: roles that add to those they have.
 //!
-//! They join Kubernetes' own `view`, `edit` and `admin`, and Kubeflow's, whose profiles give them to users. That gives
-//! nobody more than they have: whoever may edit a namespace may run pods in it already. A role with jobs alone is another
+//! They join Kubernetes' own `view`, `edit` and `admin`, and Kubeflow's, whose profiles give them to users. That widens
+//! no user's rights: a user who may edit a namespace may run pods in it already. A role with jobs alone is another
 //! matter: it is as good as one with pods (docs/operator.md).
 
 use serde_json::{Map, Value, json};
