@@ -27,6 +27,7 @@ use crate::api::{Api, ApiError, How};
 use crate::job::{Compiled, JobKey, Meaning};
 use crate::notice::{Notice, Observer, Phase};
 use crate::reconcile::events::{Change, Milestone, Topic};
+use crate::reconcile::waiting::WAITING_FIELD;
 use crate::store::{ExtraSeen, GroupWrite, NeededObject};
 use crate::watched::{GroupSeen, ServiceSeen};
 
@@ -312,7 +313,9 @@ async fn try_to(api: &Api, writes: &Writes, report: &mut Report) -> Result<(), A
             .await;
         let (made, stored) = written.map_err(doing("write its status"))?;
         let stored = stored.unwrap_or_default();
-        let kept = status.get(MEMORY_FIELD).is_none() || stored.get(MEMORY_FIELD).is_some();
+        // A status without memory says what its job waits for: where that is dropped, the same write would be due again at once.
+        let is_kept = |field: &str| status.get(field).is_none() || stored.get(field).is_some();
+        let kept = is_kept(MEMORY_FIELD) && (status.get(MEMORY_FIELD).is_some() || is_kept(WAITING_FIELD));
         report.written = Some((made.version, stored));
         forgotten = !kept;
     }

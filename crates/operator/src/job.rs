@@ -205,7 +205,9 @@ impl Reading {
             ))
         });
         match (meaning, last) {
-            (Meaning::Broken(words), Some(last)) if matches!(**last, Meaning::Job(_)) => {
+            (Meaning::Broken(words) | Meaning::Waits { message: words, .. }, Some(last))
+                if matches!(**last, Meaning::Job(_)) =>
+            {
                 (Arc::clone(last), Some(words.into()))
             }
             (meaning, _) => (Arc::new(meaning), None),
@@ -234,10 +236,12 @@ impl Reading {
         let mut subject = job.subject(None, None);
         subject.job.uid = Arc::clone(uid);
         subject.legacy_labels = self.legacy_labels;
-        // It is placed as it began.
+        // A job that runs is placed as it began; one that has not begun or is held follows its manifest.
         let began = match &memory {
-            Some(memory) => Began::As(memory.gang.as_deref()),
-            None => Began::NotYet,
+            Some(memory) if memory.started.is_some() && memory.held.is_none() => {
+                Began::As(memory.gang.as_deref())
+            }
+            _ => Began::NotYet,
         };
         let placing = self.gang.placing(&job.gang, began);
         let scheduler = match placing {

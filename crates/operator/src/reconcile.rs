@@ -92,6 +92,7 @@ fn reconcile_runnable(
     });
     observed.storage = storage;
     grouping.observe(entry, (job, compiled), &mut observed);
+    let is_stored = memory.is_some();
     let memory = memory.or_else(|| (key.kind.taken_over)(job.status.as_ref(), compiled.job(), &observed));
     let mut step = step(compiled.job(), memory.as_ref(), &observed, now);
     let wants = step.put_off > 0 || step.actions.iter().any(Action::makes);
@@ -106,6 +107,10 @@ fn reconcile_runnable(
     };
     let is_first = job.status.is_none() && observed.tasks.is_empty() && entry.failures == 0;
     let may_be_late = matches!(step.persist, Persist::By(_));
+    if !is_stored && matches!(step.persist, Persist::Nothing | Persist::WithNext) {
+        // `step` was handed a memory that another operator's status implies: it is not stored yet.
+        step.persist = Persist::Before;
+    }
     let mut next = plan_writes(key, job, entry, step, status, now);
     if let Decision::Apply(writes) = &mut next {
         writes.missing = entry.addresses.missing(&compiled.needed, &job.uid);
@@ -129,7 +134,13 @@ fn addresses(entry: &Entry, job: &JobSeen, compiled: &Compiled) -> Option<(Fixtu
     let exist = !entry.addresses.services_of(&job.uid).is_empty();
     let complete = entry.addresses.missing(&compiled.needed, &job.uid).is_empty();
     let right = complete && (exist || !compiled.shrunk);
-    (right || exist).then_some((Fixture::Addresses, FixtureSeen::Ours { right }))
+    // A job without tasks may need no Service: then there is nothing to create, and nothing of ours to remove.
+    let seen = if exist {
+        Some(FixtureSeen::Ours { right })
+    } else {
+        right.then_some(FixtureSeen::Foreign)
+    };
+    seen.map(|seen| (Fixture::Addresses, seen))
 }
 
 /// What a job's status says after a step, and when the words change by themselves. `wants` if something is to be made for it,

@@ -168,7 +168,7 @@ impl Store {
         if is_new {
             // A missing memory proves nothing: a user may have removed it. One that we write and is not stored does.
             if remembered {
-                self.storage.insert(kind, Storage::Keeps);
+                self.memory_is_kept(kind);
             }
             self.enqueue_namesakes(&key);
             self.claim_groups(&key);
@@ -264,7 +264,23 @@ impl Store {
         if error.is_some_and(|error| error.kind == ApplyErrorKind::Pruned) {
             self.storage.insert(report.key.kind, Storage::Drops);
         } else if written.is_some_and(|(_, status)| remembers(status)) {
-            self.storage.insert(report.key.kind, Storage::Keeps);
+            self.memory_is_kept(report.key.kind);
+        }
+    }
+
+    /// The installed definition keeps memory. While it did not, `step` decided nothing and asked for no wake-up, so every job of the kind
+    /// is reconciled.
+    fn memory_is_kept(&mut self, kind: &'static Kind) {
+        if self.storage.insert(kind, Storage::Keeps) == Some(Storage::Drops) {
+            let all: Vec<JobKey> = self
+                .entries
+                .keys()
+                .filter(|key| key.kind == kind)
+                .cloned()
+                .collect();
+            for key in all {
+                self.enqueue(key);
+            }
         }
     }
 

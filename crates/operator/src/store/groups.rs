@@ -286,6 +286,10 @@ impl Store {
         let Some(Meaning::Job(compiled)) = job.map(|job| &*job.meaning) else {
             return;
         };
+        if compiled.shrunk {
+            // What it wanted is not known any more, and what it joined stays known until it is gone.
+            return;
+        }
         let wanted = gang::groups(&compiled.subject, None);
         self.disclaim_groups(key);
         let Some(entry) = self.entries.get_mut(key) else {
@@ -297,7 +301,8 @@ impl Store {
                 entry.groups.see(group, false);
             }
             entry.groups.claimed.push(of.clone());
-            self.groups.wanted.insert(of, key.clone());
+            // A job of another kind with the same name waits, and must not take the group over.
+            self.groups.wanted.entry(of).or_insert_with(|| key.clone());
         }
     }
 
@@ -305,7 +310,9 @@ impl Store {
     pub(super) fn disclaim_groups(&mut self, key: &JobKey) {
         let claimed = self.entries.get_mut(key).map(|entry| &mut entry.groups.claimed);
         for of in claimed.map(std::mem::take).unwrap_or_default() {
-            self.groups.wanted.remove(&of);
+            if self.groups.wanted.get(&of) == Some(key) {
+                self.groups.wanted.remove(&of);
+            }
         }
     }
 }
