@@ -1,6 +1,6 @@
 //! JSON values as YAML that reads back the same: here, in kubectl, and in readers of YAML 1.1 and 1.2.
 //!
-//! The opposite of [`document`](crate::document): block style, two spaces, text left plain wherever plain text means
+//! The opposite of the document reader: block style, two spaces, text left plain wherever plain text means
 //! that text and nothing else to any of them.
 
 use std::fmt::Write as _;

@@ -1,7 +1,7 @@
 //! Names and labels of everything that is made for a job.
 //!
 //! Our own labels find every object of a job whatever its kind; the kind's labels are there because its users' tools look
-//! for them, and come as data ([`Conventions`](trainyard_core::Conventions)).
+//! for them, and come as data ([`Conventions`]).
 
 use serde_json::{Map, Value};
 use trainyard_core::{Conventions, Job, Label, LabelValue, Role, RoleKind, Subject, TASK_INDEX_LABEL};

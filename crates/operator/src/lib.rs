@@ -6,7 +6,7 @@
 //!                                  └──────────────────── Report ◀──────────────────────┘
 //! ```
 //!
-//! One loop ([`operate`]) owns the [`store`]. It reconciles one job at a time ([`reconcile`], pure) and hands the resulting
+//! One loop ([`mod@operate`]) owns the [`store`]. It reconciles one job at a time ([`reconcile`], pure) and hands the resulting
 //! [`Writes`](apply::Writes) to a tokio task that talks to the API server ([`apply`]). The task's report is merged into the store before the
 //! same job is reconciled again, so a decision always includes our own writes (W2), and each job has at most one apply in flight.
 //!

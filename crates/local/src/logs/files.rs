@@ -1,7 +1,7 @@
 //! Which log files a run has: what their names say, and which of them are meant.
 //!
-//! One file a program of a life: `worker-0.EPOCH.ATTEMPT[+IN_PLACE][.CONTAINER].log`, the main program's without a
-//! container's name (see [`life_name`](crate::process::launch::life_name)).
+//! One file per program of a life: `worker-0.EPOCH.ATTEMPT[+IN_PLACE][.CONTAINER].log`, the main program's without a
+//! container's name (see `process::launch::life_name`).
 
 use std::fs;
 use std::io;
