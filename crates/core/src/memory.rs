@@ -312,11 +312,11 @@ impl Memory {
         job.limits.restarts.is_none_or(|limit| self.spent(job) < limit)
     }
 
-    /// The newest moment that memory knows to have passed.
-    pub(crate) fn newest(&self) -> Time {
+    /// The moments that memory knows to have passed.
+    pub(crate) fn moments(&self) -> impl Iterator<Item = Time> {
         let verdict = self.verdict.as_ref().map(|verdict| verdict.at);
         let failure = self.first_failure.as_ref().map(|failure| failure.exit.at);
-        self.started.max(verdict).max(failure).unwrap_or_default()
+        [self.started, verdict, failure].into_iter().flatten()
     }
 
     pub(crate) fn role(&mut self, name: &RoleName) -> &mut RoleMemory {

@@ -37,15 +37,13 @@ impl<'a> StepContext<'a> {
     pub fn begin(job: &'a Job, memory: Option<&Memory>, observed: &'a Observed, now: Time) -> Self {
         let mut events = Vec::new();
         let memory = remember::recall(job, memory, observed, now, &mut events);
-        let newest = memory.newest();
+        let newest = memory.moments().fold(now, Time::max);
         if newest > now {
             events.push(Event::Odd(Oddity::ClockBehind(newest.since(now))));
         }
-        let held_at = if newest > now + MOST_AHEAD {
-            now
-        } else {
-            newest.max(now)
-        };
+        // One moment that is not believed hides none of the others: this step may drop it, and the next would see them.
+        let believed = memory.moments().filter(|at| *at <= now + MOST_AHEAD);
+        let held_at = believed.fold(now, Time::max);
         let view = View::of(job, observed);
         let mut ctx = Self {
             job,

@@ -294,6 +294,23 @@ mod tests {
     }
 
     #[test]
+    fn a_time_that_is_not_believed_hides_none_that_is() {
+        let mut bench = Bench::workers(1);
+        bench.job.limits.deadline = Some(1);
+        let mut memory = bench.memory();
+        memory.started = Some(Time(u64::MAX));
+        memory.held = Some(crate::Hold::Suspended);
+        memory.first_failure = Some(crate::Failure {
+            task: worker(0),
+            stamp: Stamp::default(),
+            exit: ended(worker(0), Stamp::default(), 1, 16).exit().unwrap().clone(),
+        });
+        let resumed = bench.step_with(Some(&memory), &[], 10).memory;
+        assert_eq!(resumed.started, Some(Time(16)));
+        assert_eq!(bench.step_with(Some(&resumed), &[], 10).memory, resumed);
+    }
+
+    #[test]
     fn a_task_that_ended_and_was_scaled_away_is_another_life_when_it_is_wanted_again() {
         let mut bench = Bench::workers(2);
         let mut memory = bench.memory();

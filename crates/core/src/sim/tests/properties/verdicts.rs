@@ -35,7 +35,7 @@ fn check(call: &StepCall) -> Result<(), String> {
         before,
         memory: &call.step.memory,
         call,
-        now: held_at(call.now, before.map_or(Time(0), Memory::newest)),
+        now: held_at(call.now, before),
     };
     if verdict.at != judge.now {
         return Err(format!("{verdict:?} was not given at {}", judge.now));
@@ -333,11 +333,13 @@ fn means(ending: Ending, how: How) -> bool {
     }
 }
 
-/// A clock that is behind memory is held at memory, unless that is more than a day ahead.
-fn held_at(clock: Time, newest: Time) -> Time {
-    if newest.since(clock) > 86_400 {
-        clock
-    } else {
-        clock.max(newest)
+/// A clock that is behind memory is held at the newest moment in memory that is not more than a day ahead.
+fn held_at(clock: Time, before: Option<&Memory>) -> Time {
+    let mut held = clock;
+    for moment in before.into_iter().flat_map(Memory::moments) {
+        if moment.since(clock) <= 86_400 {
+            held = held.max(moment);
+        }
     }
+    held
 }
