@@ -28,8 +28,9 @@ fn keeps_memory(namespace: &Namespace<'_>, keeps: bool) {
     let mut round = 0;
     loop {
         round += 1;
-        let stored = api.patch(&probe, &json!({ "status": { "trainyard": round } }));
-        if stored.is_ok_and(|stored| (stored["status"]["trainyard"] == round) == keeps) {
+        // Not the field of memory: the operator would learn from the watch that memory is kept, perhaps after it no longer is.
+        let stored = api.patch(&probe, &json!({ "status": { "probing": round } }));
+        if stored.is_ok_and(|stored| (stored["status"]["probing"] == round) == keeps) {
             return;
         }
         std::thread::sleep(Duration::from_millis(50));
