@@ -155,7 +155,8 @@ impl Entry {
     pub fn conflict_removed(&mut self) -> bool {
         if self.applying {
             self.conflict_gone = true;
-        } else if self.was_refused_a_create() {
+        } else if self.creates_deferred || self.was_refused_a_create() {
+            // Another refusal may have come since, as of a status while the creates were put off.
             self.clear_errors();
         }
         true
@@ -356,7 +357,7 @@ impl Entry {
     fn retry(&mut self, error: Option<ApplyError>, now: Time) -> Option<Time> {
         let cleared = std::mem::take(&mut self.conflict_gone);
         let Some(error) = error else {
-            if !self.creates_deferred || (cleared && self.was_refused_a_create()) {
+            if !self.creates_deferred || cleared {
                 self.clear_errors();
             }
             return None;

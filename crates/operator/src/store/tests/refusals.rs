@@ -142,6 +142,24 @@ fn a_pod_that_was_in_the_way_and_is_gone_is_not_waited_for_any_longer() {
     assert_eq!(creates(&store.next(now).unwrap()), ["worker-1"]);
 }
 
+/// On a busy API server the status that says what is in the way is refused because the operator's version of the job is old.
+#[test]
+fn a_status_that_was_refused_meanwhile_does_not_hide_what_the_pods_waited_for() {
+    let mut store = refused_job();
+    let now = NOW + 7 * 60 + 1;
+    store.pod_seen(&TFJOB, old_pod());
+    store.pod_seen(&TFJOB, pod(0, 50, "p0", &json!({ "phase": "Pending" })));
+    let writes = (0..10).find_map(|later| store.next(now + later)).unwrap();
+    assert!(creates(&writes).is_empty(), "tried again after a minute");
+    let refused = Report {
+        error: Some(refusal(ApplyErrorKind::Other)),
+        ..report(&writes, 0, Vec::new())
+    };
+    store.applied(refused, now + 10);
+    store.pod_gone(&TFJOB, &old_pod());
+    assert_eq!(creates(&store.next(now + 10).unwrap()), ["worker-1"]);
+}
+
 #[test]
 fn a_pod_that_goes_while_it_is_found_in_the_way_is_not_waited_for() {
     let mut store = refused_job();
