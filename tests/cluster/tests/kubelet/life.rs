@@ -76,21 +76,31 @@ fn a_node_ends_when_the_test_that_started_it_is_killed() {
     });
     let place = places.next().expect("the cluster starts");
     let group = fs::read_to_string(place.join("control-group")).unwrap();
-    assert!(
-        processes_about("98765.4321") > 0 && groups(&group) > 0,
-        "the pod runs"
-    );
+    let exist = || (processes_about("98765.4321"), groups(&group), place.exists());
+    // The pod may be called running while the runtime's own process is about to become the container's.
+    wait_for("a pod that runs", exist, |(processes, groups, _)| {
+        *processes > 0 && *groups > 0
+    });
     test.kill().unwrap();
     test.wait().unwrap();
+    wait_for("nothing to be left", exist, |left| *left == (0, 0, false));
+}
+
+/// Waits until `done` holds of the processes, the groups and the directory that exist.
+fn wait_for(
+    what: &str,
+    exist: impl Fn() -> (usize, usize, bool),
+    done: impl Fn(&(usize, usize, bool)) -> bool,
+) {
     let deadline = Instant::now() + Duration::from_mins(1);
     loop {
-        let left = (processes_about("98765.4321"), groups(&group), place.exists());
-        if left == (0, 0, false) {
-            break;
+        let found = exist();
+        if done(&found) {
+            return;
         }
         assert!(
             Instant::now() < deadline,
-            "left: processes, groups, a directory: {left:?}"
+            "waited in vain for {what}: processes, groups, a directory: {found:?}"
         );
         thread::sleep(Duration::from_millis(50));
     }
