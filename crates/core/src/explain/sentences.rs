@@ -428,19 +428,8 @@ fn all_ended(count: &Count) -> bool {
 /// `A task that fails is …`, or `If worker-0 fails, it is …`.
 fn clause(subject: &Subject, verbs: &str, does: &str) -> String {
     if subject.named {
-        return format!("If {} {verbs}, it {does}", subject.text);
+        format!("If {} {verbs}, it {does}", subject.text)
+    } else {
+        format!("{} that {verbs} {does}", sentence(&subject.text))
     }
-    if verbs == "fails" && !subject.text.contains(" or ") && !subject.text.contains(" other ") {
-        let noun = subject.text.trim_start_matches("an ").trim_start_matches("a ");
-        return format!("A failing {noun} {does}");
-    }
-    let participles = verbs
-        .replace("is killed", "killed")
-        .replace("or exits", "or exiting")
-        .replace("exits", "exiting");
-    let only_codes = participles.starts_with("killed") || participles.starts_with("exiting");
-    if only_codes && !verbs.contains("cannot") && !verbs.contains("evicted") && !verbs.contains("exits 0") {
-        return format!("{} {participles} {does}", sentence(&subject.text));
-    }
-    format!("{} that {verbs} {does}", sentence(&subject.text))
 }

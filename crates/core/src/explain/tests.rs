@@ -157,7 +157,7 @@ fn a_tfjob_with_exit_codes_is_told_as_its_owner_would_ask() {
         [
             "Succeeds when chief-0 exits 0; the others are then stopped.",
             "A task that is evicted, preempted or deleted is started again and costs nothing.",
-            "A task killed by a signal (exit 128–255) or exiting 42 is started again, at once, then after 10 s, 20 s, … at most 6 min; \
+            "A task that is killed by a signal (exit 128–255) or exits 42 is started again, at once, then after 10 s, 20 s, … at most 6 min; \
              6 such restarts are shared by all 7 tasks, the next one fails the job.",
             "Any other failure, also of a PS, fails the job at once.",
         ]
@@ -193,7 +193,7 @@ fn a_t9k_job_without_a_limit_says_that_it_has_none() {
         [
             "Succeeds when worker-0 exits 0.",
             "A worker that is evicted, preempted or deleted is started again.",
-            "A failing worker is started again each time, at once, then after 10 s, 20 s, … at most 6 min, without limit.",
+            "A worker that fails is started again each time, at once, then after 10 s, 20 s, … at most 6 min, without limit.",
             "When it ends everything is left as it is (`cleanUpPolicy: None`).",
         ]
     );
@@ -238,7 +238,7 @@ fn a_volcano_job_says_what_nobody_answers() {
             "Succeeds when both workers have exited 0; ps-0 is then stopped.",
             "If a task is evicted, preempted or deleted, all 3 tasks are stopped and started again, at once, then after 10 s, 20 s, … \
              at most 6 min, at most twice; the third time the job fails.",
-            "A failing task is NOT started again and does not fail the job: the job goes on until it succeeds or every \
+            "A task that fails is NOT started again and does not fail the job: the job goes on until it succeeds or every \
              task has ended, and ps-0 never ends by itself. To answer it, add `event: PodFailed`.",
             "If every task has ended and it has not succeeded, the job fails.",
         ]
@@ -343,7 +343,7 @@ fn restarts_in_place_are_told_as_such() {
     assert_eq!(
         story(&job, &TFJOB)[2..],
         [
-            "A failing task is started again in place; 6 such restarts are shared by all 7 tasks, the next one fails the job."
+            "A task that fails is started again in place; 6 such restarts are shared by all 7 tasks, the next one fails the job."
         ]
     );
     assert_eq!(
@@ -398,7 +398,7 @@ fn a_budget_of_nothing_is_no_promise_of_restarts() {
     }
     assert_eq!(
         story(&job, &TFJOB)[2..],
-        ["A failing task is started again in place, and the first time the job fails."]
+        ["A task that fails is started again in place, and the first time the job fails."]
     );
 }
 
