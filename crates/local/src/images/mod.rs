@@ -15,12 +15,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use trainyard_core::{Job, Role};
+use trainyard_core::Job;
 
 pub use self::config::{Config, ImageEntry, place};
 use self::reference::official;
 use crate::gpus;
+use crate::pod::{items, templates};
 use crate::python::{Cache, Environment, Packages, PythonError, Release, Tell, Tools, Wanted};
 
 /// What stands for an image on this machine.
@@ -130,23 +130,12 @@ impl Choice {
 /// The images of a job's templates, and whether a task that uses it asks for GPUs.
 #[must_use]
 pub fn of_job(job: &Job) -> BTreeMap<Arc<str>, bool> {
-    let mut images: BTreeMap<Arc<str>, bool> = BTreeMap::new();
-    for role in job.roles.iter().filter(|role| role.replicas > 0) {
-        let gpu = gpus::asked(role) > 0;
-        for image in of_role(role) {
-            *images.entry(image).or_default() |= gpu;
-        }
-    }
-    images
-}
-
-fn of_role(role: &Role) -> Vec<Arc<str>> {
-    let mut images = Vec::new();
-    for template in std::iter::once(&role.template).chain(&role.resume_template) {
-        let json: Value = serde_json::from_str(&template.0).unwrap_or(Value::Null);
-        for list in ["initContainers", "containers"] {
-            let containers = json["spec"][list].as_array().into_iter().flatten();
-            images.extend(containers.filter_map(|container| container["image"].as_str().map(Arc::from)));
+    let mut images = BTreeMap::new();
+    for (role, template) in templates(job).filter(|(role, _)| role.replicas > 0) {
+        let spec = &template["spec"];
+        let containers = items(&spec["initContainers"]).chain(items(&spec["containers"]));
+        for image in containers.filter_map(|container| container["image"].as_str()) {
+            *images.entry(Arc::from(image)).or_default() |= gpus::asked(role) > 0;
         }
     }
     images

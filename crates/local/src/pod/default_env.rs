@@ -23,7 +23,7 @@
 use trainyard_core::{AddressBook, Job, RoleKind, TaskId, task_name};
 
 use super::machine::Machine;
-use super::variables::{Variables, bytes};
+use super::variables::Variables;
 use crate::process::orphans::TASK_MARK;
 
 /// Lower-case variables that gRPC takes a proxy from.
@@ -58,8 +58,7 @@ pub(super) fn before(job: &Job, book: &AddressBook, task: &TaskId, life: &str) -
 /// The variables that the template does not set.
 pub(super) fn after(variables: &mut Variables, machine: &Machine, hosts: &[String]) {
     let mut unless_set = |name: &str, value: &str| {
-        let ours = machine.variable(name).map(bytes);
-        variables.default_to(name, ours.unwrap_or_else(|| value.into()));
+        variables.default_to(name, machine.variable(name).unwrap_or(value.as_bytes()));
     };
     unless_set("PYTHONUNBUFFERED", "1");
     unless_set("TF_CPP_MIN_LOG_LEVEL", "2");
@@ -67,21 +66,17 @@ pub(super) fn after(variables: &mut Variables, machine: &Machine, hosts: &[Strin
     if machine.cpus == 1 {
         unless_set("TF_NUM_INTEROP_THREADS", "2");
     }
-    let near = ["127.0.0.1".to_owned(), "localhost".to_owned()];
-    let near = near.iter().chain(hosts).map(String::as_str);
-    let near: Vec<&str> = near.collect();
+    let mut near = vec!["127.0.0.1", "localhost"];
+    near.extend(hosts.iter().map(String::as_str));
     unless_set("no_grpc_proxy", &near.join(","));
     let proxied = PROXIES
         .iter()
         .any(|name| variables.has(name) || machine.variable(name).is_some());
     if proxied && !variables.has("no_proxy") {
-        let ours = machine.variable("no_proxy").map(bytes).unwrap_or_default();
-        let ours = String::from_utf8_lossy(&ours).into_owned();
+        let ours = String::from_utf8_lossy(machine.variable("no_proxy").unwrap_or_default());
         let mut all: Vec<&str> = ours.split(',').filter(|name| !name.is_empty()).collect();
-        all.extend(
-            near.iter()
-                .filter(|name| !ours.split(',').any(|own| own == **name)),
-        );
+        near.retain(|name| !all.contains(name));
+        all.extend(near);
         variables.set("no_proxy", all.join(","));
     }
 }

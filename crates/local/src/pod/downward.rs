@@ -1,19 +1,15 @@
 //! What a pod may ask about itself: `fieldRef` and `resourceFieldRef`, in variables and in files.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::net::Ipv4Addr;
 
 use serde_json::Value;
-use trainyard_core::{Job, Stamp, TaskId, task_name};
+use trainyard_core::{Job, Stamp, TASK_INDEX_LABEL, TaskId, task_name};
 use trainyard_document::problem::did_you_mean;
 use trainyard_document::quantity::Quantity;
 
 use super::machine::Machine;
-use super::spec::{Container, FieldRef, Pod, ResourceFieldRef};
-
-/// The label with a task's number within its role, on every task of every dialect.
-pub const INDEX_LABEL: &str = "trainyard.dev/task-index";
+use super::spec::{Container, FieldRef, Pod, ResourceFieldRef, Words};
 
 /// One life of a task as the pod it stands for.
 pub(crate) struct Identity<'a> {
@@ -56,8 +52,8 @@ impl Identity<'_> {
             "metadata.name" => task_name(self.job, self.task),
             "metadata.namespace" => self.job.namespace.to_string(),
             "metadata.uid" => self.uid(),
-            "metadata.labels" if whole => listed(&self.labels()),
-            "metadata.annotations" if whole => listed(&self.pod.annotations().collect()),
+            "metadata.labels" if whole => listed(self.pod.labels()),
+            "metadata.annotations" if whole => listed(self.pod.annotations()),
             "metadata.labels" | "metadata.annotations" => {
                 let hint = format!("`{path}['key']` is one of them; all at once only a file can hold");
                 return Err(format!("a variable cannot hold all of `{path}`: {hint}"));
@@ -77,13 +73,12 @@ impl Identity<'_> {
 
     /// A label: the template's, or one of those that operators put on pods, computed on demand.
     fn label(&self, key: &str) -> String {
-        let own = self.pod.labels().find(|(name, _)| *name == key);
-        if let Some((_, value)) = own {
-            return value.to_owned();
+        if let Some(own) = self.pod.labels().and_then(|labels| labels.get(key)) {
+            return own.to_string();
         }
         let (job, task) = (self.job, self.task);
         match key {
-            INDEX_LABEL
+            TASK_INDEX_LABEL
             | "training.kubeflow.org/replica-index"
             | "tf-replica-index"
             | "replica-index"
@@ -103,22 +98,20 @@ impl Identity<'_> {
     }
 
     fn annotation(&self, key: &str) -> String {
-        let own = self.pod.annotations().find(|(name, _)| *name == key);
-        own.map_or_else(|| self.label(key), |(_, value)| value.to_owned())
-    }
-
-    fn labels(&self) -> BTreeMap<&str, &str> {
-        self.pod.labels().collect()
+        let own = self
+            .pod
+            .annotations()
+            .and_then(|annotations| annotations.get(key));
+        own.map_or_else(|| self.label(key), ToString::to_string)
     }
 
     /// A name for this life that no other has: the same whenever it is asked for, and in the form of a UUID.
     fn uid(&self) -> String {
         let Stamp { epoch, attempt } = self.stamp;
-        let text = format!(
-            "{}/{}/{}/{epoch}/{attempt}",
-            self.job.namespace, self.job.name, self.task
-        );
-        let text = format!("{}/{text}", self.job.uid);
+        let Job {
+            uid, namespace, name, ..
+        } = self.job;
+        let text = format!("{uid}/{namespace}/{name}/{}/{epoch}/{attempt}", self.task);
         let high = hash(&text, 0);
         let low = hash(&text, 1);
         format!(
@@ -146,34 +139,16 @@ impl Identity<'_> {
             let allowed = "`limits.cpu`, `limits.memory`, `requests.cpu`, `requests.memory` …";
             return Err(format!("there is no resource `{}`: {allowed}", asked.resource));
         }
+        let amount = |list: &str| container.resources[list].get(name).map(quantity).transpose();
+        let limit = amount("limits")?;
         let amount = match list {
-            "limits" => limit(container, name)?.unwrap_or_else(|| self.machine.capacity(name)),
+            "limits" => limit.unwrap_or_else(|| self.machine.capacity(name)),
             // What has a limit and no request asks for its limit.
-            _ => match request(container, name)? {
-                Some(amount) => amount,
-                None => limit(container, name)?.unwrap_or_default(),
-            },
+            _ => amount("requests")?.or(limit).unwrap_or_default(),
         };
-        let divisor = asked
-            .divisor
-            .as_ref()
-            .map_or(Ok(None), |value| quantity(value).map(Some))?;
+        let divisor = asked.divisor.as_ref().map(quantity).transpose()?;
         Ok(divided(amount, divisor.unwrap_or_default(), name == "cpu").to_string())
     }
-}
-
-fn limit(container: &Container, name: &str) -> Result<Option<Quantity>, String> {
-    let resources = container.resources.as_ref();
-    amount(resources.and_then(|resources| resources.limits.as_ref()), name)
-}
-
-fn request(container: &Container, name: &str) -> Result<Option<Quantity>, String> {
-    let resources = container.resources.as_ref();
-    amount(resources.and_then(|resources| resources.requests.as_ref()), name)
-}
-
-fn amount(list: Option<&BTreeMap<String, Value>>, name: &str) -> Result<Option<Quantity>, String> {
-    list.and_then(|list| list.get(name)).map(quantity).transpose()
 }
 
 /// A quantity as JSON has it: text or a number.
@@ -214,10 +189,10 @@ fn unknown(path: &str) -> String {
     format!("a pod has no field `{path}` that a container could ask for{hint}")
 }
 
-/// All labels or annotations as a file shows them: `key="value"`, one a line.
-fn listed(map: &BTreeMap<&str, &str>) -> String {
+/// All labels or annotations as a file shows them: `key="value"`, one per line.
+fn listed(words: Option<&Words>) -> String {
     let mut out = String::new();
-    for (key, value) in map {
+    for (key, value) in words.into_iter().flatten() {
         if !out.is_empty() {
             out.push('\n');
         }

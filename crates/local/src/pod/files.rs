@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use trainyard_document::names::{wrong_file_path, wrong_key};
-use trainyard_document::problem::{did_you_mean, shown};
+use trainyard_document::problem::shown;
 
 use super::objects::Kind;
 use super::report::Report;
@@ -73,10 +73,7 @@ pub(super) fn of_object(
                 files.extend(File::checked(wrong_file_path, path, content, mode, report));
             }
             None if optional => {}
-            None => {
-                let hint = did_you_mean(key, data.keys.keys().map(|key| &**key));
-                report.refuse(format!("{} `{name}` has no key `{key}`", kind.word()), hint);
-            }
+            None => report.refuse_key(kind, name, key, &data.keys),
         }
     }
     files

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
 use std::thread;
 
@@ -30,7 +31,6 @@ pub struct Machine {
 
 impl Machine {
     /// Looks at the machine and at our own environment.
-    #[must_use]
     pub fn look() -> Self {
         let info = rustix::system::sysinfo();
         Self {
@@ -50,9 +50,10 @@ impl Machine {
     }
 
     /// A variable of our own environment.
-    #[must_use]
-    pub fn variable(&self, name: &str) -> Option<&OsStr> {
-        self.environment.get(OsStr::new(name)).map(OsString::as_os_str)
+    pub fn variable(&self, name: &str) -> Option<&[u8]> {
+        self.environment
+            .get(OsStr::new(name))
+            .map(|value| value.as_bytes())
     }
 
     /// How much of a resource the machine has; what it does not count it has none of.

@@ -5,9 +5,11 @@
 
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use rustix::fs::FileType;
 
 use crate::system::private;
 
@@ -45,28 +47,11 @@ pub enum Make {
     Expect {
         /// Its absolute path.
         path: PathBuf,
-        /// What it must be.
-        what: Expected,
+        /// What it must be, if that matters.
+        what: Option<FileType>,
         /// The volume that needs it.
         volume: Arc<str>,
     },
-}
-
-/// What a path of the machine must be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Expected {
-    /// Anything at all.
-    Anything,
-    /// A directory.
-    Directory,
-    /// A file.
-    File,
-    /// A socket.
-    Socket,
-    /// A device that is read as a stream.
-    CharDevice,
-    /// A device that is read in blocks.
-    BlockDevice,
 }
 
 impl Make {
@@ -87,27 +72,15 @@ impl Make {
     }
 }
 
-impl Expected {
-    fn words(self) -> &'static str {
-        match self {
-            Self::Anything => "anything",
-            Self::Directory => "a directory",
-            Self::File => "a file",
-            Self::Socket => "a socket",
-            Self::CharDevice => "a character device",
-            Self::BlockDevice => "a block device",
-        }
-    }
-
-    fn is(self, kind: fs::FileType) -> bool {
-        match self {
-            Self::Anything => true,
-            Self::Directory => kind.is_dir(),
-            Self::File => kind.is_file(),
-            Self::Socket => kind.is_socket(),
-            Self::CharDevice => kind.is_char_device(),
-            Self::BlockDevice => kind.is_block_device(),
-        }
+/// What is expected at a path, in words.
+fn words(what: Option<FileType>) -> &'static str {
+    match what {
+        Some(FileType::Directory) => "a directory",
+        Some(FileType::RegularFile) => "a file",
+        Some(FileType::Socket) => "a socket",
+        Some(FileType::CharacterDevice) => "a character device",
+        Some(FileType::BlockDevice) => "a block device",
+        _ => "anything",
     }
 }
 
@@ -124,12 +97,12 @@ pub enum CannotMake {
     },
     /// It should have been there.
     #[error("volume `{volume}` needs {what} at `{path}`, and there is none; another place: `--volume {volume}=DIR`",
-        what = what.words())]
+        what = words(*what))]
     Missing {
         /// Where it should be.
         path: PathBuf,
         /// What was expected there.
-        what: Expected,
+        what: Option<FileType>,
         /// The volume that needs it.
         volume: Arc<str>,
     },
@@ -209,8 +182,9 @@ fn empty_file(path: &Path) -> io::Result<()> {
     file(path, b"", 0o644)
 }
 
-fn expect(path: &Path, what: Expected, volume: &Arc<str>) -> Result<(), CannotMake> {
-    if fs::metadata(path).is_ok_and(|found| what.is(found.file_type())) {
+fn expect(path: &Path, what: Option<FileType>, volume: &Arc<str>) -> Result<(), CannotMake> {
+    let found = fs::metadata(path).map(|found| FileType::from_raw_mode(found.mode()));
+    if found.is_ok_and(|found| what.is_none_or(|what| what == found)) {
         return Ok(());
     }
     Err(CannotMake::Missing {
@@ -254,7 +228,7 @@ mod tests {
             Make::EmptyFile(volume.join("empty")),
             Make::Expect {
                 path: volume.clone(),
-                what: Expected::Directory,
+                what: Some(FileType::Directory),
                 volume: "v".into(),
             },
         ];
@@ -302,8 +276,10 @@ mod tests {
             what,
             volume: "v".into(),
         };
-        make(&[expect(Expected::Anything), expect(Expected::File)]).unwrap();
-        let error = make(&[expect(Expected::Directory)]).unwrap_err().to_string();
+        make(&[expect(None), expect(Some(FileType::RegularFile))]).unwrap();
+        let error = make(&[expect(Some(FileType::Directory))])
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("`v` needs a directory at"), "{error}");
         assert!(error.ends_with("`--volume v=DIR`"), "{error}");
     }

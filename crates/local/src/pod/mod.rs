@@ -30,22 +30,21 @@ mod volumes;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
-use trainyard_core::{AddressBook, Cluster, Job, Stamp, Task, TaskId};
+use trainyard_core::{AddressBook, Cluster, Job, Role, Stamp, Task, TaskId};
 use trainyard_document::problem::did_you_mean;
 
-pub use self::downward::INDEX_LABEL;
 pub(crate) use self::downward::{hash, quantity};
-pub use self::machine::Machine;
-pub use self::make::{CannotMake, Expected, Make, forget, make};
-pub(crate) use self::network::needs_addresses;
-pub use self::network::{MOST_ADDRESSES, Network};
-pub use self::objects::{BadObject, Data, Kind, Objects};
+pub(crate) use self::machine::Machine;
+pub(crate) use self::make::{Make, forget, make};
+pub(crate) use self::network::{MOST_ADDRESSES, Network, needs_addresses};
+pub(crate) use self::objects::Objects;
+pub(crate) use self::report::Ignored;
+pub use self::report::Refusal;
 use self::report::{Findings, Report};
-pub use self::report::{Ignored, Refusal};
 use self::spec::Pod;
 pub(crate) use self::volumes::claim_path;
 pub use self::volumes::kept_volumes;
@@ -58,7 +57,7 @@ const GRACE: u32 = 30;
 
 /// Everything that the tasks of a run share.
 #[derive(Clone, Debug)]
-pub struct Setting {
+pub(crate) struct Setting {
     /// The job.
     pub job: Arc<Job>,
     /// Where each task is reached.
@@ -85,7 +84,7 @@ pub struct Setting {
 
 /// A task that can be started, once what it needs has been made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prepared {
+pub(crate) struct Prepared {
     /// What is started.
     pub launch: Launch,
     /// What must be there before: give it to [`make()`].
@@ -97,20 +96,18 @@ pub struct Prepared {
 impl Setting {
     /// The directory of one life of a task: its `emptyDir`s and files. Restarts in place keep it; [`forget`] removes
     /// it.
-    #[must_use]
     pub fn life(&self, task: &TaskId, stamp: Stamp) -> PathBuf {
         self.lives.join(life_name(task, stamp, 0))
     }
 
     /// The directory of its files.
-    #[must_use]
     pub fn files(&self, task: &TaskId, stamp: Stamp) -> PathBuf {
         self.files.join(life_name(task, stamp, 0))
     }
 }
 
 /// Turns one life of a task into what is started. `in_place` counts its restarts in place.
-pub fn prepare(setting: &Setting, task: &Task, in_place: u32) -> Result<Prepared, Vec<Refusal>> {
+pub(crate) fn prepare(setting: &Setting, task: &Task, in_place: u32) -> Result<Prepared, Vec<Refusal>> {
     let found = RefCell::new(Findings::default());
     let report = Report::new(task.id.role.to_string(), &found);
     let prepared = launch(setting, task, in_place, &report);
@@ -139,19 +136,13 @@ fn launch(setting: &Setting, task: &Task, in_place: u32, report: &Report<'_>) ->
         return None;
     };
     ignored::pod(&json, report);
-    let life = setting.life(&task.id, task.stamp);
-    let files = setting.files(&task.id, task.stamp);
-    let mut builder = program::Builder::new(setting, task, in_place, &pod, &json, [&life, &files]);
+    let mut builder = program::Builder::new(setting, task, in_place, &pod, &json);
     let mut init = Vec::new();
     let mut beside = Vec::new();
     for (position, container) in pod.init_containers().iter().enumerate() {
         let report = report.at(&format!("initContainers[{}]", container.name));
-        let program = builder.program(
-            container,
-            &json["spec"]["initContainers"][position],
-            false,
-            &report,
-        );
+        let json = &json["spec"]["initContainers"][position];
+        let program = builder.program(container, json, false, &report);
         if container.stays() {
             report.ignore("it starts with the main container, not before the init containers behind it");
             beside.extend(program);
@@ -179,11 +170,11 @@ fn launch(setting: &Setting, task: &Task, in_place: u32, report: &Report<'_>) ->
         beside,
         grace: pod.spec.termination_grace_period_seconds.unwrap_or(GRACE),
     };
-    Some((launch, builder.into_make()))
+    Some((launch, builder.make))
 }
 
 /// Prepares the first task of every role, to find out what is wrong and what is ignored before anything is started.
-pub fn survey(setting: &Setting) -> Result<Vec<Ignored>, Vec<Refusal>> {
+pub(crate) fn survey(setting: &Setting) -> Result<Vec<Ignored>, Vec<Refusal>> {
     let cluster = Cluster::of(&setting.job, &setting.book);
     let mut refusals = unknown_volumes(setting);
     let mut ignored = BTreeSet::new();
@@ -210,17 +201,27 @@ pub fn survey(setting: &Setting) -> Result<Vec<Ignored>, Vec<Refusal>> {
     }
 }
 
+/// The pod templates of a job's roles as JSON: for first starts, and where a role has one, for resuming.
+pub(crate) fn templates(job: &Job) -> impl Iterator<Item = (&Role, Value)> {
+    job.roles.iter().flat_map(|role| {
+        let templates = std::iter::once(&role.template).chain(&role.resume_template);
+        templates.map(move |template| (role, serde_json::from_str(&template.0).unwrap_or_default()))
+    })
+}
+
+/// The items of a JSON list; none where there is no list.
+pub(crate) fn items(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
+}
+
 /// `--volume` for volumes that no template has.
 fn unknown_volumes(setting: &Setting) -> Vec<Refusal> {
     let mut known: BTreeSet<String> = BTreeSet::new();
-    for role in &setting.job.roles {
-        for template in std::iter::once(&role.template).chain(&role.resume_template) {
-            let json: Value = serde_json::from_str(&template.0).unwrap_or(Value::Null);
-            for volume in json["spec"]["volumes"].as_array().into_iter().flatten() {
-                let claim = &volume["persistentVolumeClaim"]["claimName"];
-                let names = [&volume["name"], claim];
-                known.extend(names.into_iter().filter_map(Value::as_str).map(str::to_owned));
-            }
+    for (_, template) in templates(&setting.job) {
+        for volume in items(&template["spec"]["volumes"]) {
+            let claim = &volume["persistentVolumeClaim"]["claimName"];
+            let names = [&volume["name"], claim];
+            known.extend(names.into_iter().filter_map(Value::as_str).map(str::to_owned));
         }
     }
     let unknown = setting.volumes.keys().filter(|name| !known.contains(*name));
@@ -231,15 +232,4 @@ fn unknown_volumes(setting: &Setting) -> Vec<Refusal> {
             Refusal::new(format!("--volume {name}"), message, hint)
         })
         .collect()
-}
-
-/// A path of ours as text in a variable.
-fn joined(paths: &[PathBuf], rest: Option<&std::ffi::OsStr>) -> Vec<u8> {
-    use std::os::unix::ffi::OsStrExt;
-    let all = paths.iter().map(|path| Path::as_os_str(path)).chain(rest);
-    let all: Vec<&[u8]> = all
-        .map(OsStrExt::as_bytes)
-        .filter(|path| !path.is_empty())
-        .collect();
-    all.join(&b':')
 }

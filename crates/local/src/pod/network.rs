@@ -13,8 +13,9 @@ use std::fmt::Write;
 use std::net::Ipv4Addr;
 
 use serde_json::Value;
-use trainyard_core::{AddressBook, ClusterForm, Job, TaskId, addresses, task_name};
+use trainyard_core::{ClusterForm, Job, TaskId, task_name};
 
+use super::items;
 use super::machine::Machine;
 use super::spec::{HostAlias, Pod};
 
@@ -42,18 +43,11 @@ impl Network {
     }
 
     /// The address at which a task finds itself.
-    #[must_use]
     pub fn address(&self, task: &TaskId) -> Ipv4Addr {
         match self {
             Self::Shared => Ipv4Addr::LOCALHOST,
             Self::PerTask(addresses) => addresses.get(task).copied().unwrap_or(Ipv4Addr::LOCALHOST),
         }
-    }
-
-    /// The address book of a job whose tasks have an address each: names and ports as on a cluster.
-    #[must_use]
-    pub fn book(job: &Job) -> AddressBook {
-        addresses(job, None)
     }
 
     /// Endings of names that must not be sent to a proxy.
@@ -146,24 +140,10 @@ pub(crate) fn needs_addresses(job: &Job) -> Option<String> {
 
 /// Every text that a container is started with.
 fn gather<'v>(spec: &'v Value, texts: &mut Vec<&'v str>) {
-    let lists = ["containers", "initContainers"].map(|name| spec[name].as_array());
-    for container in lists.into_iter().flatten().flatten() {
-        for list in ["command", "args"] {
-            texts.extend(
-                container[list]
-                    .as_array()
-                    .into_iter()
-                    .flatten()
-                    .filter_map(Value::as_str),
-            );
-        }
-        let variables = container["env"].as_array();
-        texts.extend(
-            variables
-                .into_iter()
-                .flatten()
-                .filter_map(|variable| variable["value"].as_str()),
-        );
+    for container in items(&spec["containers"]).chain(items(&spec["initContainers"])) {
+        let words = items(&container["command"]).chain(items(&container["args"]));
+        texts.extend(words.filter_map(Value::as_str));
+        texts.extend(items(&container["env"]).filter_map(|variable| variable["value"].as_str()));
     }
 }
 
@@ -192,8 +172,6 @@ fn task_named<'t>(text: &'t str, beginnings: &[String], job: &Job) -> Option<&'t
 }
 
 fn mounts_hosts(spec: &Value) -> bool {
-    let containers = spec["containers"].as_array().into_iter().flatten();
-    let mut mounts =
-        containers.flat_map(|container| container["volumeMounts"].as_array().into_iter().flatten());
+    let mut mounts = items(&spec["containers"]).flat_map(|container| items(&container["volumeMounts"]));
     mounts.any(|mount| mount["mountPath"] == "/etc/volcano")
 }

@@ -3,30 +3,26 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use trainyard_dialect::{Item, ReadJob, Reading};
 use trainyard_document::names::wrong_key;
 use trainyard_document::problem::shown;
 use trainyard_document::scalar::base64;
 
+use super::report::Refusal;
+
 /// What one ConfigMap or Secret holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Data {
     /// Each key's bytes: a ConfigMap's `data` and `binaryData`, a Secret's `data` and `stringData`.
-    pub keys: BTreeMap<Arc<str>, Arc<[u8]>>,
+    pub keys: Keys,
     /// The keys that variables may come from: a ConfigMap's `binaryData` are files only.
-    pub words: BTreeMap<Arc<str>, Arc<[u8]>>,
+    pub words: Keys,
 }
 
-/// The objects beside a job.
+/// The objects beside a job, by kind, namespace and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Objects {
-    config_maps: BTreeMap<Name, Data>,
-    secrets: BTreeMap<Name, Data>,
-}
-
-/// Namespace and name.
-type Name = (Arc<str>, Arc<str>);
+pub struct Objects(BTreeMap<(Kind, Arc<str>, Arc<str>), Data>);
 
 /// What templates refer to by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,7 +35,6 @@ pub enum Kind {
 
 impl Kind {
     /// The `kind` in manifests.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::ConfigMap => "ConfigMap",
@@ -48,24 +43,12 @@ impl Kind {
     }
 }
 
-/// An object that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{kind} `{name}`: {what}", kind = kind.word())]
-pub struct BadObject {
-    /// What it is.
-    pub kind: Kind,
-    /// Its name.
-    pub name: Arc<str>,
-    /// What is wrong.
-    pub what: String,
-}
-
 impl Objects {
     /// Everything that stands beside a job: in its own file, in those given with it, and what its dialect brings.
     pub fn beside<'r>(
         job: &ReadJob,
         readings: impl IntoIterator<Item = &'r Reading>,
-    ) -> Result<Self, Vec<BadObject>> {
+    ) -> Result<Self, Vec<Refusal>> {
         let mut objects = Self::default();
         let mut bad = Vec::new();
         let namespace = &*job.job.namespace;
@@ -82,7 +65,7 @@ impl Objects {
 
     /// Takes an object in, if it is one that templates refer to; a later one of the same name takes the place of an
     /// earlier one, as applying them in order would. `namespace` is for objects that say none.
-    pub fn add(&mut self, object: &Value, namespace: &str) -> Result<(), BadObject> {
+    pub fn add(&mut self, object: &Value, namespace: &str) -> Result<(), Refusal> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         if text(&object["apiVersion"]) != "v1" {
             return Ok(());
@@ -95,44 +78,25 @@ impl Objects {
         let metadata = &object["metadata"];
         let name: Arc<str> = text(&metadata["name"]).into();
         let namespace = metadata["namespace"].as_str().unwrap_or(namespace);
-        let bad = |what| BadObject {
-            kind,
-            name: name.clone(),
-            what,
-        };
         let data = match kind {
             Kind::ConfigMap => config_map(object),
             Kind::Secret => secret(object),
-        }
-        .map_err(bad)?;
-        self.all_mut(kind).insert((namespace.into(), name), data);
+        };
+        let bad = |what| Refusal::new(&*name, format!("{} `{name}`: {what}", kind.word()), None);
+        let data = data.map_err(bad)?;
+        self.0.insert((kind, namespace.into(), name), data);
         Ok(())
     }
 
     /// What an object holds, if there is one.
-    #[must_use]
     pub fn get(&self, kind: Kind, namespace: &str, name: &str) -> Option<&Data> {
-        self.all(kind).get(&(namespace.into(), name.into()))
+        self.0.get(&(kind, namespace.into(), name.into()))
     }
 
     /// The names there are in a namespace.
     pub fn names(&self, kind: Kind, namespace: &str) -> impl Iterator<Item = &str> {
-        let there = move |(place, _): &&Name| **place == *namespace;
-        self.all(kind).keys().filter(there).map(|(_, name)| &**name)
-    }
-
-    fn all(&self, kind: Kind) -> &BTreeMap<Name, Data> {
-        match kind {
-            Kind::ConfigMap => &self.config_maps,
-            Kind::Secret => &self.secrets,
-        }
-    }
-
-    fn all_mut(&mut self, kind: Kind) -> &mut BTreeMap<Name, Data> {
-        match kind {
-            Kind::ConfigMap => &mut self.config_maps,
-            Kind::Secret => &mut self.secrets,
-        }
+        let there = move |key: &&(Kind, Arc<str>, Arc<str>)| key.0 == kind && *key.1 == *namespace;
+        self.0.keys().filter(there).map(|(_, _, name)| &**name)
     }
 }
 
@@ -152,42 +116,39 @@ fn secret(object: &Value) -> Result<Data, String> {
     })
 }
 
-fn entries<'v>(object: &'v Value, field: &str) -> Result<Option<&'v Map<String, Value>>, String> {
-    match &object[field] {
-        Value::Null => Ok(None),
-        Value::Object(map) => Ok(Some(map)),
-        _ => Err(format!("`{field}` is not a map")),
-    }
-}
-
-type Keys = BTreeMap<Arc<str>, Arc<[u8]>>;
-
-/// A key as Kubernetes takes it: it may become the name of a file.
-fn checked(field: &str, key: &str) -> Result<Arc<str>, String> {
-    match wrong_key(key) {
-        Some(wrong) => Err(format!("`{}` cannot be a key of `{field}`: {wrong}", shown(key))),
-        None => Ok(key.into()),
-    }
-}
+/// Each key's bytes.
+pub(super) type Keys = BTreeMap<Arc<str>, Arc<[u8]>>;
 
 fn plain(object: &Value, field: &str) -> Result<Keys, String> {
-    let mut keys = Keys::new();
-    for (key, value) in entries(object, field)?.into_iter().flatten() {
-        let Some(text) = value.as_str() else {
-            return Err(format!("`{field}.{key}` is not text; put quotes around it"));
-        };
-        keys.insert(checked(field, key)?, text.as_bytes().into());
-    }
-    Ok(keys)
+    let bytes = |text: &str| Some(text.as_bytes().to_vec());
+    keys(object, field, bytes, "text; put quotes around it")
 }
 
 fn decoded(object: &Value, field: &str) -> Result<Keys, String> {
+    keys(object, field, base64, "base64")
+}
+
+/// The bytes of each key of a map; `form` names what a value must be.
+fn keys(
+    object: &Value,
+    field: &str,
+    bytes: impl Fn(&str) -> Option<Vec<u8>>,
+    form: &str,
+) -> Result<Keys, String> {
+    let map = match &object[field] {
+        Value::Null => return Ok(Keys::new()),
+        Value::Object(map) => map,
+        _ => return Err(format!("`{field}` is not a map")),
+    };
     let mut keys = Keys::new();
-    for (key, value) in entries(object, field)?.into_iter().flatten() {
-        let Some(bytes) = value.as_str().and_then(base64) else {
-            return Err(format!("`{field}.{key}` is not base64"));
-        };
-        keys.insert(checked(field, key)?, bytes.into());
+    for (key, value) in map {
+        let bytes = value.as_str().and_then(&bytes);
+        let bytes = bytes.ok_or_else(|| format!("`{field}.{key}` is not {form}"))?;
+        // It may become the name of a file.
+        if let Some(wrong) = wrong_key(key) {
+            return Err(format!("`{}` cannot be a key of `{field}`: {wrong}", shown(key)));
+        }
+        keys.insert(key.as_str().into(), bytes.into());
     }
     Ok(keys)
 }
@@ -252,7 +213,7 @@ mod tests {
         for (kind, data, message) in table {
             let object = json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "x"}, "data": data});
             let error = objects.add(&object, "default").unwrap_err();
-            assert_eq!(error.to_string(), message);
+            assert_eq!(error.message, message);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One container as a program: what is started, where, with which variables and mounts.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -12,13 +13,12 @@ use super::Setting;
 use super::default_env;
 use super::downward::Identity;
 use super::ignored;
-use super::joined;
 use super::make::Make;
 use super::quantity;
 use super::report::Report;
 use super::spec::{Container, Pod};
 use super::variables::{Sources, Variables};
-use super::volumes::{Shelf, Volumes};
+use super::volumes::Volumes;
 use crate::gpus::RESOURCES;
 use crate::images::{Entrypoint, StandIn};
 use crate::process::launch::{Mount, Program, life_name};
@@ -30,27 +30,23 @@ const HOSTS: &str = "/etc/hosts";
 pub(super) struct Builder<'a> {
     setting: &'a Setting,
     task: &'a Task,
-    pod: &'a Pod,
     json: &'a Value,
-    life: &'a Path,
-    files: &'a Path,
+    sources: Sources<'a>,
+    /// The directories of this life of the task, and of its files.
+    life: PathBuf,
+    files: PathBuf,
     /// The name of this life.
     name: String,
     /// How many of the task's GPUs have been given to a container.
     gpus_given: usize,
-    make: Vec<Make>,
+    /// What must be there before the task starts.
+    pub make: Vec<Make>,
     hosts: Option<Mount>,
 }
 
 impl<'a> Builder<'a> {
-    pub fn new(
-        setting: &'a Setting,
-        task: &'a Task,
-        in_place: u32,
-        pod: &'a Pod,
-        json: &'a Value,
-        [life, files]: [&'a Path; 2],
-    ) -> Self {
+    pub fn new(setting: &'a Setting, task: &'a Task, in_place: u32, pod: &'a Pod, json: &'a Value) -> Self {
+        let life = setting.life(&task.id, task.stamp);
         let mut make = Vec::new();
         let text = setting.network.hosts(&setting.job, pod, &setting.machine);
         let hosts = text.map(|text| {
@@ -66,22 +62,29 @@ impl<'a> Builder<'a> {
                 read_only: false,
             }
         });
+        let identity = Identity {
+            job: &setting.job,
+            task: &task.id,
+            stamp: task.stamp,
+            pod,
+            machine: &setting.machine,
+            address: setting.network.address(&task.id),
+        };
         Self {
             setting,
             task,
-            pod,
             json,
+            sources: Sources {
+                identity,
+                objects: &setting.objects,
+            },
             life,
-            files,
+            files: setting.files(&task.id, task.stamp),
             name: life_name(&task.id, task.stamp, in_place),
             gpus_given: 0,
             make,
             hosts,
         }
-    }
-
-    pub fn into_make(self) -> Vec<Make> {
-        self.make
     }
 
     /// The container as a program; none if something is wrong with it, which has been reported.
@@ -94,13 +97,12 @@ impl<'a> Builder<'a> {
     ) -> Option<Program> {
         let setting = self.setting;
         ignored::container(json, report);
-        let sources = self.sources();
         let image = self.image(container, report);
         let mut variables = default_env::before(&setting.job, &setting.book, &self.task.id, &self.name);
         for (name, value) in image.into_iter().flat_map(|image| &image.env) {
             variables.set(name, value.as_str());
         }
-        variables.read(container, &sources, report);
+        variables.read(container, &self.sources, report);
         if let Some(text) = self.task.tf_config.as_ref().filter(|_| is_main) {
             variables.set("TF_CONFIG", text.as_str());
         }
@@ -112,7 +114,7 @@ impl<'a> Builder<'a> {
         self.show_gpus(container, &mut variables, report);
         put_first(image, &mut variables, setting);
         let argv = argv(container, image, &variables, report);
-        let mounts = self.mounts(container, image, &sources, &variables, report);
+        let mounts = self.mounts(container, image, &variables, report);
         let workdir = container.working_dir.as_deref().filter(|path| !path.is_empty());
         let workdir = workdir.or_else(|| image.and_then(|image| image.workdir.as_deref()));
         Some(Program {
@@ -122,21 +124,6 @@ impl<'a> Builder<'a> {
             workdir: workdir.map(PathBuf::from),
             mounts,
         })
-    }
-
-    fn sources(&self) -> Sources<'a> {
-        let setting = self.setting;
-        Sources {
-            identity: Identity {
-                job: &setting.job,
-                task: &self.task.id,
-                stamp: self.task.stamp,
-                pod: self.pod,
-                machine: &setting.machine,
-                address: setting.network.address(&self.task.id),
-            },
-            objects: &setting.objects,
-        }
     }
 
     /// What stands for the container's image.
@@ -176,17 +163,19 @@ impl<'a> Builder<'a> {
         &mut self,
         container: &Container,
         image: Option<&StandIn>,
-        sources: &Sources<'_>,
         variables: &Variables,
         report: &Report<'_>,
     ) -> Vec<Mount> {
-        let shelf = Shelf {
-            life: self.life,
-            files: self.files,
+        let mut volumes = Volumes {
+            life: &self.life,
+            files: &self.files,
             kept: &self.setting.kept,
             given: &self.setting.volumes,
+            sources: &self.sources,
+            json: &self.json["spec"]["volumes"],
+            roots: BTreeMap::new(),
+            make: Vec::new(),
         };
-        let mut volumes = Volumes::new(shelf, sources, self.json);
         let own = volumes.mounts(container, variables, report);
         for one in volumes.make {
             if !self.make.contains(&one) {
@@ -213,11 +202,10 @@ impl<'a> Builder<'a> {
 }
 
 fn asked_gpus(container: &Container, report: &Report<'_>) -> usize {
-    let resources = container.resources.as_ref();
-    let lists = resources.map(|resources| [&resources.limits, &resources.requests]);
-    for list in lists.into_iter().flatten().flatten() {
+    for list in ["limits", "requests"] {
+        let list = &container.resources[list];
         let mut asked = 0;
-        for value in RESOURCES.iter().filter_map(|name| list.get(*name)) {
+        for value in RESOURCES.iter().filter_map(|name| list.get(name)) {
             match quantity(value) {
                 Ok(amount) => asked += usize::try_from(amount.milli / 1000).unwrap_or(0),
                 Err(message) => report.at("resources").refuse(message, None),
@@ -235,11 +223,10 @@ fn put_first(image: Option<&StandIn>, variables: &mut Variables, setting: &Setti
     let Some(image) = image.filter(|image| !image.path.is_empty()) else {
         return;
     };
-    let own = variables
-        .get("PATH")
-        .map(|path| OsStr::from_bytes(path).to_owned());
-    let rest = own.or_else(|| setting.machine.variable("PATH").map(OsStr::to_owned));
-    variables.set("PATH", joined(&image.path, rest.as_deref()));
+    let rest = variables.get("PATH").or_else(|| setting.machine.variable("PATH"));
+    let first = image.path.iter().map(|path| path.as_os_str().as_bytes());
+    let path: Vec<&[u8]> = first.chain(rest.filter(|rest| !rest.is_empty())).collect();
+    variables.set("PATH", path.join(&b':'));
     if let Some(environment) = &image.environment {
         variables.default_to("VIRTUAL_ENV", environment.as_os_str().as_bytes());
     }

@@ -2,6 +2,10 @@
 
 use std::cell::RefCell;
 
+use trainyard_document::problem::did_you_mean;
+
+use super::objects::{Keys, Kind};
+
 /// Something that keeps a task from being started.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Refusal {
@@ -70,6 +74,12 @@ impl<'a> Report<'a> {
     pub fn refuse(&self, message: impl Into<String>, hint: Option<String>) {
         let refusal = Refusal::new(&self.path, message, hint);
         self.found.borrow_mut().refusals.push(refusal);
+    }
+
+    /// Refuses a key that a ConfigMap or Secret does not have.
+    pub fn refuse_key(&self, kind: Kind, name: &str, key: &str, keys: &Keys) {
+        let hint = did_you_mean(key, keys.keys().map(|key| &**key));
+        self.refuse(format!("{} `{name}` has no key `{key}`", kind.word()), hint);
     }
 
     /// Refuses what may work once something stands for the container's image.

@@ -53,9 +53,9 @@ pub(super) struct Container {
     pub working_dir: Option<String>,
     pub env: Option<Vec<Variable>>,
     pub env_from: Option<Vec<VariablesFrom>>,
-    pub resources: Option<Resources>,
+    /// `limits` and `requests`, each a map of quantities.
+    pub resources: Value,
     pub volume_mounts: Option<Vec<VolumeMount>>,
-    pub volume_devices: Option<Vec<Value>>,
     pub restart_policy: Option<String>,
 }
 
@@ -73,8 +73,8 @@ pub(super) struct Variable {
 pub(super) struct ValueFrom {
     pub field_ref: Option<FieldRef>,
     pub resource_field_ref: Option<ResourceFieldRef>,
-    pub config_map_key_ref: Option<KeyRef>,
-    pub secret_key_ref: Option<KeyRef>,
+    pub config_map_key_ref: Option<ObjectRef>,
+    pub secret_key_ref: Option<ObjectRef>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -92,14 +92,6 @@ pub(super) struct ResourceFieldRef {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct KeyRef {
-    pub name: Arc<str>,
-    pub key: String,
-    pub optional: Option<bool>,
-}
-
-#[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct VariablesFrom {
     pub prefix: Option<String>,
@@ -111,14 +103,9 @@ pub(super) struct VariablesFrom {
 #[serde(default)]
 pub(super) struct ObjectRef {
     pub name: Arc<str>,
+    /// Empty where all keys are meant.
+    pub key: String,
     pub optional: Option<bool>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Resources {
-    pub limits: Option<BTreeMap<String, Value>>,
-    pub requests: Option<BTreeMap<String, Value>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -240,7 +227,7 @@ impl Pod {
     pub fn main(&self) -> Option<usize> {
         let containers = &self.spec.containers;
         let named = containers.iter().position(|container| &*container.name == MAIN);
-        named.or(if containers.is_empty() { None } else { Some(0) })
+        named.or((!containers.is_empty()).then_some(0))
     }
 
     pub fn init_containers(&self) -> &[Container] {
@@ -251,24 +238,12 @@ impl Pod {
         self.spec.volumes.as_deref().unwrap_or_default()
     }
 
-    pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
-        let labels = self
-            .metadata
-            .as_ref()
-            .and_then(|metadata| metadata.labels.as_ref());
-        labels
-            .into_iter()
-            .flatten()
-            .map(|(key, value)| (&**key, &**value))
+    pub fn labels(&self) -> Option<&Words> {
+        self.metadata.as_ref()?.labels.as_ref()
     }
 
-    pub fn annotations(&self) -> impl Iterator<Item = (&str, &str)> {
-        let metadata = self.metadata.as_ref();
-        let annotations = metadata.and_then(|metadata| metadata.annotations.as_ref());
-        annotations
-            .into_iter()
-            .flatten()
-            .map(|(key, value)| (&**key, &**value))
+    pub fn annotations(&self) -> Option<&Words> {
+        self.metadata.as_ref()?.annotations.as_ref()
     }
 
     /// The container with that name, init containers too.

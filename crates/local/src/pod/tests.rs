@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -675,9 +675,8 @@ fn gpus_are_shown_to_the_containers_that_ask() {
     let mut setting = one(&json);
     let shown = |setting: &Setting| {
         let launch = prepared(setting).launch;
-        let all = launch
-            .programs()
-            .map(|one| env(one, "CUDA_VISIBLE_DEVICES").map(str::to_owned));
+        let all = launch.init.iter().chain([&launch.main]).chain(&launch.beside);
+        let all = all.map(|one| env(one, "CUDA_VISIBLE_DEVICES").map(str::to_owned));
         all.collect::<Vec<_>>()
     };
     let own = |text: &str| Some(text.to_owned());
@@ -702,7 +701,7 @@ fn tasks_with_an_address_each_find_the_others_by_name() {
         {"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]});
     let mut setting = one(&pod(container));
     setting.network = Network::per_task(&setting.job);
-    setting.book = Network::book(&setting.job);
+    setting.book = trainyard_core::addresses(&setting.job, None);
     let prepared = prepared(&setting);
     let main = &prepared.launch.main;
     assert_eq!(env(main, "IP"), Some("10.77.0.5"));

@@ -4,14 +4,16 @@
 //! is written.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+use trainyard_document::problem::did_you_mean;
 
 use super::downward::Identity;
 use super::expand::expand;
 use super::objects::{Data, Kind, Objects};
 use super::report::Report;
-use super::spec::{Container, Variable, VariablesFrom};
+use super::spec::{Container, ObjectRef, ValueFrom, Variable, VariablesFrom};
 
 /// A container's variables while they are gathered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -119,51 +121,45 @@ impl Sources<'_> {
     /// The value of a variable with `valueFrom`; none if it may be missing and is, or if that has been reported.
     fn value(&self, variable: &Variable, own: &Container, report: &Report<'_>) -> Option<Vec<u8>> {
         let from = variable.value_from.as_ref()?;
-        let found = if let Some(field) = &from.field_ref {
-            self.identity.field(field, false)
-        } else if let Some(resource) = &from.resource_field_ref {
-            self.identity.resource(resource, own)
-        } else {
-            let (kind, reference) = match (&from.config_map_key_ref, &from.secret_key_ref) {
-                (Some(reference), _) => (Kind::ConfigMap, reference),
-                (None, Some(reference)) => (Kind::Secret, reference),
-                (None, None) => {
-                    let allowed = "`fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`";
-                    report.refuse(
-                        format!(
-                            "`{}` takes its value from a source that is not known here",
-                            variable.name
-                        ),
-                        Some(format!("known are {allowed}")),
-                    );
-                    return None;
-                }
-            };
-            let optional = reference.optional.unwrap_or(false);
-            let data = self.object(kind, &reference.name, optional, report)?;
-            let value = data.words.get(&*reference.key);
-            if value.is_none() && !optional {
-                let message = format!(
-                    "{} `{}` has no key `{}`",
-                    kind.word(),
-                    reference.name,
-                    reference.key
-                );
-                let hint = trainyard_document::problem::did_you_mean(
-                    &reference.key,
-                    data.words.keys().map(|key| &**key),
-                );
-                report.refuse(message, hint);
+        let found = match from {
+            ValueFrom {
+                field_ref: Some(field),
+                ..
+            } => self.identity.field(field, false),
+            ValueFrom {
+                resource_field_ref: Some(resource),
+                ..
+            } => self.identity.resource(resource, own),
+            ValueFrom {
+                config_map_key_ref: Some(key),
+                ..
+            } => return self.key(Kind::ConfigMap, key, report),
+            ValueFrom {
+                secret_key_ref: Some(key),
+                ..
+            } => return self.key(Kind::Secret, key, report),
+            _ => {
+                let name = &variable.name;
+                let message = format!("`{name}` takes its value from a source that is not known here");
+                let known = "known are `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`";
+                report.refuse(message, Some(known.to_owned()));
+                return None;
             }
-            return value.map(|value| value.to_vec());
         };
-        match found {
-            Ok(text) => Some(text.into_bytes()),
-            Err(message) => {
-                report.refuse(message, None);
-                None
-            }
+        let refused = |message| report.refuse(message, None);
+        found.map(String::into_bytes).map_err(refused).ok()
+    }
+
+    /// The value of one key of a ConfigMap or Secret.
+    fn key(&self, kind: Kind, reference: &ObjectRef, report: &Report<'_>) -> Option<Vec<u8>> {
+        let ObjectRef { name, key, optional } = reference;
+        let optional = optional.unwrap_or(false);
+        let data = self.object(kind, name, optional, report)?;
+        let value = data.words.get(key.as_str());
+        if value.is_none() && !optional {
+            report.refuse_key(kind, name, key, &data.words);
         }
+        value.map(|value| value.to_vec())
     }
 
     /// A ConfigMap or Secret by name; a missing one is reported, unless it may be missing.
@@ -172,7 +168,7 @@ impl Sources<'_> {
         let found = self.objects.get(kind, namespace, name);
         if found.is_none() && !optional {
             let word = kind.word();
-            let near = trainyard_document::problem::did_you_mean(name, self.objects.names(kind, namespace));
+            let near = did_you_mean(name, self.objects.names(kind, namespace));
             let hint = near.unwrap_or_else(|| {
                 "put it into the manifest's file, or give its file with `--with FILE`".into()
             });
@@ -191,9 +187,4 @@ fn is_name(name: &str) -> bool {
         && name
             .bytes()
             .all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=')
-}
-
-/// A value of our own environment as bytes.
-pub(super) fn bytes(value: &OsStr) -> Vec<u8> {
-    value.as_bytes().to_vec()
 }

@@ -12,20 +12,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::fs::FileType;
 use serde_json::Value;
 use trainyard_core::Job;
 use trainyard_document::problem::did_you_mean;
 
 use super::files::{self, File};
-use super::make::{Expected, Make};
+use super::make::Make;
+use super::objects::Kind;
 use super::report::Report;
-use super::spec::Pod;
-use super::spec::{Container, HostPath, Volume, VolumeMount};
+use super::spec::{Container, HostPath, Pod, Projection, Volume, VolumeMount};
 use super::variables::{Sources, Variables};
+use super::{items, templates};
 use crate::process::launch::Mount;
 
-/// Where volumes are.
-pub(crate) struct Shelf<'a> {
+/// A pod's volumes for one container, each placed when it is first mounted.
+pub(super) struct Volumes<'a> {
     /// The directory of this life of the task.
     pub life: &'a Path,
     /// The same for volumes that are made of files.
@@ -34,23 +36,18 @@ pub(crate) struct Shelf<'a> {
     pub kept: &'a Path,
     /// What `--volume` says.
     pub given: &'a BTreeMap<String, PathBuf>,
-}
-
-/// A pod's volumes, each once it has been asked for.
-pub(crate) struct Volumes<'a> {
-    pub shelf: Shelf<'a>,
     pub sources: &'a Sources<'a>,
-    pub list: &'a [Volume],
-    /// The same as JSON, for the kinds that are not read.
+    /// `spec.volumes`, for the kinds that are not read.
     pub json: &'a Value,
-    roots: BTreeMap<Arc<str>, Option<Root>>,
+    /// The volumes that have been placed; none for those that were refused.
+    pub roots: BTreeMap<Arc<str>, Option<Root>>,
     /// What must be made before the task starts.
     pub make: Vec<Make>,
 }
 
 /// One volume on this machine.
 #[derive(Clone, Debug)]
-struct Root {
+pub(super) struct Root {
     path: PathBuf,
     read_only: bool,
     /// Whether directories within it are made where they are asked for.
@@ -58,17 +55,6 @@ struct Root {
 }
 
 impl<'a> Volumes<'a> {
-    pub fn new(shelf: Shelf<'a>, sources: &'a Sources<'a>, json: &'a Value) -> Self {
-        Self {
-            shelf,
-            sources,
-            list: sources.identity.pod.volumes(),
-            json: &json["spec"]["volumes"],
-            roots: BTreeMap::new(),
-            make: Vec::new(),
-        }
-    }
-
     /// A container's mounts, outer ones first.
     pub fn mounts(
         &mut self,
@@ -135,13 +121,14 @@ impl<'a> Volumes<'a> {
         if let Some(known) = self.roots.get(name) {
             return known.clone();
         }
-        let root = match self.list.iter().position(|volume| volume.name == *name) {
+        let list = self.sources.identity.pod.volumes();
+        let root = match list.iter().position(|volume| volume.name == *name) {
             None => {
-                let hint = did_you_mean(name, self.list.iter().map(|volume| &*volume.name));
+                let hint = did_you_mean(name, list.iter().map(|volume| &*volume.name));
                 report.refuse(format!("the template has no volume `{name}`"), hint);
                 None
             }
-            Some(position) => self.place(&self.list[position], &self.json[position], report),
+            Some(position) => self.place(&list[position], &self.json[position], report),
         };
         self.roots.insert(name.clone(), root.clone());
         root
@@ -158,7 +145,7 @@ impl<'a> Volumes<'a> {
         if let Some(given) = self.given(volume) {
             self.make.push(Make::Expect {
                 path: given.clone(),
-                what: Expected::Anything,
+                what: None,
                 volume: volume.name.clone(),
             });
             return Some(kept(given));
@@ -167,8 +154,8 @@ impl<'a> Volumes<'a> {
             return self.host_path(path, volume, report);
         }
         if let Some(files) = self.files(volume, report) {
-            let path = life_directory(self.shelf.files, volume);
-            self.make.push(Make::volume(&path, self.shelf.files));
+            let path = life_directory(self.files, volume);
+            self.make.push(Make::volume(&path, self.files));
             for file in files {
                 self.make.push(Make::File {
                     path: file.within(&path),
@@ -182,8 +169,8 @@ impl<'a> Volumes<'a> {
                 open: false,
             });
         }
-        let (path, within) = match self.kept(volume, json) {
-            None => (life_directory(self.shelf.life, volume), self.shelf.life),
+        let (path, within) = match kept_path(self.kept, self.sources.identity.job, volume, json) {
+            None => (life_directory(self.life, volume), self.life),
             Some((path, words)) => {
                 let note = format!(
                     "{words} is the directory `{}`, which is kept; another one: `--volume {}=DIR`",
@@ -191,7 +178,7 @@ impl<'a> Volumes<'a> {
                     volume.name,
                 );
                 report.ignore(note);
-                (path, self.shelf.kept)
+                (path, self.kept)
             }
         };
         self.make.push(Make::volume(&path, within));
@@ -201,8 +188,8 @@ impl<'a> Volumes<'a> {
     /// What `--volume` says, by the volume's name or by its claim's.
     fn given(&self, volume: &Volume) -> Option<PathBuf> {
         let claim = volume.persistent_volume_claim.as_ref();
-        let by_name = self.shelf.given.get(&*volume.name);
-        let by_claim = || claim.and_then(|claim| self.shelf.given.get(&*claim.claim_name));
+        let by_name = self.given.get(&*volume.name);
+        let by_claim = || claim.and_then(|claim| self.given.get(&*claim.claim_name));
         by_name.or_else(by_claim).cloned()
     }
 
@@ -222,14 +209,14 @@ impl<'a> Volumes<'a> {
             volume: volume.name.clone(),
         };
         let make = match asked.kind.as_deref().unwrap_or_default() {
-            "" => expect(Expected::Anything),
+            "" => expect(None),
             "DirectoryOrCreate" => Make::directory(&path),
-            "Directory" => expect(Expected::Directory),
+            "Directory" => expect(Some(FileType::Directory)),
             "FileOrCreate" => Make::EmptyFile(path.clone()),
-            "File" => expect(Expected::File),
-            "Socket" => expect(Expected::Socket),
-            "CharDevice" => expect(Expected::CharDevice),
-            "BlockDevice" => expect(Expected::BlockDevice),
+            "File" => expect(Some(FileType::RegularFile)),
+            "Socket" => expect(Some(FileType::Socket)),
+            "CharDevice" => expect(Some(FileType::CharacterDevice)),
+            "BlockDevice" => expect(Some(FileType::BlockDevice)),
             other => {
                 let known = "`DirectoryOrCreate`, `Directory`, `FileOrCreate`, `File`, `Socket`, `CharDevice`, `BlockDevice`";
                 let message = format!(
@@ -250,19 +237,14 @@ impl<'a> Volumes<'a> {
 
     /// The files of a volume that is made of files.
     fn files(&self, volume: &Volume, report: &Report<'_>) -> Option<Vec<File>> {
-        use super::objects::Kind;
         let report = &report.at(&format!("volumes[{}]", volume.name));
+        let object =
+            |kind, asked: &Projection| Some(files::of_object(kind, asked, None, self.sources, report));
         if let Some(asked) = &volume.config_map {
-            return Some(files::of_object(
-                Kind::ConfigMap,
-                asked,
-                None,
-                self.sources,
-                report,
-            ));
+            return object(Kind::ConfigMap, asked);
         }
         if let Some(asked) = &volume.secret {
-            return Some(files::of_object(Kind::Secret, asked, None, self.sources, report));
+            return object(Kind::Secret, asked);
         }
         if let Some(asked) = &volume.downward_api {
             return Some(files::of_pod(asked, None, self.sources, report));
@@ -270,17 +252,13 @@ impl<'a> Volumes<'a> {
         let projected = volume.projected.as_ref()?;
         Some(files::of_all(projected, self.sources, report))
     }
-
-    /// The directory that stands for storage elsewhere, and what it stands for; none for what ends with the task.
-    fn kept(&self, volume: &Volume, json: &Value) -> Option<(PathBuf, String)> {
-        kept_path(self.shelf.kept, self.sources.identity.job, volume, json)
-    }
 }
 
 fn life_directory(life: &Path, volume: &Volume) -> PathBuf {
     life.join("volumes").join(plain(&volume.name))
 }
 
+/// The directory that stands for storage elsewhere, and what it stands for; none for what ends with the task.
 fn kept_path(kept: &Path, job: &Job, volume: &Volume, json: &Value) -> Option<(PathBuf, String)> {
     if volume.empty_dir.is_some() || volume.ephemeral.is_some() {
         return None;
@@ -308,19 +286,10 @@ pub(crate) fn claim_path(kept: &Path, namespace: &str, claim: &str) -> PathBuf {
 /// The directories below `kept` that stand for a job's volumes, whether they have been made or not.
 #[must_use]
 pub fn kept_volumes(job: &Job, kept: &Path) -> BTreeSet<PathBuf> {
-    let templates = job
-        .roles
-        .iter()
-        .flat_map(|role| std::iter::once(&role.template).chain(&role.resume_template));
     let mut paths = BTreeSet::new();
-    for template in templates {
-        let json: Value = serde_json::from_str(&template.0).unwrap_or_default();
+    for (_, json) in templates(job) {
         let Ok(pod) = Pod::read(&json) else { continue };
-        for (volume, json) in pod
-            .volumes()
-            .iter()
-            .zip(json["spec"]["volumes"].as_array().into_iter().flatten())
-        {
+        for (volume, json) in pod.volumes().iter().zip(items(&json["spec"]["volumes"])) {
             let here = volume.host_path.is_some()
                 || volume.config_map.is_some()
                 || volume.secret.is_some()

@@ -63,14 +63,6 @@ impl Launch {
     pub fn life(&self) -> String {
         life_name(&self.task, self.stamp, self.in_place)
     }
-
-    /// Every program of the task, in the order of starting.
-    pub fn programs(&self) -> impl Iterator<Item = &Program> {
-        self.init
-            .iter()
-            .chain(std::iter::once(&self.main))
-            .chain(&self.beside)
-    }
 }
 
 /// The name of one life of a task: `worker-0.EPOCH.ATTEMPT`, and `+N` after N restarts in place.

@@ -188,10 +188,7 @@ fn possible(
     });
     let with: Vec<Reading> = options.with.iter().map(read).collect();
     let objects = Objects::beside(read_job, std::iter::once(reading).chain(&with)).unwrap_or_else(|bad| {
-        refusals.extend(
-            bad.iter()
-                .map(|bad| Refusal::new(&*bad.name, bad.to_string(), None)),
-        );
+        refusals.extend(bad);
         Objects::default()
     });
     let setting = Setting {

@@ -6,9 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trainyard_core::{AddressBook, Job, TaskId};
+use trainyard_core::{AddressBook, Job, TaskId, addresses};
 
-use crate::pod::Network;
 use crate::sandbox::ports::{PortError, Ports, is_free};
 
 /// The addresses of a run.
@@ -94,7 +93,8 @@ impl Addresses {
     /// Where each task is reached, as `TF_CONFIG` says it.
     pub fn book(&self, job: &Job) -> AddressBook {
         if self.per_task {
-            return Network::book(job);
+            // Names and ports as on a cluster.
+            return addresses(job, None);
         }
         let address = |(task, port): (&TaskId, &u16)| (task.clone(), Arc::from(format!("127.0.0.1:{port}")));
         AddressBook(self.taken.iter().map(address).collect())
