@@ -27,44 +27,13 @@ pub struct Gpu {
     pub number: u32,
 }
 
-/// Why the GPUs could not be looked at.
-#[derive(Debug, thiserror::Error)]
-pub enum CannotFind {
-    /// The program is there and would not start.
-    #[error("cannot start `{program}`")]
-    Start {
-        /// The program, as it was called.
-        program: String,
-        /// The error of the system call.
-        source: io::Error,
-    },
-    /// The program failed.
-    #[error("`{program} -L` failed: {said}")]
-    Failed {
-        /// The program, as it was called.
-        program: String,
-        /// What it said.
-        said: String,
-    },
-}
-
-/// The GPUs of this machine, in its own order. None if there is no `nvidia-smi`.
-///
-/// `program` is another program to ask; `visible` is our own `CUDA_VISIBLE_DEVICES`: what is hidden from us is not
-/// given to tasks.
-pub fn find(program: Option<&Path>, visible: Option<&OsStr>) -> Result<Vec<Gpu>, CannotFind> {
-    let program = program.unwrap_or_else(|| Path::new("nvidia-smi"));
-    let name = program.display().to_string();
-    let output = Command::new(program).arg("-L").stdin(Stdio::null()).output();
-    let output = match output {
-        Ok(output) => output,
+/// The GPUs that `program`, an `nvidia-smi`, lists, in its order; none if there is no such program. The error is a
+/// sentence. `visible` is our own `CUDA_VISIBLE_DEVICES`: what is hidden from us is not given to tasks.
+pub fn find(program: &Path, visible: Option<&OsStr>) -> Result<Vec<Gpu>, String> {
+    let name = program.display();
+    let output = match Command::new(program).arg("-L").stdin(Stdio::null()).output() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => {
-            return Err(CannotFind::Start {
-                program: name,
-                source,
-            });
-        }
+        output => output.map_err(|error| format!("cannot start `{name}`: {error}"))?,
     };
     let text = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() {
@@ -76,8 +45,7 @@ pub fn find(program: Option<&Path>, visible: Option<&OsStr>) -> Result<Vec<Gpu>,
         {
             return Ok(Vec::new());
         }
-        let said = said.trim().to_owned();
-        return Err(CannotFind::Failed { program: name, said });
+        return Err(format!("`{name} -L` failed: {}", said.trim()));
     }
     let gpus = parse(&text);
     Ok(match visible {
@@ -162,7 +130,6 @@ pub struct TooFew {
 
 impl TooFew {
     /// What to do about it.
-    #[must_use]
     pub fn hint(&self) -> &'static str {
         if self.there == 0 {
             "`--share-gpus` runs the tasks without; or ask for none: leave out `--gpus`, or `--set` the limit to 0"
@@ -180,7 +147,6 @@ fn count(there: usize) -> String {
 }
 
 /// How many GPUs each task of a role asks for.
-#[must_use]
 pub fn asked(role: &Role) -> u32 {
     let asked = RESOURCES.iter().filter_map(|name| role.ask.get(*name));
     let thousandths = asked.fold(0i64, |sum, milli| sum.saturating_add(*milli));
@@ -317,17 +283,17 @@ mod tests {
     fn the_program_is_asked_and_may_be_missing() {
         let scratch = Scratch::new();
         let program = scratch.path().join("smi");
-        assert_eq!(find(Some(&program), None).unwrap(), []);
+        assert_eq!(find(&program, None).unwrap(), []);
         let script = |text: &str| drop(scratch.script("smi", text));
         script("test \"$1\" = -L && echo 'GPU 0: A (UUID: GPU-x)'");
-        assert_eq!(find(Some(&program), None).unwrap().len(), 1);
-        assert_eq!(find(Some(&program), Some(OsStr::new("-1"))).unwrap(), []);
+        assert_eq!(find(&program, None).unwrap().len(), 1);
+        assert_eq!(find(&program, Some(OsStr::new("-1"))).unwrap(), []);
         script(
             "echo \"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\"; exit 9",
         );
-        assert_eq!(find(Some(&program), None).unwrap(), []);
+        assert_eq!(find(&program, None).unwrap(), []);
         script("echo 'something else' >&2; exit 3");
-        let error = find(Some(&program), None).unwrap_err().to_string();
+        let error = find(&program, None).unwrap_err();
         assert!(error.ends_with("failed: something else"), "{error}");
     }
 }

@@ -18,7 +18,7 @@
 //! | [`supervisor`] | the two processes of a run, and this program started again for helpers |
 //! | [`system`] | thin layers over system calls |
 
-pub mod gpus;
+mod gpus;
 pub mod images;
 pub mod logs;
 pub mod overrides;

@@ -17,7 +17,7 @@ use trainyard_local::python::{Cache, Environment, Packages, Tools, Wanted};
 fn environment(wanted: &Wanted) -> Environment {
     let cache = Cache::of_user().expect("a home directory");
     let mut tell = |progress| eprintln!("{progress:?}");
-    let made = cache.ensure(wanted, &Tools::look(), &mut tell);
+    let made = cache.ensure(wanted, &Tools::look, &mut tell);
     let made = made.unwrap_or_else(|error| panic!("{error}\n{}", error.hint().unwrap_or_default()));
     let begun = Instant::now();
     assert_eq!(cache.find(wanted).as_ref(), Some(&made));

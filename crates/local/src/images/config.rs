@@ -26,6 +26,8 @@ use trainyard_document::fields::{Field, Fields};
 use trainyard_document::problem::{FieldPath, Problem, Problems, has_errors};
 use trainyard_document::{Kind, Source, parse};
 
+use crate::system::user_directory;
+
 /// What the user has configured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
@@ -60,11 +62,7 @@ pub fn place() -> Option<PathBuf> {
     if let Some(named) = env::var_os("TRAINYARD_CONFIG").filter(|named| !named.is_empty()) {
         return Some(named.into());
     }
-    let given = env::var_os("XDG_CONFIG_HOME")
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute());
-    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
-    let file = given.or_else(home)?.join("trainyard/config.yaml");
+    let file = user_directory("XDG_CONFIG_HOME", ".config")?.join("trainyard/config.yaml");
     file.exists().then_some(file)
 }
 

@@ -158,7 +158,7 @@ pub fn stand_ins(
     config: &Config,
     gpus: bool,
     cache: &Cache,
-    tools: &mut dyn FnMut() -> Tools,
+    tools: &dyn Fn() -> Tools,
     tell: &mut Tell<'_>,
 ) -> Result<StandIns, PythonError> {
     let mut found = StandIns::default();
@@ -166,14 +166,10 @@ pub fn stand_ins(
         let Some(choice) = choose(&image, config, gpus && asks) else {
             continue;
         };
-        let environment = match &choice.wanted {
-            None => None,
-            // Looking for tools costs more than finding what is there.
-            Some(wanted) => Some(match cache.find(wanted) {
-                Some(environment) => environment,
-                None => cache.ensure(wanted, &tools(), tell)?,
-            }),
-        };
+        let wanted = choice.wanted.as_ref();
+        let environment = wanted
+            .map(|wanted| cache.ensure(wanted, tools, tell))
+            .transpose()?;
         let note = environment
             .as_ref()
             .and_then(|environment| environment.note.as_ref());
@@ -278,16 +274,8 @@ mod tests {
         worker.template = template(&pod(json!({"image": "plain"})));
         let config = config("images: {plain: {path: /x}}");
         let cache = Cache::at(scratch.path().to_owned());
-        let mut tools = || panic!("no environment is needed");
-        let found = stand_ins(
-            &job(vec![worker]),
-            &config,
-            false,
-            &cache,
-            &mut tools,
-            &mut |_| {},
-        )
-        .unwrap();
+        let tools = || panic!("no environment is needed");
+        let found = stand_ins(&job(vec![worker]), &config, false, &cache, &tools, &mut |_| {}).unwrap();
         assert_eq!(found.images["plain"].path, [PathBuf::from("/x")]);
         assert_eq!(found.notes, Vec::<String>::new());
     }

@@ -37,9 +37,9 @@ fn release(tag: &str) -> Release {
     }
     let first = tag.split('-').next().unwrap_or_default();
     let first = first.strip_prefix('v').unwrap_or(first);
-    match first.parse::<Version>() {
-        Ok(_) => Release::Version(first.to_owned()),
-        Err(_) => Release::Newest,
+    match Version::parse(first) {
+        Some(_) => Release::Version(first.to_owned()),
+        None => Release::Newest,
     }
 }
 

@@ -283,8 +283,8 @@ fn set_replicas(list: &RoleList, object: &mut Value, asked: &str, count: u32) ->
     }
     if !found {
         let near = did_you_mean(asked, names.iter().map(String::as_str));
-        let shown: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        return Err(near.or_else(|| (!shown.is_empty()).then(|| format!("it has {}", shown.join(", ")))));
+        let shown: Vec<&str> = names.iter().map(String::as_str).collect();
+        return Err(near.or_else(|| (!shown.is_empty()).then(|| format!("it has `{}`", shown.join("`, `")))));
     }
     if count == 0 {
         remove(list, object, asked);

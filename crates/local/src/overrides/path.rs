@@ -1,7 +1,7 @@
 //! Paths into manifests, as `--set` takes them: `spec.tasks[worker].replicas`.
 
 use serde_json::{Map, Value, json};
-use trainyard_document::problem::{closest, did_you_mean};
+use trainyard_document::problem::did_you_mean;
 
 /// One step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,10 +74,9 @@ pub(super) struct Astray {
     pub hint: Option<String>,
 }
 
-impl Astray {
-    fn new(message: String, hint: Option<String>) -> Self {
-        Self { message, hint }
-    }
+fn astray<T>(message: impl Into<String>, hint: Option<String>) -> Result<T, Astray> {
+    let message = message.into();
+    Err(Astray { message, hint })
 }
 
 /// Puts a value at the end of a path, making what is missing on the way; `null` removes what is there.
@@ -117,17 +116,17 @@ fn enter<'v>(here: &'v mut Value, step: &Step, next: &Step) -> Result<&'v mut Va
     };
     if let (Value::Object(_) | Value::Null, Step::Field(name)) = (&*here, step) {
         let map = as_map(here)?;
-        let name = match spelt(map, name) {
-            Some(spelt) => spelt,
-            // A new field is fine, but one that looks like another is a slip.
-            None => match closest(name, map.keys().map(String::as_str)).filter(|_| name.len() > 3) {
-                None => name.clone(),
-                Some(near) => {
-                    let message = format!("there is no `{name}`");
-                    return Err(Astray::new(message, Some(format!("did you mean `{near}`?"))));
-                }
-            },
+        let found = spelt(map, name);
+        // A new field is fine, but one that looks like another is a slip.
+        let slip = if found.is_none() && name.len() > 3 {
+            did_you_mean(name, map.keys().map(String::as_str))
+        } else {
+            None
         };
+        if slip.is_some() {
+            return astray(format!("there is no `{name}`"), slip);
+        }
+        let name = found.unwrap_or_else(|| name.clone());
         let inner = map.entry(name).or_insert_with(empty);
         if inner.is_null() {
             *inner = empty();
@@ -139,8 +138,7 @@ fn enter<'v>(here: &'v mut Value, step: &Step, next: &Step) -> Result<&'v mut Va
     if at == list.len() {
         list.push(json!({}));
     }
-    let there = list.len();
-    list.get_mut(at).ok_or_else(|| beyond(at, there))
+    Ok(&mut list[at])
 }
 
 fn remove(here: &mut Value, last: &Step) -> Result<(), Astray> {
@@ -174,12 +172,10 @@ fn as_map(value: &mut Value) -> Result<&mut Map<String, Value>, Astray> {
     if value.is_null() {
         *value = json!({});
     }
-    value.as_object_mut().ok_or_else(|| {
-        Astray::new(
-            "the path leads into something that has no fields".to_owned(),
-            None,
-        )
-    })
+    match value {
+        Value::Object(map) => Ok(map),
+        _ => astray("the path leads into something that has no fields", None),
+    }
 }
 
 fn as_list<'v>(value: &'v mut Value, step: &Step) -> Result<&'v mut Vec<Value>, Astray> {
@@ -199,56 +195,48 @@ fn as_list<'v>(value: &'v mut Value, step: &Step) -> Result<&'v mut Vec<Value>, 
             };
             let message =
                 format!("{what} is asked of a map, not of a list: write a dot and the field's name");
-            Err(Astray::new(message, hint))
+            astray(message, hint)
         }
-        _ => Err(Astray::new(
-            format!("{what} is asked of something that has neither fields nor items"),
-            None,
-        )),
+        _ => {
+            let message = format!("{what} is asked of something that has neither fields nor items");
+            astray(message, None)
+        }
     }
 }
 
 /// The place of an item: where it is, or where it would be added.
 fn find(list: &[Value], step: &Step) -> Result<usize, Astray> {
-    let index = match step {
-        Step::Index(index) => Some(*index),
-        Step::Field(name) | Step::Named(name) => name.parse().ok(),
+    let name = match step {
+        Step::Index(index) => return place(*index, list.len()),
+        Step::Field(name) | Step::Named(name) => name,
     };
-    if let Some(index) = index {
-        return if index <= list.len() {
-            Ok(index)
-        } else {
-            Err(beyond(index, list.len()))
-        };
+    if let Ok(index) = name.parse() {
+        return place(index, list.len());
     }
-    let (Step::Field(name) | Step::Named(name)) = step else {
-        return Ok(list.len());
-    };
-    let names = |item: &Value| {
+    let named = |item: &Value| {
         NAMES
             .iter()
-            .find_map(|field| item[*field].as_str().map(str::to_owned))
+            .find_map(|field| Some(item[*field].as_str()?.to_owned()))
     };
-    let same = |item: &Value| names(item).is_some_and(|own| own.eq_ignore_ascii_case(name));
-    list.iter().position(same).ok_or_else(|| {
-        let there: Vec<String> = list.iter().filter_map(names).collect();
-        let hint = did_you_mean(name, there.iter().map(String::as_str));
-        let shown = there
-            .iter()
-            .map(|name| format!("`{name}`"))
-            .collect::<Vec<_>>()
-            .join(", ");
-        let hint = hint.or_else(|| (!there.is_empty()).then(|| format!("there are {shown}")));
-        Astray::new(format!("no item is named `{name}`"), hint)
-    })
+    let same = |item: &Value| named(item).is_some_and(|own| own.eq_ignore_ascii_case(name));
+    if let Some(at) = list.iter().position(same) {
+        return Ok(at);
+    }
+    let there: Vec<String> = list.iter().filter_map(named).collect();
+    let near = did_you_mean(name, there.iter().map(String::as_str));
+    let all = || (!there.is_empty()).then(|| format!("there are `{}`", there.join("`, `")));
+    astray(format!("no item is named `{name}`"), near.or_else(all))
 }
 
-fn beyond(index: usize, length: usize) -> Astray {
+fn place(index: usize, length: usize) -> Result<usize, Astray> {
+    if index <= length {
+        return Ok(index);
+    }
     let hint = match length {
         0 => "the list is empty: `[0]` adds its first item".to_owned(),
         length => format!("the last item is `[{}]`, and `[{length}]` adds one", length - 1),
     };
-    Astray::new(format!("there is no item {index}"), Some(hint))
+    astray(format!("there is no item {index}"), Some(hint))
 }
 
 #[cfg(test)]
@@ -369,7 +357,10 @@ mod tests {
             let astray = put(&mut root, &steps, json!(1)).unwrap_err();
             assert_eq!(
                 astray,
-                Astray::new(message.into(), hint.map(str::to_owned)),
+                Astray {
+                    message: message.into(),
+                    hint: hint.map(str::to_owned),
+                },
                 "{text}"
             );
         }

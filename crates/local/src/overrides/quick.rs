@@ -74,18 +74,13 @@ impl Quick {
             ("Worker", self.workers, true),
             ("Evaluator", u32::from(self.evaluator), false),
         ];
-        if roles
-            .iter()
-            .all(|(name, count, _)| *count == 0 || !matches!(*name, "Chief" | "Worker"))
-        {
+        if !self.chief && self.workers == 0 {
             return Err(BadQuick::NoTask);
         }
-        let mut specs = Map::new();
-        for (name, count, trains) in roles {
-            if count > 0 {
-                specs.insert(name.to_owned(), self.role(count, trains));
-            }
-        }
+        let roles = roles.into_iter().filter(|(_, count, _)| *count > 0);
+        let specs: Map<String, Value> = roles
+            .map(|(name, count, trains)| (name.to_owned(), self.role(count, trains)))
+            .collect();
         Ok(json!({
             "apiVersion": "kubeflow.org/v1",
             "kind": "TFJob",
@@ -144,25 +139,12 @@ impl Quick {
             let extension = Path::new(word).extension();
             extension.is_some_and(|extension| extension == "py" || extension == "sh")
         };
-        let word = self
-            .command
-            .iter()
-            .find(is_script)
-            .or_else(|| self.command.first());
+        let script = self.command.iter().find(is_script);
+        let word = script.or_else(|| self.command.first());
         let stem = word.and_then(|word| Path::new(word).file_stem()?.to_str());
-        let keep = |c: char| {
-            if c.is_ascii_alphanumeric() {
-                c.to_ascii_lowercase()
-            } else {
-                '-'
-            }
-        };
-        let name: String = stem
-            .unwrap_or_default()
-            .chars()
-            .map(keep)
-            .take(MOST_CHARACTERS)
-            .collect();
+        let name = stem.unwrap_or_default().to_ascii_lowercase();
+        let name = name.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+        let name: String = name.chars().take(MOST_CHARACTERS).collect();
         let name = name.trim_matches('-');
         match name.chars().next() {
             None => "job".to_owned(),
@@ -190,24 +172,21 @@ fn literal(word: &str) -> String {
 
 /// `Job`, `Replica`, or a list of roles, as the manifest spells them.
 fn restart_scope(text: &str) -> Result<Value, BadQuick> {
-    let spelt = |word: &str| {
-        let known = ["Job", "Replica", "Chief", "PS", "Worker", "Evaluator"];
-        let found = known.iter().find(|known| known.eq_ignore_ascii_case(word.trim()));
-        found.copied().ok_or_else(|| BadQuick::Scope(text.to_owned()))
+    let spelt = |known: &[&'static str], word: &str| {
+        let word = word.trim();
+        known
+            .iter()
+            .find(|known| known.eq_ignore_ascii_case(word))
+            .copied()
     };
-    let words: Vec<&str> = text.split(',').collect();
-    if let [one] = words.as_slice() {
-        let one = spelt(one)?;
-        return Ok(if matches!(one, "Job" | "Replica") {
-            json!(one)
-        } else {
-            json!([one])
-        });
+    if let Some(scope) = spelt(&["Job", "Replica"], text) {
+        return Ok(json!(scope));
     }
-    let roles: Result<Vec<&str>, BadQuick> = words.into_iter().map(spelt).collect();
-    let roles = roles?;
-    if roles.iter().any(|role| matches!(*role, "Job" | "Replica")) {
-        return Err(BadQuick::Scope(text.to_owned()));
-    }
-    Ok(json!(roles))
+    let roles = text
+        .split(',')
+        .map(|word| spelt(&["Chief", "PS", "Worker", "Evaluator"], word));
+    let roles: Option<Vec<&str>> = roles.collect();
+    roles
+        .map(Value::from)
+        .ok_or_else(|| BadQuick::Scope(text.to_owned()))
 }

@@ -2,11 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Progress;
-use super::PythonError;
-use super::Tell;
 use super::tools::{Interpreter, Tools};
 use super::version::{Version, nearest};
+use super::{Progress, PythonError, Tell};
 
 /// What a Python environment is wanted for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -66,42 +64,47 @@ const TENSORBOARD: [&str; 2] = ["tensorboard", "setuptools<81"];
 /// Chooses an interpreter and versions.
 pub(super) fn choose(wanted: &Wanted, tools: &Tools, tell: &mut Tell<'_>) -> Result<Chosen, PythonError> {
     let interpreter = tools.interpreter(wanted.python.as_deref())?;
-    let plain = |requirements: Vec<String>, proof, name: &str| Chosen {
-        interpreter: interpreter.clone(),
+    let (requirements, early, proof, name) = match &wanted.packages {
+        Packages::TensorFlow {
+            release: Release::Newest,
+            gpu,
+        } => {
+            return tensorflow(None, *gpu, wanted, interpreter, tools, tell);
+        }
+        Packages::TensorFlow {
+            release: Release::Version(text),
+            gpu,
+        } => {
+            let asked = Version::parse(text).ok_or_else(|| PythonError::NoVersion(text.clone()))?;
+            return tensorflow(Some(asked), *gpu, wanted, interpreter, tools, tell);
+        }
+        Packages::TensorFlow {
+            release: Release::Nightly,
+            gpu,
+        } => {
+            let package = package("tf-nightly", "tf-nightly-cpu", *gpu);
+            let requirements = [package, "tensorboard"].map(str::to_owned).to_vec();
+            (requirements, true, Some("tensorflow"), package)
+        }
+        Packages::TensorBoard => {
+            let requirements = TENSORBOARD.map(str::to_owned).to_vec();
+            (requirements, false, Some("tensorboard"), "tensorboard")
+        }
+        Packages::Requirements(list) => (list.clone(), false, None, "requirements"),
+    };
+    Ok(Chosen {
+        interpreter,
         requirements,
-        early: false,
+        early,
         proof,
         note: None,
         name: name.to_owned(),
-    };
-    match &wanted.packages {
-        Packages::Requirements(list) => Ok(plain(list.clone(), None, "requirements")),
-        Packages::TensorBoard => {
-            let list = TENSORBOARD.map(str::to_owned).to_vec();
-            Ok(plain(list, Some("tensorboard"), "tensorboard"))
-        }
-        Packages::TensorFlow { release, gpu } => match release {
-            Release::Nightly => {
-                let package = if *gpu || !has_cpu_builds() {
-                    "tf-nightly"
-                } else {
-                    "tf-nightly-cpu"
-                };
-                let mut chosen = plain(
-                    vec![package.to_owned(), "tensorboard".to_owned()],
-                    Some("tensorflow"),
-                    package,
-                );
-                chosen.early = true;
-                Ok(chosen)
-            }
-            Release::Newest => tensorflow(None, *gpu, wanted, interpreter, tools, tell),
-            Release::Version(text) => {
-                let asked = text.parse().map_err(|_| PythonError::NoVersion(text.clone()))?;
-                tensorflow(Some(asked), *gpu, wanted, interpreter, tools, tell)
-            }
-        },
-    }
+    })
+}
+
+/// The package to install: the smaller one for processors alone, where that is enough and there is one.
+fn package(full: &'static str, cpu: &'static str, gpu: bool) -> &'static str {
+    if gpu || !has_cpu_builds() { full } else { cpu }
 }
 
 /// Packages of the processor's own are built for this kind of machine only.
@@ -117,30 +120,24 @@ fn tensorflow(
     tools: &Tools,
     tell: &mut Tell<'_>,
 ) -> Result<Chosen, PythonError> {
-    let package = if gpu || !has_cpu_builds() {
-        "tensorflow"
-    } else {
-        "tensorflow-cpu"
-    };
-    let what = asked.as_ref().map_or_else(
-        || "the newest TensorFlow".to_owned(),
-        |asked| format!("TensorFlow {asked}"),
-    );
-    tell(Progress::Choosing(what));
-    let index = Index { tools, pip: &own };
-    let offered = index.offered(package, &own)?;
+    let package = package("tensorflow", "tensorflow-cpu", gpu);
+    tell(Progress::Choosing(match &asked {
+        Some(asked) => format!("TensorFlow {asked}"),
+        None => "the newest TensorFlow".to_owned(),
+    }));
+    let offered = tools.offered(&own.path, package, &own.minor())?;
     let Some(asked) = asked else {
         let finals = offered.iter().filter(|version| version.is_final());
         let newest = finals.max().or_else(|| offered.iter().max());
         let newest = newest.ok_or_else(|| nothing_for(&own))?;
         return Ok(packaged(package, newest, gpu, own, None));
     };
-    if let Some(found) = nearest(&asked, &offered).filter(|found| is_asked(found, &asked)) {
+    if let Some(found) = exactly(&asked, &offered) {
         return Ok(packaged(package, found, gpu, own, None));
     }
     // Another interpreter may have it: older versions go with older ones, newer with newer.
     if wanted.python.is_none()
-        && let Some((other, package, found)) = index.elsewhere(&asked, package, &offered)?
+        && let Some((other, package, found)) = elsewhere(&asked, package, &offered, &own, tools)?
     {
         let note = format!(
             "TensorFlow {found} needs Python {}, which is used for it",
@@ -160,48 +157,36 @@ fn nothing_for(own: &Interpreter) -> PythonError {
     PythonError::NoVersion(format!("any version for Python {}", own.version))
 }
 
-fn is_asked(found: &Version, asked: &Version) -> bool {
-    found == asked || found.is_within(asked)
+/// What was asked for, or the newest version of it: `2.15` is `2.15.1`.
+fn exactly<'v>(asked: &Version, offered: &'v [Version]) -> Option<&'v Version> {
+    nearest(asked, offered).filter(|found| *found == asked || found.is_within(asked))
 }
 
-/// The index, asked through one interpreter's pip for all of them.
-struct Index<'a> {
-    tools: &'a Tools,
-    pip: &'a Interpreter,
-}
-
-impl Index<'_> {
-    fn offered(&self, package: &str, interpreter: &Interpreter) -> Result<Vec<Version>, PythonError> {
-        self.tools.offered(&self.pip.path, package, &interpreter.minor())
+/// Another interpreter for which there is exactly what was asked for. Its index is asked through the pip of `own`.
+fn elsewhere(
+    asked: &Version,
+    package: &'static str,
+    offered: &[Version],
+    own: &Interpreter,
+    tools: &Tools,
+) -> Result<Option<(Interpreter, &'static str, Version)>, PythonError> {
+    let newer = offered.iter().max().is_some_and(|newest| asked > newest);
+    let mut others = tools.others(own);
+    others.retain(|other| (other.version > own.version) == newer);
+    if newer {
+        others.reverse();
     }
-
-    /// Another interpreter for which there is exactly what was asked for.
-    fn elsewhere(
-        &self,
-        asked: &Version,
-        package: &'static str,
-        offered: &[Version],
-    ) -> Result<Option<(Interpreter, &'static str, Version)>, PythonError> {
-        let newer = offered.iter().max().is_some_and(|newest| asked > newest);
-        let mut others = self.tools.others(self.pip);
-        others.retain(|other| (other.version > self.pip.version) == newer);
-        if newer {
-            others.reverse();
-        }
-        for other in others {
-            let mut packages = vec![package];
-            if package != "tensorflow" {
-                packages.push("tensorflow");
-            }
-            for package in packages {
-                let there = self.offered(package, &other)?;
-                if let Some(found) = nearest(asked, &there).filter(|found| is_asked(found, asked)) {
-                    return Ok(Some((other, package, found.clone())));
-                }
+    let mut packages = vec![package, "tensorflow"];
+    packages.dedup();
+    for other in others {
+        for package in &packages {
+            let there = tools.offered(&own.path, package, &other.minor())?;
+            if let Some(found) = exactly(asked, &there) {
+                return Ok(Some((other, package, found.clone())));
             }
         }
-        Ok(None)
     }
+    Ok(None)
 }
 
 fn packaged(
@@ -238,8 +223,7 @@ fn companions(minor: (u32, u32)) -> impl Iterator<Item = &'static str> {
     ];
     table
         .into_iter()
-        .filter(|(needed, _)| *needed)
-        .map(|(_, package)| package)
+        .filter_map(|(needed, package)| needed.then_some(package))
 }
 
 #[cfg(test)]

@@ -15,7 +15,6 @@ mod choice;
 mod tools;
 mod version;
 
-use std::env;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -25,15 +24,36 @@ use serde::{Deserialize, Serialize};
 
 use self::choice::{Chosen, choose};
 pub use self::choice::{Packages, Release, Wanted};
+pub use self::tools::Tools;
+pub(crate) use self::tools::on_path;
 use self::tools::run;
-pub use self::tools::{Interpreter, Tools};
-pub use self::version::{BadVersion, Version, nearest};
+pub(crate) use self::version::Version;
 use crate::pod::hash;
+use crate::system::user_directory;
 
 /// The form in which requests and markers are written; others are made anew.
 const FORMAT: u32 = 1;
 /// The file that says that an environment is complete.
 const MARKER: &str = "trainyard.json";
+
+/// What installers say, and what to do about it.
+const KNOWN_FAILURES: &[(&str, &str)] = &[
+    ("ensurepip is not", NO_VENV),
+    ("No module named venv", NO_VENV),
+    ("No module named pip", "install pip or uv"),
+    (
+        "No space left",
+        "the disk is full; `XDG_CACHE_HOME` puts the cache elsewhere",
+    ),
+    ("Name or service not known", NO_INDEX),
+    ("Temporary failure in name resolution", NO_INDEX),
+    (
+        "Illegal instruction",
+        "this processor lacks what the package was built for (AVX)",
+    ),
+];
+const NO_VENV: &str = "install Python's venv: `apt install python3-venv`, or install uv";
+const NO_INDEX: &str = "the package index cannot be reached: is there a network, a proxy, an index of your own (`PIP_INDEX_URL`)?";
 
 /// The cache of Python environments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,37 +164,8 @@ impl PythonError {
         let (Self::Index { said, .. } | Self::Failed { said, .. }) = self else {
             return None;
         };
-        let table = [
-            (
-                "ensurepip is not",
-                "install Python's venv: `apt install python3-venv`, or install uv",
-            ),
-            (
-                "No module named venv",
-                "install Python's venv: `apt install python3-venv`, or install uv",
-            ),
-            ("No module named pip", "install pip or uv"),
-            (
-                "No space left",
-                "the disk is full; `XDG_CACHE_HOME` puts the cache elsewhere",
-            ),
-            (
-                "Name or service not known",
-                "the package index cannot be reached: is there a network, a proxy, an index of your own (`PIP_INDEX_URL`)?",
-            ),
-            (
-                "Temporary failure in name resolution",
-                "the package index cannot be reached: is there a network, a proxy, an index of your own (`PIP_INDEX_URL`)?",
-            ),
-            (
-                "Illegal instruction",
-                "this processor lacks what the package was built for (AVX)",
-            ),
-        ];
-        table
-            .into_iter()
-            .find(|(sign, _)| said.contains(sign))
-            .map(|(_, hint)| hint)
+        let hint = KNOWN_FAILURES.iter().find(|(sign, _)| said.contains(sign));
+        hint.map(|(_, hint)| *hint)
     }
 }
 
@@ -204,12 +195,7 @@ impl Cache {
     /// The user's: `$XDG_CACHE_HOME/trainyard/python`, else `~/.cache/trainyard/python`.
     #[must_use]
     pub fn of_user() -> Option<Self> {
-        let given = env::var_os("XDG_CACHE_HOME")
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute());
-        let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-        let cache = given.or_else(home)?;
-        Some(Self::at(cache.join("trainyard/python")))
+        user_directory("XDG_CACHE_HOME", ".cache").map(|cache| Self::at(cache.join("trainyard/python")))
     }
 
     /// The environment for this, if it has been made before. Costs two small files.
@@ -223,11 +209,12 @@ impl Cache {
         })
     }
 
-    /// The environment for this, made now if there is none. Two runs at once make one.
+    /// The environment for this, made now if there is none. Two runs at once make one. Tools are looked for only if it
+    /// must be made: that costs more than finding an environment.
     pub fn ensure(
         &self,
         wanted: &Wanted,
-        tools: &Tools,
+        tools: &dyn Fn() -> Tools,
         tell: &mut Tell<'_>,
     ) -> Result<Environment, PythonError> {
         if let Some(found) = self.find(wanted) {
@@ -237,14 +224,15 @@ impl Cache {
         if let Some(found) = self.find(wanted) {
             return Ok(found);
         }
-        let chosen = choose(wanted, tools, tell)?;
-        let name = self.make(&chosen, tools, tell)?;
+        let tools = tools();
+        let chosen = choose(wanted, &tools, tell)?;
+        let name = self.make(&chosen, &tools, tell)?;
         let request = Request {
             format: FORMAT,
             environment: name.clone(),
             note: chosen.note.clone(),
         };
-        self.write(&self.request(wanted), &request)?;
+        write(&self.request(wanted), &request)?;
         Ok(Environment {
             root: self.environments().join(name),
             note: chosen.note,
@@ -271,10 +259,10 @@ impl Cache {
             packages: chosen.requirements.clone(),
             python: python.clone(),
         });
-        self.clear(&root)?;
+        clear(&root)?;
         if let Err(error) = build(&root, chosen, tools, tell) {
             // A half-made environment is useless; that it cannot be removed is not the error to report.
-            let _ = self.clear(&root);
+            let _ = clear(&root);
             return Err(error);
         }
         let marker = Marker {
@@ -282,7 +270,7 @@ impl Cache {
             requirements: chosen.requirements.clone(),
             python,
         };
-        self.write(&root.join(MARKER), &marker)?;
+        write(&root.join(MARKER), &marker)?;
         tell(Progress::Made {
             name: name.clone(),
             took: begun.elapsed(),
@@ -301,57 +289,53 @@ impl Cache {
     /// Waits until no other process makes this environment; the kernel frees the lock however a process ends.
     fn lock(&self, name: &str, tell: &mut Tell<'_>) -> Result<File, PythonError> {
         let path = self.root.join("locks").join(name);
-        let lock = || -> io::Result<(File, bool)> {
-            if let Some(above) = path.parent() {
-                fs::create_dir_all(above)?;
+        let file = open_lock(&path).map_err(failed(&path))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(fs::TryLockError::WouldBlock) => {
+                tell(Progress::Waiting);
+                file.lock().map_err(failed(&path))?;
             }
-            let file = File::create(&path)?;
-            let free = match file.try_lock() {
-                Ok(()) => true,
-                Err(fs::TryLockError::WouldBlock) => false,
-                Err(fs::TryLockError::Error(error)) => return Err(error),
-            };
-            Ok((file, free))
-        };
-        let failed = |source| self.failed(&path, source);
-        let (file, free) = lock().map_err(failed)?;
-        if !free {
-            tell(Progress::Waiting);
-            file.lock().map_err(failed)?;
+            Err(fs::TryLockError::Error(error)) => return Err(failed(&path)(error)),
         }
         Ok(file)
     }
+}
 
-    fn clear(&self, root: &Path) -> Result<(), PythonError> {
-        match fs::remove_dir_all(root) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.failed(root, error)),
-            _ => Ok(()),
-        }
-    }
+fn open_lock(path: &Path) -> io::Result<File> {
+    make_directory_of(path)?;
+    File::create(path)
+}
 
-    /// Writes a file whole or not at all.
-    fn write(&self, path: &Path, value: &impl Serialize) -> Result<(), PythonError> {
-        let write = || -> io::Result<()> {
-            let text = serde_json::to_string_pretty(value)?;
-            if let Some(above) = path.parent() {
-                fs::create_dir_all(above)?;
-            }
-            let new = path.with_extension("new");
-            let mut file = File::create(&new)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            fs::rename(new, path)
-        };
-        write().map_err(|source| self.failed(path, source))
-    }
+fn make_directory_of(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all)
+}
 
-    #[expect(clippy::unused_self, reason = "it reads as what it is: the cache failed")]
-    fn failed(&self, path: &Path, source: io::Error) -> PythonError {
-        PythonError::Cache {
-            path: path.to_owned(),
-            source,
-        }
+fn clear(root: &Path) -> Result<(), PythonError> {
+    match fs::remove_dir_all(root) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(root)(error)),
+        _ => Ok(()),
     }
+}
+
+/// Writes a file whole or not at all.
+fn write(path: &Path, value: &impl Serialize) -> Result<(), PythonError> {
+    let write = || -> io::Result<()> {
+        let text = serde_json::to_string_pretty(value)?;
+        make_directory_of(path)?;
+        let new = path.with_extension("new");
+        let mut file = File::create(&new)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(new, path)
+    };
+    write().map_err(failed(path))
+}
+
+/// Names the part of the cache at which an error happened.
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> PythonError {
+    let path = path.to_owned();
+    move |source| PythonError::Cache { path, source }
 }
 
 /// Whether an environment was finished and its interpreter is still there.
@@ -382,21 +366,16 @@ fn key(wanted: &Wanted) -> String {
 }
 
 fn plain(text: &str) -> String {
-    let keep = |c: char| {
-        if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') {
-            c
-        } else {
-            '-'
-        }
-    };
-    text.chars().map(keep).take(60).collect()
+    let kept = |c: char| c.is_ascii_alphanumeric() || c == '.';
+    text.chars()
+        .map(|c| if kept(c) { c } else { '-' })
+        .take(60)
+        .collect()
 }
 
 fn build(root: &Path, chosen: &Chosen, tools: &Tools, tell: &mut Tell<'_>) -> Result<(), PythonError> {
-    let by_uv = match &tools.uv {
-        Some(uv) => with_uv(uv, root, chosen, tools, tell).is_ok(),
-        None => false,
-    };
+    let uv = tools.uv.as_ref();
+    let by_uv = uv.is_some_and(|uv| with_uv(uv, root, chosen, tools, tell).is_ok());
     // uv does not read pip's configuration: where only that knows the way to an index, pip gets there.
     if !by_uv {
         with_pip(root, chosen, tools, tell)?;

@@ -71,7 +71,7 @@ fn an_environment_is_made_once_even_by_two_at_a_time_and_found_again() {
     let heard = Mutex::new(Vec::new());
     let make = || {
         cache
-            .ensure(&wanted, &tools, &mut |progress| {
+            .ensure(&wanted, &|| tools.clone(), &mut |progress| {
                 heard.lock().unwrap().push(progress);
             })
             .unwrap()
@@ -124,7 +124,7 @@ fn what_is_half_made_is_never_used() {
     let tools = pretended(&scratch);
     let cache = Cache::at(scratch.path().join("cache"));
     let wanted = wanted("smallest");
-    let ensure = || cache.ensure(&wanted, &tools, &mut |_| {});
+    let ensure = || cache.ensure(&wanted, &|| tools.clone(), &mut |_| {});
     // Nothing to install: it fails, says why, and leaves nothing that could be taken for an environment.
     let error = ensure().unwrap_err().to_string();
     assert!(error.contains("No matching distribution"), "{error}");
@@ -152,7 +152,9 @@ fn where_uv_fails_pip_is_tried() {
     let log = scratch.path().join("uv.log");
     tools.uv = Some(scratch.script("uv", &format!("echo \"$*\" >> '{}'; exit 2", log.display())));
     let cache = Cache::at(scratch.path().join("cache"));
-    let made = cache.ensure(&wanted("smallest"), &tools, &mut |_| {}).unwrap();
+    let made = cache
+        .ensure(&wanted("smallest"), &|| tools.clone(), &mut |_| {})
+        .unwrap();
     assert!(made.python().exists());
     let asked = fs::read_to_string(log).unwrap();
     assert!(asked.starts_with("venv --quiet --seed --python "), "{asked}");

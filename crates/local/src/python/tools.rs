@@ -9,10 +9,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::PythonError;
-use super::Tell;
 use super::version::Version;
-use crate::python::Progress;
+use super::{Progress, PythonError, Tell};
+use crate::system::user_directory;
 
 /// The oldest minor version of Python 3 that has `venv` and a pip that still works.
 const OLDEST: u32 = 6;
@@ -66,12 +65,7 @@ impl Tools {
     pub fn look() -> Self {
         let path = env::var_os("PATH").unwrap_or_default();
         let mut path: Vec<PathBuf> = env::split_paths(&path).collect();
-        let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".pyenv"));
-        let pyenv = env::var_os("PYENV_ROOT").map(PathBuf::from).or_else(home);
-        let uv = path
-            .iter()
-            .map(|directory| directory.join("uv"))
-            .find(|file| is_program(file));
+        let pyenv = user_directory("PYENV_ROOT", ".pyenv");
         if let Some(versions) = pyenv.and_then(|root| fs::read_dir(root.join("versions")).ok()) {
             let mut versions: Vec<PathBuf> =
                 versions.flatten().map(|entry| entry.path().join("bin")).collect();
@@ -79,7 +73,7 @@ impl Tools {
             path.extend(versions);
         }
         Self {
-            uv,
+            uv: on_path("uv"),
             path,
             environment: BTreeMap::new(),
         }
@@ -87,44 +81,38 @@ impl Tools {
 
     /// The interpreter people mean by `python3`, or the one of that version (`3.11`) or at that path.
     pub(super) fn interpreter(&self, asked: Option<&str>) -> Result<Interpreter, PythonError> {
-        let names: Vec<String> = match asked {
-            None => vec!["python3".to_owned(), "python".to_owned()],
-            Some(asked) if asked.contains('/') => {
-                let path = PathBuf::from(asked);
-                return self
-                    .examine(&path)
-                    .ok_or_else(|| PythonError::NoPython(asked.to_owned()));
-            }
-            Some(asked) => {
-                let minor: Vec<&str> = asked.split('.').take(2).collect();
-                vec![format!("python{}", minor.join(".")), "python3".to_owned()]
+        let missing = || PythonError::NoPython(asked.unwrap_or("3").to_owned());
+        let names = match asked {
+            None => ["python3".to_owned(), "python".to_owned()],
+            Some(path) if path.contains('/') => return self.examine(Path::new(path)).ok_or_else(missing),
+            Some(version) => {
+                let minor: Vec<&str> = version.split('.').take(2).collect();
+                [format!("python{}", minor.join(".")), "python3".to_owned()]
             }
         };
-        let wanted = asked.and_then(|asked| asked.parse::<Version>().ok());
+        let wanted = asked.and_then(Version::parse);
         let fits = |found: &Interpreter| {
             wanted
                 .as_ref()
                 .is_none_or(|wanted| found.version.is_within(wanted))
         };
-        let files = names
-            .iter()
-            .flat_map(|name| self.path.iter().map(move |place| place.join(name)));
-        let found = files
+        let mut found = names.iter().flat_map(|name| self.named(name));
+        found.find(fits).ok_or_else(missing)
+    }
+
+    /// The interpreters of that name, in the order of the path.
+    fn named(&self, name: &str) -> impl Iterator<Item = Interpreter> {
+        let files = self.path.iter().map(move |directory| directory.join(name));
+        files
             .filter(|file| is_program(file))
-            .filter_map(|file| self.examine(&file));
-        let found = found.into_iter().find(|found| fits(found));
-        found.ok_or_else(|| PythonError::NoPython(asked.unwrap_or("3").to_owned()))
+            .filter_map(|file| self.examine(&file))
     }
 
     /// Every other interpreter at hand, one of each minor version, newest first.
     pub(super) fn others(&self, than: &Interpreter) -> Vec<Interpreter> {
         let mut found: BTreeMap<(u32, u32), Interpreter> = BTreeMap::new();
         for minor in OLDEST..=NEWEST {
-            let name = format!("python3.{minor}");
-            let files = self.path.iter().map(|directory| directory.join(&name));
-            let one = files
-                .filter(|file| is_program(file))
-                .find_map(|file| self.examine(&file));
+            let one = self.named(&format!("python3.{minor}")).next();
             if let Some(one) = one.filter(|one| one.version.minor() != than.version.minor()) {
                 found.insert(one.version.minor(), one);
             }
@@ -141,7 +129,7 @@ impl Tools {
             .stderr(Stdio::null())
             .output()
             .ok()?;
-        let version: Version = String::from_utf8_lossy(&output.stdout).trim().parse().ok()?;
+        let version = Version::parse(&String::from_utf8_lossy(&output.stdout))?;
         let (major, minor) = version.minor();
         let usable = output.status.success() && major == 3 && minor >= OLDEST;
         usable.then(|| Interpreter {
@@ -161,7 +149,6 @@ impl Tools {
         minor: &str,
     ) -> Result<Vec<Version>, PythonError> {
         let mut command = self.pip(pip);
-        let nowhere = env::temp_dir();
         command
             .args([
                 "download",
@@ -177,7 +164,7 @@ impl Tools {
                 minor,
             ])
             .args(["--quiet", "--dest"])
-            .arg(nowhere)
+            .arg(env::temp_dir())
             .arg(format!("{package}==0"));
         let output = command.output().map_err(|source| PythonError::Start {
             program: pip.display().to_string(),
@@ -193,7 +180,7 @@ impl Tools {
                 said: last_lines(&said),
             });
         };
-        Ok(list.0.split(", ").filter_map(|text| text.parse().ok()).collect())
+        Ok(list.0.split(", ").filter_map(Version::parse).collect())
     }
 
     /// pip of an interpreter; one that has none can borrow it through uv.
@@ -286,10 +273,14 @@ fn last_lines(text: &str) -> String {
 
 fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let words: Vec<String> = words
-        .map(|word| OsStr::to_string_lossy(word).into_owned())
-        .collect();
-    words.join(" ")
+    words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
+}
+
+/// A program of this machine, if it has it.
+pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    let mut files = env::split_paths(&path).map(|directory| directory.join(program));
+    files.find(|file| is_program(file))
 }
 
 fn is_program(file: &Path) -> bool {

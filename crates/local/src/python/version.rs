@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 use std::fmt;
-use std::str::FromStr;
 
 /// One version, as package indexes write them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -23,12 +22,36 @@ enum Stage {
     Post(u32),
 }
 
-/// Text that is no version.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a version")]
-pub struct BadVersion(String);
-
 impl Version {
+    /// Reads a version; none if the text is not one.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
+        let (numbers, rest) = text.split_at(end.unwrap_or(text.len()));
+        let numbers = numbers.strip_suffix('.').unwrap_or(numbers);
+        let numbers: Result<Vec<u32>, _> = numbers.split('.').map(str::parse).collect();
+        let rest = rest.trim_start_matches(['.', '-', '_']);
+        // What follows a plus sign names a build, not a version.
+        let rest = rest.split_once('+').map_or(rest, |(version, _)| version);
+        let word_end = rest.find(|c: char| !c.is_ascii_alphabetic());
+        let (word, number) = rest.split_at(word_end.unwrap_or(rest.len()));
+        let number = || number.trim_start_matches(['.', '-']).parse().unwrap_or(0);
+        let stage = match word {
+            "" if rest.is_empty() => Stage::Final,
+            "dev" => Stage::Dev(number()),
+            "a" | "alpha" => Stage::Alpha(number()),
+            "b" | "beta" => Stage::Beta(number()),
+            "rc" | "c" => Stage::Candidate(number()),
+            "post" | "r" => Stage::Post(number()),
+            _ => return None,
+        };
+        Some(Self {
+            numbers: numbers.ok()?,
+            stage,
+            text: text.to_owned(),
+        })
+    }
+
     /// The first two numbers: `2.15`.
     pub(crate) fn minor(&self) -> (u32, u32) {
         (self.number(0), self.number(1))
@@ -46,43 +69,6 @@ impl Version {
 
     fn number(&self, position: usize) -> u32 {
         self.numbers.get(position).copied().unwrap_or(0)
-    }
-}
-
-impl FromStr for Version {
-    type Err = BadVersion;
-
-    fn from_str(text: &str) -> Result<Self, BadVersion> {
-        let bad = || BadVersion(text.to_owned());
-        let text = text.trim();
-        let end = text
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(text.len());
-        let (numbers, rest) = text.split_at(end);
-        let numbers = numbers.strip_suffix('.').unwrap_or(numbers);
-        let numbers: Result<Vec<u32>, _> = numbers.split('.').map(str::parse).collect();
-        let rest = rest.trim_start_matches(['.', '-', '_']);
-        // What follows a plus sign names a build, not a version.
-        let rest = rest.split_once('+').map_or(rest, |(version, _)| version);
-        let word_end = rest
-            .find(|c: char| !c.is_ascii_alphabetic())
-            .unwrap_or(rest.len());
-        let (word, number) = rest.split_at(word_end);
-        let number = || number.trim_start_matches(['.', '-']).parse().unwrap_or(0);
-        let stage = match word {
-            "" if rest.is_empty() => Stage::Final,
-            "dev" => Stage::Dev(number()),
-            "a" | "alpha" => Stage::Alpha(number()),
-            "b" | "beta" => Stage::Beta(number()),
-            "rc" | "c" => Stage::Candidate(number()),
-            "post" | "r" => Stage::Post(number()),
-            _ => return Err(bad()),
-        };
-        Ok(Self {
-            numbers: numbers.map_err(|_| bad())?,
-            stage,
-            text: text.to_owned(),
-        })
     }
 }
 
@@ -113,8 +99,7 @@ impl PartialOrd for Version {
 /// The version among `there` that is closest to what was asked for: itself, another of the same minor version, the
 /// next newer minor version, the next older one; of a minor version its newest. Candidates count only if nothing else
 /// is there.
-#[must_use]
-pub fn nearest<'v>(asked: &Version, there: &'v [Version]) -> Option<&'v Version> {
+pub(super) fn nearest<'v>(asked: &Version, there: &'v [Version]) -> Option<&'v Version> {
     let same = |version: &&Version| version.numbers == asked.numbers && version.stage == asked.stage;
     if let Some(exact) = there.iter().find(same) {
         return Some(exact);
@@ -140,7 +125,7 @@ mod tests {
     use super::*;
 
     fn versions(text: &str) -> Vec<Version> {
-        text.split(' ').map(|one| one.parse().unwrap()).collect()
+        text.split(' ').map(|one| Version::parse(one).unwrap()).collect()
     }
 
     #[test]
@@ -152,9 +137,9 @@ mod tests {
             assert!(pair[0] < pair[1], "{} {}", pair[0], pair[1]);
         }
         for text in ["", "x", "2.x", "2..1", "latest", "2.1-gpu"] {
-            assert!(text.parse::<Version>().is_err(), "{text}");
+            assert!(Version::parse(text).is_none(), "{text}");
         }
-        assert_eq!("2.1+cpu".parse::<Version>().unwrap().minor(), (2, 1));
+        assert_eq!(Version::parse("2.1+cpu").unwrap().minor(), (2, 1));
     }
 
     #[test]
@@ -175,11 +160,11 @@ mod tests {
         ];
         let there = versions(there);
         for (asked, expected) in table {
-            let found = nearest(&asked.parse().unwrap(), &there).map(ToString::to_string);
+            let found = nearest(&Version::parse(asked).unwrap(), &there).map(ToString::to_string);
             assert_eq!(found.as_deref(), expected, "{asked}");
         }
-        assert_eq!(nearest(&"2.0".parse().unwrap(), &[]), None);
+        assert_eq!(nearest(&Version::parse("2.0").unwrap(), &[]), None);
         let only = versions("2.0.0rc1");
-        assert_eq!(nearest(&"1.0".parse().unwrap(), &only), only.first());
+        assert_eq!(nearest(&Version::parse("1.0").unwrap(), &only), only.first());
     }
 }

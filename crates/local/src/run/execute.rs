@@ -16,12 +16,12 @@ use trainyard_dialect::{ReadJob, Reading};
 use super::background;
 use super::begin::{Begun, CannotBegin};
 use super::event::{Reporter, RunEnd};
-use super::prepare::{self, PreparedJob, Provisions, RunOptions, on_path};
+use super::prepare::{self, PreparedJob, Provisions, RunOptions};
 use super::store::directory::{DirectoryError, Home, RunDirectory};
 use super::supervise::{CannotRun, JobInput, supervise};
 use crate::images::Config;
 use crate::pod::Refusal;
-use crate::python::{Cache, Progress};
+use crate::python::{Cache, Progress, on_path};
 use crate::sandbox::isolation::Isolation;
 use crate::sandbox::probe::{self, Network, NoNetwork, probe_once};
 use crate::supervisor::inner::{self, InnerError};
@@ -178,12 +178,12 @@ fn provisions(config: Config) -> Result<Provisions, Refusal> {
     let visible = env::var_os("CUDA_VISIBLE_DEVICES");
     // Most machines have no GPUs, and looking for the program is cheaper than trying to start it.
     let found = match on_path("nvidia-smi") {
-        Some(program) => gpus::find(Some(&program), visible.as_deref()),
+        Some(program) => gpus::find(&program, visible.as_deref()),
         None => Ok(Vec::new()),
     };
     let gpus = found.map_err(|error| {
         let hint = "`CUDA_VISIBLE_DEVICES=` hides them all".to_owned();
-        Refusal::new("GPUs", error_chain(&error), Some(hint))
+        Refusal::new("GPUs", error, Some(hint))
     })?;
     Ok(Provisions {
         config,

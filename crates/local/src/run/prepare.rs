@@ -20,9 +20,10 @@ use crate::error_chain;
 use crate::gpus::{self, Gpu, Split};
 use crate::images::{Config, StandIns, choose, of_job, stand_ins};
 use crate::pod::{
-    Ignored, MOST_ADDRESSES, Machine, Network, Objects, Refusal, Setting, claim_path, needs_addresses, survey,
+    Ignored, MOST_ADDRESSES, Machine, Network, Objects, Refusal, Setting, claim_path, items, needs_addresses,
+    survey,
 };
-use crate::python::{Cache, Packages, PythonError, Tell, Tools, Wanted};
+use crate::python::{Cache, Packages, PythonError, Tell, Tools, Wanted, on_path};
 
 /// What was asked for besides the manifest.
 #[derive(Clone, Debug, Default)]
@@ -286,7 +287,7 @@ fn images(
     match &provisions.cache {
         Some(cache) if !options.own_python => {
             let gpus = !provisions.gpus.is_empty();
-            stand_ins(job, &provisions.config, gpus, cache, &mut Tools::look, tell)
+            stand_ins(job, &provisions.config, gpus, cache, &Tools::look, tell)
         }
         _ => Ok(StandIns::default()),
     }
@@ -322,13 +323,9 @@ fn tensorboard(
                 python: None,
                 packages: Packages::TensorBoard,
             };
-            let made = match cache.find(&wanted) {
-                Some(environment) => Ok(environment),
-                None => cache.ensure(&wanted, &Tools::look(), tell),
-            };
-            made.map_err(|error| vec![python_refusal(&error)])?
-                .bin()
-                .join("tensorboard")
+            let made = cache.ensure(&wanted, &Tools::look, tell);
+            let made = made.map_err(|error| vec![python_refusal(&error)])?;
+            made.bin().join("tensorboard")
         }
     };
     Ok(Some(TensorBoard {
@@ -358,37 +355,23 @@ fn directories_of(read_job: &ReadJob, options: &RunOptions) -> Vec<PathBuf> {
         });
         root.join(inside.collect::<PathBuf>())
     };
-    let filesets = spec["trainingLogFilesets"].as_array().into_iter().flatten();
-    let filesets = filesets.filter_map(Value::as_str).filter_map(|text| {
-        let rest = text.strip_prefix("t9k://pvc/")?;
-        let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
-        Some(claim(name, path))
-    });
-    let claims = spec["logDir"]["pvc"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .flat_map(|entry| {
-            let name = entry["name"].as_str().unwrap_or_default();
-            let paths = entry["subPath"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str);
-            let paths: Vec<&str> = paths.collect();
-            let paths = if paths.is_empty() { vec![""] } else { paths };
-            paths
-                .into_iter()
-                .map(|path| claim(name, path))
-                .collect::<Vec<_>>()
+    let filesets = items(&spec["trainingLogFilesets"])
+        .filter_map(Value::as_str)
+        .filter_map(|text| {
+            let rest = text.strip_prefix("t9k://pvc/")?;
+            let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
+            Some(claim(name, path))
         });
+    let claims = items(&spec["logDir"]["pvc"]).flat_map(|entry| {
+        let name = entry["name"].as_str().unwrap_or_default();
+        let mut paths: Vec<&str> = items(&entry["subPath"]).filter_map(Value::as_str).collect();
+        if paths.is_empty() {
+            paths.push("");
+        }
+        paths
+            .into_iter()
+            .map(|path| claim(name, path))
+            .collect::<Vec<_>>()
+    });
     filesets.chain(claims).collect()
-}
-
-/// A program of this machine, if it has it.
-pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|directory| directory.join(program))
-        .find(|file| file.is_file())
 }

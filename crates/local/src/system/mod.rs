@@ -7,3 +7,17 @@ pub mod private;
 pub(crate) mod proc_file;
 pub mod signals;
 pub mod watch;
+
+use std::env;
+use std::path::PathBuf;
+
+/// A directory of the user: the one that an environment variable names, else the one below the home directory. Only
+/// absolute paths count, as the XDG specification asks.
+pub(crate) fn user_directory(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let absolute = |name: &str| {
+        env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    absolute(variable).or_else(|| Some(absolute("HOME")?.join(below_home)))
+}

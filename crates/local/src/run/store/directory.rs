@@ -30,7 +30,7 @@ use super::run_file::RunFile;
 use super::status::Status;
 use crate::run::event::{RunEnd, RunEvent, What};
 use crate::run::timestamp::Timestamp;
-use crate::system::private;
+use crate::system::{private, user_directory};
 
 /// `trainyard ps` holds the lock for a moment, which is no reason to refuse a run.
 const TRIES: u32 = 20;
@@ -63,16 +63,11 @@ impl Home {
     /// The one of the user who started us; none if nothing says where it is.
     #[must_use]
     pub fn of_user() -> Option<Self> {
-        let absolute = |name: &str| {
-            let path = env::var_os(name).map(PathBuf::from);
-            path.filter(|path| path.is_absolute())
-        };
         // The user has set it, so it counts even if it is relative.
         let given = env::var_os("TRAINYARD_STATE").filter(|path| !path.is_empty());
         let root = given
             .and_then(|path| std::path::absolute(path).ok())
-            .or_else(|| absolute("XDG_STATE_HOME").map(|state| state.join("trainyard")))
-            .or_else(|| absolute("HOME").map(|home| home.join(".local/state/trainyard")))?;
+            .or_else(|| Some(user_directory("XDG_STATE_HOME", ".local/state")?.join("trainyard")))?;
         Some(Self { root })
     }
 

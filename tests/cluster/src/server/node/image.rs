@@ -56,7 +56,7 @@ impl Tensorflow {
                 ));
             }
         };
-        let made = cache()?.ensure(&Self::wanted(), &Tools::look(), &mut progress);
+        let made = cache()?.ensure(&Self::wanted(), &Tools::look, &mut progress);
         made.map(drop).map_err(doing("install TensorFlow for pods"))
     }
 
