@@ -23,7 +23,7 @@ use std::fmt;
 pub use place::Place;
 pub use supervise::DETACHED;
 use supervise::{Orders, supervise};
-use trainyard_local::sandbox::probe::{Network, probe};
+use trainyard_local::sandbox::probe::probe;
 use trainyard_local::supervisor::outer::{self, Split, SupervisorEnd};
 
 use crate::parts::Parts;
@@ -70,7 +70,7 @@ pub fn serve(place: Place, parts: Parts, life: Life) -> Result<(), Trouble> {
         // The terminal it was started from may close; without a session of its own it lives on as well as it can.
         let _ = rustix::process::setsid();
     }
-    let isolation = probe(Network::Isolated).map_err(|error| {
+    let isolation = probe(true).map_err(|error| {
         Trouble(format!(
             "a test cluster needs namespaces for processes, mounts and network: {error}"
         ))

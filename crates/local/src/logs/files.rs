@@ -1,7 +1,7 @@
 //! Which log files a run has: what their names say, and which of them are meant.
 //!
 //! One file per program of a life: `worker-0.EPOCH.ATTEMPT[+IN_PLACE][.CONTAINER].log`, the main program's without a
-//! container's name (see `process::launch::life_name`).
+//! container's name (see `process::launch::Life`).
 
 use std::fs;
 use std::io;
@@ -80,7 +80,7 @@ pub fn of_lives(sources: &[LogSource], lives: Lives) -> Vec<LogSource> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::launch::life_name;
+    use crate::process::launch::Life;
 
     fn named(name: &str) -> Option<LogSource> {
         source_of(&Path::new("/logs").join(name))
@@ -92,7 +92,7 @@ mod tests {
         for (epoch, attempt, in_place) in [(0, 0, 0), (2, 31, 0), (0, 1, 4)] {
             let stamp = Stamp { epoch, attempt };
             for container in [None, Some(Arc::from("side.car"))] {
-                let life = life_name(&task, stamp, in_place);
+                let life = Life::new(&task, stamp, in_place);
                 let name = match &container {
                     None => format!("{life}.log"),
                     Some(container) => format!("{life}.{container}.log"),

@@ -50,7 +50,7 @@ pub(crate) use self::volumes::claim_path;
 pub use self::volumes::kept_volumes;
 use crate::gpus::Split;
 use crate::images::StandIn;
-use crate::process::launch::{Launch, life_name};
+use crate::process::launch::{Launch, Life};
 
 /// How long a program may take to stop, where its template does not say: as on a cluster.
 const GRACE: u32 = 30;
@@ -97,12 +97,12 @@ impl Setting {
     /// The directory of one life of a task: its `emptyDir`s and files. Restarts in place keep it; [`forget`] removes
     /// it.
     pub fn life(&self, task: &TaskId, stamp: Stamp) -> PathBuf {
-        self.lives.join(life_name(task, stamp, 0))
+        self.lives.join(Life::new(task, stamp, 0).to_string())
     }
 
     /// The directory of its files.
     pub fn files(&self, task: &TaskId, stamp: Stamp) -> PathBuf {
-        self.files.join(life_name(task, stamp, 0))
+        self.files.join(Life::new(task, stamp, 0).to_string())
     }
 }
 
@@ -162,9 +162,7 @@ fn launch(setting: &Setting, task: &Task, in_place: u32, report: &Report<'_>) ->
         }
     }
     let launch = Launch {
-        task: task.id.clone(),
-        stamp: task.stamp,
-        in_place,
+        life: Life::new(&task.id, task.stamp, in_place),
         init,
         main: own?,
         beside,

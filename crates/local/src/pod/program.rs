@@ -21,7 +21,7 @@ use super::variables::{Sources, Variables};
 use super::volumes::Volumes;
 use crate::gpus::RESOURCES;
 use crate::images::{Entrypoint, StandIn};
-use crate::process::launch::{Mount, Program, life_name};
+use crate::process::launch::{Life, Mount, Program};
 
 /// Where every program finds the names of machines.
 const HOSTS: &str = "/etc/hosts";
@@ -80,7 +80,7 @@ impl<'a> Builder<'a> {
             },
             life,
             files: setting.files(&task.id, task.stamp),
-            name: life_name(&task.id, task.stamp, in_place),
+            name: Life::new(&task.id, task.stamp, in_place).to_string(),
             gpus_given: 0,
             make,
             hosts,

@@ -227,7 +227,7 @@ impl Pod {
     pub fn main(&self) -> Option<usize> {
         let containers = &self.spec.containers;
         let named = containers.iter().position(|container| &*container.name == MAIN);
-        named.or((!containers.is_empty()).then_some(0))
+        named.or_else(|| (!containers.is_empty()).then_some(0))
     }
 
     pub fn init_containers(&self) -> &[Container] {

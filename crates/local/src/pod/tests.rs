@@ -368,7 +368,7 @@ fn programs_are_ordered_and_the_main_one_is_found() {
     assert_eq!(launch.grace, 7);
     assert_eq!(launch.init[0].workdir, Some("/tmp".into()));
     assert_eq!(launch.main.workdir, None);
-    assert_eq!((launch.stamp.epoch, launch.stamp.attempt), (2, 1));
+    assert_eq!((launch.life.epoch, launch.life.attempt), (2, 1));
     let nameless =
         json!({"spec": {"containers": [{"name": "a", "command": ["a"]}, {"name": "b", "command": ["b"]}]}});
     let launch = prepare(
@@ -806,7 +806,7 @@ fn a_restart_in_place_keeps_the_directories_of_its_life() {
         let launch = prepare(&setting, &task(&setting, "worker-0", stamp), in_place)
             .unwrap()
             .launch;
-        assert_eq!(launch.in_place, in_place);
+        assert_eq!(launch.life.in_place, in_place);
         launch.main.mounts[0].source.clone()
     };
     let first = Stamp::default();

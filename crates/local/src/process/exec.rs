@@ -4,7 +4,6 @@
 //! then becomes the task's program. Its standard input is a socket on which it tells why it could not.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -16,6 +15,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
 use rustix::stdio::stdin;
 
+use crate::process::lookup::first_bytes;
 use crate::supervisor::reexec::{START, ourselves, text};
 
 /// Turns a command into one that starts `program` bound to the life of the thread that spawns it.
@@ -51,9 +51,7 @@ pub(crate) fn spawn(program: &Path, command: &mut Command) -> io::Result<Child> 
 
 /// Whether a file is text without a first line that names its interpreter.
 fn is_nameless_script(program: &Path) -> bool {
-    let mut start = Vec::new();
-    let read = File::open(program).and_then(|file| file.take(256).read_to_end(&mut start));
-    read.is_ok() && !start.starts_with(b"#!") && !start.contains(&0)
+    first_bytes(program).is_ok_and(|start| !start.starts_with(b"#!") && !start.contains(&0))
 }
 
 /// The helper process: does not return if all goes well.

@@ -8,8 +8,8 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
 
+use serde::{Deserialize, Serialize};
 use trainyard_core::{Stamp, TaskId};
 
 /// One container's program, fully resolved.
@@ -41,12 +41,8 @@ pub struct Mount {
 /// One life of one task, ready to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// The task.
-    pub task: TaskId,
-    /// The stamp that `step` gave this life.
-    pub stamp: Stamp,
-    /// Which restart in place within that life, from 0.
-    pub in_place: u32,
+    /// Which life of which task.
+    pub life: Life,
     /// Run first, one after the other; each must exit 0.
     pub init: Vec<Program>,
     /// The task: when it has ended, the task has.
@@ -57,21 +53,56 @@ pub struct Launch {
     pub grace: u32,
 }
 
-impl Launch {
-    /// The name of this life: of its log files, and of the mark its processes carry.
+/// Which life of which task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Life {
+    /// The task.
+    pub task: TaskId,
+    /// Which start of the whole job, from 0.
+    pub epoch: u32,
+    /// Which start of the task within that, from 0.
+    pub attempt: u32,
+    /// Which restart in place within that, from 0.
+    pub in_place: u32,
+}
+
+impl Life {
+    /// The life of a task with that stamp.
     #[must_use]
-    pub fn life(&self) -> String {
-        life_name(&self.task, self.stamp, self.in_place)
+    pub fn new(task: &TaskId, stamp: Stamp, in_place: u32) -> Self {
+        Self {
+            task: task.clone(),
+            epoch: stamp.epoch,
+            attempt: stamp.attempt,
+            in_place,
+        }
+    }
+
+    /// The stamp that `step` gave it.
+    pub(crate) fn stamp(&self) -> Stamp {
+        let Self { epoch, attempt, .. } = *self;
+        Stamp { epoch, attempt }
+    }
+
+    /// The name of its main log file: `worker-0.EPOCH.ATTEMPT.log`, with `+N` after N restarts in place. That of
+    /// another container ends in `.CONTAINER.log`.
+    pub(crate) fn log_name(&self, container: Option<&str>) -> String {
+        match container {
+            None => format!("{self}.log"),
+            Some(container) => format!("{self}.{container}.log"),
+        }
     }
 }
 
-/// The name of one life of a task: `worker-0.EPOCH.ATTEMPT`, and `+N` after N restarts in place.
-pub(crate) fn life_name(task: &TaskId, stamp: Stamp, in_place: u32) -> String {
-    let life = format!("{task}.{}.{}", stamp.epoch, stamp.attempt);
-    if in_place == 0 {
-        life
-    } else {
-        format!("{life}+{in_place}")
+/// The name of its directories, and of the mark that its processes carry.
+impl fmt::Display for Life {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}.{}.{}", self.task, self.epoch, self.attempt)?;
+        match self.in_place {
+            0 => Ok(()),
+            times => write!(out, "+{times}"),
+        }
     }
 }
 
@@ -116,14 +147,8 @@ impl fmt::Display for Ended {
 /// Something that happened to one life of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskEvent {
-    /// The task.
-    pub task: TaskId,
-    /// The stamp that `step` gave this life.
-    pub stamp: Stamp,
-    /// Which restart in place within that life.
-    pub in_place: u32,
-    /// By the wall clock.
-    pub at: SystemTime,
+    /// Which life of which task.
+    pub life: Life,
     /// What happened to it.
     pub change: TaskChange,
 }
@@ -182,8 +207,8 @@ mod tests {
     fn a_life_is_named_by_task_stamp_and_restart_in_place() {
         let stamp = Stamp { epoch: 2, attempt: 1 };
         let task = TaskId::new("worker", 0);
-        assert_eq!(life_name(&task, stamp, 0), "worker-0.2.1");
-        assert_eq!(life_name(&task, stamp, 3), "worker-0.2.1+3");
+        assert_eq!(Life::new(&task, stamp, 0).to_string(), "worker-0.2.1");
+        assert_eq!(Life::new(&task, stamp, 3).to_string(), "worker-0.2.1+3");
     }
 
     #[test]

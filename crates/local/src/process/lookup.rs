@@ -107,10 +107,16 @@ pub(crate) fn explain(file: &Path, error: &io::Error) -> String {
     }
 }
 
+/// Enough of a file to tell a script, and its first line.
+pub(super) fn first_bytes(file: &Path) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    File::open(file)?.take(256).read_to_end(&mut start)?;
+    Ok(start)
+}
+
 /// What a script's first line asks for.
 fn interpreter(file: &Path) -> Option<String> {
-    let mut start = Vec::new();
-    File::open(file).ok()?.take(256).read_to_end(&mut start).ok()?;
+    let start = first_bytes(file).ok()?;
     let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let line = String::from_utf8_lossy(line);
     // A carriage return is part of the name: that it shows is the point.

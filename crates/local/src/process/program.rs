@@ -10,18 +10,18 @@ use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
 
 use crate::logs::pump::{LogSource, Pump, Pumped, enlarge};
 use crate::process::exec;
-use crate::process::launch::{Ended, Launch, Program, TaskChange, TaskEvent};
+use crate::process::launch::{Ended, Program, TaskChange};
 use crate::process::lookup;
 use crate::process::orphans::{self, Among, Mark, TASK_MARK};
 use crate::process::stop::{Stopping, Wake};
-use crate::process::task::{MissingMounts, SpawnContext};
+use crate::process::task::{MissingMounts, TaskThreads};
 use crate::sandbox::isolation::Namespace;
 use crate::sandbox::mounts::{self, MountError};
 use crate::supervisor::watchdog::RUN_MARK;
@@ -33,13 +33,10 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// Where the kernel has no descriptors for processes, a program's end is looked for this often.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// A program's part in its task.
+/// One program of a task.
 pub(crate) struct Part<'a> {
-    pub(crate) launch: &'a Launch,
+    pub(crate) task: TaskThreads<'a>,
     pub(crate) program: &'a Program,
-    pub(crate) main: bool,
-    pub(crate) context: &'a SpawnContext,
-    pub(crate) stopping: &'a Stopping,
 }
 
 /// A program that runs.
@@ -59,39 +56,49 @@ impl Part<'_> {
             Err(why) => Ended::NotStarted(why),
             Ok(mut running) => {
                 started(running.child.id());
-                running.attend(self.stopping);
-                running.end(self.stopping)
+                running.attend(self.task.stopping);
+                running.end(self.task.stopping)
             }
         }
     }
 
     /// By what its processes are known among those of all jobs of a run.
     fn full_name(&self) -> String {
-        format!("{}/{}", self.context.job, self.name())
+        format!("{}/{}", self.task.context.job, self.name())
     }
 
-    /// The name of the log file.
+    /// By what its processes are known within the job.
     fn name(&self) -> String {
-        let life = self.launch.life();
-        if self.main {
-            life
-        } else {
-            format!("{life}.{}", self.program.container)
+        let life = &self.task.launch.life;
+        match self.container() {
+            None => life.to_string(),
+            Some(container) => format!("{life}.{container}"),
         }
     }
 
+    /// The container's name, unless it is the main one.
+    fn container(&self) -> Option<&Arc<str>> {
+        (!self.task.is_main(self.program)).then_some(&self.program.container)
+    }
+
     fn source(&self) -> LogSource {
+        let life = &self.task.launch.life;
+        let container = self.container();
         LogSource {
-            task: self.launch.task.clone(),
-            stamp: self.launch.stamp,
-            in_place: self.launch.in_place,
-            container: (!self.main).then(|| Arc::clone(&self.program.container)),
-            file: self.context.logs.join(format!("{}.log", self.name())),
+            task: life.task.clone(),
+            stamp: life.stamp(),
+            in_place: life.in_place,
+            container: container.cloned(),
+            file: self
+                .task
+                .context
+                .logs
+                .join(life.log_name(container.map(|name| &**name))),
         }
     }
 
     fn start(&self) -> Result<Started, String> {
-        if self.stopping.is_asked() {
+        if self.task.stopping.is_asked() {
             return Err("it was asked to stop before it was started".into());
         }
         let Some(argv0) = self.program.argv.first() else {
@@ -99,12 +106,16 @@ impl Part<'_> {
         };
         let no_pipe = |error: io::Error| format!("there is no pipe for its output: {error}");
         let (reader, writer) = io::pipe().map_err(no_pipe)?;
-        enlarge(&reader, self.context.programs);
+        enlarge(&reader, self.task.context.programs);
         // The log is opened before this thread sees other files than the supervisor.
-        let pump = Pump::new(reader, self.source(), Arc::clone(&self.context.sink));
+        let pump = Pump::new(reader, self.source(), Arc::clone(&self.task.context.sink));
         let mark = self.mark();
         self.take_mounts()?;
-        let workdir = self.program.workdir.as_ref().unwrap_or(&self.context.workdir);
+        let workdir = self
+            .program
+            .workdir
+            .as_ref()
+            .unwrap_or(&self.task.context.workdir);
         let file = lookup::find(argv0, self.variable("PATH"), workdir)?;
         let child = self
             .spawn(&file, workdir, writer)
@@ -115,7 +126,7 @@ impl Part<'_> {
     /// The mark by which the program's processes are known.
     fn mark(&self) -> Mark {
         let mark = Mark::new(TASK_MARK, &self.full_name());
-        if self.context.isolation.has(Namespace::Mounts) {
+        if self.task.context.isolation.has(Namespace::Mounts) {
             mark.and_own_namespace()
         } else {
             mark
@@ -123,11 +134,15 @@ impl Part<'_> {
     }
 
     fn take_mounts(&self) -> Result<(), String> {
-        let missing = mounts::enter(&self.context.tree, self.context.isolation, &self.program.mounts);
+        let missing = mounts::enter(
+            &self.task.context.tree,
+            self.task.context.isolation,
+            &self.program.mounts,
+        );
         if missing.is_empty() {
             return Ok(());
         }
-        match self.context.missing_mounts {
+        match self.task.context.missing_mounts {
             MissingMounts::Refuse => return Err(refusal(&missing)),
             MissingMounts::GoOn => missing.into_iter().for_each(|error| self.tell_missing(error)),
         }
@@ -135,17 +150,10 @@ impl Part<'_> {
     }
 
     fn tell_missing(&self, error: MountError) {
-        let why = sentence(&error);
-        (self.context.tell)(TaskEvent {
-            task: self.launch.task.clone(),
-            stamp: self.launch.stamp,
-            in_place: self.launch.in_place,
-            at: SystemTime::now(),
-            change: TaskChange::MountMissing {
-                container: Arc::clone(&self.program.container),
-                mount: error.mount,
-                why,
-            },
+        self.task.tell(TaskChange::MountMissing {
+            container: Arc::clone(&self.program.container),
+            why: sentence(&error),
+            mount: error.mount,
         });
     }
 
@@ -153,12 +161,12 @@ impl Part<'_> {
     fn variable(&self, name: &str) -> Option<&OsStr> {
         let name = OsStr::new(name);
         let own = self.program.env.get(name);
-        let found = own.or_else(|| self.context.environment.get(name));
+        let found = own.or_else(|| self.task.context.environment.get(name));
         found.map(OsString::as_os_str)
     }
 
     fn spawn(&self, file: &Path, workdir: &Path, output: PipeWriter) -> io::Result<Child> {
-        let isolated = self.context.isolation.has(Namespace::Processes);
+        let isolated = self.task.context.isolation.has(Namespace::Processes);
         let argv = &self.program.argv;
         let mut command = if isolated {
             let mut command = Command::new(file);
@@ -170,10 +178,10 @@ impl Part<'_> {
         command
             .current_dir(workdir)
             .env_clear()
-            .envs(&self.context.environment)
+            .envs(&self.task.context.environment)
             .envs(&self.program.env)
             .env(TASK_MARK, self.full_name())
-            .env(RUN_MARK, &self.context.run)
+            .env(RUN_MARK, &self.task.context.run)
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output)
@@ -187,7 +195,7 @@ impl Part<'_> {
 
     fn register(&self, mut child: Child, mark: Mark, pump: Pump) -> Result<Started, String> {
         let process = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        let added = process.map(|process| Ok((process, self.stopping.add(process, mark.clone())?)));
+        let added = process.map(|process| Ok((process, self.task.stopping.add(process, mark.clone())?)));
         match added.unwrap_or_else(|| Err(io::Error::other("it has no process number"))) {
             Ok((process, wake)) => Ok(Started {
                 handle: pidfd_open(process, PidfdFlags::empty()).ok(),

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use crate::logs::pump::LogSink;
 use crate::process::launch::{Ended, Launch, Program, TaskChange, TaskEvent};
@@ -123,7 +123,7 @@ pub fn spawn(launch: Launch, context: &Arc<SpawnContext>) -> io::Result<Running>
     let thread = {
         let (stopping, context) = (Arc::clone(&stopping), Arc::clone(context));
         builder()
-            .name(launch.task.to_string())
+            .name(launch.life.task.to_string())
             .spawn(move || live(&launch, &context, &stopping))?
     };
     Ok(Running {
@@ -134,20 +134,24 @@ pub fn spawn(launch: Launch, context: &Arc<SpawnContext>) -> io::Result<Running>
 }
 
 fn live(launch: &Launch, context: &SpawnContext, stopping: &Stopping) {
-    let voice = Voice {
+    let threads = TaskThreads {
         launch,
         context,
         stopping,
     };
-    let mut ending = Ending { voice, told: false };
+    let mut ending = Ending { threads, told: false };
     // Before any other thread of the task is started: they inherit the network.
-    if let Some(Err(error)) = context.bridge.as_ref().map(|bridge| bridge.enter(&launch.task)) {
+    if let Some(Err(error)) = context
+        .bridge
+        .as_ref()
+        .map(|bridge| bridge.enter(&launch.life.task))
+    {
         let why = format!("{error}: {}", error.source);
         ending.tell(&launch.main, Ended::NotStarted(why), false);
         return;
     }
     for program in &launch.init {
-        let ended = voice.initialise(program);
+        let ended = threads.initialise(program);
         if !ended.is_success() {
             ending.tell(program, ended, false);
             return;
@@ -159,17 +163,17 @@ fn live(launch: &Launch, context: &SpawnContext, stopping: &Stopping) {
         for program in &launch.beside {
             let beside = &beside;
             let run = move || {
-                voice.accompany(program);
+                threads.accompany(program);
                 beside.fetch_sub(1, Ordering::Relaxed);
             };
             if let Err(error) = builder().spawn_scoped(scope, run) {
-                voice.beside_ended(program, no_thread(&error));
+                threads.beside_ended(program, no_thread(&error));
                 beside.fetch_sub(1, Ordering::Relaxed);
             }
         }
-        let ended = voice
+        let ended = threads
             .part(&launch.main)
-            .run(|pid| voice.tell(TaskChange::Started { pid }));
+            .run(|pid| threads.tell(TaskChange::Started { pid }));
         ending.tell(&launch.main, ended, beside.load(Ordering::Relaxed) > 0);
         stopping.terminate(grace(launch));
     });
@@ -191,32 +195,24 @@ fn no_thread(error: &io::Error) -> Ended {
 
 /// What the threads of one task share.
 #[derive(Clone, Copy)]
-struct Voice<'a> {
-    launch: &'a Launch,
-    context: &'a SpawnContext,
-    stopping: &'a Stopping,
+pub(crate) struct TaskThreads<'a> {
+    pub(crate) launch: &'a Launch,
+    pub(crate) context: &'a SpawnContext,
+    pub(crate) stopping: &'a Stopping,
 }
 
-impl<'a> Voice<'a> {
-    fn tell(self, change: TaskChange) {
-        (self.context.tell)(TaskEvent {
-            task: self.launch.task.clone(),
-            stamp: self.launch.stamp,
-            in_place: self.launch.in_place,
-            at: SystemTime::now(),
-            change,
-        });
+impl<'a> TaskThreads<'a> {
+    pub(crate) fn tell(self, change: TaskChange) {
+        let life = self.launch.life.clone();
+        (self.context.tell)(TaskEvent { life, change });
+    }
+
+    pub(crate) fn is_main(self, program: &Program) -> bool {
+        std::ptr::eq(program, &raw const self.launch.main)
     }
 
     fn part(self, program: &'a Program) -> Part<'a> {
-        let main = std::ptr::eq(program, &raw const self.launch.main);
-        Part {
-            launch: self.launch,
-            program,
-            main,
-            context: self.context,
-            stopping: self.stopping,
-        }
+        Part { task: self, program }
     }
 
     /// An init program has a thread of its own, since it has mounts of its own.
@@ -255,16 +251,16 @@ const PANICKED: &str =
 
 /// Tells the task's end: however its thread ends, both parts of it are told, once each.
 struct Ending<'a> {
-    voice: Voice<'a>,
+    threads: TaskThreads<'a>,
     told: bool,
 }
 
 impl Ending<'_> {
     fn tell(&mut self, program: &Program, ended: Ended, lingers: bool) {
         self.told = true;
-        self.voice.tell(TaskChange::Ended {
+        self.threads.tell(TaskChange::Ended {
             container: Arc::clone(&program.container),
-            main: std::ptr::eq(program, &raw const self.voice.launch.main),
+            main: self.threads.is_main(program),
             ended,
             lingers,
         });
@@ -274,8 +270,12 @@ impl Ending<'_> {
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
         if !self.told {
-            self.tell(&self.voice.launch.main, Ended::NotStarted(PANICKED.into()), false);
+            self.tell(
+                &self.threads.launch.main,
+                Ended::NotStarted(PANICKED.into()),
+                false,
+            );
         }
-        self.voice.tell(TaskChange::Gone);
+        self.threads.tell(TaskChange::Gone);
     }
 }

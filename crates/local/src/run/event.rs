@@ -8,12 +8,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use trainyard_core::{Outcome, Stamp, TaskId};
+use trainyard_core::{Outcome, TaskId};
 
 use super::store::status::TaskStatus;
 use super::timestamp::Timestamp;
 use crate::logs::pump::LogSink;
 use crate::process::launch::Ended;
+pub use crate::process::launch::Life;
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,33 +27,6 @@ pub struct RunEvent {
     /// The event itself.
     #[serde(flatten)]
     pub what: What,
-}
-
-/// Which life of which task.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Life {
-    /// The task.
-    pub task: TaskId,
-    /// Which start of the whole job, from 0.
-    pub epoch: u32,
-    /// Which start of the task within that, from 0.
-    pub attempt: u32,
-    /// Which restart in place within that, from 0.
-    pub in_place: u32,
-}
-
-impl Life {
-    /// The life of a task with that stamp.
-    #[must_use]
-    pub fn new(task: &TaskId, stamp: Stamp, in_place: u32) -> Self {
-        Self {
-            task: task.clone(),
-            epoch: stamp.epoch,
-            attempt: stamp.attempt,
-            in_place,
-        }
-    }
 }
 
 /// What may happen.

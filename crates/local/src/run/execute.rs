@@ -23,7 +23,7 @@ use crate::images::Config;
 use crate::pod::Refusal;
 use crate::python::{Cache, Progress, on_path};
 use crate::sandbox::isolation::Isolation;
-use crate::sandbox::probe::{self, Network, NoNetwork, probe_once};
+use crate::sandbox::probe::{self, NoNetwork, probe_once};
 use crate::supervisor::inner::{self, InnerError};
 use crate::supervisor::outer::{self, OuterError, Split, SupervisorEnd};
 use crate::{error_chain, gpus};
@@ -129,13 +129,8 @@ impl RunError {
 /// In the foreground the process must have one thread and no unflushed output: it is forked.
 pub fn execute(request: &RunRequest<'_>, frontend: &mut dyn Frontend) -> Result<Outcome, RunError> {
     let prepared = prepare_all(request, frontend)?;
-    let network = if request.options.isolate {
-        Network::Isolated
-    } else {
-        Network::Shared
-    };
     let cache = request.home.isolation_cache();
-    let probed = probe_once(network, &cache)?;
+    let probed = probe_once(request.options.isolate, &cache)?;
     if let Some(sentence) = probed.not_covered() {
         frontend.warning(&sentence);
     }

@@ -16,7 +16,7 @@ use std::thread;
 use nix::sched::{CloneFlags, setns, unshare};
 use trainyard_core::TaskId;
 
-use crate::sandbox::netlink::{Attributes, Link, Netlink};
+use crate::sandbox::netlink::{Attributes, Netlink, link};
 use crate::system::error::{SystemError, step};
 
 /// Numbers of interfaces, chosen by us: those of the kernel depend on what it has loaded.
@@ -92,50 +92,46 @@ fn network() -> Result<(File, Netlink), SystemError> {
 
 impl Netlink {
     fn create_bridge(&mut self) -> io::Result<()> {
-        let mut attributes = Attributes::new();
+        let mut attributes = Attributes::default();
         attributes.text(IFLA_IFNAME, "bridge");
         attributes.nest(IFLA_LINKINFO, |info| info.text(IFLA_INFO_KIND, "bridge"));
-        self.create(Link::up(BRIDGE), &attributes)
+        self.create(&link(BRIDGE, true), &attributes)
     }
 
     /// A cable: one end is the task's interface, the other is in the bridge.
     fn create_pair(&mut self, address: Ipv4Addr, port: u32, bridge: &File) -> io::Result<()> {
         let bridge = u32::try_from(bridge.as_fd().as_raw_fd()).map_err(io::Error::other)?;
-        let mut attributes = Attributes::new();
+        let mut attributes = Attributes::default();
         attributes.text(IFLA_IFNAME, "eth0");
-        attributes.bytes(IFLA_ADDRESS, &hardware_address(address));
+        // A locally administered address, made from the task's.
+        let [a, b, c, d] = address.octets();
+        attributes.bytes(IFLA_ADDRESS, &[0x02, 0, a, b, c, d]);
         attributes.nest(IFLA_LINKINFO, |info| {
             info.text(IFLA_INFO_KIND, "veth");
             info.nest(IFLA_INFO_DATA, |data| {
                 data.nest(VETH_INFO_PEER, |peer| {
                     // It can come up only once the other end is there.
-                    peer.raw(&Link::idle(port).bytes());
+                    peer.raw(&link(port, false));
                     peer.text(IFLA_IFNAME, &format!("port{port}"));
                     peer.number(IFLA_NET_NS_FD, bridge);
                 });
             });
         });
-        self.create(Link::up(INTERFACE), &attributes)
+        self.create(&link(INTERFACE, true), &attributes)
     }
 
     fn add_address(&mut self, address: Ipv4Addr) -> io::Result<()> {
-        let mut attributes = Attributes::new();
+        let mut attributes = Attributes::default();
         attributes.bytes(IFA_LOCAL, &address.octets());
         attributes.bytes(IFA_ADDRESS, &address.octets());
         self.create_address(INTERFACE, PREFIX, &attributes)
     }
 
     fn plug_in(&mut self, port: u32) -> io::Result<()> {
-        let mut attributes = Attributes::new();
+        let mut attributes = Attributes::default();
         attributes.number(IFLA_MASTER, BRIDGE);
-        self.change(Link::up(port), &attributes)
+        self.change(&link(port, true), &attributes)
     }
-}
-
-/// A locally administered address, made from the task's.
-fn hardware_address(address: Ipv4Addr) -> [u8; 6] {
-    let [a, b, c, d] = address.octets();
-    [0x02, 0, a, b, c, d]
 }
 
 // Names of attributes, as the kernel's headers number them.

@@ -24,33 +24,15 @@ pub(crate) struct Netlink {
     sequence: u32,
 }
 
-/// An interface by its number, and whether it is to be up.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Link {
-    number: u32,
-    up: bool,
-}
-
-impl Link {
-    pub(crate) fn up(number: u32) -> Self {
-        Self { number, up: true }
-    }
-
-    /// An interface that is left as it is.
-    pub(crate) fn idle(number: u32) -> Self {
-        Self { number, up: false }
-    }
-
-    /// The part of a message that says which interface, and what is to become of it.
-    pub(crate) fn bytes(self) -> Vec<u8> {
-        let flags = if self.up { UP } else { 0 };
-        let mut bytes = vec![0; 4];
-        bytes.extend(self.number.to_ne_bytes());
-        // The flags, and which of them are meant.
-        bytes.extend(flags.to_ne_bytes());
-        bytes.extend(flags.to_ne_bytes());
-        bytes
-    }
+/// The part of a message that says which interface, and whether it is to be up.
+pub(crate) fn link(number: u32, up: bool) -> Vec<u8> {
+    let flags = if up { UP } else { 0 };
+    let mut bytes = vec![0; 4];
+    bytes.extend(number.to_ne_bytes());
+    // The flags, and which of them are meant.
+    bytes.extend(flags.to_ne_bytes());
+    bytes.extend(flags.to_ne_bytes());
+    bytes
 }
 
 /// Attributes of a message, one after the other, each at a multiple of four bytes.
@@ -58,10 +40,6 @@ impl Link {
 pub(crate) struct Attributes(Vec<u8>);
 
 impl Attributes {
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
     pub(crate) fn bytes(&mut self, name: u16, value: &[u8]) {
         let length = u16::try_from(value.len() + 4).unwrap_or(u16::MAX);
         self.0.extend(length.to_ne_bytes());
@@ -82,7 +60,7 @@ impl Attributes {
 
     /// Attributes within an attribute.
     pub(crate) fn nest(&mut self, name: u16, fill: impl FnOnce(&mut Self)) {
-        let mut inner = Self::new();
+        let mut inner = Self::default();
         fill(&mut inner);
         self.bytes(name | NESTED, &inner.0);
     }
@@ -107,18 +85,18 @@ impl Netlink {
     }
 
     /// Makes an interface.
-    pub(crate) fn create(&mut self, link: Link, attributes: &Attributes) -> io::Result<()> {
-        self.ask(NEW_LINK, CREATE_NEW, &link.bytes(), attributes)
+    pub(crate) fn create(&mut self, link: &[u8], attributes: &Attributes) -> io::Result<()> {
+        self.ask(NEW_LINK, CREATE_NEW, link, attributes)
     }
 
     /// Changes an interface.
-    pub(crate) fn change(&mut self, link: Link, attributes: &Attributes) -> io::Result<()> {
-        self.ask(NEW_LINK, 0, &link.bytes(), attributes)
+    pub(crate) fn change(&mut self, link: &[u8], attributes: &Attributes) -> io::Result<()> {
+        self.ask(NEW_LINK, 0, link, attributes)
     }
 
     /// Every new network has a loopback interface, but down.
     pub(crate) fn bring_up_loopback(&mut self) -> io::Result<()> {
-        self.change(Link::up(LOOPBACK), &Attributes::new())
+        self.change(&link(LOOPBACK, true), &Attributes::default())
     }
 
     /// Gives an interface an address.
@@ -178,7 +156,7 @@ mod tests {
 
     #[test]
     fn messages_are_as_long_as_they_say_and_nests_are_aligned() {
-        let mut attributes = Attributes::new();
+        let mut attributes = Attributes::default();
         attributes.text(3, "eth0");
         attributes.nest(18, |inner| inner.text(1, "veth"));
         let expected = [
@@ -191,7 +169,7 @@ mod tests {
         if cfg!(target_endian = "little") {
             assert_eq!(attributes.0, expected.concat());
         }
-        let message = message(NEW_LINK, CREATE_NEW, 7, &Link::up(1).bytes(), &attributes);
+        let message = message(NEW_LINK, CREATE_NEW, 7, &link(1, true), &attributes);
         assert_eq!(message[..4], u32::try_from(message.len()).unwrap().to_ne_bytes());
         assert_eq!(message.len(), 16 + 16 + 28);
     }

@@ -14,6 +14,8 @@ use std::process::{Command, Stdio};
 use rustix::mount::{MountFlags, mount};
 use rustix::process::{WaitOptions, getuid, waitpid};
 
+pub(crate) use self::cache::forget;
+use crate::error_chain;
 use crate::sandbox::isolation::{Isolation, Namespace, unshare_before_fork, unshare_in_supervisor};
 use crate::supervisor::reexec::{PROBE, ourselves};
 use crate::system::error::step;
@@ -52,56 +54,38 @@ pub struct NoNetwork {
     pub why: String,
 }
 
-/// Whether the job gets a network of its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Network {
-    /// The machine's network.
-    #[default]
-    Shared,
-    /// Loopback only.
-    Isolated,
-}
-
 /// The same as [`probe`], but takes the best result from the cache if it was found under the same circumstances.
-pub fn probe_once(network: Network, kept: &Path) -> Result<Probed, NoNetwork> {
-    if let Some(isolation) = cache::recall(kept, network) {
+pub fn probe_once(own_network: bool, kept: &Path) -> Result<Probed, NoNetwork> {
+    if let Some(isolation) = cache::recall(kept, own_network) {
         return Ok(Probed {
             isolation,
             refused: Vec::new(),
         });
     }
-    let probed = probe(network)?;
-    cache::keep(kept, network, probed.isolation);
+    let probed = probe(own_network)?;
+    cache::keep(kept, own_network, probed.isolation);
     Ok(probed)
 }
 
-/// Drops the cache of [`probe_once`]: namespaces that it named could not be made.
-pub fn forget(kept: &Path) {
-    cache::forget(kept);
-}
-
-/// Finds the best set of namespaces.
-pub fn probe(network: Network) -> Result<Probed, NoNetwork> {
+/// Finds the best set of namespaces, with a network namespace if the job is to have a network of its own.
+pub fn probe(own_network: bool) -> Result<Probed, NoNetwork> {
     let mut refused = Vec::new();
-    for isolation in candidates(getuid().is_root(), network) {
+    for isolation in candidates(getuid().is_root(), own_network) {
         match attempt(isolation) {
             Ok(()) => return Ok(Probed { isolation, refused }),
             Err(why) => refused.push((isolation, why)),
         }
     }
-    match network {
-        Network::Shared => Ok(Probed {
-            isolation: Isolation::NONE,
-            refused,
-        }),
-        Network::Isolated => Err(NoNetwork {
-            why: refused.into_iter().map(|(_, why)| why).next().unwrap_or_default(),
-        }),
+    if own_network {
+        let why = refused.into_iter().map(|(_, why)| why).next().unwrap_or_default();
+        return Err(NoNetwork { why });
     }
+    let isolation = Isolation::NONE;
+    Ok(Probed { isolation, refused })
 }
 
 /// Best first. Root needs no user namespace, but a root without the rights of one may get them from it.
-fn candidates(root: bool, network: Network) -> Vec<Isolation> {
+fn candidates(root: bool, own_network: bool) -> Vec<Isolation> {
     let full = Isolation::of(&[Namespace::Processes, Namespace::Mounts]);
     let mounts = Isolation::of(&[Namespace::Mounts]);
     let mut sets = Vec::new();
@@ -111,10 +95,10 @@ fn candidates(root: bool, network: Network) -> Vec<Isolation> {
         }
         sets.push(set.with(Namespace::Users));
     }
-    match network {
-        Network::Shared => sets,
-        Network::Isolated => sets.into_iter().map(|set| set.with(Namespace::Network)).collect(),
+    if own_network {
+        sets = sets.into_iter().map(|set| set.with(Namespace::Network)).collect();
     }
+    sets
 }
 
 fn attempt(isolation: Isolation) -> Result<(), String> {
@@ -139,7 +123,7 @@ fn attempt(isolation: Isolation) -> Result<(), String> {
 
 /// The thrown-away process: makes the namespaces and forks into them.
 pub(crate) fn put_up(isolation: &OsString) -> Result<(), u8> {
-    let isolation = parse(isolation)?;
+    let isolation = isolation.to_str().and_then(Isolation::parse).ok_or(2)?;
     unshare_before_fork(isolation).map_err(|error| tell(&error))?;
     let inside = match fork().map_err(|error| tell(&error))? {
         Forked::Child => return move_in(isolation),
@@ -158,14 +142,9 @@ fn move_in(isolation: Isolation) -> Result<(), u8> {
         .map_err(|error| tell(&error))
 }
 
-fn parse(isolation: &OsString) -> Result<Isolation, u8> {
-    isolation.to_str().and_then(|text| text.parse().ok()).ok_or(2)
-}
-
 /// Says on standard output, which the asking process reads, what went wrong.
 fn tell(error: &dyn std::error::Error) -> u8 {
-    let source = error.source().map(|source| format!(": {source}"));
-    let _ = writeln!(io::stdout(), "{error}{}", source.unwrap_or_default());
+    let _ = writeln!(io::stdout(), "{}", error_chain(error));
     1
 }
 
@@ -182,7 +161,7 @@ mod tests {
                 .collect()
         };
         assert_eq!(
-            names(true, Network::Shared),
+            names(true, false),
             [
                 "processes+mounts",
                 "users+processes+mounts",
@@ -191,7 +170,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            names(false, Network::Isolated),
+            names(false, true),
             ["users+processes+mounts+network", "users+mounts+network"]
         );
     }

@@ -164,11 +164,7 @@ impl OuterProcess {
 
 fn passed_on(notice: SignalKind) -> Option<Signal> {
     match notice {
-        SignalKind::Interrupt => Some(Signal::INT),
-        SignalKind::Terminate => Some(Signal::TERM),
-        SignalKind::Hangup => Some(Signal::HUP),
-        SignalKind::Quit => Some(Signal::QUIT),
-        SignalKind::Resize => Some(Signal::WINCH),
         SignalKind::Child => None,
+        notice => Signal::from_named_raw(notice.number()),
     }
 }

@@ -44,7 +44,7 @@ pub struct Background {
 impl Background {
     fn read(arguments: &[OsString]) -> Option<Self> {
         Some(Self {
-            isolation: text(arguments.first())?.parse().ok()?,
+            isolation: Isolation::parse(text(arguments.first())?)?,
             run: text(arguments.get(1))?.to_owned(),
             arguments: arguments.get(2..)?.to_vec(),
         })

@@ -75,7 +75,12 @@ pub(crate) fn is_open(about: &Metadata) -> bool {
 
 /// An empty file for its owner alone.
 pub fn create(path: &Path) -> io::Result<File> {
-    options().truncate(true).open(path)
+    File::options()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(FILE)
+        .open(path)
 }
 
 /// A file for its owner alone that is written on at its end.
@@ -86,12 +91,6 @@ pub fn append(path: &Path) -> io::Result<File> {
 /// A file for its owner alone with that content.
 pub fn write(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     create(path)?.write_all(content.as_ref())
-}
-
-fn options() -> OpenOptions {
-    let mut options = File::options();
-    options.write(true).create(true).mode(FILE);
-    options
 }
 
 #[cfg(test)]

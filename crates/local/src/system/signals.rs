@@ -16,42 +16,40 @@ use crate::system::proc_file;
 
 /// A signal that concerns a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(i32)]
 pub enum SignalKind {
     /// Ctrl-C.
-    Interrupt,
+    Interrupt = SIGINT,
     /// Asked to end.
-    Terminate,
+    Terminate = SIGTERM,
     /// The terminal has gone.
-    Hangup,
+    Hangup = SIGHUP,
     /// Ctrl-\.
-    Quit,
+    Quit = SIGQUIT,
     /// The terminal has another size.
-    Resize,
+    Resize = SIGWINCH,
     /// A child has ended.
-    Child,
+    Child = SIGCHLD,
 }
 
-const ALL: [(SignalKind, i32); 6] = [
-    (SignalKind::Interrupt, SIGINT),
-    (SignalKind::Terminate, SIGTERM),
-    (SignalKind::Hangup, SIGHUP),
-    (SignalKind::Quit, SIGQUIT),
-    (SignalKind::Resize, SIGWINCH),
-    (SignalKind::Child, SIGCHLD),
+const ALL: [SignalKind; 6] = [
+    SignalKind::Interrupt,
+    SignalKind::Terminate,
+    SignalKind::Hangup,
+    SignalKind::Quit,
+    SignalKind::Resize,
+    SignalKind::Child,
 ];
 
 impl SignalKind {
     /// The signal's number.
     #[must_use]
     pub fn number(self) -> i32 {
-        ALL.into_iter()
-            .find_map(|(notice, number)| (notice == self).then_some(number))
-            .unwrap_or_default()
+        self as i32
     }
 
     fn from_number(number: i32) -> Option<Self> {
-        ALL.into_iter()
-            .find_map(|(notice, known)| (known == number).then_some(notice))
+        ALL.into_iter().find(|kind| kind.number() == number)
     }
 }
 
@@ -64,10 +62,8 @@ impl Wanted {
     #[must_use]
     pub fn look() -> Self {
         let ignored = ignored(proc_file::own_status());
-        let wanted = ALL
-            .into_iter()
-            .map(|(_, number)| number)
-            .filter(|number| *number == SIGCHLD || ignored & (1 << (number - 1)) == 0);
+        let numbers = ALL.into_iter().map(SignalKind::number);
+        let wanted = numbers.filter(|number| *number == SIGCHLD || ignored & (1 << (number - 1)) == 0);
         Self(wanted.collect())
     }
 }
@@ -111,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_notice_reads_back_from_its_number() {
-        for (notice, _) in ALL {
+        for notice in ALL {
             assert_eq!(SignalKind::from_number(notice.number()), Some(notice));
         }
         assert_eq!(SignalKind::from_number(64), None);

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use trainyard_core::{Stamp, TaskId};
 use trainyard_local::logs::pump::{LogBlock, LogSink, LogSource, LogTrouble};
 use trainyard_local::process::environment;
-use trainyard_local::process::launch::{Ended, Launch, Mount, Program, TaskChange, TaskEvent};
+use trainyard_local::process::launch::{Ended, Launch, Life, Mount, Program, TaskChange, TaskEvent};
 use trainyard_local::process::task::{MissingMounts, Running, SpawnContext, spawn};
 use trainyard_local::sandbox::isolation::Isolation;
 use trainyard_local::sandbox::mounts::Tree;
@@ -114,15 +114,10 @@ fn start(arguments: &[OsString]) -> Anyhow<ExitCode> {
         return take_ports(count);
     }
     let plan = read(arguments.first().ok_or("which plan?")?)?;
-    let network = if plan.isolate {
-        probe::Network::Isolated
-    } else {
-        probe::Network::Shared
-    };
     let isolation = if let Some(isolation) = &plan.isolation {
-        isolation.parse()?
+        Isolation::parse(isolation).ok_or("no set of namespaces")?
     } else {
-        let probed = probe::probe(network)?;
+        let probed = probe::probe(plan.isolate)?;
         if let Some(sentence) = probed.not_covered() {
             say(&format!("not covered: {sentence}"));
         }
@@ -160,7 +155,7 @@ fn supervise(inside: NewSupervisor, isolation: Isolation, plan: Plan) -> Anyhow<
     let mut running = BTreeMap::new();
     for task in plan.tasks {
         let launch = launch(task)?;
-        running.insert(launch.task.clone(), spawn(launch, &context)?);
+        running.insert(launch.life.task.clone(), spawn(launch, &context)?);
     }
     say("up");
     let mut asked = false;
@@ -173,9 +168,9 @@ fn supervise(inside: NewSupervisor, isolation: Isolation, plan: Plan) -> Anyhow<
                 running.values().for_each(stop);
             }
             Happened::Task(event) => {
-                say(&format!("{} {}", event.task, words(&event.change)));
+                say(&format!("{} {}", event.life.task, words(&event.change)));
                 if event.change == TaskChange::Gone
-                    && let Some(task) = running.remove(&event.task)
+                    && let Some(task) = running.remove(&event.life.task)
                 {
                     task.wait();
                 }
@@ -216,9 +211,7 @@ fn context(plan: &Plan, isolation: Isolation, sender: mpsc::Sender<Happened>) ->
 
 fn launch(task: Task) -> Anyhow<Launch> {
     Ok(Launch {
-        task: task.id.parse::<TaskId>()?,
-        stamp: Stamp::default(),
-        in_place: 0,
+        life: Life::new(&task.id.parse::<TaskId>()?, Stamp::default(), 0),
         init: task.init.into_iter().map(program).collect(),
         main: program(task.main),
         beside: task.beside.into_iter().map(program).collect(),

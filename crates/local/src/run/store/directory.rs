@@ -16,7 +16,6 @@
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -30,7 +29,7 @@ use super::run_file::RunFile;
 use super::status::Status;
 use crate::run::event::{RunEnd, RunEvent, What};
 use crate::run::timestamp::Timestamp;
-use crate::system::{private, user_directory};
+use crate::system::{is_at, private, user_directory};
 
 /// `trainyard ps` holds the lock for a moment, which is no reason to refuse a run.
 const TRIES: u32 = 20;
@@ -169,7 +168,7 @@ impl JobRuns {
     /// The job may have been forgotten since the lock was opened: then its file is not the lock any more.
     fn claim_with(&self, file: File) -> io::Result<Option<Claim>> {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) if is_still_there(&file, &self.path.join("lock")) => Ok(Some(Claim(file))),
+            Ok(()) if is_at(&file, &self.path.join("lock")) => Ok(Some(Claim(file))),
             Ok(()) | Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -241,12 +240,6 @@ fn new_id(now: Timestamp) -> String {
 
 fn is_id(name: &str) -> bool {
     name.len() == 19 && name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
-}
-
-fn is_still_there(file: &File, path: &Path) -> bool {
-    let which = |about: io::Result<fs::Metadata>| about.map(|about| (about.dev(), about.ino())).ok();
-    let held = which(file.metadata());
-    held.is_some() && held == which(fs::symlink_metadata(path))
 }
 
 /// The names of the directories in a directory, in order; none if there is none.

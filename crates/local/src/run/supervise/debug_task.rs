@@ -29,11 +29,11 @@ impl Runner {
             });
         }
         let launch = &prepared.launch;
-        let file = self.directory.path.join(format!("start-{}.sh", launch.task));
+        let file = self.directory.path.join(format!("start-{}.sh", launch.life.task));
         if let Err(error) = private::write(&file, script(launch, &self.file.directory)) {
             let text = format!(
                 "{} is left out, and how to start it cannot be written to `{}`: {error}",
-                launch.task,
+                launch.life.task,
                 file.display()
             );
             return self.tell(What::Note { text });
@@ -42,7 +42,7 @@ impl Runner {
         let mut text = format!(
             "{} is left out: start it yourself, in another terminal, with `sh {}`; the file holds its variables, Secrets \
              too, and is for your user alone",
-            launch.task,
+            launch.life.task,
             file.display()
         );
         if self.isolation.has(Namespace::Network) {
@@ -59,7 +59,7 @@ impl Runner {
             text = format!("{text}\n{}", escaped(&difference));
         }
         let text = format!("{text}\nthe job does not see how it ends: end the run with Ctrl-C");
-        let task = launch.task.clone();
+        let task = launch.life.task.clone();
         self.tell(What::DebugTask { task, text, script });
     }
 }

@@ -11,7 +11,6 @@ use super::runner::Runner;
 use crate::run::event::text;
 use crate::run::event::{FirstFailure, Life, ProgramEnd, RunEnd};
 use crate::run::world::failures::Root;
-use crate::run::world::task_table::log_name;
 
 /// So many lines of the first failure's log are shown.
 const LINES: usize = 20;
@@ -75,10 +74,8 @@ fn first_failure(run: &Runner, failure: &Failure) -> FirstFailure {
         meaning: failure.exit.meaning(),
     });
     let Root { life, end, meaning } = root;
-    let log = run
-        .directory
-        .logs()
-        .join(log_name(&life, end.container.as_deref()));
+    let log = life.log_name(end.container.as_deref());
+    let log = run.directory.logs().join(log);
     FirstFailure {
         meaning,
         last_lines: last_lines(&log, LINES).unwrap_or_default(),

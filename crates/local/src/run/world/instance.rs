@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use trainyard_core::{Exit, InPlace, Seen, Stamp, TaskId, TaskSeen, Time, Why};
 
-use crate::process::launch::{Ended, life_name};
+use crate::process::launch::{Ended, Life};
 use crate::process::task::Running;
 
 /// A kubelet starts a program again at once, the second time after ten seconds, and then waits twice as long each time.
@@ -63,7 +63,7 @@ impl Instance {
         Self {
             task: task.clone(),
             stamp,
-            name: life_name(task, stamp, 0).into(),
+            name: Life::new(task, stamp, 0).to_string().into(),
             created: now,
             phase: Phase::Starting,
             in_place: 0,

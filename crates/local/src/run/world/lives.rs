@@ -13,23 +13,22 @@ use crate::run::world::instance::Phase;
 
 impl World {
     /// Takes note of what happened to a task.
-    pub fn happened(&mut self, event: TaskEvent) {
-        let Some(instance) = self.instances.get_mut(&event.task) else {
+    pub fn happened(&mut self, TaskEvent { life, change }: TaskEvent) {
+        let task = life.task.clone();
+        let Some(instance) = self.instances.get_mut(&task) else {
             return;
         };
-        if instance.stamp != event.stamp || instance.in_place < event.in_place {
+        if instance.stamp != life.stamp() || instance.in_place < life.in_place {
             return;
         }
-        let life = Life::new(&event.task, event.stamp, event.in_place);
-        match event.change {
+        match change {
             TaskChange::MountMissing {
                 container,
                 mount,
                 why,
             } => self.told.push(What::Note {
                 text: format!(
-                    "{}: container `{container}` runs without `{}`: {why}",
-                    event.task,
+                    "{task}: container `{container}` runs without `{}`: {why}",
                     mount.target.display()
                 ),
             }),
@@ -44,10 +43,10 @@ impl World {
                     since: self.clock.now(),
                     pid: Some(pid),
                 };
-                let port = self.addresses.port(&event.task);
-                self.table.is(&event.task, TaskState::Running);
+                let port = self.addresses.port(&task);
+                self.table.is(&task, TaskState::Running);
                 if instance.stopping.is_some() {
-                    self.table.is(&event.task, TaskState::Stopping);
+                    self.table.is(&task, TaskState::Stopping);
                 }
                 self.told.push(What::TaskStarted {
                     life,
@@ -57,7 +56,7 @@ impl World {
                 });
             }
             TaskChange::BesideEnded { container, ended } => self.told.push(What::Note {
-                text: format!("{}: container `{container}` has ended: {ended}", event.task),
+                text: format!("{task}: container `{container}` has ended: {ended}"),
             }),
             TaskChange::Ended {
                 container,
@@ -66,9 +65,9 @@ impl World {
                 lingers,
             } => {
                 let init = Some(container).filter(|_| !main);
-                self.ended(&event.task, &ended, init, lingers);
+                self.ended(&task, &ended, init, lingers);
             }
-            TaskChange::Gone => self.left(&event.task),
+            TaskChange::Gone => self.left(&task),
         }
     }
 

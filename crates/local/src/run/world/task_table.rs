@@ -3,7 +3,7 @@
 //! The world writes it as things happen; nothing is decided from it.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use trainyard_core::{Ending, Exit, Job, TaskId};
 
@@ -79,7 +79,7 @@ impl TaskTable {
 
     /// A new life begins.
     pub fn begins(&mut self, life: &Life, logs: &Path) {
-        let log: PathBuf = logs.join(log_name(life, None));
+        let log = logs.join(life.log_name(None));
         self.change(&life.task, TaskState::Starting, |status| {
             // It has had a life before.
             if status.log.is_some() {
@@ -99,7 +99,7 @@ impl TaskTable {
 
     /// Its newest life has ended; in an init container, that one's log says why.
     pub fn ended(&mut self, life: &Life, exit: &Exit, end: ProgramEnd, logs: &Path) {
-        let log = logs.join(log_name(life, end.container.as_deref()));
+        let log = logs.join(life.log_name(end.container.as_deref()));
         self.change(&life.task, ended_state(Some(exit)), |status| {
             status.end = Some(end);
             status.log = Some(log);
@@ -162,19 +162,6 @@ fn ended_state(exit: Option<&Exit>) -> TaskState {
         Ending::Succeeded => TaskState::Succeeded,
         Ending::Failed(_) | Ending::NotStarted => TaskState::Failed,
         Ending::Disrupted | Ending::Vanished => TaskState::Stopped,
-    }
-}
-
-/// The log file of a life's main program, or of one of its other containers.
-pub(crate) fn log_name(life: &Life, container: Option<&str>) -> String {
-    let stamp = trainyard_core::Stamp {
-        epoch: life.epoch,
-        attempt: life.attempt,
-    };
-    let name = crate::process::launch::life_name(&life.task, stamp, life.in_place);
-    match container {
-        None => format!("{name}.log"),
-        Some(container) => format!("{name}.{container}.log"),
     }
 }
 

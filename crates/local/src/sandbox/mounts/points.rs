@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, mkdir, open};
 
-use super::Failed;
-use super::failed;
+use super::{Failed, failed};
+use crate::system::is_at;
 
 /// Another run that removes a mount point takes a moment.
 const GLANCE: Duration = Duration::from_millis(5);
@@ -209,15 +209,6 @@ fn open_same(path: &Path) -> io::Result<Option<File>> {
         Ok(file) => Ok(Some(file.into())),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(None),
         Err(error) => Err(error),
-    }
-}
-
-/// Whether the open file is still the one at that path.
-fn is_at(file: &File, path: &Path) -> bool {
-    let number = |found: Metadata| (found.dev(), found.ino());
-    match (file.metadata(), fs::symlink_metadata(path)) {
-        (Ok(open), Ok(there)) => number(open) == number(there),
-        _ => false,
     }
 }
 

@@ -23,9 +23,8 @@ use rustix::mount::{
 };
 use rustix::process::getuid;
 
-use super::Failed;
-use super::failed;
 use super::points::Points;
+use super::{Failed, failed};
 use crate::system::private;
 
 /// How our own small file systems are mounted.

@@ -8,29 +8,28 @@ use std::path::Path;
 
 use rustix::process::getuid;
 
-use super::Network;
 use crate::sandbox::isolation::{Isolation, Namespace};
 use crate::system::private;
 use crate::system::proc_file;
 
 /// The isolation that was found for exactly these circumstances, if any was.
-pub(super) fn recall(file: &Path, network: Network) -> Option<Isolation> {
+pub(super) fn recall(file: &Path, own_network: bool) -> Option<Isolation> {
     let text = fs::read_to_string(file).ok()?;
-    let wanted = circumstances(network);
+    let wanted = circumstances(own_network);
     let line = text
         .lines()
         .find_map(|line| line.strip_prefix(&wanted)?.strip_prefix('\t'));
-    line?.parse().ok()
+    line.and_then(Isolation::parse)
 }
 
 /// Keeps what was found. That it cannot be kept costs some milliseconds the next time.
-pub(super) fn keep(file: &Path, network: Network, isolation: Isolation) {
+pub(super) fn keep(file: &Path, own_network: bool, isolation: Isolation) {
     if !isolation.has(Namespace::Processes) {
         return;
     }
     let boot = boot();
     let kept = fs::read_to_string(file).unwrap_or_default();
-    let own = circumstances(network);
+    let own = circumstances(own_network);
     // What another boot has found is worth nothing.
     let others = kept
         .lines()
@@ -50,7 +49,7 @@ pub(super) fn keep(file: &Path, network: Network, isolation: Isolation) {
 }
 
 /// Forgets everything: what was kept has turned out to be wrong.
-pub(super) fn forget(file: &Path) {
+pub(crate) fn forget(file: &Path) {
     let _ = fs::remove_file(file);
 }
 
@@ -67,7 +66,7 @@ fn may_administer(status: &str) -> bool {
     rights.is_some_and(|rights| rights & SYS_ADMIN != 0)
 }
 
-fn circumstances(network: Network) -> String {
+fn circumstances(own_network: bool) -> String {
     let link = |name: &str| {
         let link = fs::read_link(format!("/proc/self/ns/{name}")).unwrap_or_default();
         link.display().to_string()
@@ -93,7 +92,7 @@ fn circumstances(network: Network) -> String {
     let words = [
         boot(),
         getuid().as_raw().to_string(),
-        format!("{network:?}"),
+        if own_network { "Isolated" } else { "Shared" }.to_owned(),
         link("user"),
         link("mnt"),
         rights,
@@ -119,20 +118,20 @@ mod tests {
         let file = directory.path().join("isolation");
         let full = Isolation::of(&[Namespace::Processes, Namespace::Mounts]);
         let isolated = full.with(Namespace::Network);
-        assert_eq!(recall(&file, Network::Shared), None);
-        keep(&file, Network::Shared, Isolation::of(&[Namespace::Mounts]));
-        assert_eq!(recall(&file, Network::Shared), None);
-        keep(&file, Network::Shared, full);
-        keep(&file, Network::Isolated, isolated);
-        keep(&file, Network::Shared, full);
-        assert_eq!(recall(&file, Network::Shared), Some(full));
-        assert_eq!(recall(&file, Network::Isolated), Some(isolated));
+        assert_eq!(recall(&file, false), None);
+        keep(&file, false, Isolation::of(&[Namespace::Mounts]));
+        assert_eq!(recall(&file, false), None);
+        keep(&file, false, full);
+        keep(&file, true, isolated);
+        keep(&file, false, full);
+        assert_eq!(recall(&file, false), Some(full));
+        assert_eq!(recall(&file, true), Some(isolated));
         assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 2);
         let text = fs::read_to_string(&file)
             .unwrap()
             .replace(&boot(), "another-boot");
         fs::write(&file, text).unwrap();
-        assert_eq!(recall(&file, Network::Shared), None);
+        assert_eq!(recall(&file, false), None);
         forget(&file);
         assert!(!file.exists());
     }
