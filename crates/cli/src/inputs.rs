@@ -3,8 +3,8 @@
 use std::fs;
 use std::io;
 use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -17,13 +17,8 @@ const WORTH_THREADS: usize = 8;
 /// Limit for nested directories.
 const DEEPEST: usize = 32;
 
-/// Something to read.
-pub enum Input {
-    /// A file, or `-`.
-    Path(PathBuf),
-    /// A directory that cannot be read or has no manifests.
-    Unreadable(Box<Problem>),
-}
+/// A file to read, or `-`; a problem for a directory that cannot be read or has no manifests.
+pub type Input = Result<PathBuf, Box<Problem>>;
 
 /// Replaces directories by the manifests in them, sorted by name.
 pub fn expand(typed: &[PathBuf]) -> Vec<Input> {
@@ -33,13 +28,13 @@ pub fn expand(typed: &[PathBuf]) -> Vec<Input> {
         if path.as_os_str() == "-" {
             // It can be read only once.
             if !standard_input {
-                inputs.push(Input::Path(path.clone()));
+                inputs.push(Ok(path.clone()));
             }
             standard_input = true;
         } else if path.is_dir() {
             folder(path, &mut inputs);
         } else {
-            inputs.push(Input::Path(path.clone()));
+            inputs.push(Ok(path.clone()));
         }
     }
     inputs
@@ -50,7 +45,7 @@ fn folder(path: &Path, inputs: &mut Vec<Input>) {
     walk(path, 0, inputs);
     if inputs.len() == before {
         let message = "no manifests in this directory: expected files named `*.yaml`, `*.yml` or `*.json`";
-        inputs.push(Input::Unreadable(unreadable(path, message.into())));
+        inputs.push(Err(unreadable(path, message)));
     }
 }
 
@@ -60,8 +55,7 @@ fn walk(path: &Path, depth: usize, inputs: &mut Vec<Input>) {
         Ok(entries) => entries,
         Err(error) => {
             let message = format!("cannot read the directory: {error}");
-            inputs.push(Input::Unreadable(unreadable(path, message)));
-            return;
+            return inputs.push(Err(unreadable(path, &message)));
         }
     };
     entries.sort_by_key(fs::DirEntry::file_name);
@@ -74,21 +68,18 @@ fn walk(path: &Path, depth: usize, inputs: &mut Vec<Input>) {
                 walk(&path, depth + 1, inputs);
             }
         } else if !hidden && is_manifest(&path) {
-            inputs.push(Input::Path(path));
+            inputs.push(Ok(path));
         }
     }
 }
 
 fn is_manifest(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|extension| {
-        ["yaml", "yml", "json"]
-            .iter()
-            .any(|known| extension.eq_ignore_ascii_case(known))
-    })
+    let known = ["yaml", "yml", "json"];
+    extension.is_some_and(|extension| known.iter().any(|known| extension.eq_ignore_ascii_case(known)))
 }
 
-fn unreadable(path: &Path, message: String) -> Box<Problem> {
+fn unreadable(path: &Path, message: &str) -> Box<Problem> {
     let place = Place {
         source: shown_path(path).into(),
         document: 0,
@@ -103,14 +94,11 @@ pub fn shown_path(path: &Path) -> String {
     escaped(&path.to_string_lossy())
 }
 
-/// Reads one input.
-pub fn read(input: &Input) -> Result<Source, Box<Problem>> {
-    match input {
-        Input::Path(path) => match path.to_str() {
-            Some(text) => Source::read(text),
-            None => Err(unreadable(path, "the name of the file is not UTF-8".into())),
-        },
-        Input::Unreadable(problem) => Err(problem.clone()),
+/// Reads a file, or standard input for `-`.
+pub fn read(path: &Path) -> Result<Source, Box<Problem>> {
+    match path.to_str() {
+        Some(text) => Source::read(text),
+        None => Err(unreadable(path, "the name of the file is not UTF-8")),
     }
 }
 
@@ -119,32 +107,25 @@ pub fn each<T: Send>(inputs: &[Input], make: impl Fn(Result<Source, Box<Problem>
     let threads = thread::available_parallelism()
         .map_or(1, NonZero::get)
         .min(inputs.len());
+    let make = |input: &Input| make(input.clone().and_then(|path| read(&path)));
     if inputs.len() < WORTH_THREADS || threads < 2 {
-        return inputs.iter().map(|input| make(read(input))).collect();
+        return inputs.iter().map(make).collect();
     }
     let next = AtomicUsize::new(0);
-    let made = Mutex::new(Vec::with_capacity(inputs.len()));
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some((position, input)) = take(inputs, &next) {
-                    let value = make(read(input));
-                    // Results of other threads are valid even if one panicked.
-                    made.lock()
-                        .unwrap_or_else(std::sync::PoisonError::into_inner)
-                        .push((position, value));
-                }
-            });
-        }
+    let work = || {
+        let claim = || {
+            let position = next.fetch_add(1, Ordering::Relaxed);
+            Some((position, make(inputs.get(position)?)))
+        };
+        std::iter::from_fn(claim).collect::<Vec<(usize, T)>>()
+    };
+    let mut made: Vec<(usize, T)> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let ended = workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        ended.flatten().collect()
     });
-    let mut made = made
-        .into_inner()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
     made.sort_by_key(|(position, _)| *position);
     made.into_iter().map(|(_, value)| value).collect()
-}
-
-fn take<'a>(inputs: &'a [Input], next: &AtomicUsize) -> Option<(usize, &'a Input)> {
-    let position = next.fetch_add(1, Ordering::Relaxed);
-    inputs.get(position).map(|input| (position, input))
 }

@@ -76,12 +76,12 @@ fn done(mut printer: Printer, work: impl FnOnce(&mut Printer) -> Result<Exit, Fa
         Ok(exit)
     });
     let exit = match ended {
-        Ok(exit) => exit,
+        Ok(exit) | Err(Failure::Reported(exit)) => exit,
         // The reader has seen enough: `trainyard check … | head`.
         Err(Failure::Reader) => Exit::Success,
-        Err(failure) => {
-            printer.failure(&failure);
-            failure.exit()
+        Err(Failure::Error { exit, message, help }) => {
+            printer.failure(&message, help.as_deref());
+            exit
         }
     };
     exit.into()

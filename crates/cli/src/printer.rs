@@ -85,31 +85,36 @@ impl Printer {
         Ok(())
     }
 
-    /// Prints why the command failed.
-    pub fn failure(&mut self, failure: &Failure) {
-        self.complain(BAD, "error", &failure.to_string(), failure.hint());
+    /// Prints a note of one line.
+    pub fn note(&mut self, text: &str) -> Result<(), Failure> {
+        self.say(&format!("{CAREFUL}note{CAREFUL:#}: {text}"))
     }
 
-    /// Prints an error or a warning, with a `help:` line.
-    pub fn problem(
-        &mut self,
-        style: Style,
-        word: &str,
-        message: &str,
-        hint: Option<&str>,
-    ) -> Result<(), Failure> {
+    /// Prints a warning, and a `help:` line if there is help.
+    pub fn warning(&mut self, message: &str, help: Option<&str>) -> Result<(), Failure> {
         self.flush()?;
-        self.complain(style, word, message, hint);
+        self.complain(CAREFUL, "warning", message, help);
         Ok(())
     }
 
-    /// The same without flushing standard output, which may be what failed.
-    fn complain(&mut self, style: Style, word: &str, message: &str, hint: Option<&str>) {
+    /// Prints an error that does not stop the command.
+    pub fn error(&mut self, message: &str, help: Option<&str>) -> Result<(), Failure> {
+        self.flush()?;
+        self.failure(message, help);
+        Ok(())
+    }
+
+    /// Prints why the command failed, without flushing standard output, which may be what failed.
+    pub fn failure(&mut self, message: &str, help: Option<&str>) {
+        self.complain(BAD, "error", message, help);
+    }
+
+    fn complain(&mut self, style: Style, word: &str, message: &str, help: Option<&str>) {
         let message = visible::message(message);
         // An error of standard error cannot be reported.
         let _ = writeln!(self.err, "{style}{word}{style:#}{STRONG}: {message}{STRONG:#}");
-        if let Some(hint) = hint.map(visible::message) {
-            let _ = writeln!(self.err, "\n{STRONG}help{STRONG:#}: {hint}");
+        if let Some(help) = help.map(visible::message) {
+            let _ = writeln!(self.err, "\n{STRONG}help{STRONG:#}: {help}");
         }
     }
 

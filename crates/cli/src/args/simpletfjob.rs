@@ -241,7 +241,8 @@ mod tests {
                 words.into_iter().flatten().collect::<Vec<_>>().join(" ")
             }
             Ok(None) => "help".to_owned(),
-            Err(failure) => failure.to_string(),
+            Err(Failure::Error { message, .. }) => message,
+            Err(other) => format!("{other:?}"),
         }
     }
 

@@ -15,7 +15,6 @@ use std::fs;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
-use trainyard_document::problem::shown;
 use trainyard_expand::expand;
 use trainyard_expand::hosts::{Cast, Wanted, cast, names};
 use trainyard_expand::template::UserTemplate;
@@ -25,36 +24,24 @@ use super::table;
 use crate::args::Expand;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::inputs::{self, Input};
-use crate::locale;
-use crate::printer::{CAREFUL, Printer};
-use crate::report::{count, render};
+use crate::inputs;
+use crate::printer::Printer;
+use crate::report::{self, count, quoted};
 
 /// Expands the template and writes the manifest, or shows which task gets which host.
 pub fn run(typed: &Expand, printer: &mut Printer) -> Result<Exit, Failure> {
     let path = template_path(typed)?;
-    let source = match inputs::read(&Input::Path(path.to_owned())) {
-        Ok(source) => source,
-        Err(problem) => {
-            printer.show(render(&problem, None, locale::columns()).trim_end())?;
-            return Ok(Exit::Unable);
-        }
-    };
-    let template = match UserTemplate::parse(&source.text) {
-        Ok(template) => template,
-        Err(found) => return mistakes::tell(&source, None, &found, printer),
-    };
+    let source = report::read(path, Exit::Unable, printer)?;
+    let template = UserTemplate::parse(&source.text)
+        .map_err(|found| mistakes::report(&source, None, &found, printer))?;
     let target = Target::of(typed.output.as_deref(), path)?;
     let wanted = wanted(typed)?;
     let found = hosts::find(typed, &template, &wanted)?;
     let cast = cast(&found.hosts, &wanted)
         .map_err(|refused| Failure::usage(refused.to_string(), found.hint(&refused)))?;
-    let text = match expand(&template, &cast, &name(path)) {
-        Ok(text) => text,
-        Err(unexpanded) => {
-            return mistakes::tell(&source, Some(&unexpanded.task), &unexpanded.mistakes, printer);
-        }
-    };
+    let text = expand(&template, &cast, &name(path)).map_err(|unexpanded| {
+        mistakes::report(&source, Some(&unexpanded.task), &unexpanded.mistakes, printer)
+    })?;
     if !typed.quiet {
         warn(&cast, printer)?;
     }
@@ -175,15 +162,8 @@ fn warn(cast: &Cast, printer: &mut Printer) -> Result<(), Failure> {
     if cast.unknown.is_empty() {
         return Ok(());
     }
-    let names: Vec<String> = cast
-        .unknown
-        .iter()
-        .map(|name| format!("`{}`", shown(name)))
-        .collect();
-    printer.say(&format!(
-        "{CAREFUL}warning{CAREFUL:#}: excluded hosts that do not exist: {}",
-        names.join(", ")
-    ))
+    let names = quoted(&cast.unknown);
+    printer.warning(&format!("excluded hosts that do not exist: {names}"), None)
 }
 
 /// `1 ps, 2 workers`.

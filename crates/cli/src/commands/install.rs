@@ -15,7 +15,7 @@ use self::outcome::{Done, Outcomes};
 use crate::args::{DryRun, Format, Install, Place, Uninstall};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::printer::{CAREFUL, Printer, STRONG};
+use crate::printer::{Printer, STRONG};
 
 /// Limit for the operator to stop; its pods have a grace period of 30 s.
 const UNTIL_STOPPED: Duration = Duration::from_mins(1);
@@ -30,11 +30,10 @@ pub fn run(typed: &Install, printer: &mut Printer) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     };
     let session = Session::open(typed.place.context.as_deref()).map_err(no_cluster)?;
-    if !is_clear(&session, typed, printer)? || !is_there(&session, &wishes, printer)? {
-        return Ok(Exit::No);
-    }
-    let mut outcomes = Outcomes::new(typed.place.output, trial);
-    apply(&session, &objects, trial, &mut outcomes, printer)?;
+    check_rivals(&session, typed, printer)?;
+    check_watched(&session, &wishes)?;
+    let mut outcomes = Outcomes::new(typed.place.output, trial, printer);
+    apply(&session, &objects, &mut outcomes)?;
     let left = if outcomes.are_good() {
         leftovers(&session, &wishes, &objects)?
     } else {
@@ -42,9 +41,9 @@ pub fn run(typed: &Install, printer: &mut Printer) -> Result<Exit, Failure> {
     };
     for left in left {
         let done = session.delete(&left, trial).map(|_| Done::Deleted);
-        outcomes.tell(&left, done, printer)?;
+        outcomes.tell(&left, done)?;
     }
-    let exit = outcomes.finish(printer)?;
+    let exit = outcomes.finish()?;
     if exit == Exit::Success && trial == Trial::Real {
         tell_the_rest(typed, printer)?;
     }
@@ -61,49 +60,44 @@ pub fn remove(typed: &Uninstall, printer: &mut Printer) -> Result<Exit, Failure>
     };
     let mut objects = wishes.objects();
     objects.reverse();
-    let removed = |object: &&Value| !is_kept(object, &wishes);
-    if typed.place.dry_run == Some(DryRun::Client) {
-        let (kept, removed): (Vec<Value>, Vec<Value>) =
-            objects.into_iter().partition(|object| is_kept(object, &wishes));
+    let (kept, removed): (Vec<Value>, Vec<Value>) =
+        objects.into_iter().partition(|object| is_kept(object, &wishes));
+    let Some(trial) = trial(&typed.place) else {
         let kept: Vec<String> = kept.iter().map(named).collect();
         print(&removed, &typed.place, printer)?;
-        printer.say(&format!(
-            "{CAREFUL}note{CAREFUL:#}: these would be deleted; every TFJob is kept, and so are {}",
+        printer.note(&format!(
+            "these would be deleted; every TFJob is kept, and so are {}",
             kept.join(", ")
         ))?;
         return Ok(Exit::Success);
-    }
-    let trial = trial(&typed.place).unwrap_or(Trial::Real);
+    };
     let session = Session::open(typed.place.context.as_deref()).map_err(no_cluster)?;
     session.reach().map_err(no_cluster)?;
-    if let Some(elsewhere) = elsewhere(&session, &wishes) {
-        outcome::problem(&elsewhere, false, printer)?;
-        return Ok(Exit::No);
-    }
-    let mut outcomes = Outcomes::new(typed.place.output, trial);
+    check_namespace(&session, &wishes)?;
+    let mut outcomes = Outcomes::new(typed.place.output, trial, printer);
     let mut stopped = Stopped::Yes;
-    for object in objects.iter().filter(removed) {
+    for object in &removed {
         if object["kind"] == "Deployment" {
-            stopped = stop(&session, object, trial, &mut outcomes, printer)?;
+            stopped = stop(&session, object, &mut outcomes)?;
             continue;
         }
         let done = match stopped {
             Stopped::Refused => Ok(Done::Skipped),
             Stopped::Yes | Stopped::NotYet => session.delete(object, trial).map(deleted),
         };
-        outcomes.tell(object, done, printer)?;
+        outcomes.tell(object, done)?;
     }
     if stopped == Stopped::Yes {
         let lease = lease(&wishes);
         match session.delete(&lease, trial) {
             Ok(false) => {}
-            done => outcomes.tell(&lease, done.map(deleted), printer)?,
+            done => outcomes.tell(&lease, done.map(deleted))?,
         }
     }
-    for object in objects.iter().filter(|object| is_kept(object, &wishes)) {
-        outcomes.tell(object, Ok(Done::Kept), printer)?;
+    for object in &kept {
+        outcomes.tell(object, Ok(Done::Kept))?;
     }
-    outcomes.finish(printer)
+    outcomes.finish()
 }
 
 fn deleted(there: bool) -> Done {
@@ -122,21 +116,16 @@ enum Stopped {
 
 /// Stops the operator, and waits until its pods have ended: without their rights they could neither finish their writes nor release the
 /// Lease.
-fn stop(
-    session: &Session,
-    deployment: &Value,
-    trial: Trial,
-    outcomes: &mut Outcomes,
-    printer: &mut Printer,
-) -> Result<Stopped, Failure> {
+fn stop(session: &Session, deployment: &Value, outcomes: &mut Outcomes<'_>) -> Result<Stopped, Failure> {
+    let trial = outcomes.trial;
     let uid = match session.delete_last(deployment, trial) {
         Err(refused) => {
-            outcomes.tell(deployment, Err(refused), printer)?;
+            outcomes.tell(deployment, Err(refused))?;
             return Ok(Stopped::Refused);
         }
         Ok(uid) => uid,
     };
-    outcomes.tell(deployment, Ok(deleted(uid.is_some())), printer)?;
+    outcomes.tell(deployment, Ok(deleted(uid.is_some())))?;
     let Some(uid) = uid.filter(|_| trial == Trial::Real) else {
         return Ok(Stopped::Yes);
     };
@@ -144,12 +133,12 @@ fn stop(
     if session.gone(deployment, &uid, Duration::from_secs(2)) {
         return Ok(Stopped::Yes);
     }
-    printer.say("waiting for the operator to stop")?;
+    outcomes.printer.say("waiting for the operator to stop")?;
     if session.gone(deployment, &uid, UNTIL_STOPPED) {
         return Ok(Stopped::Yes);
     }
-    printer.say(&format!(
-        "{CAREFUL}note{CAREFUL:#}: it has not stopped within {} s; its rights are removed anyway",
+    outcomes.printer.note(&format!(
+        "it has not stopped within {} s; its rights are removed anyway",
         UNTIL_STOPPED.as_secs()
     ))?;
     Ok(Stopped::NotYet)
@@ -208,19 +197,20 @@ fn bound(session: &Session, wishes: &Wishes) -> Option<String> {
     let binding = all.find(|object| object["kind"] == "ClusterRoleBinding")?;
     // Without the right to read it, it cannot be removed either.
     let found = session.find(binding).ok().flatten()?;
-    let namespace = found.pointer("/subjects/0/namespace").and_then(Value::as_str);
-    namespace.map(str::to_owned)
+    found["subjects"][0]["namespace"].as_str().map(str::to_owned)
 }
 
-/// An error if the operator is in another namespace than the given one.
-fn elsewhere(session: &Session, wishes: &Wishes) -> Option<ClusterError> {
+/// Fails if the operator is in another namespace than the given one.
+fn check_namespace(session: &Session, wishes: &Wishes) -> Result<(), Failure> {
     let named = &wishes.namespace;
     let all = wishes.watch.is_none().then(|| bound(session, wishes)).flatten();
-    let bound = all.filter(|bound| bound != named)?;
-    Some(ClusterError {
-        message: format!("the operator is in namespace `{bound}`, not in `{named}`; nothing was removed"),
-        hint: format!("`trainyard uninstall --namespace {bound}` removes it"),
-    })
+    match all.filter(|bound| bound != named) {
+        None => Ok(()),
+        Some(bound) => Err(Failure::refused(
+            format!("the operator is in namespace `{bound}`, not in `{named}`; nothing was removed"),
+            format!("`trainyard uninstall --namespace {bound}` removes it"),
+        )),
+    }
 }
 
 /// Deleting the CRD would delete all jobs, and deleting the namespace all objects in it; roles for users are shared.
@@ -267,11 +257,11 @@ fn print(objects: &[Value], place: &Place, printer: &mut Printer) -> Result<(), 
 }
 
 fn no_cluster(error: ClusterError) -> Failure {
-    Failure::usage(error.message, Some(error.hint))
+    Failure::usage(error.message, error.hint)
 }
 
-/// Whether no other operator runs the same jobs; reports all that do.
-fn is_clear(session: &Session, typed: &Install, printer: &mut Printer) -> Result<bool, Failure> {
+/// Reports other operators that run the same jobs, and fails unless `--force` ignores them.
+fn check_rivals(session: &Session, typed: &Install, printer: &mut Printer) -> Result<(), Failure> {
     let newcomer = Newcomer {
         namespace: &typed.place.namespace,
         name: NAME,
@@ -279,54 +269,51 @@ fn is_clear(session: &Session, typed: &Install, printer: &mut Printer) -> Result
     };
     let rivals = session.rivals(&newcomer).map_err(no_cluster)?;
     for unseen in &rivals.unseen {
-        printer.say(&format!("{CAREFUL}warning{CAREFUL:#}: {unseen}"))?;
+        printer.warning(unseen, None)?;
     }
-    for rival in &rivals.found {
-        outcome::problem(rival, typed.force, printer)?;
+    for ClusterError { message, hint } in &rivals.found {
+        if typed.force {
+            printer.warning(message, Some(hint))?;
+        } else {
+            printer.error(message, Some(hint))?;
+        }
     }
     if rivals.found.is_empty() || typed.force {
-        return Ok(true);
+        return Ok(());
     }
     printer.show("")?;
     printer.say(&format!(
         "{STRONG}nothing was installed{STRONG:#}; `--force` installs anyway"
     ))?;
-    Ok(false)
+    Err(Failure::Reported(Exit::No))
 }
 
-/// Whether the namespace of the jobs exists: `install` does not create it.
-fn is_there(session: &Session, wishes: &Wishes, printer: &mut Printer) -> Result<bool, Failure> {
+/// Fails if the namespace of the jobs does not exist: `install` does not create it.
+fn check_watched(session: &Session, wishes: &Wishes) -> Result<(), Failure> {
     let Some(watch) = wishes.watch.as_ref().filter(|watch| **watch != wishes.namespace) else {
-        return Ok(true);
+        return Ok(());
     };
     let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": watch } });
     // Without the right to read it, a rejected request will tell.
     if !matches!(session.find(&namespace), Ok(None)) {
-        return Ok(true);
+        return Ok(());
     }
-    let missing = ClusterError {
-        message: format!("namespace `{watch}` does not exist; nothing was installed"),
-        hint: format!(
+    Err(Failure::refused(
+        format!("namespace `{watch}` does not exist; nothing was installed"),
+        format!(
             "create it with `kubectl create namespace {watch}`, or choose another with `--watch-namespace`"
         ),
-    };
-    outcome::problem(&missing, false, printer)?;
-    Ok(false)
+    ))
 }
 
 /// Applies all objects; a rejected one does not stop the others, so that all errors are reported.
-fn apply(
-    session: &Session,
-    objects: &[Value],
-    trial: Trial,
-    outcomes: &mut Outcomes,
-    printer: &mut Printer,
-) -> Result<(), Failure> {
+fn apply(session: &Session, objects: &[Value], outcomes: &mut Outcomes<'_>) -> Result<(), Failure> {
+    let trial = outcomes.trial;
     let mut homeless = None;
     for object in objects {
-        let home = object.pointer("/metadata/namespace").and_then(Value::as_str);
-        if home.is_some() && home == homeless.as_deref() {
-            outcomes.tell(object, Ok(Done::Skipped), printer)?;
+        let home = object["metadata"]["namespace"].as_str();
+        if home.is_some() && home == homeless {
+            outcomes.tell(object, Ok(Done::Skipped))?;
             continue;
         }
         let mut done = session.apply(object, trial).map(Done::Applied);
@@ -334,12 +321,9 @@ fn apply(
             done = session.established(object).and(done);
         }
         if object["kind"] == "Namespace" && done.is_err() {
-            homeless = object
-                .pointer("/metadata/name")
-                .and_then(Value::as_str)
-                .map(str::to_owned);
+            homeless = object["metadata"]["name"].as_str();
         }
-        outcomes.tell(object, done, printer)?;
+        outcomes.tell(object, done)?;
     }
     Ok(())
 }
@@ -350,9 +334,8 @@ fn tell_the_rest(typed: &Install, printer: &mut Printer) -> Result<(), Failure> 
     if typed.image.is_none() {
         let image = image();
         printer.show("")?;
-        printer.say(&format!(
-            "{CAREFUL}note{CAREFUL:#}: `{image}` is built from the Dockerfile and in no registry: load it onto the nodes, or \
-             install again with `--image`"
+        printer.note(&format!(
+            "`{image}` is built from the Dockerfile and in no registry: load it onto the nodes, or install again with `--image`"
         ))?;
     }
     printer.show("")?;

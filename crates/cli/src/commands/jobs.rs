@@ -1,40 +1,24 @@
-//! What every command does that looks at the jobs of one file: read it, tell its problems, choose, write a picture.
+//! The common steps of commands that work on the jobs of one file: read it, report its problems, choose jobs, write a picture.
 
 use std::fs;
 use std::path::Path;
 
 use trainyard_dialect::{ReadJob, Reading};
 use trainyard_document::Source;
-use trainyard_document::codes::Code;
-use trainyard_document::problem::{closest, shown};
+use trainyard_document::problem::shown;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::inputs::{self, Input};
-use crate::locale;
+use crate::inputs;
 use crate::printer::Printer;
-use crate::report::render;
+use crate::report;
 
-/// Reads a file and says what is wrong with it; how to exit where it cannot be read at all.
-pub fn read(path: &Path, printer: &mut Printer) -> Result<Result<Reading, Exit>, Failure> {
-    Ok(read_source(path, printer)?.map(|(_, reading)| reading))
-}
-
-/// The same, with the text.
-pub fn read_source(path: &Path, printer: &mut Printer) -> Result<Result<(Source, Reading), Exit>, Failure> {
-    let source = match inputs::read(&Input::Path(path.to_owned())) {
-        Ok(source) => source,
-        Err(problem) => {
-            printer.show(&render(&problem, None, locale::columns()))?;
-            let unable = problem.code == Code::CannotRead;
-            return Ok(Err(if unable { Exit::Unable } else { Exit::No }));
-        }
-    };
+/// Reads a file and reports its problems. `invalid` is the exit code for a file that can be read but is not text.
+pub fn read(path: &Path, invalid: Exit, printer: &mut Printer) -> Result<(Source, Reading), Failure> {
+    let source = report::read(path, invalid, printer)?;
     let reading = trainyard_dialect::read(&source);
-    for problem in &reading.problems {
-        printer.show(&render(problem, Some(&source.text), locale::columns()))?;
-    }
-    Ok(Ok((source, reading)))
+    report::show(&reading.problems, Some(&source.text), printer)?;
+    Ok((source, reading))
 }
 
 /// The jobs that were asked for.
@@ -43,7 +27,7 @@ pub fn chosen<'a>(name: Option<&str>, reading: &'a Reading) -> Result<Vec<&'a Re
     if all.is_empty() && !reading.has_errors() {
         let kinds = "jobs are `TFJob` (kubeflow.org), `TensorFlowTrainingJob` (batch.tensorstack.dev) and `Job` \
                      (batch.volcano.sh)";
-        return Err(Failure::usage("there is no job in this file", Some(kinds.into())));
+        return Err(Failure::usage("there is no job in this file", kinds));
     }
     let Some(name) = name else { return Ok(all) };
     let named: Vec<&ReadJob> = all
@@ -55,7 +39,7 @@ pub fn chosen<'a>(name: Option<&str>, reading: &'a Reading) -> Result<Vec<&'a Re
     if named.is_empty() && !reading.has_errors() {
         let names: Vec<&str> = all.iter().map(|read| &*read.job.name).collect();
         let message = format!("there is no job `{}` in this file", shown(name));
-        return Err(Failure::usage(message, or_list("jobs", name, &names)));
+        return Err(Failure::usage(message, report::suggest("jobs", name, &names)));
     }
     Ok(named)
 }
@@ -66,19 +50,6 @@ pub fn write_picture(path: &Path, drawn: &str, printer: &mut Printer) -> Result<
         return printer.data(drawn);
     }
     let name = inputs::shown_path(path);
-    fs::write(path, drawn).map_err(|cause| Failure::File {
-        path: name.clone(),
-        cause,
-    })?;
+    fs::write(path, drawn).map_err(|cause| Failure::file(&name, &cause))?;
     printer.say(&format!("wrote {name}"))
-}
-
-fn or_list(what: &str, typed: &str, names: &[&str]) -> Option<String> {
-    if names.is_empty() {
-        return None;
-    }
-    Some(match closest(typed, names.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("the {what} are {}", names.join(", ")),
-    })
 }

@@ -17,7 +17,7 @@ use crate::args::Color;
 use crate::args::runs::Logs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::printer::{CAREFUL, Printer, STRONG};
+use crate::printer::Printer;
 use trainyard_local::run::store::state::StoredRun;
 
 /// Shows what there is, and with `-f` what comes.
@@ -116,8 +116,6 @@ impl Reading {
     /// A log that cannot be read is said, and the others are shown.
     fn trouble(&mut self, message: &str, printer: &mut Printer) -> Result<(), Failure> {
         self.exit = Exit::No;
-        printer.say(&format!(
-            "{CAREFUL}warning{CAREFUL:#}{STRONG}: {message}{STRONG:#}"
-        ))
+        printer.warning(message, None)
     }
 }

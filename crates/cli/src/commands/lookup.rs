@@ -6,6 +6,7 @@ use trainyard_local::run::store::directory::{DirectoryError, Home, JobRuns, RunD
 use trainyard_local::run::store::state::StoredRun;
 
 use crate::failure::Failure;
+use crate::report::{list, quoted, suggest};
 
 /// Why a command cannot say what only the manifest of a run knows.
 pub const NOT_KEPT: &str = "the run's manifest was not kept (`--no-keep-manifest`)";
@@ -14,11 +15,11 @@ pub const NOT_KEPT: &str = "the run's manifest was not kept (`--no-keep-manifest
 pub fn home() -> Result<Home, Failure> {
     let home = Home::of_user().ok_or_else(|| {
         let hint = "set TRAINYARD_STATE to an absolute path; without it, HOME or XDG_STATE_HOME says where";
-        Failure::usage("nothing says where runs are kept", Some(hint.into()))
+        Failure::usage("nothing says where runs are kept", hint)
     })?;
     home.closed().map_err(|error| {
-        let hint = "set TRAINYARD_STATE to a directory of your own".to_owned();
-        Failure::usage(error.to_string(), Some(hint))
+        let hint = "set TRAINYARD_STATE to a directory of your own";
+        Failure::usage(error.to_string(), hint)
     })
 }
 
@@ -39,21 +40,19 @@ pub fn jobs(home: &Home, names: &[String]) -> Result<Vec<JobRuns>, Failure> {
             Some(job) => found.push(job.clone()),
         }
     }
-    let (Some(first), more) = (unknown.first(), unknown.len() > 1) else {
-        return Ok(found);
-    };
-    let list: Vec<String> = unknown.iter().map(|name| format!("`{}`", shown(name))).collect();
-    let message = format!(
-        "no run of {} {} is kept on this machine",
-        if more { "the jobs" } else { "the job" },
-        list.join(", ")
-    );
     let known: Vec<&str> = all.iter().map(|job| &*job.name).collect();
-    let near = closest(first, known.iter().copied()).filter(|_| !more);
-    Err(Failure::usage(
-        message,
-        Some(nearest_or_all("jobs", near, &known)),
-    ))
+    let hint = match unknown.as_slice() {
+        [] => return Ok(found),
+        _ if known.is_empty() => "there are no jobs yet: `trainyard run FILE` starts one".into(),
+        [name] => suggest("jobs", name, &known),
+        _ => list("jobs", &known),
+    };
+    let word = if unknown.len() > 1 { "jobs" } else { "job" };
+    let message = format!(
+        "no run of the {word} {} is kept on this machine",
+        quoted(&unknown)
+    );
+    Err(Failure::usage(message, hint))
 }
 
 /// The job of this name.
@@ -65,36 +64,26 @@ pub fn job(home: &Home, name: &str) -> Result<JobRuns, Failure> {
         .ok_or_else(|| Failure::usage("no job was named", None))
 }
 
-fn nearest_or_all(what: &str, near: Option<&str>, known: &[&str]) -> String {
-    match near {
-        Some(near) => format!("did you mean `{}`?", shown(near)),
-        None if known.is_empty() => format!("there are no {what} yet: `trainyard run FILE` starts one"),
-        None => {
-            let known: Vec<String> = known.iter().map(|name| shown(name)).collect();
-            format!("the {what} are {}", known.join(", "))
-        }
-    }
-}
-
 /// The run with that id, or the newest.
 pub fn run(job: &JobRuns, id: Option<&str>) -> Result<RunDirectory, Failure> {
     let mut runs = job.runs().map_err(|error| unlisted(&error))?;
     let Some(id) = id else {
-        let none = || {
-            let hint = "it may be just about to begin, or nothing of it is left".to_owned();
-            Failure::usage(format!("`{}` has no runs", shown(&job.name)), Some(hint))
-        };
+        let hint = "it may be just about to begin, or nothing of it is left";
+        let none = || Failure::usage(format!("`{}` has no runs", shown(&job.name)), hint);
         return runs.pop().ok_or_else(none);
     };
     if let Some(run) = runs.iter().find(|run| run.id() == id) {
         return Ok(run.clone());
     }
+    let message = format!("`{}` has no run `{}`", shown(&job.name), shown(id));
     let ids: Vec<String> = runs.iter().rev().map(RunDirectory::id).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-    Err(Failure::usage(
-        format!("`{}` has no run `{}`", shown(&job.name), shown(id)),
-        Some(nearest_or_all("runs", None, &ids)),
-    ))
+    let hint = if ids.is_empty() {
+        "there are no runs yet: `trainyard run FILE` starts one".into()
+    } else {
+        list("runs", &ids)
+    };
+    Err(Failure::usage(message, hint))
 }
 
 /// The run with that id, or the newest, and what its files say.
@@ -103,18 +92,17 @@ pub fn read_run(job: &JobRuns, id: Option<&str>) -> Result<StoredRun, Failure> {
         .map_err(|unreadable| Failure::usage(unreadable.message, None))
 }
 
-/// The task of that name: `worker-1`, or as its pod is called, `mnist-worker-1`.
+/// The task of that name in a run.
 pub fn task(run: &StoredRun, typed: &str) -> Result<TaskId, Failure> {
-    let short = typed
-        .strip_prefix(&*run.file.job)
-        .and_then(|rest| rest.strip_prefix('-'));
-    let tasks = run.tasks();
-    let found = [Some(typed), short]
-        .into_iter()
-        .flatten()
-        .filter_map(|text| text.parse::<TaskId>().ok())
-        .find(|id| tasks.iter().any(|task| task.task == *id));
-    found.ok_or_else(|| no_such_task(run, typed))
+    let exists = |id: &TaskId| run.tasks().iter().any(|task| task.task == *id);
+    task_named(typed, &run.file.job, exists).ok_or_else(|| no_such_task(run, typed))
+}
+
+/// The task by its name, `worker-1`, or by the name of its pod, `mnist-worker-1`.
+pub fn task_named(typed: &str, job: &str, exists: impl Fn(&TaskId) -> bool) -> Option<TaskId> {
+    let short = typed.strip_prefix(job).and_then(|rest| rest.strip_prefix('-'));
+    let names = [Some(typed), short].into_iter().flatten();
+    names.filter_map(|text| text.parse().ok()).find(exists)
 }
 
 /// Tells which tasks there are.
@@ -138,7 +126,7 @@ pub fn no_such_task(run: &StoredRun, typed: &str) -> Failure {
         None => format!("the tasks are {}", names.join(", ")),
     };
     let message = format!("`{}` has no task `{}`", run.file.job, shown(typed));
-    Failure::usage(message, Some(hint))
+    Failure::usage(message, hint)
 }
 
 /// More tasks than this are not named one by one in a hint.

@@ -55,12 +55,11 @@ pub fn run(typed: Operator) -> Result<Exit, Failure> {
 fn failure(error: &CannotOperate) -> Failure {
     let words = error.to_string();
     match error {
-        CannotOperate::NoCluster(error) => Failure::usage(words, Some(error.hint.clone())),
+        CannotOperate::NoCluster(error) => Failure::usage(words, error.hint.clone()),
         CannotOperate::System(..) => Failure::usage(words, None),
-        CannotOperate::LeaseLost(_) => Failure::Ended {
-            message: words,
-            hint: "start it again: it stands by until it gets the Lease",
-        },
+        CannotOperate::LeaseLost(_) => {
+            Failure::refused(words, "start it again: it stands by until it gets the Lease")
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `trainyard drain`, `kill`, `suspend`, `resume` and `scale`: one order to a run that goes on, and its answer.
 
 use trainyard_core::RoleName;
-use trainyard_document::problem::{closest, shown};
+use trainyard_document::problem::shown;
 use trainyard_local::run::control;
 use trainyard_local::run::control::order::{Order, OrderReply};
 
@@ -10,6 +10,7 @@ use crate::args::runs::{OneJob, OneTask, Scale};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use crate::report::suggest;
 use trainyard_local::run::store::state::StoredRun;
 
 /// Takes a task away as a drained node would.
@@ -51,12 +52,8 @@ pub fn scale(typed: &Scale, printer: &mut Printer) -> Result<Exit, Failure> {
     // Where the manifest was not kept, only the run itself knows a role without tasks: it is asked.
     if !roles.contains(&role) && !run.file.manifest_not_kept {
         let names: Vec<&str> = roles.iter().map(RoleName::as_str).collect();
-        let hint = match closest(role.as_str(), names.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("the roles are {}", names.join(", ")),
-        };
         let message = format!("`{}` has no role `{}`", shown(&typed.job), shown(role.as_str()));
-        return Err(Failure::usage(message, Some(hint)));
+        return Err(Failure::usage(message, suggest("roles", role.as_str(), &names)));
     }
     let done = format!("{role} is to have {replicas} from now on");
     give(&run, &Order::Scale { role, replicas }, &done, printer)
@@ -91,10 +88,9 @@ fn give(run: &StoredRun, order: &Order, done: &str, printer: &mut Printer) -> Re
         );
         let source = run.file.source.as_deref().map(shown);
         let hint = source.map(|source| format!("`trainyard run {source}` starts another"));
-        printer.failure(&Failure::usage(message, hint));
-        return Ok(Exit::No);
+        return Err(Failure::refused(message, hint));
     }
-    let trouble = match control::send(&run.directory, order) {
+    let why = match control::send(&run.directory, order) {
         Ok(OrderReply::Done) => {
             printer.say(&format!("`{job}`: {done}"))?;
             return Ok(Exit::Success);
@@ -102,6 +98,5 @@ fn give(run: &StoredRun, order: &Order, done: &str, printer: &mut Printer) -> Re
         Ok(OrderReply::Refused(why)) => why,
         Err(error) => error.to_string(),
     };
-    printer.failure(&Failure::usage(format!("`{job}`: {trouble}"), None));
-    Ok(Exit::No)
+    Err(Failure::refused(format!("`{job}`: {why}"), None))
 }

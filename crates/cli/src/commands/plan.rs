@@ -7,7 +7,7 @@ use trainyard_core::{Cluster, TaskId, addresses};
 use trainyard_dialect::ReadJob;
 use trainyard_document::problem::{Problem, shown};
 
-use super::jobs;
+use super::{jobs, lookup};
 use crate::args::{Format, Plan};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -19,10 +19,7 @@ use crate::simulate::text::names;
 
 /// Reads the file, reports its problems, and explains each valid job.
 pub fn run(typed: &Plan, printer: &mut Printer) -> Result<Exit, Failure> {
-    let reading = match jobs::read(&typed.file, printer)? {
-        Ok(reading) => reading,
-        Err(exit) => return Ok(exit),
-    };
+    let (_, reading) = jobs::read(&typed.file, Exit::No, printer)?;
     let jobs = jobs::chosen(typed.job.as_deref(), &reading)?;
     if let Some(task) = &typed.tf_config {
         if jobs.is_empty() {
@@ -94,20 +91,11 @@ fn tf_config(typed: &str, jobs: &[&ReadJob]) -> Result<String, Failure> {
     })
 }
 
-/// The task by its name, `worker-1`, or by the name of its pod, `mnist-worker-1`.
 fn task(typed: &str, read: &ReadJob) -> Option<TaskId> {
-    let short = typed
-        .strip_prefix(&*read.job.name)
-        .and_then(|rest| rest.strip_prefix('-'));
-    [Some(typed), short]
-        .into_iter()
-        .flatten()
-        .filter_map(|text| text.parse::<TaskId>().ok())
-        .find(|id| {
-            read.job
-                .role(&id.role)
-                .is_some_and(|(_, role)| id.index < role.replicas)
-        })
+    lookup::task_named(typed, &read.job.name, |id| {
+        let role = read.job.role(&id.role);
+        role.is_some_and(|(_, role)| id.index < role.replicas)
+    })
 }
 
 fn no_such_task(typed: &str, jobs: &[&ReadJob]) -> Failure {

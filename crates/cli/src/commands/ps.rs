@@ -41,16 +41,9 @@ pub fn run(typed: &Ps, printer: &mut Printer) -> Result<Exit, Failure> {
         (Format::Text, ..) => printer.page(&runs(&found.runs, now))?,
     }
     for unreadable in &found.unreadable {
-        printer.say(&format!(
-            "{CAREFUL}warning{CAREFUL:#}{STRONG}: {}{STRONG:#}",
-            unreadable.message
-        ))?;
+        printer.warning(&unreadable.message, None)?;
     }
-    Ok(if found.unreadable.is_empty() {
-        Exit::Success
-    } else {
-        Exit::No
-    })
+    Ok(Exit::no_if(!found.unreadable.is_empty()))
 }
 
 /// What was found, newest first.

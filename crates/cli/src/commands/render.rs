@@ -24,23 +24,19 @@ use crate::args::{Addressing, As, Render};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::locale;
-use crate::printer::{CAREFUL, Printer};
-use crate::report::{count, render};
+use crate::printer::Printer;
+use crate::report::{self, count};
 
 /// Writes every object of the file, jobs in the requested form, and reports what they cannot do.
 pub fn run(typed: &Render, printer: &mut Printer) -> Result<Exit, Failure> {
     check_usage(typed)?;
-    let Ok((source, reading)) = jobs::read_source(&typed.file, printer)? else {
-        return Ok(Exit::Unable);
-    };
+    let (source, reading) = jobs::read(&typed.file, Exit::Unable, printer)?;
     let chosen = jobs::chosen(typed.job.as_deref(), &reading)?;
     if reading.has_errors() {
         return Ok(Exit::Unable);
     }
     let (sections, problems) = sections(typed, &source, &reading);
-    for problem in &problems {
-        printer.show(&render(problem, Some(&source.text), locale::columns()))?;
-    }
+    report::show(&problems, Some(&source.text), printer)?;
     if has_errors(&problems) {
         return Ok(Exit::Unable);
     }
@@ -208,14 +204,13 @@ fn tell_namespace(
         return Ok(());
     }
     if chosen.iter().any(|read| read.own_namespace().is_none()) {
-        printer.say(&format!(
-            "{CAREFUL}note{CAREFUL:#}: the manifest has no namespace, so names and addresses use `default`; `-n` sets another"
-        ))?;
+        printer
+            .note("the manifest has no namespace, so names and addresses use `default`; `-n` sets another")?;
     }
     if typed.job.is_none() && section::home(reading, None, true).is_none() {
         for other in section::homeless(reading) {
-            printer.say(&format!(
-                "{CAREFUL}note{CAREFUL:#}: {other} has no namespace, and the jobs are in several: kubectl chooses it"
+            printer.note(&format!(
+                "{other} has no namespace, and the jobs are in several: kubectl chooses it"
             ))?;
         }
     }

@@ -3,7 +3,7 @@
 mod volumes;
 
 use trainyard_document::problem::shown;
-use trainyard_local::run::store::directory::{DirectoryError, JobRuns, RunDirectory};
+use trainyard_local::run::store::directory::{JobRuns, RunDirectory};
 
 use super::lookup;
 use super::table;
@@ -23,8 +23,10 @@ pub fn run(typed: &Rm, printer: &mut Printer) -> Result<Exit, Failure> {
         lookup::jobs(&home, &typed.jobs)?
     };
     if !typed.run.is_empty() && jobs.len() != 1 {
-        let hint = "name one job with `--run`";
-        return Err(Failure::usage("a run belongs to one job", Some(hint.into())));
+        return Err(Failure::usage(
+            "a run belongs to one job",
+            "name one job with `--run`",
+        ));
     }
     let mut chosen = Vec::new();
     for job in &jobs {
@@ -108,7 +110,7 @@ impl Removal {
         let name = shown(&chosen.job.name);
         for run in &chosen.ended {
             match run.remove() {
-                Err(error) => self.failed(&error, printer),
+                Err(error) => self.failed(&error.to_string(), None, printer)?,
                 Ok(bytes) => {
                     self.runs += 1;
                     self.bytes += bytes;
@@ -128,9 +130,7 @@ impl Removal {
             return printer.say(&message);
         }
         let hint = format!("`trainyard stop {name}` ends it");
-        printer.failure(&Failure::usage(message, Some(hint)));
-        self.exit = Exit::No;
-        Ok(())
+        self.failed(&message, Some(&hint), printer)
     }
 
     fn volumes(
@@ -156,17 +156,16 @@ impl Removal {
                 }
                 Err(error) => {
                     let message = format!("cannot remove the volume `{shown_path}`: {error}");
-                    printer.failure(&Failure::usage(message, None));
-                    self.exit = Exit::No;
+                    self.failed(&message, None, printer)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn failed(&mut self, error: &DirectoryError, printer: &mut Printer) {
-        printer.failure(&Failure::usage(error.to_string(), None));
+    fn failed(&mut self, message: &str, help: Option<&str>, printer: &mut Printer) -> Result<(), Failure> {
         self.exit = Exit::No;
+        printer.error(message, help)
     }
 
     fn sum(&self, printer: &mut Printer) -> Result<(), Failure> {

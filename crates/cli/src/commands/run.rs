@@ -16,16 +16,13 @@ use self::console::Console;
 use crate::args::{Color, Format, Run};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::printer::{BAD, Printer};
+use crate::printer::Printer;
 use crate::run::{Glob, View};
 use crate::visible;
 
 /// Runs what was typed, to its end or, with `--detach`, until it has begun.
 pub fn run(typed: &Run, color: Color, printer: &mut Printer) -> Result<Exit, Failure> {
-    let input = match input::read(typed, printer)? {
-        Ok(input) => input,
-        Err(exit) => return Ok(exit),
-    };
+    let input = input::read(typed, printer)?;
     if typed.print {
         printer.data(&input.source.text)?;
         return Ok(Exit::Success);
@@ -36,10 +33,7 @@ pub fn run(typed: &Run, color: Color, printer: &mut Printer) -> Result<Exit, Fai
     match outcome {
         Ok(Outcome::Exit(code)) => Ok(Exit::Code(code)),
         Ok(Outcome::Background(runs)) => announce(&runs, typed.view.output, printer),
-        Err(RunError::Refused(refusals)) => {
-            refusals.iter().try_for_each(|refusal| say(refusal, printer))?;
-            Ok(Exit::Unable)
-        }
+        Err(RunError::Refused(refusals)) => Err(refused(&refusals, printer)),
         Err(error) => Err(error.into()),
     }
 }
@@ -56,7 +50,12 @@ pub fn in_background(told: &Background) -> Result<Exit, Failure> {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Killed { signal } => Self::Killed { signal },
+            // 128 plus the signal, as in a shell.
+            RunError::Killed { signal } => Self::new(
+                Exit::Code(u8::try_from(128 + signal).unwrap_or(u8::MAX)),
+                format!("the run's supervisor was killed by signal {signal}, and every task with it"),
+                "`trainyard ps` shows the run as interrupted; its logs are kept",
+            ),
             RunError::NotStarted(log) => Self::usage(
                 format!("the run did not begin: {}", visible::continued(&log)),
                 None,
@@ -95,12 +94,12 @@ fn view(typed: &Run, color: Color) -> View {
     }
 }
 
-/// Says why a run is refused.
-fn say(refusal: &Refusal, printer: &mut Printer) -> Result<(), Failure> {
-    let Refusal {
-        path, message, hint, ..
-    } = refusal;
-    // The message may end with several lines of an installer.
-    let message = format!("{path}: {}", visible::continued(message));
-    printer.problem(BAD, "error", &message, hint.as_deref())
+/// Reports why a run is refused, and ends the command.
+fn refused(refusals: &[Refusal], printer: &mut Printer) -> Failure {
+    let reported = refusals.iter().try_for_each(|refusal| {
+        // The message may end with several lines of an installer.
+        let message = format!("{}: {}", refusal.path, visible::continued(&refusal.message));
+        printer.error(&message, refusal.hint.as_deref())
+    });
+    reported.err().unwrap_or(Failure::Reported(Exit::Unable))
 }

@@ -14,17 +14,14 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::locale;
 use crate::printer::{BAD, CAREFUL, GOOD, Printer, STRONG};
-use crate::report::{JsonProblem, count};
+use crate::report::{JsonProblem, count, suggest};
 use crate::simulate::faults::{known, lives};
 use crate::simulate::timeline::Lane;
 use crate::simulate::{JsonRun, story, svg, text, timeline};
 
 /// Simulates each job of the file with the given faults, and shows the result.
 pub fn run(typed: &Simulate, printer: &mut Printer) -> Result<Exit, Failure> {
-    let reading = match jobs::read(&typed.file, printer)? {
-        Ok(reading) => reading,
-        Err(exit) => return Ok(exit),
-    };
+    let (_, reading) = jobs::read(&typed.file, Exit::No, printer)?;
     let chosen = jobs::chosen(typed.job.as_deref(), &reading)?;
     let runs: Vec<Run<'_>> = chosen
         .into_iter()
@@ -174,7 +171,7 @@ fn meant(job: &Job, who: &str) -> Result<Vec<TaskId>, Failure> {
 fn no_role(job: &Job, who: &str) -> Failure {
     let roles: Vec<&str> = job.roles.iter().map(|role| role.name.as_str()).collect();
     let message = format!("job `{}` has no role or task `{}`", job.name, shown(who));
-    Failure::usage(message, format!("the roles are {}", roles.join(", ")))
+    Failure::usage(message, suggest("roles", who, &roles))
 }
 
 fn show(typed: &Simulate, runs: &[Run<'_>], printer: &mut Printer) -> Result<(), Failure> {
@@ -214,7 +211,7 @@ fn ending(run: &Run<'_>) -> String {
     let _ = writeln!(
         page,
         "{style}{word}{style:#} after {time}: {} created, {paid}{limit} restarts counted.",
-        count(run.played.creates as usize, "task")
+        count(run.played.creates, "task")
     );
     let alive = run.alive();
     if !alive.is_empty() {

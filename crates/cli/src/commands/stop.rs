@@ -120,11 +120,8 @@ impl Ending {
                 // It may have ended so fast because of the order.
                 Heard::Unanswered | Heard::Obeys => "has ended",
             };
-            let words = self.read().map_or_else(
-                || format!("`{}` {ended}", self.name()),
-                |run| format!("`{}` {ended}: {}", self.name(), run.state.word()),
-            );
-            printer.say(&words)?;
+            let state = self.read().map(|run| format!(": {}", run.state.word()));
+            printer.say(&format!("`{}` {ended}{}", self.name(), state.unwrap_or_default()))?;
             return Ok(StopCheck::Over(Exit::Success));
         }
         let Some(run) = self.run.as_ref().filter(|_| self.heard != Heard::Obeys) else {
@@ -134,7 +131,7 @@ impl Ending {
             Ok(OrderReply::Done) => self.heard = Heard::Obeys,
             Ok(OrderReply::Refused(why)) => {
                 let message = format!("`{}` does not stop: {}", self.name(), why);
-                printer.failure(&Failure::usage(message, None));
+                printer.error(&message, None)?;
                 return Ok(StopCheck::Over(Exit::No));
             }
             Err(NotReached::NoAnswer) => self.heard = Heard::Unanswered,
@@ -211,13 +208,9 @@ impl Ending {
             table::age(limit),
             self.waits_for()
         );
-        let hint = match self.order {
-            Order::Stop { now: false } => {
-                Some(format!("`trainyard stop {} --now` kills its tasks", self.name()))
-            }
-            _ => None,
-        };
-        printer.failure(&Failure::usage(message, hint));
+        let gentle = matches!(self.order, Order::Stop { now: false });
+        let hint = gentle.then(|| format!("`trainyard stop {} --now` kills its tasks", self.name()));
+        printer.error(&message, hint.as_deref())?;
         Ok(Exit::No)
     }
 }

@@ -7,22 +7,17 @@ use trainyard_expand::template::{Mistake, Shows};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::locale;
 use crate::printer::Printer;
-use crate::report::render;
+use crate::report;
 
-/// Reports all mistakes. `task` is the task for which they occurred.
-pub fn tell(
-    source: &Source,
-    task: Option<&str>,
-    mistakes: &[Mistake],
-    printer: &mut Printer,
-) -> Result<Exit, Failure> {
-    for mistake in mistakes {
-        let problem = problem(source, task, mistake);
-        printer.show(&render(&problem, Some(&source.text), locale::columns()))?;
-    }
-    Ok(Exit::Unable)
+/// Reports all mistakes, and ends the command. `task` is the task for which they occurred.
+pub fn report(source: &Source, task: Option<&str>, mistakes: &[Mistake], printer: &mut Printer) -> Failure {
+    let problems: Vec<Problem> = mistakes
+        .iter()
+        .map(|mistake| problem(source, task, mistake))
+        .collect();
+    let shown = report::show(&problems, Some(&source.text), printer);
+    shown.err().unwrap_or(Failure::Reported(Exit::Unable))
 }
 
 fn problem(source: &Source, task: Option<&str>, mistake: &Mistake) -> Problem {

@@ -89,10 +89,7 @@ impl Target {
         }
         let path = real
             .or_else(|_| std::path::absolute(pointed(path)))
-            .map_err(|cause| Failure::File {
-                path: shown.clone(),
-                cause,
-            })?;
+            .map_err(|cause| Failure::file(&shown, &cause))?;
         Ok(Self::File { path, shown })
     }
 
@@ -107,7 +104,7 @@ impl Target {
             Err(error) if error.kind() == io::ErrorKind::NotFound => What::Make,
             Ok(about) if !about.is_file() => What::Fill,
             Ok(about) => replaced(path, shown, about.len(), text, force)?,
-            Err(cause) => return Err(failed(shown, cause)),
+            Err(cause) => return Err(Failure::file(shown, &cause)),
         };
         Ok(Change {
             what,
@@ -121,17 +118,15 @@ impl Target {
             return Ok(None);
         };
         let bytes = text.as_bytes();
+        let failed = |cause: io::Error| Failure::file(shown, &cause);
         match change.what {
             What::Leave => {}
             What::Fill => {
-                let mut file = File::options()
-                    .write(true)
-                    .open(path)
-                    .map_err(|cause| failed(shown, cause))?;
-                file.write_all(bytes).map_err(|cause| failed(shown, cause))?;
+                let file = File::options().write(true).open(path);
+                file.and_then(|mut file| file.write_all(bytes)).map_err(failed)?;
                 return Ok(None);
             }
-            What::Make | What::Replace => whole(path, bytes).map_err(|cause| failed(shown, cause))?,
+            What::Make | What::Replace => whole(path, bytes).map_err(failed)?,
         }
         let remembered = ours::remember(path, bytes);
         Ok(remembered.err().map(|error| {
@@ -174,7 +169,7 @@ fn replaced(path: &Path, shown: &str, length: u64, text: &str, force: bool) -> R
     if force {
         return Ok(What::Replace);
     }
-    let content = content.map_err(|cause| failed(shown, cause))?;
+    let content = content.map_err(|cause| Failure::file(shown, &cause))?;
     let why = match ours::look(path, &content) {
         Known::Ours => return Ok(What::Replace),
         Known::Changed => "has been changed since `trainyard expand` wrote it",
@@ -207,13 +202,6 @@ fn whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
         // Do not leave a partial file.
         let _ = fs::remove_file(&scratch);
     })
-}
-
-fn failed(shown: &str, cause: io::Error) -> Failure {
-    Failure::File {
-        path: shown.to_owned(),
-        cause,
-    }
 }
 
 #[cfg(test)]

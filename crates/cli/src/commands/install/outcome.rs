@@ -6,7 +6,7 @@ use trainyard_cluster::{ClusterError, Outcome, Trial, named};
 use crate::args::Format;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::printer::{BAD, CAREFUL, Printer};
+use crate::printer::Printer;
 use crate::visible;
 
 /// What was done with an object.
@@ -37,30 +37,27 @@ impl Done {
 }
 
 /// The results so far.
-pub struct Outcomes {
+pub struct Outcomes<'a> {
+    pub printer: &'a mut Printer,
+    pub trial: Trial,
     format: Format,
-    trial: Trial,
     told: Vec<Value>,
     refused: Vec<ClusterError>,
 }
 
-impl Outcomes {
-    pub fn new(format: Format, trial: Trial) -> Self {
+impl<'a> Outcomes<'a> {
+    pub fn new(format: Format, trial: Trial, printer: &'a mut Printer) -> Self {
         Self {
-            format,
+            printer,
             trial,
+            format,
             told: Vec::new(),
             refused: Vec::new(),
         }
     }
 
     /// Reports one object.
-    pub fn tell(
-        &mut self,
-        object: &Value,
-        done: Result<Done, ClusterError>,
-        printer: &mut Printer,
-    ) -> Result<(), Failure> {
+    pub fn tell(&mut self, object: &Value, done: Result<Done, ClusterError>) -> Result<(), Failure> {
         let name = named(object);
         let word = done.as_ref().map_or("refused", |done| done.word());
         if self.format == Format::Json {
@@ -79,8 +76,9 @@ impl Outcomes {
                 ""
             };
             // Flushed, to show progress.
-            printer.page(&format!("{} {word}{dry}\n", visible::line(&name)))?;
-            printer.flush()?;
+            self.printer
+                .page(&format!("{} {word}{dry}\n", visible::line(&name)))?;
+            self.printer.flush()?;
         }
         self.refused.extend(done.err());
         Ok(())
@@ -92,31 +90,20 @@ impl Outcomes {
     }
 
     /// Reports errors and returns the exit code.
-    pub fn finish(self, printer: &mut Printer) -> Result<Exit, Failure> {
+    pub fn finish(self) -> Result<Exit, Failure> {
         if self.format == Format::Json {
             let problems: Vec<Value> = self
                 .refused
                 .iter()
                 .map(|problem| json!({ "message": problem.message, "hint": problem.hint }))
                 .collect();
-            printer.json(&json!({
+            self.printer.json(&json!({
                 "dryRun": self.trial == Trial::Dry, "objects": self.told, "problems": problems,
             }))?;
         }
-        for refused in &self.refused {
-            problem(refused, false, printer)?;
+        for ClusterError { message, hint } in &self.refused {
+            self.printer.error(message, Some(hint))?;
         }
         Ok(Exit::no_if(!self.refused.is_empty()))
     }
-}
-
-/// Prints an error, or a warning if it is ignored.
-pub fn problem(problem: &ClusterError, ignored: bool, printer: &mut Printer) -> Result<(), Failure> {
-    let ClusterError { message, hint } = problem;
-    let (style, word) = if ignored {
-        (CAREFUL, "warning")
-    } else {
-        (BAD, "error")
-    };
-    printer.problem(style, word, message, Some(hint))
 }

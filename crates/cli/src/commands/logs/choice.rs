@@ -1,12 +1,13 @@
 //! Which logs were meant.
 
-use trainyard_document::problem::{closest, shown};
+use trainyard_document::problem::shown;
 use trainyard_local::logs::files::Lives;
 use trainyard_local::logs::pump::LogSource;
 
 use super::lookup;
 use crate::args::runs::Logs;
 use crate::failure::Failure;
+use crate::report::suggest;
 use crate::run::Glob;
 use trainyard_local::run::store::state::StoredRun;
 
@@ -95,20 +96,16 @@ fn container(typed: &str, run: &StoredRun, listed: &[LogSource]) -> Result<Conta
         });
     }
     let all: Vec<&str> = std::iter::once(MAIN).chain(named).collect();
-    let hint = match closest(typed, all.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("the containers are {}", all.join(", ")),
-    };
-    let message = format!("`{}` has no container `{}`", run.file.job, shown(typed));
+    let mut hint = suggest("containers", typed, &all);
+    let mut message = format!("`{}` has no container `{}`", run.file.job, shown(typed));
     if run.file.manifest_not_kept {
-        let message = format!("{message} with a log of its own");
-        let hint = format!(
+        message.push_str(" with a log of its own");
+        hint = format!(
             "{hint}; {}, so what else it names cannot be told",
             lookup::NOT_KEPT
         );
-        return Err(Failure::usage(message, Some(hint)));
     }
-    Err(Failure::usage(message, Some(hint)))
+    Err(Failure::usage(message, hint))
 }
 
 /// The containers that the manifest names, and whether each is beside the main one.

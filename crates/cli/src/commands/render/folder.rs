@@ -18,6 +18,7 @@ use super::section::{MARK, Section};
 use crate::failure::Failure;
 use crate::fingerprint::fingerprint;
 use crate::inputs::shown_path;
+use crate::report::quoted;
 
 /// Number of conflicting files that an error lists.
 const MOST_TOLD: usize = 8;
@@ -39,12 +40,8 @@ pub struct Written {
 impl Written {
     /// A note about files of other jobs.
     pub fn others(&self) -> Option<String> {
-        let jobs: Vec<String> = self
-            .others
-            .iter()
-            .map(|job| format!("`{}`", shown(job)))
-            .collect();
-        (!jobs.is_empty()).then(|| format!("files of other jobs were not changed: {}", jobs.join(", ")))
+        let jobs = quoted(&self.others);
+        (!jobs.is_empty()).then(|| format!("files of other jobs were not changed: {jobs}"))
     }
 }
 
@@ -53,7 +50,7 @@ pub fn write(folder: &Path, sections: &[Section], force: bool) -> Result<Written
     let files = files(sections);
     let failed = |path: &Path| {
         let path = shown_path(path);
-        move |cause| Failure::File { path, cause }
+        move |cause: io::Error| Failure::file(&path, &cause)
     };
     if folder.exists() && !folder.is_dir() {
         let message = format!("`{}` is a file; expected a directory", shown_path(folder));

@@ -13,7 +13,6 @@ use trainyard_local::run::supervise::{CannotRun, Unwatched};
 
 use super::progress::Progress;
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::printer::{CAREFUL, Printer};
 use crate::run::{Display, View};
 
@@ -98,7 +97,7 @@ impl Frontend for Console<'_> {
         match ends {
             Ok(ends) => ends.iter().map(code).find(|code| *code != 0).unwrap_or(0),
             Err(error) => {
-                self.printer.failure(&Failure::usage(error.to_string(), None));
+                self.printer.failure(&error.to_string(), None);
                 Exit::Unable.code()
             }
         }

@@ -16,10 +16,9 @@ use crate::args::{Keep, Python, Run};
 use crate::commands::{jobs, lookup};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::inputs::{self, Input as File};
-use crate::locale;
+use crate::inputs;
 use crate::printer::Printer;
-use crate::report::render;
+use crate::report;
 use crate::run::Glob;
 
 /// The most names in a list of a message.
@@ -33,35 +32,22 @@ pub struct Input {
     pub reading: Reading,
 }
 
-/// Reads the manifest, or makes it from flags; how to exit where it cannot be run.
-pub fn read(typed: &Run, printer: &mut Printer) -> Result<Result<Input, Exit>, Failure> {
+/// Reads the manifest, or makes it from flags, and reports its problems.
+pub fn read(typed: &Run, printer: &mut Printer) -> Result<Input, Failure> {
     check_usage(typed)?;
     let source = match &typed.file {
-        Some(path) => match inputs::read(&File::Path(path.clone())) {
-            Ok(source) => source,
-            Err(problem) => {
-                printer.show(&render(&problem, None, locale::columns()))?;
-                return Ok(Err(Exit::Unable));
-            }
-        },
+        Some(path) => report::read(path, Exit::Unable, printer)?,
         None => from_flags(typed)?,
     };
-    let overrides = overrides(typed)?;
-    let source = match overrides.rewrite(&source, typed.job.as_deref()) {
-        Ok(source) => source,
-        Err(bad) => {
-            bad.iter().try_for_each(|refusal| super::say(refusal, printer))?;
-            return Ok(Err(Exit::Unable));
-        }
-    };
+    let source = overrides(typed)?
+        .rewrite(&source, typed.job.as_deref())
+        .map_err(|refusals| super::refused(&refusals, printer))?;
     let reading = trainyard_dialect::read(&source);
-    for problem in &reading.problems {
-        printer.show(&render(problem, Some(&source.text), locale::columns()))?;
-    }
+    report::show(&reading.problems, Some(&source.text), printer)?;
     if reading.has_errors() {
-        return Ok(Err(Exit::Unable));
+        return Err(Failure::Reported(Exit::Unable));
     }
-    Ok(Ok(Input { source, reading }))
+    Ok(Input { source, reading })
 }
 
 /// A manifest, or tasks and what they run: one of the two.
@@ -82,7 +68,7 @@ fn check_usage(typed: &Run) -> Result<(), Failure> {
         ),
         _ => return Ok(()),
     };
-    Err(Failure::usage(message, Some(hint.to_owned())))
+    Err(Failure::usage(message, hint))
 }
 
 /// The TFJob that the flags stand for.
@@ -154,7 +140,7 @@ fn check_globs(typed: &Run, chosen: &[&ReadJob]) -> Result<(), Failure> {
                 "the tasks of this run are {}{more}; `worker` and `worker-*` match several",
                 names.join(", ")
             );
-            return Err(Failure::usage(format!("no task matches `{typed}`"), Some(hint)));
+            return Err(Failure::usage(format!("no task matches `{typed}`"), hint));
         }
     }
     Ok(())
@@ -166,16 +152,8 @@ fn options(typed: &Run, home: &Home, printer: &mut Printer) -> Result<RunOptions
     let machine = &typed.machine;
     let mut with = Vec::new();
     for path in &machine.with {
-        match inputs::read(&File::Path(path.clone())) {
-            Ok(source) => with.push(source),
-            Err(problem) => {
-                printer.show(&render(&problem, None, locale::columns()))?;
-                return Err(Failure::usage(
-                    format!("cannot use `--with {}`", path.display()),
-                    None,
-                ));
-            }
-        }
+        let unusable = |_| Failure::usage(format!("cannot use `--with {}`", path.display()), None);
+        with.push(report::read(path, Exit::Unable, printer).map_err(unusable)?);
     }
     let volumes: BTreeMap<String, PathBuf> = machine
         .volume
@@ -184,10 +162,8 @@ fn options(typed: &Run, home: &Home, printer: &mut Printer) -> Result<RunOptions
         .collect();
     if let Some((name, path)) = volumes.iter().find(|(_, path)| !path.exists()) {
         let message = format!("`--volume {name}`: `{}` does not exist", path.display());
-        return Err(Failure::usage(
-            message,
-            Some("create it first; it is not created here, in case the path is mistyped".into()),
-        ));
+        let hint = "create it first; it is not created here, in case the path is mistyped";
+        return Err(Failure::usage(message, hint));
     }
     Ok(RunOptions {
         source: typed.file.as_ref().map(|file| inputs::shown_path(file)),
@@ -214,28 +190,15 @@ fn config(printer: &mut Printer) -> Result<Config, Failure> {
     let Some(path) = images::place() else {
         return Ok(Config::default());
     };
-    let unusable = || {
-        Failure::usage(
-            format!("the configuration `{}` cannot be used", path.display()),
-            None,
-        )
-    };
-    let source = match inputs::read(&File::Path(path.clone())) {
-        Ok(source) => source,
-        Err(problem) => {
-            printer.show(&render(&problem, None, locale::columns()))?;
-            return Err(unusable());
-        }
+    let message = format!("the configuration `{}` cannot be used", path.display());
+    let unusable = || Failure::usage(message, None);
+    let Ok(source) = report::read(&path, Exit::Unable, printer) else {
+        return Err(unusable());
     };
     let directory = path.parent().unwrap_or_else(|| Path::new("/"));
     let home = env::var_os("HOME").map(PathBuf::from);
-    match Config::read(&source, directory, home.as_deref()) {
-        Ok(config) => Ok(config),
-        Err(problems) => {
-            for problem in &problems {
-                printer.show(&render(problem, Some(&source.text), locale::columns()))?;
-            }
-            Err(unusable())
-        }
-    }
+    Config::read(&source, directory, home.as_deref()).or_else(|problems| {
+        report::show(&problems, Some(&source.text), printer)?;
+        Err(unusable())
+    })
 }
