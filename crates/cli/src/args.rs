@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use trainyard_core::sim::Fault;
 use trainyard_document::problem::closest;
 
 mod expand;
@@ -20,7 +21,7 @@ pub use self::install::{DryRun, Install, Place, Uninstall};
 pub use self::operator::{Crd, LogFormat, Operator};
 pub use self::render::{Addressing, As, Render};
 pub use self::run::{Keep, Python, Run};
-use crate::simulate::faults::{self, Evict, Fail, Runs, Scale, Suspend};
+use crate::simulate::faults::{self, Suspend};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -276,19 +277,19 @@ pub struct Simulate {
     pub job: Option<String>,
     /// The task exits with this code at this time; instead of a code `oom`, `missing` (program not found) or `evicted`
     #[arg(long, value_name = "TASK=CODE@TIME", value_parser = faults::fail)]
-    pub fail: Vec<Fail>,
+    pub fail: Vec<Fault>,
     /// The task is evicted at this time; `TASK=0@TIME` if it saves its work and exits 0
     #[arg(long, value_name = "TASK@TIME", value_parser = faults::evict)]
-    pub evict: Vec<Evict>,
+    pub evict: Vec<Fault>,
     /// The job is suspended from one time to another
     #[arg(long, value_name = "FROM..TO", value_parser = faults::suspend)]
     pub suspend: Vec<Suspend>,
     /// The replicas of the role are changed at this time
     #[arg(long, value_name = "ROLE=NUMBER@TIME", value_parser = faults::scale)]
-    pub scale: Vec<Scale>,
+    pub scale: Vec<Fault>,
     /// How long the programs of a role or a task run without faults
     #[arg(long, value_name = "WHO=TIME", value_parser = faults::runs)]
-    pub runs: Vec<Runs>,
+    pub runs: Vec<(String, u32)>,
     /// The same for all roles that end on their own
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = faults::duration)]
     pub runs_for: u32,

@@ -19,7 +19,6 @@ mod rm;
 pub mod run;
 mod simulate;
 mod stop;
-mod table;
 
 use crate::args::{Arguments, Command};
 use crate::exit::Exit;

@@ -15,6 +15,7 @@ mod report;
 mod run;
 mod simulate;
 mod svg;
+mod table;
 mod visible;
 mod wrap;
 

@@ -5,8 +5,6 @@
 //! RunEvent ─▶ reporter ─▶ sentences, summary or json   ─▶ display ─▶ standard error (json: standard output)
 //! TaskStatus[] ─────────▶ footer                  ─▶ display ─▶ standard error, if it is a terminal
 //! ```
-//!
-//! The supervisor prints, not the process that the user started: what was typed about it comes over as a [`View`].
 
 mod display;
 mod footer;
@@ -26,4 +24,4 @@ pub use self::display::Display;
 pub use self::glob::Glob;
 pub use self::reporter::care;
 pub use self::sentences::stamp;
-pub use self::view::{Lines, Output, View};
+pub use self::view::{Lines, View};

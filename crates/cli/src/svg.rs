@@ -25,6 +25,10 @@ pub struct Rect {
 }
 
 impl Rect {
+    pub const fn new(x: i32, y: i32, width: i32, height: i32) -> Self {
+        Self { x, y, width, height }
+    }
+
     /// The x of its right edge.
     pub fn right(self) -> i32 {
         self.x + self.width
@@ -48,22 +52,18 @@ impl Rect {
     /// The smallest that holds both.
     pub fn around(self, other: Self) -> Self {
         let (x, y) = (self.x.min(other.x), self.y.min(other.y));
-        Self {
-            x,
-            y,
-            width: self.right().max(other.right()) - x,
-            height: self.bottom().max(other.bottom()) - y,
-        }
+        let (right, bottom) = (self.right().max(other.right()), self.bottom().max(other.bottom()));
+        Self::new(x, y, right - x, bottom - y)
     }
 
     /// Larger on every side.
     pub fn grown(self, by: i32) -> Self {
-        Self {
-            x: self.x - by,
-            y: self.y - by,
-            width: self.width + 2 * by,
-            height: self.height + 2 * by,
-        }
+        Self::new(
+            self.x - by,
+            self.y - by,
+            self.width + 2 * by,
+            self.height + 2 * by,
+        )
     }
 }
 
@@ -93,11 +93,9 @@ impl Paint {
     /// An outline.
     pub const fn outlined(stroke: &'static str) -> Self {
         Self {
-            fill: "none",
             stroke,
             stroke_width: 1,
-            dashed: false,
-            round: 0,
+            ..Self::filled("none")
         }
     }
 
@@ -179,6 +177,7 @@ impl Font {
 /// Which ends of a line have an arrow head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heads {
+    None,
     End,
     Both,
 }
@@ -242,11 +241,11 @@ impl Svg {
     }
 
     /// A line through these points with rounded corners, and heads where asked.
-    pub fn route(&mut self, points: &[(i32, i32)], paint: Paint, heads: Option<Heads>) {
+    pub fn route(&mut self, points: &[(i32, i32)], paint: Paint, heads: Heads) {
         let heads = match heads {
-            None => "",
-            Some(Heads::End) => " marker-end=\"url(#head)\"",
-            Some(Heads::Both) => " marker-start=\"url(#head)\" marker-end=\"url(#head)\"",
+            Heads::None => "",
+            Heads::End => " marker-end=\"url(#head)\"",
+            Heads::Both => " marker-start=\"url(#head)\" marker-end=\"url(#head)\"",
         };
         self.put(format_args!(
             "<path d=\"{}\"{}{heads}/>",

@@ -20,13 +20,13 @@ use trainyard_expand::hosts::{Cast, Wanted, cast, names};
 use trainyard_expand::template::UserTemplate;
 
 use self::output::Target;
-use super::table;
 use crate::args::Expand;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs;
 use crate::printer::Printer;
 use crate::report::{self, count, quoted};
+use crate::table;
 
 /// Expands the template and writes the manifest, or shows which task gets which host.
 pub fn run(typed: &Expand, printer: &mut Printer) -> Result<Exit, Failure> {
@@ -185,8 +185,8 @@ fn roles(cast: &Cast) -> String {
 /// Every task with its host.
 fn parts(cast: &Cast) -> String {
     let tasks = cast.tasks();
-    let rows: Vec<[table::Cell; 2]> = tasks
+    let rows = tasks
         .map(|(kind, index, host)| [format!("{kind}-{index}").into(), host.into()])
         .collect();
-    table::render(["TASK", "HOST"], &rows)
+    table::render(["TASK", "HOST"], rows)
 }

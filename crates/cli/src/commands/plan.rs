@@ -42,8 +42,8 @@ pub fn run(typed: &Plan, printer: &mut Printer) -> Result<Exit, Failure> {
 
 /// The output as JSON.
 #[derive(Serialize)]
-struct PlanOutput {
-    jobs: Vec<JsonPlan>,
+struct PlanOutput<'a> {
+    jobs: Vec<JsonPlan<'a>>,
     problems: Vec<JsonProblem>,
 }
 

@@ -12,12 +12,12 @@ use trainyard_local::run::store::status::TaskStatus;
 use trainyard_local::run::timestamp::Timestamp;
 
 use super::lookup;
-use super::table::{self, Cell};
 use crate::args::Format;
 use crate::args::runs::Ps;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{BAD, CAREFUL, GOOD, Printer, QUIET, STRONG};
+use crate::table::{self, Cell};
 use trainyard_local::run::store::state::{RunState, StoredRun, Unreadable};
 
 /// Reads what is kept, and shows it.
@@ -130,7 +130,7 @@ fn runs(runs: &[StoredRun], now: Timestamp) -> String {
         })
         .collect();
     let head = ["JOB", "RUN", "KIND", "STATE", "TASKS", "RESTARTS", "AGE", "TOOK"];
-    table::render(head, &rows)
+    table::render(head, rows)
 }
 
 /// `3/4 running`: how many of the tasks stand as the run does; `1 succeeded, 3 stopped` once it has ended.
@@ -194,7 +194,7 @@ fn tasks(run: &StoredRun, now: Timestamp) -> String {
             "TASK", "STATE", "ATTEMPT", "RESTARTS", "AGE", "PORT", "EXIT", "LOG",
         ];
         text.push('\n');
-        text.push_str(&table::render(head, &rows));
+        text.push_str(&table::render(head, rows));
     }
     text
 }

@@ -6,12 +6,12 @@ use trainyard_document::problem::shown;
 use trainyard_local::run::store::directory::{JobRuns, RunDirectory};
 
 use super::lookup;
-use super::table;
 use crate::args::runs::Rm;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::report::count;
+use crate::table;
 use trainyard_local::run::store::state::is_over;
 
 /// Chooses first, then removes.

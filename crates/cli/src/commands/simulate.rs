@@ -115,40 +115,24 @@ fn play<'a>(typed: &Simulate, read: &'a ReadJob) -> Result<Run<'a>, Failure> {
 
 /// The faults of the arguments; names that the job does not have are errors.
 fn script(typed: &Simulate, job: &Job) -> Result<Script, Failure> {
-    let mut faults = Vec::new();
-    for fail in &typed.fail {
-        known(job, &fail.task)?;
-        faults.push(Fault::EndsAt {
-            task: fail.task.clone(),
-            at: fail.at,
-            end: fail.end,
-        });
-    }
-    for evict in &typed.evict {
-        known(job, &evict.task)?;
-        faults.push(Fault::Drained {
-            task: evict.task.clone(),
-            at: evict.at,
-            code: evict.code,
-        });
-    }
+    let mut faults = [&typed.fail[..], &typed.evict].concat();
     for window in &typed.suspend {
         faults.push(Fault::Suspend { at: window.from });
         faults.extend(window.to.map(|at| Fault::Resume { at }));
     }
-    for scale in &typed.scale {
-        if job.role(&scale.role).is_none() {
-            return Err(no_role(job, scale.role.as_str()));
+    faults.extend_from_slice(&typed.scale);
+    for fault in &faults {
+        match fault {
+            Fault::EndsAt { task, .. } | Fault::Drained { task, .. } => known(job, task)?,
+            Fault::Replicas { role, .. } if job.role(role).is_none() => {
+                return Err(no_role(job, role.as_str()));
+            }
+            _ => {}
         }
-        faults.push(Fault::Replicas {
-            role: scale.role.clone(),
-            at: scale.at,
-            count: scale.count,
-        });
     }
-    for runs in &typed.runs {
-        for task in meant(job, &runs.who)? {
-            faults.extend(lives(&task, runs.seconds));
+    for (who, seconds) in &typed.runs {
+        for task in meant(job, who)? {
+            faults.extend(lives(&task, *seconds));
         }
     }
     if let Some(seed) = typed.seed {
@@ -178,17 +162,14 @@ fn show(typed: &Simulate, runs: &[Run<'_>], printer: &mut Printer) -> Result<(),
     let ascii = typed.ascii || !locale::is_utf8();
     let columns = locale::columns();
     for (position, run) in runs.iter().enumerate() {
-        let mut page = String::new();
-        if position > 0 {
-            page.push_str("\n\n");
-        }
-        // Writing to a String cannot fail.
-        let _ = writeln!(page, "{STRONG}{}{STRONG:#}, simulated\n", run.job.name);
-        page.push_str(&text::lanes(&run.lanes, run.length, columns));
-        page.push('\n');
-        page.push_str(&text::story(&run.story));
-        page.push('\n');
-        page.push_str(&ending(run));
+        let page = format!(
+            "{}{STRONG}{}{STRONG:#}, simulated\n\n{}\n{}\n{}",
+            if position > 0 { "\n\n" } else { "" },
+            run.job.name,
+            text::lanes(&run.lanes, run.length, columns),
+            text::story(&run.story),
+            ending(run)
+        );
         printer.page(&if ascii { locale::to_ascii(&page) } else { page })?;
     }
     Ok(())

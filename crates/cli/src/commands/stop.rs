@@ -10,11 +10,11 @@ use trainyard_local::run::store::directory::{JobRuns, RunDirectory};
 use trainyard_local::run::store::status::TaskState;
 
 use super::lookup;
-use super::table;
 use crate::args::runs::Stop;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use crate::table;
 use trainyard_local::run::store::state::{StoredRun, is_over};
 
 /// How often is looked whether a run has ended.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use trainyard_core::explain::RuleWords;
-use trainyard_core::{Clean, Gang, GangScheduler, InPlace, RoleKind, task_name};
+use trainyard_core::{Clean, Gang, GangScheduler, InPlace, RoleName, TaskId, task_name};
 use trainyard_document::quantity::Quantity;
 
 use super::{JobPlan, RolePlan};
@@ -14,52 +14,52 @@ type Amounts = BTreeMap<String, String>;
 /// One job.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct JsonPlan {
-    name: String,
-    namespace: String,
+pub struct JsonPlan<'a> {
+    name: &'a str,
+    namespace: &'a str,
     kind: &'static str,
-    api_version: String,
+    api_version: &'a str,
     document: usize,
     generated_name: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    managed_by: Option<String>,
+    managed_by: Option<&'a str>,
     suspended: bool,
-    roles: Vec<JsonRole>,
+    roles: Vec<JsonRole<'a>>,
     total: Amounts,
-    success: String,
-    story: Vec<String>,
-    rules: Vec<RuleWords>,
+    success: &'a str,
+    story: &'a [String],
+    rules: &'a [RuleWords],
     limits: JsonLimits,
-    clean_up: &'static str,
+    clean_up: Clean,
     #[serde(skip_serializing_if = "Option::is_none")]
-    gang: Option<JsonGang>,
-    notes: Vec<String>,
+    gang: Option<JsonGang<'a>>,
+    notes: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     tf_config_bytes: Option<usize>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct JsonRole {
-    name: String,
+struct JsonRole<'a> {
+    name: &'a RoleName,
     kind: &'static str,
     replicas: u32,
     port: u16,
-    restarts_in_place: &'static str,
+    restarts_in_place: InPlace,
     asks: Amounts,
     total: Amounts,
     #[serde(skip_serializing_if = "Option::is_none")]
-    starts: Option<String>,
-    tasks: Vec<JsonTask>,
+    starts: Option<&'a str>,
+    tasks: Vec<JsonTask<'a>>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct JsonTask {
-    task: String,
+struct JsonTask<'a> {
+    task: &'a TaskId,
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    address: Option<String>,
+    address: Option<&'a str>,
     decides_success: bool,
 }
 
@@ -79,81 +79,66 @@ struct JsonLimits {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct JsonGang {
-    scheduler: String,
+struct JsonGang<'a> {
+    scheduler: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    group: Option<String>,
+    group: Option<&'a str>,
     members: u32,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    per_role: BTreeMap<String, u32>,
+    per_role: &'a BTreeMap<RoleName, u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    queue: Option<String>,
+    queue: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    priority: Option<String>,
+    priority: Option<&'a str>,
     resources: Amounts,
     #[serde(skip_serializing_if = "Option::is_none")]
     timeout: Option<u32>,
     holds_tasks: bool,
 }
 
-impl From<&JobPlan<'_>> for JsonPlan {
-    fn from(plan: &JobPlan<'_>) -> Self {
+impl<'a> From<&'a JobPlan<'a>> for JsonPlan<'a> {
+    fn from(plan: &'a JobPlan<'a>) -> Self {
         let (read, job) = (plan.read, plan.job());
         Self {
-            name: job.name.to_string(),
-            namespace: job.namespace.to_string(),
+            name: &job.name,
+            namespace: &job.namespace,
             kind: read.dialect.kind(),
-            api_version: read.api_version.to_string(),
+            api_version: &read.api_version,
             document: read.document,
             generated_name: read.generate_name,
-            managed_by: read.managed_by.as_ref().map(ToString::to_string),
+            managed_by: read.managed_by.as_deref(),
             suspended: job.suspend,
             roles: plan.roles.iter().map(|each| role(plan, each)).collect(),
             total: amounts(&plan.total),
-            success: plan.success.clone(),
-            story: plan.story.clone(),
-            rules: plan.rules.clone(),
+            success: &plan.success,
+            story: &plan.story,
+            rules: &plan.rules,
             limits: limits(plan),
-            clean_up: match job.clean {
-                Clean::None => "None",
-                Clean::Unfinished => "Unfinished",
-                Clean::All => "All",
-            },
+            clean_up: job.clean,
             gang: job.gang.as_ref().map(gang),
-            notes: plan.notes.clone(),
+            notes: &plan.notes,
             tf_config_bytes: plan.tf_config_bytes(),
         }
     }
 }
 
-fn role(plan: &JobPlan<'_>, role: &RolePlan<'_>) -> JsonRole {
+fn role<'a>(plan: &JobPlan<'a>, role: &'a RolePlan<'a>) -> JsonRole<'a> {
     JsonRole {
-        name: role.name.to_string(),
-        kind: match role.kind {
-            RoleKind::Chief => "Chief",
-            RoleKind::Master => "Master",
-            RoleKind::Worker => "Worker",
-            RoleKind::Ps => "PS",
-            RoleKind::Evaluator => "Evaluator",
-            RoleKind::Other => "Other",
-        },
+        name: role.name,
+        kind: role.kind.tfjob_name(),
         replicas: role.replicas,
         port: role.port,
-        restarts_in_place: match role.in_place {
-            InPlace::Never => "Never",
-            InPlace::OnFailure => "OnFailure",
-            InPlace::Always => "Always",
-        },
+        restarts_in_place: role.in_place,
         asks: amounts(role.ask),
         total: amounts(&role.total),
-        starts: role.after.clone(),
+        starts: role.after.as_deref(),
         tasks: role
             .tasks
             .iter()
             .map(|task| JsonTask {
-                task: task.id.to_string(),
+                task: &task.id,
                 name: task_name(plan.job(), &task.id),
-                address: task.address.as_ref().map(ToString::to_string),
+                address: task.address.as_deref(),
                 decides_success: task.decides,
             })
             .collect(),
@@ -174,25 +159,21 @@ fn limits(plan: &JobPlan<'_>) -> JsonLimits {
     }
 }
 
-fn gang(gang: &Gang) -> JsonGang {
+fn gang(gang: &Gang) -> JsonGang<'_> {
     JsonGang {
         scheduler: match &gang.scheduler {
-            GangScheduler::Default => "default".to_owned(),
-            GangScheduler::Volcano => "volcano".into(),
-            GangScheduler::KubeBatch => "kube-batch".into(),
-            GangScheduler::SchedulerPlugins => "scheduler-plugins".into(),
-            GangScheduler::T9k => "t9k".into(),
-            GangScheduler::Named(name) => name.to_string(),
+            GangScheduler::Default => "default",
+            GangScheduler::Volcano => "volcano",
+            GangScheduler::KubeBatch => "kube-batch",
+            GangScheduler::SchedulerPlugins => "scheduler-plugins",
+            GangScheduler::T9k => "t9k",
+            GangScheduler::Named(name) => name,
         },
-        group: gang.existing.as_ref().map(ToString::to_string),
+        group: gang.existing.as_deref(),
         members: gang.members,
-        per_role: gang
-            .per_role
-            .iter()
-            .map(|(name, least)| (name.to_string(), *least))
-            .collect(),
-        queue: gang.queue.as_ref().map(ToString::to_string),
-        priority: gang.priority.as_ref().map(ToString::to_string),
+        per_role: &gang.per_role,
+        queue: gang.queue.as_deref(),
+        priority: gang.priority.as_deref(),
         resources: amounts(&gang.resources),
         timeout: gang.timeout,
         holds_tasks: gang.hold,

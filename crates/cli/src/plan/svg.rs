@@ -5,11 +5,14 @@
 mod card;
 mod lines;
 
+use std::fmt::Write as _;
+
 use trainyard_core::{ClusterForm, GangScheduler, RoleKind, explain};
 
 use self::card::Card;
 use super::JobPlan;
-use crate::svg::{Anchor, Font, Paint, Rect, Svg, palette, shorten, text_width};
+use crate::report::count;
+use crate::svg::{Anchor, Font, Heads, Paint, Rect, Svg, palette, shorten, text_width};
 
 /// Width of the picture; its height varies.
 const WIDTH: i32 = 960;
@@ -35,7 +38,7 @@ pub fn render(plans: &[JobPlan<'_>]) -> String {
     for (position, plan) in plans.iter().enumerate() {
         if position > 0 {
             let line = Paint::outlined(palette::GRAY.node);
-            svg.route(&[(MARGIN, y), (WIDTH - MARGIN, y)], line, None);
+            svg.route(&[(MARGIN, y), (WIDTH - MARGIN, y)], line, Heads::None);
             y += JOB_GAP;
         }
         y = job(&mut svg, plan, y) + JOB_GAP;
@@ -54,12 +57,7 @@ fn job(svg: &mut Svg, plan: &JobPlan<'_>, top: i32) -> i32 {
         .iter()
         .map(|card| card.rect)
         .reduce(Rect::around)
-        .unwrap_or(Rect {
-            x: INSET,
-            y: first,
-            width: 0,
-            height: 0,
-        });
+        .unwrap_or_else(|| Rect::new(INSET, first, 0, 0));
     if has_gang {
         gang(svg, plan, all);
     }
@@ -76,10 +74,7 @@ fn job(svg: &mut Svg, plan: &JobPlan<'_>, top: i32) -> i32 {
 fn head(svg: &mut Svg, plan: &JobPlan<'_>, top: i32) -> i32 {
     let (job, read) = (plan.job(), plan.read);
     let room = WIDTH - 2 * MARGIN;
-    let tasks = match job.size() {
-        1 => "1 task".to_owned(),
-        size => format!("{size} tasks"),
-    };
+    let tasks = count(job.size(), "task");
     let total = if plan.total.is_empty() {
         tasks
     } else {
@@ -158,36 +153,29 @@ fn gang(svg: &mut Svg, plan: &JobPlan<'_>, all: Rect) {
         ..all.grown(24)
     };
     svg.rect(outline, Paint::outlined(palette::GANG).wide(2).dashed().round(16));
-    let by = match &gang.scheduler {
-        GangScheduler::Default => "gang scheduler".to_owned(),
-        GangScheduler::Volcano => "Volcano".into(),
-        GangScheduler::KubeBatch => "kube-batch".into(),
-        GangScheduler::SchedulerPlugins => "coscheduling".into(),
-        GangScheduler::T9k => "T9k scheduler".into(),
-        GangScheduler::Named(name) => name.to_string(),
+    let scheduler = match &gang.scheduler {
+        GangScheduler::Default => "gang scheduler",
+        GangScheduler::Volcano => "Volcano",
+        GangScheduler::KubeBatch => "kube-batch",
+        GangScheduler::SchedulerPlugins => "coscheduling",
+        GangScheduler::T9k => "T9k scheduler",
+        GangScheduler::Named(name) => name,
     };
     let members = match plan.job().size() {
         size if size == u64::from(gang.members) => format!("gang of {size}"),
         size => format!("gang: at least {} of {size}", gang.members),
     };
-    let parts = [
-        Some(members),
-        Some(by),
-        gang.queue.as_ref().map(|queue| format!("queue {queue}")),
-        gang.priority
-            .as_ref()
-            .map(|priority| format!("priority {priority}")),
-    ];
-    let words: Vec<String> = parts.into_iter().flatten().collect();
-    let label = shorten(&words.join(" · "), 12, true, outline.width - 48);
+    let mut words = format!("{members} · {scheduler}");
+    for (name, value) in [("queue", &gang.queue), ("priority", &gang.priority)] {
+        // Writing to a String cannot fail.
+        let _ = value
+            .iter()
+            .try_for_each(|value| write!(words, " · {name} {value}"));
+    }
+    let label = shorten(&words, 12, true, outline.width - 48);
     // The label interrupts the line.
     let width = text_width(&label, 12, true) + 16;
-    let behind = Rect {
-        x: outline.x + 20,
-        y: outline.y - 8,
-        width,
-        height: 16,
-    };
+    let behind = Rect::new(outline.x + 20, outline.y - 8, width, 16);
     svg.rect(behind, Paint::filled(palette::GROUND));
     svg.text(
         behind.x + 6,
@@ -207,12 +195,7 @@ fn legend(svg: &mut Svg, plan: &JobPlan<'_>, top: i32) -> i32 {
         .flat_map(|role| &role.tasks)
         .any(|task| task.decides)
     {
-        let mark = Rect {
-            x: MARGIN,
-            y: y - 10,
-            width: 12,
-            height: 12,
-        };
+        let mark = Rect::new(MARGIN, y - 10, 12, 12);
         svg.rect(
             mark,
             Paint::outlined(palette::GOOD)

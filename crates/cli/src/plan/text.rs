@@ -9,6 +9,7 @@ use trainyard_document::problem::escaped;
 use super::{JobPlan, RolePlan, TaskPlan};
 use crate::locale::to_ascii;
 use crate::printer::{CAREFUL, GOOD, QUIET, STRONG};
+use crate::report::count;
 use crate::wrap::wrap;
 
 /// A role with more tasks than this shows its first two and its last.
@@ -83,10 +84,7 @@ impl Page {
         let name = self.presentable(&job.name);
         let kind = self.presentable(&format!("{} {}", plan.kind(), read.api_version));
         self.line(format_args!("{STRONG}{name}{STRONG:#}  {QUIET}{kind}{QUIET:#}"));
-        let tasks = match job.size() {
-            1 => "1 task".to_owned(),
-            size => format!("{size} tasks"),
-        };
+        let tasks = count(job.size(), "task");
         let asked = if plan.total.is_empty() {
             "no requests".to_owned()
         } else {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use trainyard_dialect::ReadJob;
 use trainyard_document::codes::Code;
-use trainyard_document::problem::{Problem, Severity};
+use trainyard_document::problem::{Problem, Severity, Span};
 
 /// One problem.
 #[derive(Debug, Serialize)]
@@ -18,7 +18,7 @@ pub struct JsonProblem {
     /// Which document of the file, from 0.
     document: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
-    position: Option<Position>,
+    position: Option<Span>,
     #[serde(skip_serializing_if = "Option::is_none")]
     found: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,15 +27,6 @@ pub struct JsonProblem {
     hint: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     related: Vec<Related>,
-}
-
-/// Where it stands: lines and columns from 1, bytes from 0, the end not included.
-#[derive(Debug, Serialize)]
-struct Position {
-    line: u32,
-    column: u32,
-    start: u32,
-    end: u32,
 }
 
 /// Another place that belongs to a problem.
@@ -54,12 +45,7 @@ impl From<&Problem> for JsonProblem {
             message: problem.message.clone(),
             path: problem.place.path.clone(),
             document: problem.place.document,
-            position: problem.place.span.map(|span| Position {
-                line: span.line,
-                column: span.column,
-                start: span.start,
-                end: span.end,
-            }),
+            position: problem.place.span,
             found: problem.found.clone(),
             allowed: problem.allowed.clone(),
             hint: problem.hint.clone(),

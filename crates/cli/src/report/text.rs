@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
+use memchr::{memchr, memrchr};
 use trainyard_document::problem::{Problem, Severity, Span, escaped};
 
 use crate::visible;
@@ -65,12 +66,8 @@ fn places<'a>(problem: &'a Problem, text: Option<&'a str>) -> Vec<Element<'a>> {
     }));
     let mut groups: Vec<Vec<Mark>> = Vec::new();
     for mark in marks {
-        let near = groups.iter_mut().find(|group| {
-            group
-                .iter()
-                .any(|other| other.span.line.abs_diff(mark.span.line) <= FAR_LINES)
-        });
-        match near {
+        let near = |other: &Mark| other.span.line.abs_diff(mark.span.line) <= FAR_LINES;
+        match groups.iter_mut().find(|group| group.iter().any(near)) {
             Some(group) => group.push(mark),
             None => groups.push(vec![mark]),
         }
@@ -79,21 +76,10 @@ fn places<'a>(problem: &'a Problem, text: Option<&'a str>) -> Vec<Element<'a>> {
 }
 
 fn snippet<'a>(path: &'a str, text: &'a str, marks: &[Mark<'a>]) -> Element<'a> {
-    let first = marks
-        .iter()
-        .map(|mark| mark.span.start as usize)
-        .min()
-        .unwrap_or(0);
-    let last = marks
-        .iter()
-        .map(|mark| mark.span.start as usize)
-        .max()
-        .unwrap_or(0);
-    let line = marks
-        .iter()
-        .map(|mark| mark.span.line as usize)
-        .min()
-        .unwrap_or(1);
+    let starts = marks.iter().map(|mark| mark.span.start as usize);
+    let (first, last) = (starts.clone().min().unwrap_or(0), starts.max().unwrap_or(0));
+    let line = marks.iter().map(|mark| mark.span.line as usize).min();
+    let line = line.unwrap_or(1);
     let window = line_start(text, first)..line_end(text, last);
     let shown = text.get(window.clone()).unwrap_or_default();
     if shown.lines().any(|line| line.len() > LONG_LINE) {
@@ -125,16 +111,10 @@ fn one_line(text: &str, span: Span) -> Range<usize> {
 
 fn line_start(text: &str, at: usize) -> usize {
     let before = text.as_bytes().get(..at).unwrap_or_default();
-    before
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .map_or(0, |at| at + 1)
+    memrchr(b'\n', before).map_or(0, |at| at + 1)
 }
 
 fn line_end(text: &str, at: usize) -> usize {
     let after = text.as_bytes().get(at..).unwrap_or_default();
-    after
-        .iter()
-        .position(|byte| *byte == b'\n')
-        .map_or(text.len(), |length| at + length)
+    memchr(b'\n', after).map_or(text.len(), |length| at + length)
 }

@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use trainyard_core::TaskId;
 use trainyard_local::run::event::Reporter;
+use trainyard_local::run::store::status::TaskStatus;
 use trainyard_local::run::timestamp::Timestamp;
 
-use super::footer::Row;
 use super::prefix::Column;
 use super::reporter::JobReporter;
 use super::sentences;
@@ -29,31 +29,18 @@ const TICK: Duration = Duration::from_secs(1);
 const BUFFERS: usize = 4;
 const LARGEST_BUFFER: usize = 2 * 1024 * 1024;
 
-/// What is waiting to be shown.
+/// What is waiting to be shown. A job is known by its number, in the order of [`Display::reporter`].
 pub enum Message {
-    /// Data.
+    /// Bytes for standard output.
     Out(Vec<u8>),
-    /// Talk.
+    /// Bytes for standard error.
     Err(Vec<u8>),
     /// A job has begun.
-    Began {
-        /// Which, by the order of [`Display::reporter`].
-        job: usize,
-        /// When.
-        at: Timestamp,
-    },
-    /// This is how a job's tasks stand.
-    Tasks {
-        /// Which, by the order of [`Display::reporter`].
-        job: usize,
-        /// All of them.
-        rows: Vec<Row>,
-    },
+    Began { job: usize, at: Timestamp },
+    /// The state of a job's tasks.
+    Tasks { job: usize, tasks: Vec<TaskStatus> },
     /// A job has ended and leaves the footer.
-    Ended {
-        /// Which, by the order of [`Display::reporter`].
-        job: usize,
-    },
+    Ended { job: usize },
 }
 
 #[derive(Default)]

@@ -1,7 +1,6 @@
 //! The footer of a run on a terminal: every task's state, as far as there is room; else how many of a role are how.
 
 use anstyle::Style;
-use trainyard_core::TaskId;
 use trainyard_local::run::store::status::{TaskState, TaskStatus};
 use trainyard_local::run::timestamp::Timestamp;
 
@@ -21,8 +20,8 @@ pub struct JobRows {
     name: String,
     /// When its run began.
     pub began: Option<Timestamp>,
-    /// Its tasks.
-    pub rows: Vec<Row>,
+    /// Its tasks, as of the newest event.
+    pub tasks: Vec<TaskStatus>,
     /// It has ended and is not shown any more.
     pub ended: bool,
 }
@@ -33,30 +32,8 @@ impl JobRows {
         Self {
             name: name.to_owned(),
             began: None,
-            rows: Vec::new(),
+            tasks: Vec::new(),
             ended: false,
-        }
-    }
-}
-
-/// A task as the footer shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    task: TaskId,
-    state: TaskState,
-    since: Timestamp,
-    restarts: u32,
-    port: Option<u16>,
-}
-
-impl From<&TaskStatus> for Row {
-    fn from(status: &TaskStatus) -> Self {
-        Self {
-            task: status.task.clone(),
-            state: status.state,
-            since: status.since,
-            restarts: status.restarts,
-            port: status.port,
         }
     }
 }
@@ -105,7 +82,7 @@ type Layout = fn(&JobRows, Timestamp, usize) -> Vec<Line>;
 pub fn lines(jobs: &[JobRows], now: Timestamp, columns: usize, rows: usize) -> Vec<Line> {
     let shown: Vec<&JobRows> = jobs
         .iter()
-        .filter(|job| !job.ended && !job.rows.is_empty())
+        .filter(|job| !job.ended && !job.tasks.is_empty())
         .collect();
     // The last column stays free: some terminals break a line that reaches it.
     let width = columns.saturating_sub(1);
@@ -126,7 +103,7 @@ fn head(job: &JobRows, now: Timestamp, width: usize) -> Line {
     let mut line = Line::default();
     line.push("── ", QUIET);
     line.push(job.name.clone(), STRONG);
-    let mut facts = vec![count(job.rows.len(), "task")];
+    let mut facts = vec![count(job.tasks.len(), "task")];
     if let Some(began) = job.began {
         facts.push(age(began, now));
     }
@@ -138,12 +115,12 @@ fn head(job: &JobRows, now: Timestamp, width: usize) -> Line {
 
 /// A cell for each task, as many in a row as there is room for.
 fn each_task(job: &JobRows, now: Timestamp, width: usize) -> Vec<Line> {
-    let longest = |text: fn(&Row) -> String| job.rows.iter().map(|row| text(row).len()).max();
+    let longest = |text: fn(&TaskStatus) -> String| job.tasks.iter().map(|row| text(row).len()).max();
     let name = longest(|row| row.task.to_string()).unwrap_or(0);
     let state = longest(|row| row.state.word().into()).unwrap_or(0);
     let port = longest(port).unwrap_or(0);
     let cells: Vec<Line> = job
-        .rows
+        .tasks
         .iter()
         .map(|row| {
             let mut cell = Line::default();
@@ -177,13 +154,13 @@ fn each_task(job: &JobRows, now: Timestamp, width: usize) -> Vec<Line> {
 
 /// `worker  61 running, 3 waiting`.
 fn each_role(job: &JobRows, now: Timestamp, width: usize) -> Vec<Line> {
-    let mut roles: Vec<&str> = job.rows.iter().map(|row| row.task.role.as_str()).collect();
+    let mut roles: Vec<&str> = job.tasks.iter().map(|row| row.task.role.as_str()).collect();
     roles.dedup();
     let name = roles.iter().map(|role| role.len()).max().unwrap_or(0);
     let mut lines = vec![head(job, now, width)];
     for role in roles {
-        let of_role: Vec<&Row> = job
-            .rows
+        let of_role: Vec<&TaskStatus> = job
+            .tasks
             .iter()
             .filter(|row| row.task.role.as_str() == role)
             .collect();
@@ -199,11 +176,11 @@ fn each_role(job: &JobRows, now: Timestamp, width: usize) -> Vec<Line> {
 fn only_head(job: &JobRows, _: Timestamp, _: usize) -> Vec<Line> {
     let mut line = Line::default();
     line.push(format!("{}  ", job.name), STRONG);
-    tell_counts(&mut line, &job.rows.iter().collect::<Vec<_>>());
+    tell_counts(&mut line, &job.tasks.iter().collect::<Vec<_>>());
     vec![line]
 }
 
-fn tell_counts(line: &mut Line, rows: &[&Row]) {
+fn tell_counts(line: &mut Line, rows: &[&TaskStatus]) {
     let mut states: Vec<TaskState> = rows.iter().map(|row| row.state).collect();
     states.sort_unstable_by_key(|state| (*state != TaskState::Running, *state));
     states.dedup();
@@ -216,24 +193,19 @@ fn tell_counts(line: &mut Line, rows: &[&Row]) {
     }
     let restarts: u32 = rows.iter().map(|row| row.restarts).sum();
     if restarts > 0 {
-        let restarts = count(usize::try_from(restarts).unwrap_or(usize::MAX), "restart");
-        line.push(format!(", {restarts}"), CAREFUL);
+        line.push(format!(", {}", count(restarts, "restart")), CAREFUL);
     }
 }
 
-fn port(row: &Row) -> String {
+fn port(row: &TaskStatus) -> String {
     row.port.map_or_else(String::new, |port| format!(":{port}"))
 }
 
 /// `12s`, `1m05s`, `2h10m`: seconds are left out where they say little.
 fn age(since: Timestamp, now: Timestamp) -> String {
     let seconds = now.since(since).as_secs();
-    let told = if seconds >= 3600 {
-        seconds - seconds % 60
-    } else {
-        seconds
-    };
-    text::seconds(told)
+    let unsaid = if seconds >= 3600 { seconds % 60 } else { 0 };
+    text::seconds(seconds - unsaid)
 }
 
 /// How a state is stressed.
@@ -257,20 +229,24 @@ mod tests {
 
     const NOW: Timestamp = Timestamp(10_000_000);
 
-    fn row(task: &str, state: TaskState, seconds: u64, restarts: u32, port: Option<u16>) -> Row {
-        Row {
+    fn row(task: &str, state: TaskState, seconds: u64, restarts: u32, port: Option<u16>) -> TaskStatus {
+        TaskStatus {
             task: task.parse().unwrap(),
             state,
             since: Timestamp(NOW.0 - seconds * 1000),
+            epoch: 0,
+            attempt: restarts,
             restarts,
             port,
+            end: None,
+            log: None,
         }
     }
 
-    fn job(name: &str, rows: Vec<Row>) -> JobRows {
+    fn job(name: &str, rows: Vec<TaskStatus>) -> JobRows {
         JobRows {
             began: Some(Timestamp(NOW.0 - 75_000)),
-            rows,
+            tasks: rows,
             ..JobRows::new(name)
         }
     }

@@ -1,11 +1,9 @@
 //! Which tasks are meant: `worker-0`, `worker-*`, `ps-?`, `worker` for all of that role, `mnist/worker-0` for one job's.
 
-use serde::{Deserialize, Serialize};
 use trainyard_core::TaskId;
 
 /// A pattern over the names of tasks: `*` stands for any text, `?` for any one character.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glob(String);
 
 impl Glob {

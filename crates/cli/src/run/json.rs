@@ -1,8 +1,9 @@
-//! A run for programs: one event a line. Its form is stable; see docs/json.md.
+//! A run for programs: one event per line. Its form is stable; see docs/json.md.
 
-use std::io::Write as _;
+use std::borrow::Cow;
 
-use memchr::memchr_iter;
+use serde::Serialize;
+use trainyard_core::TaskId;
 use trainyard_local::logs::pump::{LogBlock, LogSource};
 use trainyard_local::run::event::RunEvent;
 use trainyard_local::run::timestamp::Timestamp;
@@ -16,58 +17,57 @@ pub fn event(event: &RunEvent) -> Vec<u8> {
     (visible::json(line) + "\n").into_bytes()
 }
 
+/// A line of a task's output.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LogLine<'a> {
+    time: Timestamp,
+    job: &'a str,
+    event: &'static str,
+    task: &'a TaskId,
+    epoch: u32,
+    attempt: u32,
+    in_place: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    container: Option<&'a str>,
+    line: Cow<'a, str>,
+    /// Bytes that are not UTF-8 have been replaced.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    lossy: bool,
+    /// It continues the previous line, which was too long for one event.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    continued: bool,
+}
+
 /// Appends each line of the block as an event of its own.
-pub fn lines(out: &mut Vec<u8>, now: Timestamp, job: &str, source: &LogSource, block: LogBlock<'_>) {
-    let head = head(now, job, source);
-    let mut start = 0;
-    let unended = !block.bytes.is_empty() && !block.bytes.ends_with(b"\n");
-    for end in memchr_iter(b'\n', block.bytes).chain(unended.then_some(block.bytes.len())) {
-        out.extend_from_slice(&head);
-        let lossy = text(out, &block.bytes[start..end]);
-        if lossy {
-            out.extend_from_slice(b",\"lossy\":true");
-        }
-        if start == 0 && block.continued {
-            out.extend_from_slice(b",\"continued\":true");
-        }
-        out.extend_from_slice(b"}\n");
-        start = end + 1;
+pub fn lines(out: &mut Vec<u8>, time: Timestamp, job: &str, source: &LogSource, block: LogBlock<'_>) {
+    let mut continued = block.continued;
+    for bytes in block.bytes.split_inclusive(|byte| *byte == b'\n') {
+        let line = String::from_utf8_lossy(bytes.strip_suffix(b"\n").unwrap_or(bytes));
+        let event = LogLine {
+            time,
+            job,
+            event: "log",
+            task: &source.task,
+            epoch: source.stamp.epoch,
+            attempt: source.stamp.attempt,
+            in_place: source.in_place,
+            container: source.container.as_deref(),
+            lossy: matches!(line, Cow::Owned(_)),
+            line,
+            continued: std::mem::take(&mut continued),
+        };
+        // Writing to a Vec cannot fail.
+        let _ = serde_json::to_writer(&mut *out, &event);
+        out.push(b'\n');
     }
-}
-
-/// Everything up to the line itself, which is the same for all lines of a block.
-fn head(now: Timestamp, job: &str, source: &LogSource) -> Vec<u8> {
-    let mut head = Vec::new();
-    // Writing to a Vec cannot fail.
-    let _ = write!(head, "{{\"time\":\"{now}\",\"job\":");
-    let _ = serde_json::to_writer(&mut head, job);
-    head.extend_from_slice(b",\"event\":\"log\",\"task\":");
-    let _ = serde_json::to_writer(&mut head, &source.task);
-    let _ = write!(
-        head,
-        ",\"epoch\":{},\"attempt\":{},\"inPlace\":{}",
-        source.stamp.epoch, source.stamp.attempt, source.in_place
-    );
-    if let Some(container) = &source.container {
-        head.extend_from_slice(b",\"container\":");
-        let _ = serde_json::to_writer(&mut head, container);
-    }
-    head.extend_from_slice(b",\"line\":");
-    head
-}
-
-/// Appends text as a JSON string; says whether something in it was no UTF-8 and has been replaced.
-fn text(out: &mut Vec<u8>, bytes: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(bytes);
-    let _ = serde_json::to_writer(out, &*text);
-    std::str::from_utf8(bytes).is_err()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::{Value, json};
-    use trainyard_core::{Stamp, TaskId};
+    use trainyard_core::Stamp;
 
     fn source(container: Option<&str>) -> LogSource {
         LogSource {

@@ -10,13 +10,13 @@ use trainyard_local::run::store::status::TaskStatus;
 use trainyard_local::run::timestamp::Timestamp;
 
 use super::display::{Message, Shared};
-use super::footer::Row;
 use super::json;
 use super::prefix::{self, LinePrefix};
 use super::sentences::{self, Narration};
 use super::summary;
 use super::terminal::{self, Care};
-use super::view::{Lines, Output, View};
+use super::view::{Lines, View};
+use crate::args::Format;
 use crate::locale;
 
 /// The reporter of one job.
@@ -129,11 +129,11 @@ impl LogSink for JobReporter {
             return;
         }
         match (view.output, view.lines) {
-            (Output::Json, _) => self.shared.print_built(|out| {
+            (Format::Json, _) => self.shared.print_built(|out| {
                 json::lines(out, Timestamp::now(), &self.job, source, block);
             }),
-            (Output::Text, Lines::Raw) => self.shared.print(block.bytes),
-            (Output::Text, _) => self.shared.print_built(|out| self.write(out, &prefix, block)),
+            (Format::Text, Lines::Raw) => self.shared.print(block.bytes),
+            (Format::Text, _) => self.shared.print_built(|out| self.write(out, &prefix, block)),
         }
     }
 
@@ -155,7 +155,7 @@ impl Reporter for JobReporter {
         if view.has_footer() {
             self.tell_footer(event);
         }
-        if view.output == Output::Json {
+        if view.output == Format::Json {
             return self.shared.tell(Message::Out(json::event(event)));
         }
         let mut narration = self.narration.lock().unwrap_or_else(PoisonError::into_inner);
@@ -180,10 +180,10 @@ impl Reporter for JobReporter {
         if view.has_footer() {
             self.shared.tell(Message::Tasks {
                 job: self.number,
-                rows: tasks.iter().map(Row::from).collect(),
+                tasks: tasks.to_vec(),
             });
         }
-        if view.output == Output::Text && !view.quiet {
+        if view.output == Format::Text && !view.quiet {
             let mut narration = self.narration.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(said) = narration.stand(tasks) {
                 self.shared.say(Timestamp::now(), &said.text);

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use signal_hook::low_level::signal_name;
 use trainyard_core::TaskId;
 use trainyard_local::run::event::{Life, ProgramEnd, RunEvent, What};
 use trainyard_local::run::store::status::{TaskState, TaskStatus};
@@ -101,7 +102,7 @@ impl Narration {
         let said = match &event.what {
             What::RunStarted { directory, tasks, .. } => {
                 self.directory = Some(directory.clone());
-                let tasks = count(usize::try_from(*tasks).unwrap_or(usize::MAX), "task");
+                let tasks = count(*tasks, "task");
                 remark(format!(
                     "{tasks}; logs and status are kept in {}",
                     short(directory)
@@ -116,17 +117,32 @@ impl Narration {
                 life.task,
                 when(*seconds)
             )),
-            What::Restarting { .. } => restarting(&event.what),
-            What::Held { suspended: true } => {
-                let job = &event.job;
+            What::Restarting {
+                what,
+                task,
+                rule,
+                paid,
+                seconds,
+            } => {
+                let task = task.as_ref().map(ToString::to_string).filter(|task| task != what);
+                let because = task
+                    .map(|task| format!(", because of {task}"))
+                    .unwrap_or_default();
+                let rule = rule.as_ref().map(ToString::to_string);
+                let (when, why) = (when(*seconds), reasons(rule, *paid));
                 matters(format!(
-                    "the job is suspended: `trainyard resume {job}` lets it run, `trainyard stop {job}` ends it"
+                    "{CAREFUL}{what} is started again{CAREFUL:#} {when}{because}{why}"
                 ))
             }
-            What::Held { suspended: false } => {
+            What::Held { suspended } => {
                 let job = &event.job;
+                let state = if *suspended {
+                    "suspended"
+                } else {
+                    "aborted and waits"
+                };
                 matters(format!(
-                    "the job is aborted and waits: `trainyard resume {job}` lets it run, `trainyard stop {job}` ends it"
+                    "the job is {state}: `trainyard resume {job}` lets it run, `trainyard stop {job}` ends it"
                 ))
             }
             What::Resumed => remark("the job goes on".into()),
@@ -186,62 +202,23 @@ pub fn fate(end: &ProgramEnd) -> String {
         .map_or_else(String::new, |name| format!(" in its init container {name}"));
     match (&end.not_started, end.signal, end.code) {
         (Some(why), ..) => format!("could not be started{whose}: {why}"),
-        (None, Some(signal), _) => format!("was killed by signal {signal}{}{whose}", named(signal)),
+        (None, Some(signal), _) => {
+            let name = signal_name(signal).map(|name| format!(" ({name})"));
+            format!("was killed by signal {signal}{}{whose}", name.unwrap_or_default())
+        }
         (None, None, Some(code)) => format!("failed{whose}: exit code {code}"),
         (None, None, None) => format!("failed{whose}"),
     }
 }
 
-fn named(signal: i32) -> String {
-    signal_name(signal).map_or_else(String::new, |name| format!(" ({name})"))
-}
-
-/// The name of a signal that ends programs.
-pub fn signal_name(signal: i32) -> Option<&'static str> {
-    Some(match signal {
-        1 => "SIGHUP",
-        2 => "SIGINT",
-        3 => "SIGQUIT",
-        4 => "SIGILL",
-        6 => "SIGABRT",
-        7 => "SIGBUS",
-        8 => "SIGFPE",
-        9 => "SIGKILL",
-        11 => "SIGSEGV",
-        13 => "SIGPIPE",
-        14 => "SIGALRM",
-        15 => "SIGTERM",
-        _ => return None,
-    })
-}
-
-fn restarting(what: &What) -> Sentence {
-    let What::Restarting {
-        what,
-        task,
-        rule,
-        paid,
-        seconds,
-    } = what
-    else {
-        return remark(String::new());
-    };
-    let because = match task {
-        Some(task) if task.to_string() != *what => format!(", because of {task}"),
-        _ => String::new(),
-    };
-    let rule = rule.as_ref().map(|rule| format!("{rule}"));
+/// ` (rule; not counted against the limit)`, as far as either applies.
+fn reasons(rule: Option<String>, paid: bool) -> String {
     let free = (!paid).then(|| "not counted against the limit".to_owned());
-    let why: Vec<String> = rule.into_iter().chain(free).collect();
-    let why = if why.is_empty() {
-        String::new()
-    } else {
-        format!(" {QUIET}({}){QUIET:#}", why.join("; "))
-    };
-    let when = when(*seconds);
-    matters(format!(
-        "{CAREFUL}{what} is started again{CAREFUL:#} {when}{because}{why}"
-    ))
+    let reasons: Vec<String> = rule.into_iter().chain(free).collect();
+    match reasons.as_slice() {
+        [] => String::new(),
+        reasons => format!(" {QUIET}({}){QUIET:#}", reasons.join("; ")),
+    }
 }
 
 fn when(seconds: u32) -> String {

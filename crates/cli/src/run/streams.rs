@@ -43,6 +43,7 @@ pub struct Streams {
 }
 
 /// What is on the terminal below the lines.
+#[derive(Default)]
 struct Footer {
     wanted: bool,
     /// The widths of its lines; none if it is not there.
@@ -58,10 +59,7 @@ impl Streams {
     pub fn new(view: View, out: Sink, err: Sink, size: Size) -> Self {
         let footer = Footer {
             wanted: view.has_footer(),
-            drawn: Vec::new(),
-            text: String::new(),
-            frame: Vec::new(),
-            last: None,
+            ..Footer::default()
         };
         Self {
             view,
@@ -86,7 +84,7 @@ impl Streams {
             Message::Out(bytes) => self.out(&bytes),
             Message::Err(bytes) => self.err(&bytes),
             Message::Began { job, at } => self.change(job, |rows| rows.began = Some(at)),
-            Message::Tasks { job, rows } => self.change(job, |job| job.rows = rows),
+            Message::Tasks { job, tasks } => self.change(job, |rows| rows.tasks = tasks),
             Message::Ended { job } => self.change(job, |rows| rows.ended = true),
         }
     }

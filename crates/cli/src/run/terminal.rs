@@ -32,12 +32,11 @@ pub fn write(out: &mut Vec<u8>, block: LogBlock<'_>, prefix: &[u8], continuation
         block.prefix_into(out, prefix, continuation);
         return;
     }
-    let mut start = 0;
-    let unended = !block.bytes.is_empty() && !block.bytes.ends_with(b"\n");
-    for end in memchr_iter(b'\n', block.bytes).chain(unended.then_some(block.bytes.len())) {
-        let goes_on = start == 0 && block.continued;
-        out.extend_from_slice(if goes_on { continuation } else { prefix });
-        let line = &block.bytes[start..end];
+    let mut continued = block.continued;
+    for line in block.bytes.split_inclusive(|byte| *byte == b'\n') {
+        let continued = std::mem::take(&mut continued);
+        out.extend_from_slice(if continued { continuation } else { prefix });
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
         if care == Care::Terminal {
             clean_into(out, line);
         } else {
@@ -47,7 +46,6 @@ pub fn write(out: &mut Vec<u8>, block: LogBlock<'_>, prefix: &[u8], continuation
             }
         }
         out.push(b'\n');
-        start = end + 1;
     }
 }
 
@@ -206,9 +204,7 @@ impl Line<'_> {
     }
 
     fn escape(&mut self, byte: u8) {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let digit = |value: u8| DIGITS[usize::from(value & 15)];
-        self.put(&[b'\\', b'x', digit(byte >> 4), digit(byte)]);
+        self.put(format!("\\x{byte:02x}").as_bytes());
         self.firm = self.out.len();
     }
 }

@@ -13,7 +13,8 @@ use trainyard_local::run::timestamp::Timestamp;
 
 use super::display::Display;
 use super::glob::Glob;
-use super::view::{Lines, Output, Stream, View};
+use super::view::{Lines, Stream, View};
+use crate::args::Format;
 
 const TERMINAL: Stream = Stream {
     terminal: true,
@@ -308,7 +309,7 @@ fn quiet_leaves_what_matters() {
 #[test]
 fn json_is_one_event_a_line_on_standard_output_and_nothing_else() {
     let watched = Watched::new(View {
-        output: Output::Json,
+        output: Format::Json,
         err: TERMINAL,
         footer: true,
         ..View::default()

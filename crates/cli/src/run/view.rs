@@ -1,12 +1,10 @@
-//! How a run is shown: what was typed and what the terminal can do, as the supervisor is told it.
+//! How a run is shown: what was typed, and what the terminal can do.
 
-use std::fs::{File, Metadata};
 use std::io::{self, IsTerminal as _};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 
 use anstream::{AutoStream, ColorChoice};
-use serde::{Deserialize, Serialize};
+use rustix::fs::{FileType, fstat};
 use trainyard_core::TaskId;
 
 use super::glob::Glob;
@@ -14,18 +12,8 @@ use crate::args::{Color, Format};
 use crate::locale;
 use crate::visible;
 
-/// What is printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Output {
-    /// Lines for people.
-    #[default]
-    Text,
-    /// An event a line, for programs.
-    Json,
-}
-
 /// How a task's lines are shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lines {
     /// With the task's name before each.
     #[default]
@@ -37,7 +25,7 @@ pub enum Lines {
 }
 
 /// Where text goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stream {
     /// To a terminal.
     pub terminal: bool,
@@ -57,8 +45,8 @@ impl Stream {
         };
         Self {
             terminal: anstream::stream::IsTerminal::is_terminal(stream),
-            pipe: metadata(stream).is_some_and(|metadata| {
-                let kind = metadata.file_type();
+            pipe: fstat(stream).is_ok_and(|stat| {
+                let kind = FileType::from_raw_mode(stat.st_mode);
                 kind.is_fifo() || kind.is_socket()
             }),
             color,
@@ -71,10 +59,10 @@ impl Stream {
     clippy::struct_excessive_bools,
     reason = "each is a switch of the command line, and any may go with any"
 )]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
     /// What is printed.
-    pub output: Output,
+    pub output: Format,
     /// How lines are shown.
     pub lines: Lines,
     /// With the time before each line.
@@ -112,10 +100,7 @@ impl View {
     /// The same, with what was typed about its form: `-o`, `--raw`, `--no-prefix`.
     pub fn typed(color: Color, format: Format, raw: bool, no_prefix: bool) -> Self {
         Self {
-            output: match format {
-                Format::Text => Output::Text,
-                Format::Json => Output::Json,
-            },
+            output: format,
             lines: match (raw, no_prefix) {
                 (true, _) => Lines::Raw,
                 (false, true) => Lines::Plain,
@@ -133,7 +118,7 @@ impl View {
     /// Whether there is a footer. It needs to know where the cursor is: raw output may move it, and so may a program
     /// that reads ours, as in `trainyard run … | tee log`.
     pub fn has_footer(&self) -> bool {
-        let text = self.output == Output::Text && self.lines != Lines::Raw;
+        let text = self.output == Format::Text && self.lines != Lines::Raw;
         self.footer && self.err.terminal && text && !self.out.pipe && !self.quiet
     }
 
@@ -151,33 +136,15 @@ impl View {
 
 /// Whether both streams are one terminal: then what is written to both may be written at once.
 fn same_device() -> bool {
-    let device = |stream: &dyn AsFd| metadata(&stream).map(|metadata| metadata.rdev());
-    let out = device(&io::stdout());
-    out.is_some() && out == device(&io::stderr())
-}
-
-/// What a stream is.
-fn metadata(stream: &impl AsFd) -> Option<Metadata> {
-    let descriptor = stream.as_fd().try_clone_to_owned().ok()?;
-    File::from(descriptor).metadata().ok()
+    match (fstat(io::stdout()), fstat(io::stderr())) {
+        (Ok(out), Ok(err)) => out.st_rdev == err.st_rdev,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_view_goes_to_the_supervisor_and_comes_out_the_same() {
-        let view = View {
-            output: Output::Json,
-            lines: Lines::Plain,
-            tasks: vec![Glob::new("worker-*")],
-            one_terminal: true,
-            ..View::default()
-        };
-        let text = serde_json::to_string(&view).unwrap();
-        assert_eq!(serde_json::from_str::<View>(&text).unwrap(), view);
-    }
 
     #[test]
     fn a_footer_needs_a_terminal_and_text_whose_end_is_known() {
@@ -216,7 +183,7 @@ mod tests {
                 ..shown.clone()
             },
             View {
-                output: Output::Json,
+                output: Format::Json,
                 ..shown.clone()
             },
         ] {

@@ -38,16 +38,9 @@ pub fn duration(text: &str) -> Result<u32, String> {
     }
 }
 
-/// `worker-1=137@30s`: the task exits with this code (or `oom`, `missing`, `evicted`) at this second, or when it next runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fail {
-    pub task: TaskId,
-    pub end: ProgramEnd,
-    pub at: u32,
-}
-
-/// Reads one `--fail`.
-pub fn fail(text: &str) -> Result<Fail, String> {
+/// `--fail worker-1=137@30s`: the task exits with this code (or `oom`, `missing`, `evicted`) at this second, or when it
+/// next runs.
+pub fn fail(text: &str) -> Result<Fault, String> {
     let shape = || format!("`{text}`: expected TASK=CODE@TIME, as in `worker-1=137@30s`");
     let (task, rest) = text.split_once('=').ok_or_else(shape)?;
     let (end, at) = rest.split_once('@').ok_or_else(shape)?;
@@ -64,44 +57,30 @@ pub fn fail(text: &str) -> Result<Fail, String> {
             ProgramEnd::Code(code)
         }
     };
-    Ok(Fail {
-        task: task_id(task)?,
-        end,
-        at: duration(at)?,
-    })
+    let (task, at) = (task_id(task)?, duration(at)?);
+    Ok(Fault::EndsAt { task, at, end })
 }
 
-/// `chief-0@2m`, or `chief-0=0@2m` for a program that saves its work and exits 0 on SIGTERM.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Evict {
-    pub task: TaskId,
-    pub code: i32,
-    pub at: u32,
-}
-
-/// Reads one `--evict`.
-pub fn evict(text: &str) -> Result<Evict, String> {
+/// `--evict chief-0@2m`, or `chief-0=0@2m` for a program that saves its work and exits 0 on SIGTERM.
+pub fn evict(text: &str) -> Result<Fault, String> {
     let shape = || format!("`{text}`: expected TASK@TIME, as in `worker-0@30s`");
     let (who, at) = text.split_once('@').ok_or_else(shape)?;
     let (task, code) = match who.split_once('=') {
         None => (who, 143),
         Some((task, code)) => (task, code.parse().map_err(|_| shape())?),
     };
-    Ok(Evict {
-        task: task_id(task)?,
-        code,
-        at: duration(at)?,
-    })
+    let (task, at) = (task_id(task)?, duration(at)?);
+    Ok(Fault::Drained { task, at, code })
 }
 
-/// `30s..90s`, or `30s..` for a job that is never resumed.
+/// When the job is suspended and, unless never, resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Suspend {
     pub from: u32,
     pub to: Option<u32>,
 }
 
-/// Reads one `--suspend`.
+/// `--suspend 30s..90s`, or `30s..` for a job that is never resumed.
 pub fn suspend(text: &str) -> Result<Suspend, String> {
     let shape = || format!("`{text}`: expected FROM..TO, as in `30s..90s`");
     let (from, to) = text.split_once("..").ok_or_else(shape)?;
@@ -113,36 +92,18 @@ pub fn suspend(text: &str) -> Result<Suspend, String> {
     Ok(Suspend { from, to })
 }
 
-/// `worker=5m`: how long the programs of a role or a task run without faults.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Runs {
-    pub who: String,
-    pub seconds: u32,
-}
-
-/// Reads one `--runs`.
-pub fn runs(text: &str) -> Result<Runs, String> {
+/// `--runs worker=5m`: a role or a task, and how many seconds its programs run without faults.
+pub fn runs(text: &str) -> Result<(String, u32), String> {
     let shape = || format!("`{text}`: expected ROLE=TIME or TASK=TIME, as in `worker=5m`");
     let (who, time) = text.split_once('=').ok_or_else(shape)?;
-    Ok(Runs {
-        who: who.into(),
-        seconds: duration(time)?,
-    })
-}
-
-/// `worker=4@2m`: changes the number of tasks of a role.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scale {
-    pub role: RoleName,
-    pub count: u32,
-    pub at: u32,
+    Ok((who.into(), duration(time)?))
 }
 
 /// Limit of `--scale`.
 const MOST_REPLICAS: u32 = 10_000;
 
-/// Reads one `--scale`.
-pub fn scale(text: &str) -> Result<Scale, String> {
+/// `--scale worker=4@2m`: changes the number of tasks of a role.
+pub fn scale(text: &str) -> Result<Fault, String> {
     let shape = || format!("`{text}`: expected ROLE=NUMBER@TIME, as in `worker=4@2m`");
     let (role, rest) = text.split_once('=').ok_or_else(shape)?;
     let (count, at) = rest.split_once('@').ok_or_else(shape)?;
@@ -152,11 +113,8 @@ pub fn scale(text: &str) -> Result<Scale, String> {
             "cannot simulate {count} replicas: expected at most {MOST_REPLICAS}"
         ));
     }
-    Ok(Scale {
-        role: RoleName::new(role),
-        count,
-        at: duration(at)?,
-    })
+    let (role, at) = (RoleName::new(role), duration(at)?);
+    Ok(Fault::Replicas { role, at, count })
 }
 
 fn task_id(text: &str) -> Result<TaskId, String> {
@@ -216,19 +174,23 @@ mod tests {
         let worker = TaskId::new("worker", 1);
         assert_eq!(
             fail("worker-1=137@30s"),
-            Ok(Fail {
+            Ok(Fault::EndsAt {
                 task: worker.clone(),
                 end: ProgramEnd::Code(137),
                 at: 30
             })
         );
         assert_eq!(
-            fail("worker-1=oom@1m").map(|fail| fail.end),
-            Ok(ProgramEnd::OutOfMemory)
+            fail("worker-1=oom@1m"),
+            Ok(Fault::EndsAt {
+                task: worker.clone(),
+                end: ProgramEnd::OutOfMemory,
+                at: 60
+            })
         );
         assert_eq!(
             evict("worker-1@9s"),
-            Ok(Evict {
+            Ok(Fault::Drained {
                 task: worker.clone(),
                 code: 143,
                 at: 9
@@ -236,7 +198,7 @@ mod tests {
         );
         assert_eq!(
             evict("worker-1=0@9s"),
-            Ok(Evict {
+            Ok(Fault::Drained {
                 task: worker,
                 code: 0,
                 at: 9

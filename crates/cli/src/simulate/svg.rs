@@ -5,7 +5,7 @@ use trainyard_core::{Job, Outcome};
 use super::story::{Line, Tone};
 use super::text::{alike, names, seconds};
 use super::timeline::{AttemptEnd, Lane, LaneState};
-use crate::svg::{Anchor, Font, Paint, Rect, Svg, palette, shorten};
+use crate::svg::{Anchor, Font, Heads, Paint, Rect, Svg, palette, shorten};
 use crate::wrap::wrap;
 
 /// Width of the picture; its height varies.
@@ -100,7 +100,7 @@ fn grid(svg: &mut Svg, length: u32, top: i32, height: i32) {
         svg.route(
             &[(x, top - 6), (x, top + height)],
             Paint::outlined(palette::FAINT),
-            None,
+            Heads::None,
         );
         let font = Font::new(11, palette::SOFT_INK).anchored(Anchor::Middle);
         svg.text(x, top - 12, font, &seconds(u64::from(at)));
@@ -111,19 +111,14 @@ fn grid(svg: &mut Svg, length: u32, top: i32, height: i32) {
 fn bars(svg: &mut Svg, lane: &Lane, length: u32, y: i32) {
     for span in &lane.spans {
         let (from, to) = (x_of(span.from, length), x_of(span.to, length));
-        let rect = Rect {
-            x: from,
-            y,
-            width: (to - from).max(1),
-            height: BAR,
-        };
+        let rect = Rect::new(from, y, (to - from).max(1), BAR);
         match span.what {
             LaneState::Down => {
                 let middle = y + BAR / 2;
                 svg.route(
                     &[(from, middle), (to, middle)],
                     Paint::outlined(palette::STOPPING).dashed(),
-                    None,
+                    Heads::None,
                 );
             }
             LaneState::Waiting => svg.rect(rect, Paint::filled(palette::WAITING)),
@@ -135,12 +130,7 @@ fn bars(svg: &mut Svg, lane: &Lane, length: u32, y: i32) {
         let (sign, ink, ground) = sign(mark.what);
         let x = x_of(mark.at, length);
         let size = BAR + 4;
-        let rect = Rect {
-            x: x - size / 2,
-            y: y - 2,
-            width: size,
-            height: size,
-        };
+        let rect = Rect::new(x - size / 2, y - 2, size, size);
         let title = format!("{} at {}", words(mark.what), seconds(u64::from(mark.at)));
         svg.titled_rect(rect, Paint::outlined(ink).on(ground).round(size / 2), &title);
         svg.text(
@@ -186,22 +176,14 @@ fn legend(svg: &mut Svg, y: i32) -> i32 {
         ("runs", palette::RUNNING),
         ("stopping", palette::STOPPING),
     ] {
-        svg.rect(
-            Rect {
-                x,
-                y: y - 10,
-                width: 18,
-                height: 10,
-            },
-            Paint::filled(fill),
-        );
+        svg.rect(Rect::new(x, y - 10, 18, 10), Paint::filled(fill));
         svg.text(x + 24, y, font, text);
         x += 120;
     }
     svg.route(
         &[(x, y - 5), (x + 18, y - 5)],
         Paint::outlined(palette::STOPPING).dashed(),
-        None,
+        Heads::None,
     );
     svg.text(x + 24, y, font, "down, until the next attempt");
     x += 230;
@@ -212,12 +194,7 @@ fn legend(svg: &mut Svg, y: i32) -> i32 {
         AttemptEnd::Stopped,
     ] {
         let (sign, ink, ground) = sign(end);
-        let mark = Rect {
-            x,
-            y: y - 12,
-            width: 16,
-            height: 16,
-        };
+        let mark = Rect::new(x, y - 12, 16, 16);
         svg.rect(mark, Paint::outlined(ink).on(ground).round(8));
         svg.text(x + 8, y, Font::new(11, ink).bold().anchored(Anchor::Middle), sign);
         svg.text(x + 22, y, font, words(end));

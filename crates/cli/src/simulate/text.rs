@@ -41,15 +41,29 @@ pub fn lanes(lanes: &[Lane], length: u32, columns: usize) -> String {
 
 /// Groups tasks with equal lanes, if there are many.
 pub fn alike(lanes: &[Lane]) -> Vec<(Vec<TaskId>, &Lane)> {
-    let mut groups: Vec<(Vec<TaskId>, &Lane)> = Vec::new();
-    for lane in lanes {
-        let same = |(tasks, other): &&mut (Vec<TaskId>, &Lane)| {
-            let role = tasks.first().is_some_and(|task| task.role == lane.task.role);
-            role && lanes.len() > MOST_LANES && other.spans == lane.spans && other.marks == lane.marks
+    grouped(
+        lanes,
+        MOST_LANES,
+        |lane| &lane.task,
+        |a, b| a.spans == b.spans && a.marks == b.marks,
+    )
+}
+
+/// Groups items about tasks: with more than `most` of them, those of one role that are alike are one group.
+pub fn grouped<T>(
+    items: &[T],
+    most: usize,
+    task: fn(&T) -> &TaskId,
+    alike: fn(&T, &T) -> bool,
+) -> Vec<(Vec<TaskId>, &T)> {
+    let mut groups: Vec<(Vec<TaskId>, &T)> = Vec::new();
+    for item in items {
+        let same = |(_, first): &&mut (Vec<TaskId>, &T)| {
+            items.len() > most && task(first).role == task(item).role && alike(first, item)
         };
         match groups.iter_mut().find(same) {
-            Some((tasks, _)) => tasks.push(lane.task.clone()),
-            None => groups.push((vec![lane.task.clone()], lane)),
+            Some((tasks, _)) => tasks.push(task(item).clone()),
+            None => groups.push((vec![task(item).clone()], item)),
         }
     }
     groups

@@ -39,28 +39,12 @@ pub struct Shades {
     pub node: &'static str,
 }
 
-pub const AMBER: Shades = Shades {
-    ground: "#fdf6e3",
-    edge: "#c98a10",
-    node: "#f8e3ae",
-};
-pub const BLUE: Shades = Shades {
-    ground: "#eef5fc",
-    edge: "#3d7ebf",
-    node: "#c5dcf3",
-};
-pub const VIOLET: Shades = Shades {
-    ground: "#f5f0fb",
-    edge: "#8159b8",
-    node: "#dccdf0",
-};
-pub const TEAL: Shades = Shades {
-    ground: "#e9f7f6",
-    edge: "#2b8a84",
-    node: "#bfe4e1",
-};
-pub const GRAY: Shades = Shades {
-    ground: "#f4f5f7",
-    edge: "#7b8794",
-    node: "#d7dce1",
-};
+const fn shades(ground: &'static str, edge: &'static str, node: &'static str) -> Shades {
+    Shades { ground, edge, node }
+}
+
+pub const AMBER: Shades = shades("#fdf6e3", "#c98a10", "#f8e3ae");
+pub const BLUE: Shades = shades("#eef5fc", "#3d7ebf", "#c5dcf3");
+pub const VIOLET: Shades = shades("#f5f0fb", "#8159b8", "#dccdf0");
+pub const TEAL: Shades = shades("#e9f7f6", "#2b8a84", "#bfe4e1");
+pub const GRAY: Shades = shades("#f4f5f7", "#7b8794", "#d7dce1");

@@ -11,11 +11,10 @@ use trainyard_local::logs::merge::Merged;
 use trainyard_local::logs::pump::LogSource;
 use trainyard_local::run::timestamp::Timestamp;
 
-use crate::args::Color;
 use crate::args::runs::Logs;
+use crate::args::{Color, Format};
 use crate::failure::Failure;
 use crate::run::Lines;
-use crate::run::Output;
 use crate::run::View;
 use crate::run::care;
 use crate::run::json;
@@ -81,7 +80,7 @@ impl Show {
 
     /// Writes a block.
     pub fn write(&mut self, merged: &Merged<'_>) -> Result<(), Failure> {
-        if self.view.output == Output::Json {
+        if self.view.output == Format::Json {
             // A line without a time was written after the run began.
             let time = merged.time.map_or(self.begun, Timestamp::from);
             self.block.clear();

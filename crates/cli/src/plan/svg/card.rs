@@ -63,12 +63,7 @@ impl<'a> Card<'a> {
         let height = HEAD + extra + rows * grid.pitch.1 - (grid.pitch.1 - grid.size.1) + foot + PADDING;
         Self {
             role,
-            rect: Rect {
-                x: 0,
-                y: 0,
-                width,
-                height: height.max(HEAD + PADDING),
-            },
+            rect: Rect::new(0, 0, width, height.max(HEAD + PADDING)),
             grid,
         }
     }
@@ -110,12 +105,12 @@ impl<'a> Card<'a> {
         let left = self.rect.x + (self.rect.width - used) / 2;
         for (position, task) in self.role.tasks.iter().take(DRAWN).enumerate() {
             let (row, column) = (position / self.grid.columns, position % self.grid.columns);
-            let node = Rect {
-                x: left + self.grid.margin + pixels(column) * self.grid.pitch.0,
-                y: top + pixels(row) * self.grid.pitch.1,
-                width: self.grid.size.0,
-                height: self.grid.size.1,
-            };
+            let node = Rect::new(
+                left + self.grid.margin + pixels(column) * self.grid.pitch.0,
+                top + pixels(row) * self.grid.pitch.1,
+                self.grid.size.0,
+                self.grid.size.1,
+            );
             let numbered_row = row.is_multiple_of(if self.grid.pitch.1 < 12 { 2 } else { 1 });
             if column == 0 && numbered_row && self.grid.style == Style::Matrix {
                 let font = Font::new(9, palette::SOFT_INK).anchored(Anchor::End);

@@ -54,11 +54,7 @@ fn down(svg: &mut Svg, from: Rect, to: Rect, words: &str) {
     let left = from.x.max(to.x);
     let right = from.right().min(to.right());
     let x = i32::midpoint(left, right.max(left));
-    svg.route(
-        &[(x, from.bottom() + 2), (x, to.y - 2)],
-        line(),
-        Some(Heads::Both),
-    );
+    svg.route(&[(x, from.bottom() + 2), (x, to.y - 2)], line(), Heads::Both);
     let middle = i32::midpoint(from.bottom(), to.y);
     label(svg, x + 10, middle + 4, words);
 }
@@ -71,7 +67,7 @@ fn around(svg: &mut Svg, from: Rect, to: Rect, x: i32, words: &str) {
         (x, to.middle_y()),
         (to.x - 2, to.middle_y()),
     ];
-    svg.route(&points, line(), Some(Heads::Both));
+    svg.route(&points, line(), Heads::Both);
     let beside = from.x - x;
     if beside > text_width(words, 12, false) + 20 {
         label(svg, x + 14, from.middle_y() - 8, words);
@@ -90,7 +86,7 @@ fn among(svg: &mut Svg, card: Rect, words: &str) {
         (x + BYPASS, middle + reach),
         (x + 2, middle + reach),
     ];
-    svg.route(&points, line(), Some(Heads::Both));
+    svg.route(&points, line(), Heads::Both);
     let font = Font::new(12, palette::SOFT_INK).anchored(Anchor::Middle);
     if card.right() + BYPASS + 8 + text_width(words, 12, false) < WIDTH - MARGIN {
         label(svg, x + BYPASS + 8, middle + 4, words);
@@ -108,7 +104,7 @@ fn checkpoints(svg: &mut Svg, evaluator: Rect, source: Rect) {
         svg.route(
             &[(source.right() + 2, y), (evaluator.x - 2, y)],
             paint,
-            Some(Heads::End),
+            Heads::End,
         );
         let x = i32::midpoint(source.right(), evaluator.x);
         let font = Font::new(12, palette::SOFT_INK).anchored(Anchor::Middle);
@@ -121,7 +117,7 @@ fn checkpoints(svg: &mut Svg, evaluator: Rect, source: Rect) {
     svg.route(
         &[(x, source.y - 2), (x, evaluator.bottom() + 2)],
         paint,
-        Some(Heads::End),
+        Heads::End,
     );
     label(
         svg,

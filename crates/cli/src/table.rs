@@ -1,4 +1,4 @@
-//! A table as `ps` prints it: columns as wide as they must be, two spaces between, no lines.
+//! Tables as `ps` prints them, with columns as wide as their widest cell, and the units in their cells.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -35,28 +35,31 @@ pub fn nothing() -> Cell {
     Cell::styled("-", QUIET)
 }
 
-/// The table as text; the last column is not padded.
-pub fn render<const COLUMNS: usize>(head: [&str; COLUMNS], rows: &[[Cell; COLUMNS]]) -> String {
-    let widths: [usize; COLUMNS] = std::array::from_fn(|column| {
-        let cells = rows.iter().map(|row| row[column].text.chars().count());
-        cells
-            .chain([head[column].chars().count()])
-            .max()
-            .unwrap_or_default()
-    });
-    let mut text = String::new();
-    let head = head.map(|title| Cell::styled(title, QUIET));
-    for row in std::iter::once(&head).chain(rows) {
-        for (column, Cell { text: cell, style }) in row.iter().enumerate() {
-            // Writing to a String cannot fail.
-            let _ = write!(text, "{style}{cell}{style:#}");
-            let last = column + 1 == COLUMNS;
-            let gap = widths[column] - cell.chars().count() + 2;
-            text.extend(std::iter::repeat_n(' ', if last { 0 } else { gap }));
+/// The table as text, below a line of titles.
+pub fn render<const COLUMNS: usize>(titles: [&str; COLUMNS], mut rows: Vec<[Cell; COLUMNS]>) -> String {
+    rows.insert(0, titles.map(|title| Cell::styled(title, QUIET)));
+    lines(&rows).join("\n") + "\n"
+}
+
+/// The rows as lines. Columns without text are left out, and nothing pads the end of a line.
+pub fn lines<const COLUMNS: usize>(rows: &[[Cell; COLUMNS]]) -> Vec<String> {
+    let length = |cell: &Cell| cell.text.chars().count();
+    let widths: [usize; COLUMNS] =
+        std::array::from_fn(|column| rows.iter().map(|row| length(&row[column])).max().unwrap_or(0));
+    let line = |row: &[Cell; COLUMNS]| {
+        let (mut line, mut gap) = (String::new(), 0);
+        for (cell, width) in row.iter().zip(widths).filter(|(_, width)| *width > 0) {
+            let Cell { text, style } = cell;
+            if !text.is_empty() {
+                // Writing to a String cannot fail.
+                let _ = write!(line, "{:gap$}{style}{text}{style:#}", "");
+                gap = 0;
+            }
+            gap += width - length(cell) + 2;
         }
-        text.push('\n');
-    }
-    text
+        line
+    };
+    rows.iter().map(line).collect()
 }
 
 /// How long ago something was, in its largest unit: `12s`, `3m`, `2h`, `5d`.
@@ -112,12 +115,19 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
-        let rows = [
+        let rows = vec![
             ["a".into(), "12345".into(), "x".into()],
             ["…é".into(), nothing(), "y".into()],
         ];
-        let plain = anstream::adapter::strip_str(&render(["JOB", "N", "Z"], &rows)).to_string();
+        let plain = anstream::adapter::strip_str(&render(["JOB", "N", "Z"], rows)).to_string();
         assert_eq!(plain, "JOB  N      Z\na    12345  x\n…é   -      y\n");
+    }
+
+    #[test]
+    fn empty_columns_and_empty_ends_take_no_space() {
+        let rows: [[Cell; 4]; 2] = [["a", "", "", "b"], ["long", "", "c", ""]].map(|row| row.map(Cell::from));
+        let plain = anstream::adapter::strip_str(&lines(&rows).join("|")).to_string();
+        assert_eq!(plain, "a        b|long  c");
     }
 
     #[test]
