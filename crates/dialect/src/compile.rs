@@ -1,7 +1,7 @@
 //! From policies to rules: the building blocks that every dialect's compiler is made of.
 //!
 //! A dialect reads its own fields and puts rules together from these; which rules, and in which order, is the
-//! dialect's own business. `docs/architecture.md` shows the lists of three real manifests.
+//! dialect's own business. `trainyard plan` shows the list of a manifest.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

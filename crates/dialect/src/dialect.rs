@@ -119,6 +119,12 @@ impl Dialect {
         self.describe().group
     }
 
+    /// What its users expect of objects.
+    #[must_use]
+    pub fn conventions(self) -> &'static Conventions {
+        &self.describe().conventions
+    }
+
     /// The versions that are read, newest first.
     #[must_use]
     pub fn versions(self) -> &'static [&'static str] {

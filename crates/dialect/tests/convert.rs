@@ -17,8 +17,6 @@ use trainyard_document::Source;
 use trainyard_document::codes::Code;
 use trainyard_document::problem::Problem;
 
-const DIALECTS: [Dialect; 3] = [Dialect::TfJob, Dialect::TensorFlowTrainingJob, Dialect::Volcano];
-
 fn source(text: &str) -> Source {
     Source::from_bytes("test.yaml", text.as_bytes()).expect("text")
 }
@@ -127,20 +125,17 @@ fn there_and_back(text: &Source, job: &ReadJob, to: Dialect) {
     }
 }
 
+/// Every manifest of every folder, so that those of a new dialect are among them.
 fn manifests() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut found = Vec::new();
-    for folder in [
-        "examples/tfjob",
-        "examples/t9k",
-        "examples/volcano",
-        "tests/fixtures/ok/tfjob",
-        "tests/fixtures/ok/t9k",
-        "tests/fixtures/ok/volcano",
-    ] {
-        let entries = fs::read_dir(root.join(folder)).expect("a folder of manifests");
-        found.extend(entries.map(|entry| entry.expect("an entry").path()));
-    }
+    let inside = |folder: PathBuf| {
+        let entries = fs::read_dir(folder).expect("a folder of manifests");
+        entries.map(|entry| entry.expect("an entry").path())
+    };
+    let folders = ["examples", "tests/fixtures/ok"].map(|folder| root.join(folder));
+    let folders = folders.into_iter().flat_map(inside).filter(|path| path.is_dir());
+    let is_manifest = |path: &PathBuf| path.extension().is_some_and(|end| end == "yaml" || end == "json");
+    let mut found: Vec<PathBuf> = folders.flat_map(inside).filter(is_manifest).collect();
     found.sort();
     found
 }
@@ -152,7 +147,7 @@ fn every_manifest_goes_there_and_back() {
         let text =
             Source::from_bytes(&*path.to_string_lossy(), &fs::read(&path).expect("a file")).expect("text");
         for job in jobs(&text) {
-            for to in DIALECTS {
+            for to in Dialect::ALL {
                 there_and_back(&text, &job, to);
                 seen += 1;
             }
@@ -269,7 +264,7 @@ proptest! {
     fn any_tfjob_keeps_its_meaning_or_says_what_is_lost(choice in choices()) {
         let text = source(&tfjob(&choice));
         for job in jobs(&text) {
-            for to in DIALECTS {
+            for to in Dialect::ALL {
                 there_and_back(&text, &job, to);
             }
         }
@@ -413,7 +408,7 @@ fn our_additions_are_annotations_that_no_definition_drops() {
 #[test]
 fn empty_times_are_dropped() {
     let text = with_roles(&["Chief", "Worker"], "", "");
-    for to in DIALECTS {
+    for to in Dialect::ALL {
         let (there, _) = converted(&text, to);
         assert!(!there.text.contains("creationTimestamp"), "{}", there.text);
         // A job that stays in its dialect is written as it is, but for these.

@@ -130,6 +130,12 @@ mod tests {
     use std::fs::{read_dir, read_to_string};
     use std::path::Path;
 
+    use trainyard_core::LabelValue;
+    use trainyard_dialect::Dialect;
+    use trainyard_manifest::kinds::{ALL, PodLabels};
+
+    use super::*;
+
     /// Words that belong to one kind.
     const WORDS: &[&str] = &[
         "TFJob",
@@ -167,6 +173,32 @@ mod tests {
                     found.push(format!("{}:{}: {}", path.display(), number + 1, line.trim()));
                 }
             }
+        }
+    }
+
+    /// The dialect writes them and the API looks for them: without them the operator would create pods and never see them.
+    #[test]
+    fn pods_of_every_kind_have_the_labels_by_which_they_are_found() {
+        for kind in KINDS {
+            let PodLabels {
+                selector,
+                job,
+                role,
+                index,
+            } = &kind.api.labels;
+            let dialect = Dialect::of(kind.api.group, kind.api.kind).unwrap();
+            let written = dialect.conventions().operated_labels;
+            let fixed = (selector.0, LabelValue::Fixed(selector.1));
+            assert!(written.contains(&fixed), "{kind:?}: {fixed:?}");
+            for (keys, value) in [
+                (job, LabelValue::Job),
+                (role, LabelValue::Role),
+                (index, LabelValue::Index),
+            ] {
+                let last = (*keys.last().unwrap(), value);
+                assert!(written.contains(&last), "{kind:?}: {last:?}");
+            }
+            assert!(ALL.contains(&kind.api), "{kind:?} has a row in one list alone");
         }
     }
 
