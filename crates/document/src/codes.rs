@@ -17,7 +17,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::problem::{Severity, closest};
+use crate::problem::{Severity, closest, shown};
 
 /// Makes the enum and its table from one list of rows.
 macro_rules! codes {
@@ -210,22 +210,16 @@ impl Code {
             .strip_prefix("TY")
             .or_else(|| plain.strip_prefix("ty"))
             .unwrap_or(plain);
-        let number = digits
-            .bytes()
-            .all(|byte| byte.is_ascii_digit())
-            .then(|| digits.parse::<u16>().ok())
-            .flatten();
-        number
-            .and_then(|number| Self::ALL.iter().copied().find(|code| code.number() == number))
-            .ok_or_else(|| {
-                let names: Vec<String> = Self::ALL.iter().map(ToString::to_string).collect();
-                let near =
-                    closest(&plain.to_uppercase(), names.iter().map(String::as_str)).map(str::to_owned);
-                UnknownCode {
-                    text: crate::problem::shown(plain),
-                    near,
-                }
-            })
+        let number = digits.parse::<u16>().ok().filter(|_| !digits.starts_with('+'));
+        let found = Self::ALL.iter().find(|code| number == Some(code.number()));
+        found.copied().ok_or_else(|| {
+            let names: Vec<String> = Self::ALL.iter().map(ToString::to_string).collect();
+            let near = closest(&plain.to_uppercase(), names.iter().map(String::as_str));
+            UnknownCode {
+                text: shown(plain),
+                near: near.map(str::to_owned),
+            }
+        })
     }
 }
 

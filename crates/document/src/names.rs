@@ -43,21 +43,23 @@ pub fn wrong_port_name(name: &str) -> Option<&'static str> {
     name.contains("--").then_some("two dashes may not stand together")
 }
 
+/// Whether it can be the name of most objects: labels with dots between them.
+#[must_use]
+pub fn is_subdomain(name: &str) -> bool {
+    let is_label = |label: &str| {
+        let plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
+        !label.is_empty() && !label.starts_with('-') && !label.ends_with('-') && label.bytes().all(plain)
+    };
+    name.len() <= KEY_LENGTH && name.split('.').all(is_label)
+}
+
 /// The nearest valid label, for a hint; `None` if nothing is left of the name.
 #[must_use]
 pub fn mended_label(name: &str) -> Option<String> {
-    let mapped: String = name
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() {
-                c.to_ascii_lowercase()
-            } else {
-                '-'
-            }
-        })
-        .collect();
-    let cut: String = mapped.trim_matches('-').chars().take(LABEL_LENGTH).collect();
-    let cut = cut.trim_end_matches('-');
+    let mapped = name.to_ascii_lowercase();
+    let mapped = mapped.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    let mapped = mapped.trim_matches('-');
+    let cut = mapped.get(..LABEL_LENGTH).unwrap_or(mapped).trim_end_matches('-');
     (!cut.is_empty() && cut != name).then(|| cut.to_owned())
 }
 
@@ -87,17 +89,10 @@ fn is_for_keys(byte: u8) -> bool {
 /// The nearest valid key, for a hint; `None` if nothing is left of the key.
 #[must_use]
 pub fn mended_key(key: &str) -> Option<String> {
-    let keep = |c: char| {
-        let fits = u8::try_from(c).is_ok_and(is_for_keys);
-        if fits { c } else { '-' }
-    };
-    let mapped: String = key.chars().map(keep).collect();
-    let cut: String = mapped
-        .trim_start_matches(['.', '-'])
-        .chars()
-        .take(KEY_LENGTH)
-        .collect();
-    (!cut.is_empty() && cut != key).then_some(cut)
+    let mapped = key.replace(|c: char| !u8::try_from(c).is_ok_and(is_for_keys), "-");
+    let mapped = mapped.trim_start_matches(['.', '-']);
+    let cut = mapped.get(..KEY_LENGTH).unwrap_or(mapped);
+    (!cut.is_empty() && cut != key).then(|| cut.to_owned())
 }
 
 /// What is wrong with the path of a file within a volume (`items[].path`); `None` if nothing is.

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 pub use self::path::FieldPath;
 pub use self::tidy::{MOST_PROBLEMS, tidy};
-pub use self::words::{closest, did_you_mean, escaped, is_hidden, shown};
+pub use self::words::{closest, did_you_mean, escaped, is_hidden, quoted, shown};
 use crate::codes::Code;
 use crate::document::{Node, Source};
 
@@ -186,22 +186,19 @@ impl Problem {
     /// A value of the wrong type is not repeated there, since other people read them: an unquoted password is such a value.
     #[must_use]
     pub fn in_a_line(&self) -> String {
-        let place = if self.place.path.is_empty() {
-            String::new()
-        } else {
-            format!("{}: ", self.place.path)
-        };
         let (message, hint) = self.without_value();
         let allowed = self.allowed.as_deref();
         let allowed = allowed.filter(|allowed| !message.contains(allowed));
         let allowed = allowed.map(|allowed| format!("allowed: {allowed}"));
         let rest: Vec<String> = allowed.into_iter().chain(hint.map(str::to_owned)).collect();
-        let rest = if rest.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", rest.join("; "))
-        };
-        format!("{place}{message}{rest}")
+        let mut line = message.to_owned();
+        if !self.place.path.is_empty() {
+            line = format!("{}: {line}", self.place.path);
+        }
+        if !rest.is_empty() {
+            line = format!("{line} ({})", rest.join("; "));
+        }
+        line
     }
 
     /// The message and the hint without the value of a variable, an argument or another field that should be text.

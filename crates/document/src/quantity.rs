@@ -5,7 +5,7 @@
 use std::fmt;
 
 use crate::codes::Code;
-use crate::document::Kind;
+use crate::document::{Kind, Node};
 use crate::fields::Field;
 use crate::problem::shown;
 
@@ -51,6 +51,12 @@ impl Quantity {
         }
     }
 
+    /// The quantity that a value holds; none where it holds something else.
+    #[must_use]
+    pub fn of(node: &Node) -> Option<Self> {
+        Self::parse(&text(node)?).ok()
+    }
+
     /// Reads a quantity as the API server does.
     pub fn parse(text: &str) -> Result<Self, NotAQuantity> {
         let (negative, unsigned) = match text.as_bytes().first() {
@@ -74,6 +80,16 @@ impl Quantity {
     }
 }
 
+/// Suffixes that multiply by a power of two, the largest first.
+const BINARY: [(&str, u32); 6] = [
+    ("Ei", 60),
+    ("Pi", 50),
+    ("Ti", 40),
+    ("Gi", 30),
+    ("Mi", 20),
+    ("Ki", 10),
+];
+
 /// By what the number is multiplied: 10^tens × 2^twos.
 #[derive(Clone, Copy)]
 struct Scale {
@@ -83,35 +99,27 @@ struct Scale {
 
 impl Scale {
     fn parse(suffix: &str) -> Option<Self> {
-        let tens = |tens| Some(Self { tens, twos: 0 });
-        let twos = |twos| Some(Self { tens: 0, twos });
-        match suffix {
-            "n" => tens(-9),
-            "u" => tens(-6),
-            "m" => tens(-3),
-            "" => tens(0),
-            "k" => tens(3),
-            "M" => tens(6),
-            "G" => tens(9),
-            "T" => tens(12),
-            "P" => tens(15),
-            "E" => tens(18),
-            "Ki" => twos(10),
-            "Mi" => twos(20),
-            "Gi" => twos(30),
-            "Ti" => twos(40),
-            "Pi" => twos(50),
-            "Ei" => twos(60),
+        if let Some((_, twos)) = BINARY.iter().find(|(name, _)| *name == suffix) {
+            return Some(Self { tens: 0, twos: *twos });
+        }
+        let tens = match suffix {
+            "n" => -9,
+            "u" => -6,
+            "m" => -3,
+            "" => 0,
+            "k" => 3,
+            "M" => 6,
+            "G" => 9,
+            "T" => 12,
+            "P" => 15,
+            "E" => 18,
             _ => {
                 let exponent = suffix.strip_prefix(['e', 'E'])?;
                 let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-                if digits.is_empty() || digits.len() > 9 || !digits.bytes().all(|byte| byte.is_ascii_digit())
-                {
-                    return None;
-                }
-                tens(exponent.parse().ok()?)
+                exponent.parse().ok().filter(|_| digits.len() <= 9)?
             }
-        }
+        };
+        Some(Self { tens, twos: 0 })
     }
 
     /// `before.after` thousandths of this scale, rounded up and capped.
@@ -161,14 +169,7 @@ impl fmt::Display for Quantity {
             return write!(f, "{}m", self.milli);
         }
         let whole = self.milli / 1000;
-        for (suffix, bits) in [
-            ("Ei", 60),
-            ("Pi", 50),
-            ("Ti", 40),
-            ("Gi", 30),
-            ("Mi", 20),
-            ("Ki", 10),
-        ] {
+        for (suffix, bits) in BINARY {
             if whole != 0 && whole % (1i64 << bits) == 0 {
                 return write!(f, "{}{suffix}", whole >> bits);
             }
@@ -180,14 +181,9 @@ impl fmt::Display for Quantity {
 /// Reads a field that holds a quantity: text or a plain number. Anything else is reported.
 #[must_use]
 pub fn quantity(field: &Field<'_>) -> Option<Quantity> {
-    let text = match &field.node.kind {
-        Kind::Text(text) => text.to_string(),
-        Kind::Int(value) => value.to_string(),
-        Kind::Float(value) => value.to_string(),
-        _ => {
-            field.wrong_type("a quantity such as `500m` or `16Gi`");
-            return None;
-        }
+    let Some(text) = text(field.node) else {
+        field.wrong_type("a quantity such as `500m` or `16Gi`");
+        return None;
     };
     let parsed = Quantity::parse(&text);
     if parsed.is_err() {
@@ -199,6 +195,16 @@ pub fn quantity(field: &Field<'_>) -> Option<Quantity> {
         field.tell(problem);
     }
     parsed.ok()
+}
+
+/// Text or a plain number, as it is read.
+fn text(node: &Node) -> Option<String> {
+    match &node.kind {
+        Kind::Text(text) => Some(text.to_string()),
+        Kind::Int(value) => Some(value.to_string()),
+        Kind::Float(value) => Some(value.to_string()),
+        _ => None,
+    }
 }
 
 /// The quantity that was probably meant: spaces, `GB`, `gb` and `gi` are the usual slips.

@@ -11,4 +11,4 @@ pub const MANAGERS: [&str; 3] = [
 ];
 
 /// The least value of `lostNodeSeconds`: a kubelet may take a few seconds more than the grace period to remove a pod.
-pub const LEAST_LOST_NODE: i64 = 10;
+pub const LEAST_LOST_NODE: u32 = 10;

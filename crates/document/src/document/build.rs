@@ -147,16 +147,8 @@ impl<'s> Builder<'s> {
 
     /// Whether the next node is the key of a map.
     pub(super) fn wants_key(&self) -> bool {
-        matches!(
-            self.frames.last(),
-            Some(Frame {
-                shape: Shape::Map(MapFrame {
-                    key: KeyState::Awaited,
-                    ..
-                }),
-                ..
-            })
-        )
+        let innermost = self.frames.last().map(|frame| &frame.shape);
+        matches!(innermost, Some(Shape::Map(map)) if matches!(map.key, KeyState::Awaited))
     }
 
     pub(super) fn problem(&mut self, code: Code, span: Span, message: impl Into<String>) {
@@ -188,15 +180,11 @@ impl<'s> Builder<'s> {
         for frame in &self.frames {
             path = match &frame.shape {
                 Shape::List(items) => path.index(items.len()),
-                Shape::Map(MapFrame {
-                    key: KeyState::Own(name, _),
-                    ..
-                }) => path.field(Arc::clone(name)),
-                Shape::Map(MapFrame {
-                    key: KeyState::Merge(_),
-                    ..
-                }) => path.field("<<"),
-                Shape::Map(_) => path,
+                Shape::Map(map) => match &map.key {
+                    KeyState::Own(name, _) => path.field(Arc::clone(name)),
+                    KeyState::Merge(_) => path.field("<<"),
+                    KeyState::Awaited | KeyState::Broken => path,
+                },
             };
         }
         path
@@ -204,25 +192,19 @@ impl<'s> Builder<'s> {
 
     pub(super) fn scalar(&mut self, found: Found, span: Span) -> Result<(), Stop> {
         self.count(1, span)?;
-        let kind = match found {
-            Found::Value(kind) => kind,
-            Found::Key(key) => {
-                self.set_key(KeyState::Own(key, span));
-                return Ok(());
-            }
-            Found::Merge => {
-                self.set_key(KeyState::Merge(span));
-                return Ok(());
-            }
-            Found::Broken if self.wants_key() => {
-                self.set_key(KeyState::Broken);
-                return Ok(());
-            }
-            Found::Broken => Kind::Null,
-        };
+        match found {
+            Found::Value(kind) => self.put_scalar(kind, span),
+            Found::Key(key) => self.set_key(KeyState::Own(key, span)),
+            Found::Merge => self.set_key(KeyState::Merge(span)),
+            Found::Broken if self.wants_key() => self.set_key(KeyState::Broken),
+            Found::Broken => self.put_scalar(Kind::Null, span),
+        }
+        Ok(())
+    }
+
+    fn put_scalar(&mut self, kind: Kind, span: Span) {
         let weight = Weight::of(&kind);
         self.put(Node { span, kind }, weight, Written::Here);
-        Ok(())
     }
 
     pub(super) fn open_list(&mut self, anchor: usize, span: Span) -> Result<(), Stop> {
@@ -242,11 +224,7 @@ impl<'s> Builder<'s> {
             shape,
             anchor,
             span,
-            weight: Weight {
-                nodes: 1,
-                bytes: 0,
-                levels: 1,
-            },
+            weight: Weight::EMPTY,
         });
         Ok(())
     }
@@ -269,34 +247,21 @@ impl<'s> Builder<'s> {
             }
             Shape::Map(map) => {
                 let map = map.into_map();
-                let last = map
-                    .entries()
-                    .last()
-                    .map(|entry| entry.value.span.end.max(entry.key_span.end));
+                let last = map.entries().last();
+                let last = last.map(|entry| entry.value.span.end.max(entry.key_span.end));
                 (Kind::Map(Arc::new(map)), last)
             }
         };
         // A block has no closing bracket: it ends where its last value does.
-        let written = if end.end > end.start {
-            end.end
-        } else {
-            last.unwrap_or(span.end)
-        };
-        span.end = span.end.max(written);
+        let bracket = (end.end > end.start).then_some(end.end);
+        span.end = span.end.max(bracket.or(last).unwrap_or_default());
         if span.is_in_text() {
             span.end = span.end.min(narrow(self.source.text.len()));
         }
         let node = Node { span, kind };
         if anchor != 0 {
-            let node = node.clone();
-            self.anchors.insert(
-                anchor,
-                Anchored {
-                    node,
-                    weight,
-                    key: None,
-                },
-            );
+            let (node, key) = (node.clone(), None);
+            self.anchors.insert(anchor, Anchored { node, weight, key });
         }
         self.put(node, weight, Written::Here);
     }
@@ -331,9 +296,7 @@ impl<'s> Builder<'s> {
             self.root = Some(node);
             return;
         };
-        frame.weight.nodes = frame.weight.nodes.saturating_add(weight.nodes);
-        frame.weight.bytes = frame.weight.bytes.saturating_add(weight.bytes);
-        frame.weight.levels = frame.weight.levels.max(weight.levels + 1);
+        frame.weight.add(weight);
         match &mut frame.shape {
             Shape::List(items) => items.push(node),
             Shape::Map(map) => match std::mem::take(&mut map.key) {
@@ -351,11 +314,8 @@ impl<'s> Builder<'s> {
 
     /// A list or map in the place of a key, or an alias of something that cannot be one.
     fn value_as_key(&mut self, node: &Node) {
-        self.problem(
-            Code::BadKey,
-            node.span,
-            format!("{} cannot be a key", node.describe()),
-        );
+        let message = format!("{} cannot be a key", node.describe());
+        self.problem(Code::BadKey, node.span, message);
         self.set_key(KeyState::Broken);
     }
 
@@ -364,11 +324,8 @@ impl<'s> Builder<'s> {
         let clash = self.map().and_then(|map| map.own(entry));
         let Some(Clash { key, first }) = clash else { return };
         let path = self.path().field(Arc::clone(&key)).to_string();
-        let message = format!(
-            "the key `{}` is used twice{}",
-            shown(&key),
-            on_lines(first, second)
-        );
+        let (key, lines) = (shown(&key), on_lines(first, second));
+        let message = format!("the key `{key}` is used twice{lines}");
         self.problem_with(Code::DuplicateKey, second, message, |mut problem| {
             problem.place.path = path;
             problem
@@ -389,10 +346,8 @@ impl<'s> Builder<'s> {
         };
         let changed = self.map().map(|map| map.merge(&sources)).unwrap_or_default();
         for Clash { key, first } in changed {
-            let message = format!(
-                "the merged value of `{}` replaces the one written before it",
-                shown(&key)
-            );
+            let key = shown(&key);
+            let message = format!("the merged value of `{key}` replaces the one written before it");
             self.problem_with(Code::MergedOverOwn, at, message, |problem| {
                 problem
                     .related(first, "this value is lost")
@@ -403,12 +358,9 @@ impl<'s> Builder<'s> {
 
     /// The innermost map, if the innermost thing is one.
     fn map(&mut self) -> Option<&mut MapFrame> {
-        match self.frames.last_mut() {
-            Some(Frame {
-                shape: Shape::Map(map),
-                ..
-            }) => Some(map),
-            _ => None,
+        match &mut self.frames.last_mut()?.shape {
+            Shape::Map(map) => Some(map),
+            Shape::List(_) => None,
         }
     }
 }

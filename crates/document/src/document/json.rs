@@ -20,6 +20,18 @@ pub(super) struct Start {
     pub(super) byte: usize,
 }
 
+impl Start {
+    /// The span from here to the byte `end`.
+    pub(super) fn span_to(self, end: usize) -> Span {
+        Span {
+            line: narrow(self.line),
+            column: narrow(self.column),
+            start: narrow(self.byte),
+            end: narrow(self.byte.max(end)),
+        }
+    }
+}
+
 /// Why reading as JSON ended.
 enum End {
     /// It is not JSON.
@@ -88,6 +100,15 @@ impl<'t> Reader<'t> {
         self.text.as_bytes().get(self.at).copied()
     }
 
+    /// Passes over a byte that must come next.
+    fn expect(&mut self, byte: u8) -> Result<(), End> {
+        if self.peek() != Some(byte) {
+            return Err(End::NotJson);
+        }
+        self.at += 1;
+        Ok(())
+    }
+
     fn space(&mut self) {
         while let Some(byte) = self.peek() {
             match byte {
@@ -118,12 +139,7 @@ impl<'t> Reader<'t> {
     }
 
     fn span_from(&self, start: Start) -> Span {
-        Span {
-            line: narrow(start.line),
-            column: narrow(start.column),
-            start: narrow(start.byte),
-            end: narrow(self.at.max(start.byte)),
-        }
+        start.span_to(self.at)
     }
 
     /// One value with everything in it.
@@ -177,11 +193,7 @@ impl<'t> Reader<'t> {
         let text = self.string()?;
         builder.scalar(Found::Key(text.as_ref().into()), self.span_from(start))?;
         self.space();
-        if self.peek() != Some(b':') {
-            return Err(End::NotJson);
-        }
-        self.at += 1;
-        Ok(())
+        self.expect(b':')
     }
 
     /// A value, or the beginning of a list or map; true for the latter.
@@ -233,26 +245,20 @@ impl<'t> Reader<'t> {
             (Some(b'0'), 1) | (Some(b'1'..=b'9'), _) => {}
             _ => return Err(End::NotJson),
         }
-        let mut whole = true;
         if self.peek() == Some(b'.') {
             self.at += 1;
-            whole = false;
-            if self.digits() == 0 {
-                return Err(End::NotJson);
-            }
+            self.some_digits()?;
         }
         if matches!(self.peek(), Some(b'e' | b'E')) {
             self.at += 1;
-            whole = false;
             self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
-            if self.digits() == 0 {
-                return Err(End::NotJson);
-            }
+            self.some_digits()?;
         }
         let text = &self.text[start..self.at];
+        // Text with a point or an exponent is no `i64`.
         let scalar = match text.parse() {
-            Ok(value) if whole => Scalar::Int(value),
-            _ => Scalar::Float(text.parse().map_err(|_| End::NotJson)?),
+            Ok(value) => Scalar::Int(value),
+            Err(_) => Scalar::Float(text.parse().map_err(|_| End::NotJson)?),
         };
         Ok(scalar.into_value().map(kind))
     }
@@ -266,12 +272,13 @@ impl<'t> Reader<'t> {
         self.at - start
     }
 
+    fn some_digits(&mut self) -> Result<(), End> {
+        (self.digits() > 0).then_some(()).ok_or(End::NotJson)
+    }
+
     /// A string with its quotes.
     fn string(&mut self) -> Result<Cow<'t, str>, End> {
-        if self.peek() != Some(b'"') {
-            return Err(End::NotJson);
-        }
-        self.at += 1;
+        self.expect(b'"')?;
         let text = self.text;
         let mut piece = self.at;
         let mut whole: Option<String> = None;
@@ -313,33 +320,25 @@ impl<'t> Reader<'t> {
             b'r' => '\r',
             b't' => '\t',
             b'u' => {
-                let first = self.four_digits()?;
-                let code = match first {
-                    0xd800..0xdc00 => {
-                        if !self.text[self.at..].starts_with("\\u") {
-                            return Err(End::NotJson);
-                        }
-                        self.at += 2;
-                        let second = self.four_digits()?;
-                        if !(0xdc00..0xe000).contains(&second) {
-                            return Err(End::NotJson);
-                        }
-                        0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00)
-                    }
-                    other => other,
-                };
-                char::from_u32(code).ok_or(End::NotJson)?
+                let mut units = vec![self.four_digits()?];
+                if (0xd800..0xdc00).contains(&units[0]) {
+                    self.expect(b'\\')?;
+                    self.expect(b'u')?;
+                    units.push(self.four_digits()?);
+                }
+                let character = char::decode_utf16(units).next();
+                character.and_then(Result::ok).ok_or(End::NotJson)?
             }
             _ => return Err(End::NotJson),
         })
     }
 
-    fn four_digits(&mut self) -> Result<u32, End> {
+    fn four_digits(&mut self) -> Result<u16, End> {
         let digits = self.text.get(self.at..self.at + 4).ok_or(End::NotJson)?;
         if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(End::NotJson);
         }
         self.at += 4;
-        u32::from_str_radix(digits, 16).map_err(|_| End::NotJson)
+        u16::from_str_radix(digits, 16).map_err(|_| End::NotJson)
     }
 }

@@ -118,51 +118,38 @@ impl Node {
     /// The text, if it is text.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
-        if let Kind::Text(text) = &self.kind {
-            Some(text)
-        } else {
-            None
-        }
+        let Kind::Text(text) = &self.kind else { return None };
+        Some(text)
     }
 
     /// The whole number, if it is one.
     #[must_use]
     pub fn as_int(&self) -> Option<i64> {
-        if let Kind::Int(value) = self.kind {
-            Some(value)
-        } else {
-            None
-        }
+        let Kind::Int(value) = self.kind else { return None };
+        Some(value)
     }
 
     /// The boolean, if it is one.
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
-        if let Kind::Bool(value) = self.kind {
-            Some(value)
-        } else {
-            None
-        }
+        let Kind::Bool(value) = self.kind else { return None };
+        Some(value)
     }
 
     /// The items, if it is a list.
     #[must_use]
     pub fn as_list(&self) -> Option<&[Self]> {
-        if let Kind::List(items) = &self.kind {
-            Some(items)
-        } else {
-            None
-        }
+        let Kind::List(items) = &self.kind else {
+            return None;
+        };
+        Some(items)
     }
 
     /// The map, if it is one.
     #[must_use]
     pub fn as_map(&self) -> Option<&Map> {
-        if let Kind::Map(map) = &self.kind {
-            Some(map)
-        } else {
-            None
-        }
+        let Kind::Map(map) = &self.kind else { return None };
+        Some(map)
     }
 
     /// Whether it is nothing.

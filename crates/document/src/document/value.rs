@@ -53,11 +53,9 @@ fn walk(value: &Value, builder: &mut Builder<'_>, rank: &mut usize) -> Result<()
 }
 
 fn number(value: &Number) -> Kind {
-    let float = || Scalar::Float(value.as_f64().unwrap_or_default()).into_value();
-    match value.as_i64() {
-        Some(value) => Kind::Int(value),
-        None => float().map_or(Kind::Null, kind),
-    }
+    let float = || Scalar::Float(value.as_f64().unwrap_or_default());
+    let value = value.as_i64().map_or_else(float, Scalar::Int).into_value();
+    value.map_or(Kind::Null, kind)
 }
 
 fn next(rank: &mut usize) -> Span {

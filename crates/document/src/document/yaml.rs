@@ -46,11 +46,8 @@ pub(super) fn parse<'s>(
     };
     if reader.documents.len() > 1 {
         let message = "kubectl reads a source that begins with two JSON objects as JSON to its end";
-        reader.refused(
-            here(start),
-            message,
-            "put `---` between all of them, or use JSON throughout",
-        );
+        let hint = "put `---` between all of them, or use JSON throughout";
+        reader.refused(start.span_to(start.byte), message, hint);
     }
     loop {
         match parser.next_event() {
@@ -119,10 +116,8 @@ impl Reader<'_, '_> {
                 let message = format!("nothing is marked `&{}` before this alias", shown(&name));
                 self.builder
                     .problem_with(Code::BadAlias, span, message, |problem| {
-                        let colon = name
-                            .ends_with(':')
-                            .then(|| "put a space before the colon".to_owned());
-                        problem.maybe_hint(colon)
+                        let colon = name.ends_with(':');
+                        problem.maybe_hint(colon.then(|| "put a space before the colon".to_owned()))
                     });
                 self.builder.scalar(Found::Broken, span)?;
             }
@@ -179,12 +174,11 @@ impl Reader<'_, '_> {
             .and_then(|name| Tag::named(&name))
         else {
             // The lone `!` says "plain text", which is what it gets.
-            if tag.original() == "!" {
-                return Some(Scalar::Text(Cow::Borrowed(text)));
+            if tag.original() != "!" {
+                let name = shown(&tag.original());
+                let message = format!("the tag `{name}` has no meaning here; the value is taken as text");
+                self.builder.problem(Code::TagIgnored, span, message);
             }
-            let name = shown(&tag.original());
-            let message = format!("the tag `{name}` has no meaning here; the value is taken as text");
-            self.builder.problem(Code::TagIgnored, span, message);
             return Some(Scalar::Text(Cow::Borrowed(text)));
         };
         let found = scalar::tagged(known, text);
@@ -215,10 +209,8 @@ impl Reader<'_, '_> {
         if let Some(tag) = tag
             && !(tag.is_yaml_core_schema() || tag.original() == "!")
         {
-            let message = format!(
-                "the tag `{}` has no meaning here and is ignored",
-                shown(&tag.original())
-            );
+            let name = shown(&tag.original());
+            let message = format!("the tag `{name}` has no meaning here and is ignored");
             self.builder.problem(Code::TagIgnored, span, message);
         }
     }
@@ -259,12 +251,8 @@ impl Reader<'_, '_> {
 
     /// The parser's span is nine times as large as ours, and counts from where it began.
     fn span(&self, span: &EventSpan) -> Span {
-        let range = span.byte_range().unwrap_or(0..0);
-        self.place(
-            &span.start,
-            self.start.byte + range.start,
-            self.start.byte + range.end,
-        )
+        let (range, from) = (span.byte_range().unwrap_or(0..0), self.start.byte);
+        self.place(&span.start, from + range.start, from + range.end)
     }
 
     fn place(&self, marker: &Marker, start: usize, end: usize) -> Span {
@@ -275,16 +263,6 @@ impl Reader<'_, '_> {
             start: narrow(start.min(self.source.text.len())),
             end: narrow(end.max(start).min(self.source.text.len())),
         }
-    }
-}
-
-fn here(start: Start) -> Span {
-    let byte = narrow(start.byte);
-    Span {
-        line: narrow(start.line),
-        column: narrow(start.column),
-        start: byte,
-        end: byte,
     }
 }
 

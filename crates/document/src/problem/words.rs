@@ -1,6 +1,6 @@
 //! The user's own words in messages, and what they were probably meant to be.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 /// How many characters of the user's own text a message repeats.
 const SHOWN_CHARACTERS: usize = 60;
@@ -39,6 +39,13 @@ pub fn is_hidden(character: char) -> bool {
 /// Characters that change how the rest of a line is displayed, or are line breaks to some terminals.
 fn is_direction_mark(character: char) -> bool {
     matches!(character, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// `` `a`, `b` ``: words in a message, each in backticks.
+#[must_use]
+pub fn quoted(words: impl IntoIterator<Item = impl fmt::Display>) -> String {
+    let words: Vec<String> = words.into_iter().map(|word| format!("`{word}`")).collect();
+    words.join(", ")
 }
 
 /// The one of `candidates` that `word` was probably meant to be.

@@ -9,7 +9,7 @@ use crate::document::{Kind, MOST_ANCHORS, MOST_BYTES, MOST_LEVELS, Node};
 use crate::problem::Span;
 
 /// How much a value holds, so that an alias is charged what it stands for.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Weight {
     pub(super) nodes: usize,
     pub(super) bytes: usize,
@@ -24,18 +24,31 @@ pub(super) struct Anchored {
 }
 
 impl Weight {
+    /// What a list or map weighs before anything is in it.
+    pub(super) const EMPTY: Self = Self {
+        nodes: 1,
+        bytes: 0,
+        levels: 1,
+    };
+
     /// What a scalar weighs.
     pub(super) fn of(scalar: &Kind) -> Self {
-        let bytes = if let Kind::Text(text) = scalar {
-            text.len()
-        } else {
-            0
+        let bytes = match scalar {
+            Kind::Text(text) => text.len(),
+            _ => 0,
         };
         Self {
-            nodes: 1,
             bytes,
             levels: 0,
+            ..Self::EMPTY
         }
+    }
+
+    /// Adds what lies in a list or map.
+    pub(super) fn add(&mut self, inner: Self) {
+        self.nodes = self.nodes.saturating_add(inner.nodes);
+        self.bytes = self.bytes.saturating_add(inner.bytes);
+        self.levels = self.levels.max(inner.levels + 1);
     }
 }
 
@@ -67,11 +80,8 @@ impl Builder<'_> {
 
     pub(in crate::document) fn alias(&mut self, anchor: usize, span: Span) -> Result<(), Stop> {
         let Some(Anchored { node, weight, key }) = self.anchors.get(&anchor) else {
-            self.problem(
-                Code::BadAlias,
-                span,
-                "this alias stands for the value that contains it",
-            );
+            let message = "this alias stands for the value that contains it";
+            self.problem(Code::BadAlias, span, message);
             return self.scalar(Found::Broken, span);
         };
         let (node, weight, key) = (node.clone(), *weight, key.clone());

@@ -52,14 +52,10 @@ impl MapFrame {
             self.merged.push(false);
             return None;
         };
-        let first = self.entries[at].key_span;
-        let clash = (!self.merged[at]).then(|| Clash {
-            key: Arc::clone(&entry.key),
-            first,
-        });
-        self.entries[at] = entry;
-        self.merged[at] = false;
-        clash
+        let key = Arc::clone(&entry.key);
+        let first = std::mem::replace(&mut self.entries[at], entry).key_span;
+        let was_merged = std::mem::replace(&mut self.merged[at], false);
+        (!was_merged).then_some(Clash { key, first })
     }
 
     /// Merges what `<<` names, the most important last; says which of the map's own values changed by it.
