@@ -6,13 +6,11 @@ mod names;
 mod outlook;
 mod tf_config;
 
+pub(crate) use self::names::name;
+use self::outlook::can_succeed;
 use trainyard_core::{Clean, Job, MOST_TASKS, RoleKind};
 use trainyard_document::codes::Code;
 use trainyard_document::fields::Field;
-use trainyard_document::problem::Problem;
-
-pub(crate) use self::names::name;
-use self::outlook::can_succeed;
 
 /// Where problems of a compiled job are shown.
 pub(crate) struct Places<'a> {
@@ -62,14 +60,8 @@ fn check_size(job: &Job, places: &Places<'_>) -> bool {
         .zip(&places.roles)
         .max_by_key(|(role, _)| role.replicas);
     let field = largest.map_or(&places.name, |(_, field)| field);
-    let path = field.path.field("replicas");
-    let span = field.node.get("replicas").map_or(field.at, |node| node.span);
     let message = format!("the job has {size} tasks; at most {MOST_TASKS} are allowed");
-    let problem = Problem::new(
-        Code::TooManyTasks,
-        field.problems.place(Some(span), &path),
-        message,
-    );
+    let problem = field.problem_in("replicas", Code::TooManyTasks, message);
     field.tell(problem.found(size.to_string()));
     false
 }
@@ -91,8 +83,7 @@ fn check_servers(job: &Job, places: &Places<'_>) {
     let how = if written.is_some() { "is" } else { "is by default" };
     let message =
         format!("nothing stops the parameter servers when the job has ended: `{name}` {how} `None`");
-    let place = field.problems.place(Some(field.span()), &field.path);
-    let problem = Problem::new(Code::ServersNeverStop, place, message);
+    let problem = field.problem(Code::ServersNeverStop, message);
     let where_to = written.map_or_else(|| places.clean_path.to_owned(), |field| field.path.to_string());
     field.tell(problem.hint(format!("set `{where_to}: {}`", places.clean_better)));
 }

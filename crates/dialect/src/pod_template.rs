@@ -6,7 +6,7 @@
 pub mod check;
 mod container;
 mod files;
-mod resources;
+pub(crate) mod resources;
 pub mod schema;
 
 use std::collections::BTreeMap;
@@ -17,9 +17,9 @@ use trainyard_document::codes::Code;
 use trainyard_document::fields::Field;
 use trainyard_document::problem::Span;
 use trainyard_document::quantity::Quantity;
-use trainyard_document::{Entry, Node};
+use trainyard_document::{Entry, Map, Node};
 
-use self::container::{inner, items, text};
+use self::container::{items, text_of};
 
 /// Amounts by the name of the resource: `cpu`, `memory`, `nvidia.com/gpu`.
 pub type Resources = BTreeMap<Arc<str>, Quantity>;
@@ -133,25 +133,17 @@ impl Container {
 /// Reads a pod template. `None` only if it is no map at all; everything else that is wrong is reported and left out.
 #[must_use]
 pub fn read(field: &Field<'_>) -> Option<PodTemplate> {
-    field.node.as_map().or_else(|| {
-        field.wrong_type("a map");
-        None
-    })?;
+    _ = field.fields()?;
     check::check(field, &schema::POD_TEMPLATE);
-    let metadata = inner(field, "metadata");
+    let metadata = field.get("metadata");
     if let Some(metadata) = &metadata {
         stripped(metadata);
     }
-    let texts = |name: &str| {
-        metadata
-            .as_ref()
-            .map(|metadata| text_map(metadata, name))
-            .unwrap_or_default()
-    };
+    let texts = |name: &str| Some(text_map(metadata.as_ref()?.node.get(name)?.as_map()?));
     let mut out = PodTemplate {
         json: json(field.node),
-        labels: texts("labels"),
-        annotations: texts("annotations"),
+        labels: texts("labels").unwrap_or_default(),
+        annotations: texts("annotations").unwrap_or_default(),
         containers: Vec::new(),
         init_containers: Vec::new(),
         requests: Resources::new(),
@@ -160,7 +152,7 @@ pub fn read(field: &Field<'_>) -> Option<PodTemplate> {
         host_network: false,
         at: field.at,
     };
-    match inner(field, "spec") {
+    match field.get("spec") {
         Some(spec) if spec.node.as_map().is_some() => out.read_spec(&spec),
         _ => field.report(
             Code::NoContainers,
@@ -172,16 +164,16 @@ pub fn read(field: &Field<'_>) -> Option<PodTemplate> {
 
 impl PodTemplate {
     fn read_spec(&mut self, spec: &Field<'_>) {
-        self.scheduler_name = text(spec, "schedulerName").filter(|text| !text.is_empty());
-        self.host_network = inner(spec, "hostNetwork")
+        self.scheduler_name = text_of(spec, "schedulerName").filter(|text| !text.is_empty());
+        self.host_network = spec
+            .get("hostNetwork")
             .and_then(|field| field.node.as_bool())
             .unwrap_or(false);
-        if let Some(grace) = inner(spec, "terminationGracePeriodSeconds") {
+        if let Some(grace) = spec.get("terminationGracePeriodSeconds") {
             // Only its range is checked.
             let _ = grace.int(0..=i64::from(i32::MAX));
         }
-        self.restart_policy = inner(spec, "restartPolicy")
-            .and_then(|field| Some((RestartPolicy::named(field.node.as_text()?)?, field.node.span)));
+        self.restart_policy = spec.node.get("restartPolicy").and_then(RestartPolicy::read);
         let volumes = container::volumes(spec);
         let mut names = container::Unique::default();
         let mut read = |name: &str| -> Vec<Container> {
@@ -193,15 +185,12 @@ impl PodTemplate {
         self.init_containers = read("initContainers");
         self.containers = read("containers");
         if self.containers.is_empty() {
-            container::missing(
-                spec,
-                Code::NoContainers,
-                "containers",
-                "the template has no containers",
-            );
+            spec.missing("containers", Code::NoContainers, "the template has no containers");
         }
-        let whole = inner(spec, "resources").map(|field| resources::Amounts::read(&field).requests);
-        let overhead = inner(spec, "overhead").map(|field| resources::amounts(&field));
+        let whole = spec
+            .get("resources")
+            .map(|field| resources::Amounts::read(&field).requests);
+        let overhead = spec.get("overhead").map(|field| resources::amounts(&field));
         self.requests = resources::pod_requests(
             &self.containers,
             &self.init_containers,
@@ -212,20 +201,18 @@ impl PodTemplate {
 }
 
 impl RestartPolicy {
-    fn named(text: &str) -> Option<Self> {
-        match text {
-            "Always" => Some(Self::Always),
-            "OnFailure" => Some(Self::OnFailure),
-            "Never" => Some(Self::Never),
-            _ => None,
-        }
+    fn read(node: &Node) -> Option<(Self, Span)> {
+        let policy = match node.as_text()? {
+            "Always" => Self::Always,
+            "OnFailure" => Self::OnFailure,
+            "Never" => Self::Never,
+            _ => return None,
+        };
+        Some((policy, node.span))
     }
 }
 
-fn text_map(field: &Field<'_>, name: &str) -> BTreeMap<Arc<str>, Arc<str>> {
-    let Some(map) = field.node.get(name).and_then(Node::as_map) else {
-        return BTreeMap::new();
-    };
+fn text_map(map: &Map) -> BTreeMap<Arc<str>, Arc<str>> {
     let entry = |entry: &Entry| Some((Arc::clone(&entry.key), Arc::from(entry.value.as_text()?)));
     map.entries().iter().filter_map(entry).collect()
 }
@@ -233,14 +220,12 @@ fn text_map(field: &Field<'_>, name: &str) -> BTreeMap<Arc<str>, Arc<str>> {
 /// Finalizers and owners in a template would keep its pods alive or give them away.
 fn stripped(metadata: &Field<'_>) {
     for name in ["finalizers", "ownerReferences"] {
-        let Some(found) = inner(metadata, name) else {
+        let Some(found) = metadata.get(name) else {
             continue;
         };
         if found.node.as_list().is_some_and(|list| !list.is_empty()) {
-            let problem = found.problem(
-                Code::StrippedMetadata,
-                format!("`{name}` is removed from the template"),
-            );
+            let message = format!("`{name}` is removed from the template");
+            let problem = found.problem(Code::StrippedMetadata, message);
             found.tell(problem.hint("remove it"));
         }
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use trainyard_document::codes::Code;
 use trainyard_document::fields::Field;
-use trainyard_document::problem::{FieldPath, Problem, Problems, Severity, Span, tidy};
+use trainyard_document::problem::{Problem, Problems, Severity, Span, shown, tidy};
 use trainyard_document::{Document, Node, Source, parse};
 
 use self::kinds::{Guess, NearMiss};
@@ -110,10 +110,8 @@ fn object(document: &Document, root: Field<'_>, seen: &mut Seen) -> Option<Item>
 
 fn no_object(root: &Field<'_>) {
     if root.node.as_map().is_none() {
-        let message = format!(
-            "expected an object with `apiVersion` and `kind`, found {}",
-            root.node.describe()
-        );
+        let found = root.node.describe();
+        let message = format!("expected an object with `apiVersion` and `kind`, found {found}");
         let problem = root.problem(Code::NotAnObject, message);
         let several = root.node.as_list().is_some();
         let hint = several.then(|| "separate objects by lines of `---`, or use `kind: List`".to_owned());
@@ -121,33 +119,23 @@ fn no_object(root: &Field<'_>) {
         return;
     }
     for name in ["apiVersion", "kind"] {
-        match root.node.get(name) {
-            Some(node) if node.as_text().is_some_and(|text| !text.is_empty()) => {}
-            found => {
-                let path = root.path.field(name);
-                let span = found.map_or(root.at, |node| node.span);
-                let message = format!("every object has `{name}`, and this one has none");
-                let place = root.problems.place(Some(span), &path);
-                root.tell(Problem::new(Code::NotAnObject, place, message));
-            }
+        let text = root.node.get(name).and_then(Node::as_text).unwrap_or_default();
+        if text.is_empty() {
+            let message = format!("every object has `{name}`, and this one has none");
+            root.tell(root.problem_in(name, Code::NotAnObject, message));
         }
     }
 }
 
 /// A kind or group or version that is close to one of ours: as it stands it would be no job at all.
 fn nearly(root: &Field<'_>, miss: NearMiss) {
-    let NearMiss {
-        code,
-        field,
-        message,
-        hint,
-        allowed,
-    } = miss;
-    let span = root.node.get(field).map_or(root.at, |node| node.span);
-    let place = root.problems.place(Some(span), &root.path.field(field));
-    let mut problem = Problem::new(code, place, message).hint(hint);
-    problem.allowed = allowed;
-    root.tell(problem);
+    let problem = root
+        .problem_in(miss.field, miss.code, miss.message)
+        .hint(miss.hint);
+    root.tell(Problem {
+        allowed: miss.allowed,
+        ..problem
+    });
 }
 
 /// Says once that a kind is not known.
@@ -156,14 +144,10 @@ fn unknown(root: &Field<'_>, other: &OtherObject, seen: &mut Seen) {
     if !seen.kinds.insert(kind) {
         return;
     }
-    let message = format!(
-        "`{}` of `{}` is no job; it is kept as it is",
-        trainyard_document::problem::shown(&other.kind),
-        trainyard_document::problem::shown(&other.api_version)
-    );
-    let span = root.node.get("kind").map_or(root.at, |node| node.span);
-    let place = root.problems.place(Some(span), &root.path.field("kind"));
-    root.tell(Problem::new(Code::UnknownKind, place, message).found(&other.kind));
+    let (kind, api_version) = (shown(&other.kind), shown(&other.api_version));
+    let message = format!("`{kind}` of `{api_version}` is no job; it is kept as it is");
+    let problem = root.problem_in("kind", Code::UnknownKind, message);
+    root.tell(problem.found(&other.kind));
 }
 
 /// Two jobs of one kind, namespace and name: the second would replace the first.
@@ -171,32 +155,21 @@ fn check_twice(read: &ReadJob, root: &Field<'_>, seen: &mut Seen) {
     if read.generate_name || read.job.name.is_empty() {
         return;
     }
-    let name = root
-        .node
-        .get("metadata")
-        .and_then(|metadata| metadata.get("name"));
-    let span = name.map_or(root.at, |node| node.span);
+    let named = root.get("metadata").and_then(|metadata| metadata.get("name"));
+    let Some(named) = named else { return };
     let job = (read.dialect, read.job.namespace.clone(), read.job.name.clone());
     if let Some(first) = seen.jobs.get(&job) {
-        let path: FieldPath = root.path.field("metadata").field("name");
-        let message = format!(
-            "there is already a {} `{}` in namespace `{}`",
-            read.dialect.kind(),
-            trainyard_document::problem::shown(&read.job.name),
-            trainyard_document::problem::shown(&read.job.namespace)
-        );
-        let problem = Problem::new(
-            Code::SameJobTwice,
-            root.problems.place(Some(span), &path),
-            message,
-        );
+        let (name, namespace) = (shown(&read.job.name), shown(&read.job.namespace));
+        let kind = read.dialect.kind();
+        let message = format!("there is already a {kind} `{name}` in namespace `{namespace}`");
+        let problem = named.problem(Code::SameJobTwice, message);
         root.tell(
             problem
                 .related(*first, "the first one")
                 .hint("rename one of them"),
         );
     } else {
-        seen.jobs.insert(job, span);
+        seen.jobs.insert(job, named.span());
     }
 }
 

@@ -16,7 +16,7 @@ mod tensorboard;
 
 use trainyard_core::{
     Addresses, Clean, ClusterForm, Conventions, GangChoice, GangScheduler, InPlace, JOB_LABEL, Job,
-    LabelValue, Limits, ROLE_LABEL, Role, RoleKind, RoleName, TASK_INDEX_LABEL,
+    LabelValue, Limits, ROLE_LABEL, Role, TASK_INDEX_LABEL,
 };
 
 use self::modes::Modes;
@@ -26,10 +26,9 @@ use crate::compile;
 use crate::dialect::{Description, Dialect, RoleList};
 use crate::manifest::{Metadata, Object, ReadJob};
 use crate::tfjob::annotations::Wishes;
-use crate::tfjob::roles::{Replica, lower};
-use crate::tfjob::run_policy::RestartScope;
+use crate::tfjob::roles::{Replica, lower, name};
 use crate::tfjob::spec::Spec;
-use crate::tfjob::{PORT, after, places};
+use crate::tfjob::{PORT, after, in_cluster, places, settle};
 
 /// The dialect, for everything outside this module.
 pub(crate) static DESCRIPTION: Description = Description {
@@ -72,19 +71,16 @@ pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
     check::name(&metadata);
     let body = fields.require("spec").and_then(|field| field.fields());
     fields.finish();
-    let body = spec::read(body?, &wishes)?;
     let Body {
         spec,
         modes,
         scheduler,
         tensorboard,
-    } = body;
+    } = spec::read(body?, &wishes)?;
     spec.check();
     spec.check_tf_config();
     let mut job = job(&metadata, &wishes, &spec, &modes);
-    let asked = scheduler
-        .is_some()
-        .then_some(GangChoice::Named(GangScheduler::T9k));
+    let asked = scheduler.as_ref().map(|_| GangChoice::Named(GangScheduler::T9k));
     let choice = wishes.gang.or(asked).unwrap_or_default();
     job.gang = scheduler.map(|scheduler| scheduler.gang(&job.roles));
     if choice == GangChoice::None {
@@ -99,19 +95,15 @@ pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
         places.clean_better = "Unfinished";
         check::job(&job, &places);
     }
-    let objects = tensorboard
-        .map(|board| board.object(&metadata))
-        .into_iter()
-        .collect();
+    let objects = tensorboard.map(|board| board.object(&metadata));
     Some(ReadJob {
         gang: choice,
-        objects,
+        objects: objects.into_iter().collect(),
         ..object.read_as(Dialect::TensorFlowTrainingJob, &metadata, job)
     })
 }
 
 fn job(metadata: &Metadata<'_>, wishes: &Wishes<'_>, spec: &Spec<'_>, modes: &Modes<'_>) -> Job {
-    let together = spec.run.scope != RestartScope::Replica;
     Job {
         name: metadata.name.clone(),
         namespace: metadata.namespace.clone(),
@@ -125,11 +117,7 @@ fn job(metadata: &Metadata<'_>, wishes: &Wishes<'_>, spec: &Spec<'_>, modes: &Mo
         limits: Limits {
             restarts: spec.run.backoff_limit,
             deadline: spec.run.deadline,
-            settle: if together {
-                compile::SETTLE_TOGETHER
-            } else {
-                compile::SETTLE
-            },
+            settle: settle(spec),
             ..Limits::default()
         },
         clean: spec.run.clean.unwrap_or(Clean::None),
@@ -141,12 +129,11 @@ fn job(metadata: &Metadata<'_>, wishes: &Wishes<'_>, spec: &Spec<'_>, modes: &Mo
 }
 
 fn role(replica: &Replica<'_>, spec: &Spec<'_>, modes: &Modes<'_>) -> Role {
-    let word = lower(replica.kind);
     let template = modes.first(replica);
     Role {
-        name: RoleName::new(word),
+        name: name(replica.kind),
         kind: replica.kind,
-        tf_type: word.into(),
+        tf_type: lower(replica.kind).into(),
         replicas: replica.replicas,
         resume_template: modes.resumed(replica, &template).as_ref().map(compile::template),
         template: compile::template(&template),
@@ -160,16 +147,8 @@ fn role(replica: &Replica<'_>, spec: &Spec<'_>, modes: &Modes<'_>) -> Role {
 
 /// What `TF_CONFIG` says: T9k's own scripts read it, so one task alone gets it too.
 fn cluster(spec: &Spec<'_>, wishes: &Wishes<'_>) -> ClusterForm {
-    let evaluator = wishes.evaluator_in_cluster.then_some(RoleKind::Evaluator);
-    let alphabet = [RoleKind::Chief]
-        .into_iter()
-        .chain(evaluator)
-        .chain([RoleKind::Ps, RoleKind::Worker]);
     ClusterForm::Full {
-        roles: alphabet
-            .filter(|kind| spec.replica(*kind).is_some())
-            .map(|kind| RoleName::new(lower(kind)))
-            .collect(),
+        roles: in_cluster(spec, wishes),
         environment: false,
     }
 }

@@ -11,7 +11,7 @@ pub(crate) mod annotations;
 mod first;
 mod gang;
 pub(crate) mod roles;
-mod rules;
+pub(crate) mod rules;
 pub(crate) mod run_policy;
 mod served;
 pub(crate) mod spec;
@@ -134,7 +134,6 @@ fn job(metadata: &Metadata<'_>, wishes: &Wishes<'_>, spec: &Spec<'_>, choice: Ga
     let roles: Vec<Role> = spec.replicas.iter().map(|replica| role(replica, spec)).collect();
     let gang = gang::needs(spec, &roles, choice);
     let cluster = cluster(spec, wishes);
-    let together = spec.run.scope != RestartScope::Replica;
     Job {
         name: metadata.name.clone(),
         namespace: metadata.namespace.clone(),
@@ -146,11 +145,7 @@ fn job(metadata: &Metadata<'_>, wishes: &Wishes<'_>, spec: &Spec<'_>, choice: Ga
             deadline: spec.run.deadline,
             ttl: spec.run.ttl,
             lost_node: spec.run.lost_node,
-            settle: if together {
-                compile::SETTLE_TOGETHER
-            } else {
-                compile::SETTLE
-            },
+            settle: settle(spec),
             ..Limits::default()
         },
         clean: spec.run.clean.unwrap_or(Clean::None),
@@ -169,12 +164,11 @@ fn role(replica: &Replica<'_>, spec: &Spec<'_>) -> Role {
         Restart::Always if alone => InPlace::Always,
         _ => InPlace::Never,
     };
-    let lower = roles::lower(replica.kind);
     let named = replica.template.port(MAIN_CONTAINER, PORT_NAME);
     Role {
-        name: RoleName::new(lower),
+        name: roles::name(replica.kind),
         kind: replica.kind,
-        tf_type: lower.into(),
+        tf_type: roles::lower(replica.kind).into(),
         replicas: replica.replicas,
         template: compile::template(&replica.template),
         resume_template: None,
@@ -188,17 +182,11 @@ fn role(replica: &Replica<'_>, spec: &Spec<'_>) -> Role {
 /// Which role a role waits for: the one named before it in `startOrder`; roles that are not named wait for the last one.
 pub(crate) fn after(kind: RoleKind, spec: &Spec<'_>) -> Option<After> {
     let order = &spec.run.start_order;
-    let mine = order
-        .iter()
-        .position(|named| *named == kind)
-        .unwrap_or(order.len());
-    let before = order[..mine]
-        .iter()
-        .rev()
-        .find_map(|named| spec.replica(*named))?;
-    let name = RoleName::new(roles::lower(before.kind));
+    let mine = order.iter().position(|named| *named == kind);
+    let mut earlier = order[..mine.unwrap_or(order.len())].iter().rev();
+    let before = earlier.find_map(|named| spec.replica(*named))?;
     Some(After {
-        roles: vec![(name, before.replicas)],
+        roles: vec![(roles::name(before.kind), before.replicas)],
         any: false,
     })
 }
@@ -216,20 +204,25 @@ fn cluster(spec: &Spec<'_>, wishes: &Wishes<'_>) -> ClusterForm {
     if spec.dynamic_workers {
         return ClusterForm::Sparse;
     }
-    // In the order of the alphabet, as Kubeflow writes them.
-    let evaluator = wishes.evaluator_in_cluster.then_some(RoleKind::Evaluator);
-    let alphabet = [RoleKind::Chief].into_iter().chain(evaluator).chain([
-        RoleKind::Master,
-        RoleKind::Ps,
-        RoleKind::Worker,
-    ]);
-    let roles = alphabet
-        .filter(|kind| spec.replica(*kind).is_some())
-        .map(|kind| RoleName::new(roles::lower(kind)))
-        .collect();
     ClusterForm::Full {
-        roles,
+        roles: in_cluster(spec, wishes),
         environment: true,
+    }
+}
+/// The roles that `TF_CONFIG` lists, in the order of the alphabet, as Kubeflow writes them.
+pub(crate) fn in_cluster(spec: &Spec<'_>, wishes: &Wishes<'_>) -> Vec<RoleName> {
+    let mut alphabet = vec![RoleKind::Chief, RoleKind::Master, RoleKind::Ps, RoleKind::Worker];
+    if wishes.evaluator_in_cluster {
+        alphabet.insert(1, RoleKind::Evaluator);
+    }
+    alphabet.retain(|kind| spec.replica(*kind).is_some());
+    alphabet.into_iter().map(roles::name).collect()
+}
+/// How long an end is left unanswered: longer where the tasks of a job restart together.
+pub(crate) fn settle(spec: &Spec<'_>) -> u32 {
+    match spec.run.scope {
+        RestartScope::Replica => compile::SETTLE,
+        RestartScope::Roles(_) | RestartScope::Job => compile::SETTLE_TOGETHER,
     }
 }
 

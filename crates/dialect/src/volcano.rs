@@ -31,7 +31,9 @@ use crate::check::{self, Places};
 use crate::compile::{self, SETTLE, SETTLE_TOGETHER};
 use crate::dialect::{Description, Dialect, RoleList};
 use crate::manifest::{Metadata, Object, ReadJob};
-use crate::pod_template::{PodTemplate, RestartPolicy};
+use crate::pod_template::{Container, PodTemplate, RestartPolicy};
+use crate::tfjob::PORT_NAME;
+use crate::tfjob::roles::{ROLES, lower};
 
 /// Puts the evaluator into `cluster`, as Volcano's plugin does.
 const EVALUATOR_IN_CLUSTER: &str = "trainyard.dev/evaluator-in-cluster";
@@ -41,6 +43,14 @@ pub(crate) const UNLIMITED: u32 = i32::MAX.cast_unsigned();
 
 /// The most that a ConfigMap may hold.
 const MOST_HOST_BYTES: u64 = 1 << 20;
+
+/// Labels of the pods.
+const LABELS: &[(&str, LabelValue)] = &[
+    ("volcano.sh/job-name", LabelValue::Job),
+    ("volcano.sh/job-namespace", LabelValue::Namespace),
+    ("volcano.sh/task-spec", LabelValue::Role),
+    ("volcano.sh/task-index", LabelValue::Index),
+];
 
 /// The dialect, for everything outside this module.
 pub(crate) static DESCRIPTION: Description = Description {
@@ -56,18 +66,8 @@ pub(crate) static DESCRIPTION: Description = Description {
     },
     lists: &[],
     conventions: Conventions {
-        pod_labels: &[
-            ("volcano.sh/job-name", LabelValue::Job),
-            ("volcano.sh/job-namespace", LabelValue::Namespace),
-            ("volcano.sh/task-spec", LabelValue::Role),
-            ("volcano.sh/task-index", LabelValue::Index),
-        ],
-        operated_labels: &[
-            ("volcano.sh/job-name", LabelValue::Job),
-            ("volcano.sh/job-namespace", LabelValue::Namespace),
-            ("volcano.sh/task-spec", LabelValue::Role),
-            ("volcano.sh/task-index", LabelValue::Index),
-        ],
+        pod_labels: LABELS,
+        operated_labels: LABELS,
         legacy_labels: &[],
         own_scheduler: Some(GangScheduler::Volcano),
     },
@@ -132,14 +132,13 @@ fn compile(spec: &Spec<'_>, metadata: &Metadata<'_>) -> Job {
         suspend: false,
         gang: Some(gang::gang(spec)),
         addresses: Addresses::PerJobShort,
-        cluster: ClusterForm::None,
+        cluster: cluster(spec, metadata),
     };
     job.limits.settle = if job.restarts_whole() {
         SETTLE_TOGETHER
     } else {
         SETTLE
     };
-    job.cluster = cluster(spec, metadata);
     job
 }
 
@@ -148,24 +147,16 @@ fn kind(spec: &Spec<'_>, task: &str) -> RoleKind {
     if let Some(plugin) = &spec.plugins.tensorflow {
         return plugin.role(task).unwrap_or(RoleKind::Other);
     }
-    match task {
-        "ps" => RoleKind::Ps,
-        "worker" => RoleKind::Worker,
-        "chief" => RoleKind::Chief,
-        "master" => RoleKind::Master,
-        "evaluator" => RoleKind::Evaluator,
-        _ => RoleKind::Other,
-    }
+    let named = |(_, kind): &&(&str, RoleKind)| lower(*kind) == task;
+    ROLES
+        .iter()
+        .find(named)
+        .map_or(RoleKind::Other, |(_, kind)| *kind)
 }
-
 fn tf_type(kind: RoleKind, task: &str) -> Arc<str> {
     match kind {
-        RoleKind::Ps => "ps".into(),
-        RoleKind::Worker => "worker".into(),
-        RoleKind::Chief => "chief".into(),
-        RoleKind::Master => "master".into(),
-        RoleKind::Evaluator => "evaluator".into(),
         RoleKind::Other => task.into(),
+        kind => lower(kind).into(),
     }
 }
 
@@ -179,15 +170,15 @@ fn in_place(template: &PodTemplate) -> InPlace {
 }
 
 fn port(spec: &Spec<'_>, template: &PodTemplate) -> u16 {
-    let named = |container: &crate::pod_template::Container| container.port("tfjob-port");
-    match &spec.plugins.tensorflow {
-        Some(plugin) => plugin.port,
-        None => template
-            .containers
-            .iter()
-            .find_map(named)
-            .unwrap_or(plugins::PORT),
+    if let Some(plugin) = &spec.plugins.tensorflow {
+        return plugin.port;
     }
+    let named = |container: &Container| container.port(PORT_NAME);
+    template
+        .containers
+        .iter()
+        .find_map(named)
+        .unwrap_or(plugins::PORT)
 }
 
 /// The tensorflow plugin writes `TF_CONFIG`, unless there is one pod alone. The evaluator is outside of the cluster,
@@ -201,10 +192,11 @@ fn cluster(spec: &Spec<'_>, metadata: &Metadata<'_>) -> ClusterForm {
         .annotation(EVALUATOR_IN_CLUSTER)
         .is_some_and(|field| field.choice(&[("true", true), ("false", false)]) == Some(true));
     let has = |name: &str| spec.tasks.iter().any(|task| &*task.name == name);
+    let listed = |kind| kind != RoleKind::Evaluator || inside;
     let in_cluster = plugin
         .roles
         .iter()
-        .filter(|(kind, name)| has(name) && (*kind != RoleKind::Evaluator || inside));
+        .filter(|(kind, name)| has(name) && listed(*kind));
     ClusterForm::Full {
         roles: in_cluster.map(|(_, name)| RoleName::new(name)).collect(),
         environment: false,

@@ -3,11 +3,9 @@
 //! Its length is computed, not measured: the number of replicas is the user's to choose, and a file may hold
 //! thousands of jobs. A test holds the figure to what is really written.
 
+use super::Places;
 use trainyard_core::{Addresses, ClusterForm, Job, MOST_BYTES, Role, RoleKind};
 use trainyard_document::codes::Code;
-use trainyard_document::problem::Problem;
-
-use super::Places;
 
 /// Checks the longest `TF_CONFIG` of the job.
 pub(super) fn check(job: &Job, places: &Places<'_>) {
@@ -15,15 +13,10 @@ pub(super) fn check(job: &Job, places: &Places<'_>) {
     if length <= MOST_BYTES as u64 {
         return;
     }
-    let listed = job
-        .roles
-        .iter()
-        .enumerate()
-        .filter(|(_, role)| is_listed(job, role));
-    let Some((largest, role)) = listed.max_by_key(|(_, role)| role.replicas) else {
-        return;
-    };
-    let Some(field) = places.roles.get(largest) else {
+    let roles = job.roles.iter().zip(&places.roles).enumerate();
+    let listed = roles.filter(|(_, (role, _))| is_listed(job, role));
+    let largest = listed.max_by_key(|(_, (role, _))| role.replicas);
+    let Some((largest, (role, field))) = largest else {
         return;
     };
     let mut smaller = job.clone();
@@ -38,13 +31,7 @@ pub(super) fn check(job: &Job, places: &Places<'_>) {
         }
     }
     let message = format!("`TF_CONFIG` would have {length} bytes; Linux takes {MOST_BYTES} at most");
-    let path = field.path.field("replicas");
-    let span = field.node.get("replicas").map_or(field.at, |node| node.span);
-    let problem = Problem::new(
-        Code::TfConfigTooLong,
-        field.problems.place(Some(span), &path),
-        message,
-    );
+    let problem = field.problem_in("replicas", Code::TfConfigTooLong, message);
     let advice = match fits {
         0 => "even one replica would not fit: shorten the names".to_owned(),
         _ => format!("{fits} replicas of `{}` would fit", role.name),

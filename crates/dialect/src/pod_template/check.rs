@@ -82,24 +82,19 @@ fn object(field: &Field<'_>, known: &'static [(&'static str, Shape)]) {
 /// kubectl turns `value: yes` into a boolean, and the API server refuses it.
 fn variable(field: &Field<'_>) {
     let node = field.node;
-    let written = field.problems.written(node);
+    let (written, type_) = (field.problems.written(node), node.describe());
     let problem = match &node.kind {
         Kind::Text(_) => return,
         Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) => {
-            let message = format!(
-                "`{written}` is {}, and the value of a variable is text",
-                node.describe()
-            );
-            field
-                .problem(Code::EnvNotText, message)
-                .hint(format!("put it in quotes: \"{written}\""))
+            let message = format!("`{written}` is {type_}, and the value of a variable is text");
+            let problem = field.problem(Code::EnvNotText, message);
+            problem.hint(format!("put it in quotes: \"{written}\""))
         }
-        _ => field
-            .problem(
-                Code::EnvNotText,
-                format!("the value of a variable is text, not {}", node.describe()),
-            )
-            .hint("write it as text in quotes"),
+        _ => {
+            let message = format!("the value of a variable is text, not {type_}");
+            let problem = field.problem(Code::EnvNotText, message);
+            problem.hint("write it as text in quotes")
+        }
     };
     field.tell(problem.found(written).allowed("text"));
 }

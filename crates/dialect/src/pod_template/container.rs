@@ -9,7 +9,7 @@ use trainyard_document::Entry;
 use trainyard_document::codes::Code;
 use trainyard_document::fields::Field;
 use trainyard_document::names::{mended_label, wrong_label, wrong_port_name};
-use trainyard_document::problem::{Problem, Span, did_you_mean, escaped, on_lines, shown};
+use trainyard_document::problem::{Span, did_you_mean, escaped, on_lines, shown};
 
 use super::resources::Amounts;
 use super::{Container, Port, Variable, files};
@@ -23,32 +23,17 @@ const SOURCES: &[&str] = &[
     "fileKeyRef",
 ];
 
-/// A field of a map that is there and not null, without a word about its type.
-pub(super) fn inner<'a>(field: &Field<'a>, name: &str) -> Option<Field<'a>> {
-    let entry: &'a Entry = field
-        .node
-        .as_map()?
-        .entry(name)
-        .filter(|entry| !entry.value.is_null())?;
-    Some(Field {
-        node: &entry.value,
-        path: field.path.field(Arc::clone(&entry.key)),
-        at: entry.key_span,
-        problems: field.problems,
-    })
-}
-
 /// The items of a list, without a word if it is none.
 pub(super) fn items<'a>(field: &Field<'a>, name: &str) -> Vec<Field<'a>> {
-    match inner(field, name) {
+    match field.get(name) {
         Some(list) if list.node.as_list().is_some() => list.items(),
         _ => Vec::new(),
     }
 }
 
 /// The text of a field, without a word if it is none.
-pub(super) fn text(field: &Field<'_>, name: &str) -> Option<Arc<str>> {
-    inner(field, name).and_then(|value| value.node.as_text().map(Arc::from))
+pub(super) fn text_of(field: &Field<'_>, name: &str) -> Option<Arc<str>> {
+    field.node.get(name)?.as_text().map(Arc::from)
 }
 
 /// So many names are compared when one is looked for that was probably meant.
@@ -87,7 +72,8 @@ impl Unique {
 /// Reads a container whose shape has been checked. `None` if it is no map.
 pub(super) fn read(field: &Field<'_>, names: &mut Unique, volumes: &Unique) -> Option<Container> {
     field.node.as_map()?;
-    let amounts = inner(field, "resources")
+    let amounts = field
+        .get("resources")
         .map(|resources| Amounts::read(&resources))
         .unwrap_or_default();
     mounts(field, volumes);
@@ -100,7 +86,7 @@ pub(super) fn read(field: &Field<'_>, names: &mut Unique, volumes: &Unique) -> O
         env: variables(field),
         requests: amounts.requests,
         limits: amounts.limits,
-        stays: text(field, "restartPolicy").is_some_and(|policy| &*policy == "Always"),
+        stays: text_of(field, "restartPolicy").is_some_and(|policy| &*policy == "Always"),
         at: field.at,
     })
 }
@@ -115,13 +101,8 @@ fn name(field: &Field<'_>, names: &mut Unique) -> Arc<str> {
 
 /// The name of a container or volume, and its place; one that is missing or wrong is reported.
 fn named<'a>(field: &Field<'a>, what: &str) -> Option<(Arc<str>, Field<'a>)> {
-    let Some(place) = inner(field, "name") else {
-        missing(
-            field,
-            Code::MissingField,
-            "name",
-            &format!("the {what} has no `name`"),
-        );
+    let Some(place) = field.get("name") else {
+        field.missing("name", Code::MissingField, format!("the {what} has no `name`"));
         return None;
     };
     let name: Arc<str> = place.node.as_text()?.into();
@@ -135,8 +116,8 @@ fn named<'a>(field: &Field<'a>, what: &str) -> Option<(Arc<str>, Field<'a>)> {
 }
 
 fn image(field: &Field<'_>) -> Arc<str> {
-    let Some(place) = inner(field, "image") else {
-        missing(field, Code::NoImage, "image", "the container has no `image`");
+    let Some(place) = field.get("image") else {
+        field.missing("image", Code::NoImage, "the container has no `image`");
         return Arc::default();
     };
     let image: Arc<str> = place.node.as_text().map(Arc::from).unwrap_or_default();
@@ -144,19 +125,10 @@ fn image(field: &Field<'_>) -> Arc<str> {
         place.report(Code::NoImage, "the image is empty");
     } else if image.trim() != &*image {
         let problem = place.problem(Code::BadFormat, "the image has spaces before or after its name");
-        place.tell(
-            problem
-                .found(&image)
-                .hint(format!("write `{}`", shown(image.trim()))),
-        );
+        let hint = format!("write `{}`", shown(image.trim()));
+        place.tell(problem.found(&image).hint(hint));
     }
     image
-}
-
-/// Reports a missing field at the thing that lacks it.
-pub(super) fn missing(field: &Field<'_>, code: Code, name: &'static str, message: &str) {
-    let place = field.problems.place(Some(field.at), &field.path.field(name));
-    field.tell(Problem::new(code, place, message).label(format!("needs `{name}`")));
 }
 
 fn texts(field: &Field<'_>, name: &str) -> Vec<Arc<str>> {
@@ -173,29 +145,22 @@ fn ports(field: &Field<'_>) -> Vec<Port> {
         if port.node.as_map().is_none() {
             continue;
         }
-        let number = inner(&port, "containerPort").and_then(|number| port_number(&number));
-        if inner(&port, "containerPort").is_none() {
-            missing(
-                &port,
-                Code::MissingField,
-                "containerPort",
-                "the port has no `containerPort`",
-            );
+        let number = port.get("containerPort").and_then(|number| port_number(&number));
+        if port.get("containerPort").is_none() {
+            let message = "the port has no `containerPort`";
+            port.missing("containerPort", Code::MissingField, message);
         }
-        if let Some(host) = inner(&port, "hostPort").filter(|host| host.node.as_int() != Some(0)) {
+        if let Some(host) = port.get("hostPort").filter(|host| host.node.as_int() != Some(0)) {
             port_number(&host);
         }
-        let named = inner(&port, "name");
-        if let Some(place) = &named
-            && let Some(name) = place.node.as_text().map(Arc::<str>::from)
-        {
-            if let Some(wrong) = wrong_port_name(&name) {
-                let message = format!("`{}` is not a name for a port: {wrong}", shown(&name));
-                place.tell(place.problem(Code::BadName, message).found(&name));
+        let name = text_of(&port, "name");
+        if let (Some(place), Some(name)) = (port.get("name"), &name) {
+            if let Some(wrong) = wrong_port_name(name) {
+                let message = format!("`{}` is not a name for a port: {wrong}", shown(name));
+                place.tell(place.problem(Code::BadName, message).found(name));
             }
-            names.take(&name, place, "port name");
+            names.take(name, &place, "port name");
         }
-        let name = named.and_then(|name| name.node.as_text().map(Arc::from));
         out.extend(number.map(|number| Port { name, number }));
     }
     out
@@ -206,11 +171,8 @@ fn port_number(field: &Field<'_>) -> Option<u16> {
     let number = u16::try_from(value).ok().filter(|number| *number > 0);
     if number.is_none() {
         let problem = field.problem(Code::BadPort, format!("{value} is not a port"));
-        field.tell(
-            problem
-                .found(value.to_string())
-                .allowed("a whole number from 1 to 65535"),
-        );
+        let problem = problem.found(value.to_string());
+        field.tell(problem.allowed("a whole number from 1 to 65535"));
     }
     number
 }
@@ -222,8 +184,8 @@ fn variables(field: &Field<'_>) -> Vec<Variable> {
         if variable.node.as_map().is_none() {
             continue;
         }
-        let Some(name) = inner(&variable, "name") else {
-            missing(&variable, Code::BadEnv, "name", "the variable has no `name`");
+        let Some(name) = variable.get("name") else {
+            variable.missing("name", Code::BadEnv, "the variable has no `name`");
             continue;
         };
         let Some(text) = name.node.as_text().map(Arc::<str>::from) else {
@@ -240,13 +202,8 @@ fn variables(field: &Field<'_>) -> Vec<Variable> {
             let problem = name.problem(Code::DuplicateVariable, message);
             name.tell(problem.label("again here").related(*first, "first here"));
         }
-        let value = inner(&variable, "value").and_then(|value| value.node.as_text().map(Arc::from));
-        let elsewhere = inner(&variable, "valueFrom").is_some();
-        let value = if elsewhere {
-            None
-        } else {
-            Some(value.unwrap_or_default())
-        };
+        let own = variable.get("valueFrom").is_none();
+        let value = own.then(|| text_of(&variable, "value").unwrap_or_default());
         first.entry(text.clone()).or_insert_with(|| name.span());
         out.push(Variable {
             name: text,
@@ -259,27 +216,23 @@ fn variables(field: &Field<'_>) -> Vec<Variable> {
 
 /// A variable has a value or one source, not both.
 fn sources(variable: &Field<'_>) {
-    let Some(from) = inner(variable, "valueFrom") else {
+    let Some(from) = variable.get("valueFrom") else {
         return;
     };
     let Some(map) = from.node.as_map() else { return };
     let given = |name: &&&str| map.get(name).is_some_and(|node| !node.is_null());
     let count = SOURCES.iter().filter(given).count();
-    let value = inner(variable, "value").filter(|value| value.node.as_text() != Some(""));
+    let value = variable
+        .get("value")
+        .filter(|value| value.node.as_text() != Some(""));
     if let Some(value) = value {
         let problem = value.problem(Code::BadEnv, "`value` and `valueFrom` cannot both be given");
-        value.tell(
-            problem
-                .related(from.at, "the other one")
-                .hint("remove one of them"),
-        );
+        let problem = problem.related(from.at, "the other one");
+        value.tell(problem.hint("remove one of them"));
     } else if count != 1 {
         let message = format!("`valueFrom` has {count} sources; it needs exactly one");
-        let place = from.problems.place(Some(from.at), &from.path);
-        from.tell(
-            Problem::new(Code::BadEnv, place, message)
-                .allowed("one of `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef`"),
-        );
+        let allowed = "one of `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef`";
+        from.tell(from.key_problem(Code::BadEnv, message).allowed(allowed));
     }
 }
 
@@ -289,22 +242,16 @@ fn mounts(field: &Field<'_>, volumes: &Unique) {
         if mount.node.as_map().is_none() {
             continue;
         }
-        match inner(&mount, "mountPath") {
-            None => missing(
-                &mount,
-                Code::MissingField,
-                "mountPath",
-                "the mount has no `mountPath`",
-            ),
-            Some(path) => {
-                if let Some(text) = path.node.as_text().map(Arc::<str>::from) {
-                    paths.take(&text, &path, "mount path");
-                }
+        if let Some(path) = mount.get("mountPath") {
+            if let Some(text) = path.node.as_text() {
+                paths.take(&text.into(), &path, "mount path");
             }
+        } else {
+            mount.missing("mountPath", Code::MissingField, "the mount has no `mountPath`");
         }
         files::sub_path(&mount);
-        let Some(name) = inner(&mount, "name") else {
-            missing(&mount, Code::MissingField, "name", "the mount has no `name`");
+        let Some(name) = mount.get("name") else {
+            mount.missing("name", Code::MissingField, "the mount has no `name`");
             continue;
         };
         let Some(text) = name.node.as_text() else { continue };
@@ -312,9 +259,7 @@ fn mounts(field: &Field<'_>, volumes: &Unique) {
             let message = format!("there is no volume `{}` in this template", shown(text));
             let problem = name.problem(Code::MountWithoutVolume, message).found(text);
             let hint = did_you_mean(text, volumes.some());
-            name.tell(
-                problem.maybe_hint(hint.or_else(|| Some("declare it under `spec.volumes`".to_owned()))),
-            );
+            name.tell(problem.hint(hint.unwrap_or_else(|| "declare it under `spec.volumes`".to_owned())));
         }
     }
 }
@@ -332,18 +277,12 @@ pub(super) fn volumes(spec: &Field<'_>) -> Unique {
             |entry: &&Entry| &*entry.key != "name" && (!entry.value.is_null() || &*entry.key == "emptyDir");
         let sources: Vec<&Entry> = map.entries().iter().filter(source).collect();
         if sources.len() > 1 {
-            let (first, second) = (&sources[0].key, &sources[1].key);
-            let message = format!(
-                "the volume has two sources, `{}` and `{}`",
-                shown(first),
-                shown(second)
-            );
+            let (first, second) = (shown(&sources[0].key), shown(&sources[1].key));
+            let message = format!("the volume has two sources, `{first}` and `{second}`");
             place.report(Code::BadVolume, message);
         } else if sources.is_empty() {
-            let message = format!(
-                "the volume `{}` has no source, so it is an empty directory",
-                shown(&name)
-            );
+            let shown = shown(&name);
+            let message = format!("the volume `{shown}` has no source, so it is an empty directory");
             let problem = place.problem(Code::VolumeWithoutSource, message);
             place.tell(problem.hint("say so with `emptyDir: {}`, or name its source"));
         }

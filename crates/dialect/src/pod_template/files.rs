@@ -7,7 +7,7 @@ use trainyard_document::fields::Field;
 use trainyard_document::names::{wrong_file_path, wrong_sub_path};
 use trainyard_document::problem::shown;
 
-use super::container::{inner, items};
+use super::container::items;
 
 /// Projections whose one file is named by a field of their own.
 const NAMED: &[(&str, &str)] = &[
@@ -21,13 +21,13 @@ const NAMED: &[(&str, &str)] = &[
 /// Reports files of a volume that would be written outside of it.
 pub(super) fn of_volume(volume: &Field<'_>) {
     of_source(volume);
-    let Some(projected) = inner(volume, "projected") else {
+    let Some(projected) = volume.get("projected") else {
         return;
     };
     for source in items(&projected, "sources") {
         of_source(&source);
         for (kind, name) in NAMED {
-            if let Some(path) = inner(&source, kind).and_then(|kind| inner(&kind, name)) {
+            if let Some(path) = source.get(kind).and_then(|kind| kind.get(name)) {
                 check(&path, wrong_file_path);
             }
         }
@@ -36,9 +36,9 @@ pub(super) fn of_volume(volume: &Field<'_>) {
 
 fn of_source(source: &Field<'_>) {
     for kind in ["configMap", "secret", "downwardAPI"] {
-        let Some(kind) = inner(source, kind) else { continue };
+        let Some(kind) = source.get(kind) else { continue };
         for item in items(&kind, "items") {
-            if let Some(path) = inner(&item, "path") {
+            if let Some(path) = item.get("path") {
                 check(&path, wrong_file_path);
             }
         }
@@ -48,7 +48,7 @@ fn of_source(source: &Field<'_>) {
 /// Reports a part of a volume that is none. An empty one is the whole volume.
 pub(super) fn sub_path(mount: &Field<'_>) {
     for name in ["subPath", "subPathExpr"] {
-        if let Some(path) = inner(mount, name).filter(|path| path.node.as_text() != Some("")) {
+        if let Some(path) = mount.get(name).filter(|path| path.node.as_text() != Some("")) {
             check(&path, wrong_sub_path);
         }
     }

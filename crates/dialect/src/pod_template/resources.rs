@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
+use super::{Container, Resources};
 use trainyard_document::codes::Code;
 use trainyard_document::fields::Field;
-use trainyard_document::problem::{Problem, closest, shown};
+use trainyard_document::problem::{closest, shown};
 use trainyard_document::quantity::Quantity;
-use trainyard_document::{Kind, Node};
-
-use super::container::inner;
-use super::{Container, Resources};
 
 /// The resource that a GPU was before Kubernetes 1.8.
 pub(super) const OLD_GPU: &str = "alpha.kubernetes.io/nvidia-gpu";
@@ -30,8 +27,10 @@ pub(super) struct Amounts {
 impl Amounts {
     /// Reads a `resources` field whose shape has been checked.
     pub(super) fn read(field: &Field<'_>) -> Self {
-        let limits = inner(field, "limits").map(|limits| (amounts(&limits), limits));
-        let requests = inner(field, "requests").map(|requests| (amounts(&requests), requests));
+        let limits = field.get("limits").map(|limits| (amounts(&limits), limits));
+        let requests = field
+            .get("requests")
+            .map(|requests| (amounts(&requests), requests));
         if let (Some((limits, _)), Some((requests, place))) = (&limits, &requests) {
             compare(requests, limits, place);
         }
@@ -54,32 +53,18 @@ pub(super) fn amounts(field: &Field<'_>) -> Resources {
         return found;
     };
     for (name, value) in fields.entries() {
-        if value.node.is_null() {
-            continue;
-        }
-        if !check_name(name, &value) {
+        if value.node.is_null() || !check_name(name, &value) {
             continue;
         }
         // A bad quantity has been reported with the shape of the template.
-        let Some(amount) = parse(value.node) else { continue };
-        check_amount(name, amount, &value);
-        let name = if &**name == OLD_GPU {
-            Arc::from(GPU)
-        } else {
-            Arc::clone(name)
+        let Some(amount) = Quantity::of(value.node) else {
+            continue;
         };
-        add(&mut found, name, amount);
+        check_amount(name, amount, &value);
+        let name = if &**name == OLD_GPU { GPU } else { &**name };
+        add(&mut found, name.into(), amount);
     }
     found
-}
-
-fn parse(node: &Node) -> Option<Quantity> {
-    match &node.kind {
-        Kind::Text(text) => Quantity::parse(text).ok(),
-        Kind::Int(value) => Quantity::parse(&value.to_string()).ok(),
-        Kind::Float(value) => Quantity::parse(&value.to_string()).ok(),
-        _ => None,
-    }
 }
 
 /// Whether the name is one that a container may ask for.
@@ -116,12 +101,10 @@ fn check_amount(name: &str, amount: Quantity, value: &Field<'_>) {
     let device = name.contains('/') && !name.contains("kubernetes.io/") || name == OLD_GPU;
     if device && amount.milli % 1000 != 0 {
         let message = format!("`{}` is counted in whole numbers", shown(name));
-        let problem = value.problem(Code::FractionOfDevice, message);
-        value.tell(
-            problem
-                .found(value.problems.written(value.node))
-                .allowed("a whole number"),
-        );
+        let problem = value
+            .problem(Code::FractionOfDevice, message)
+            .allowed("a whole number");
+        value.tell(problem.found(value.problems.written(value.node)));
     }
 }
 
@@ -133,19 +116,13 @@ fn compare(requests: &Resources, limits: &Resources, place: &Field<'_>) {
         if request <= limit && (!device || request == limit) {
             continue;
         }
-        let entry = place.node.as_map().and_then(|map| map.entry(name));
-        let at = entry.map_or(place.at, |entry| entry.value.span);
-        let place_of = place
-            .problems
-            .place(Some(at), &place.path.field(Arc::clone(name)));
-        let message = if request > limit {
-            format!("the request of `{name}` is {request}, above its limit {limit}")
+        let wrong = if request > limit {
+            format!(", above its limit {limit}")
         } else {
-            format!(
-                "the request of `{name}` is {request} and its limit {limit}; for this resource they must be equal"
-            )
+            format!(" and its limit {limit}; for this resource they must be equal")
         };
-        place.tell(Problem::new(Code::RequestAboveLimit, place_of, message));
+        let message = format!("the request of `{name}` is {request}{wrong}");
+        place.tell(place.problem_in(name, Code::RequestAboveLimit, message));
     }
 }
 
@@ -154,13 +131,13 @@ fn add(sum: &mut Resources, name: Arc<str>, amount: Quantity) {
     *entry = entry.plus(amount);
 }
 
-fn add_all(sum: &mut Resources, more: &Resources) {
+pub(crate) fn add_all(sum: &mut Resources, more: &Resources) {
     for (name, amount) in more {
         add(sum, Arc::clone(name), *amount);
     }
 }
 
-fn raise(most: &mut Resources, other: &Resources) {
+pub(crate) fn raise(most: &mut Resources, other: &Resources) {
     for (name, amount) in other {
         let entry = most.entry(Arc::clone(name)).or_default();
         *entry = (*entry).max(*amount);

@@ -2,7 +2,7 @@
 
 use trainyard_document::Node;
 use trainyard_document::codes::Code;
-use trainyard_document::problem::{closest, did_you_mean, shown};
+use trainyard_document::problem::{closest, did_you_mean, quoted, shown};
 
 use crate::dialect::Dialect;
 
@@ -72,14 +72,13 @@ fn known_version(dialect: Dialect, version: &str) -> Option<NearMiss> {
     if versions.contains(&version) {
         return None;
     }
-    let listed: Vec<String> = versions.iter().map(|known| format!("`{known}`")).collect();
     let newest = format!("write `{}/{}`", dialect.group(), versions[0]);
     Some(NearMiss {
         code: Code::UnknownVersion,
         field: "apiVersion",
         message: format!("`{}` has no version `{}`", dialect.kind(), shown(version)),
         hint: did_you_mean(version, versions.iter().copied()).unwrap_or(newest),
-        allowed: Some(listed.join(", ")),
+        allowed: Some(quoted(versions)),
     })
 }
 

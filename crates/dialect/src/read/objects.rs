@@ -1,10 +1,9 @@
 //! What is written beside jobs, as far as it decides about files: the keys of ConfigMaps and Secrets.
 
-use trainyard_document::Node;
 use trainyard_document::codes::Code;
-use trainyard_document::fields::Field;
+use trainyard_document::fields::{Field, Fields};
 use trainyard_document::names::{mended_key, wrong_key};
-use trainyard_document::problem::{Problem, shown};
+use trainyard_document::problem::shown;
 
 /// The fields whose keys are names of files.
 fn data(api_version: &str, kind: &str) -> &'static [&'static str] {
@@ -18,25 +17,18 @@ fn data(api_version: &str, kind: &str) -> &'static [&'static str] {
 /// Reports keys that no API server takes. Of the values nothing is said, and nothing shown: they may be secret.
 pub(super) fn check(root: &Field<'_>, api_version: &str, kind: &str) {
     for name in data(api_version, kind) {
-        let path = root.path.field(*name);
-        let Some(data) = root.node.get(name).and_then(Node::as_map) else {
-            continue;
-        };
-        for entry in data.entries() {
-            let Some(wrong) = wrong_key(&entry.key) else {
-                continue;
-            };
-            let message = format!("`{}` cannot be a key of a {kind}: {wrong}", shown(&entry.key));
-            let place = root
-                .problems
-                .place(Some(entry.key_span), &path.field(entry.key.clone()));
-            let hint = mended_key(&entry.key).map(|key| format!("for example `{}`", shown(&key)));
-            root.tell(
-                Problem::new(Code::BadFileName, place, message)
-                    .found(&entry.key)
-                    .allowed("letters, digits, `-`, `_` and `.`; not `..` at the beginning; at most 253")
-                    .maybe_hint(hint),
-            );
+        let data = root.get(name).filter(|data| data.node.as_map().is_some());
+        for (key, field) in data
+            .and_then(|data| data.fields())
+            .iter_mut()
+            .flat_map(Fields::entries)
+        {
+            let Some(wrong) = wrong_key(key) else { continue };
+            let message = format!("`{}` cannot be a key of a {kind}: {wrong}", shown(key));
+            let hint = mended_key(key).map(|key| format!("for example `{}`", shown(&key)));
+            let problem = field.key_problem(Code::BadFileName, message).found(key);
+            let allowed = "letters, digits, `-`, `_` and `.`; not `..` at the beginning; at most 253";
+            field.tell(problem.allowed(allowed).maybe_hint(hint));
         }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use trainyard_core::RoleKind;
 use trainyard_document::codes::Code;
 use trainyard_document::fields::{Field, Fields};
-use trainyard_document::problem::shown;
+use trainyard_document::problem::quoted;
 
 use super::spec::TYPES;
 use crate::pod_template::PodTemplate;
@@ -119,15 +119,12 @@ fn switch(fields: &mut Fields<'_>, place: &str) -> bool {
     }
     if let Some(old) = fields.get("enable") {
         let other = old.bool();
-        let (code, message) = if other == value {
-            (
-                Code::MovedField,
-                "`enable` is the old spelling of `enabled`, which is given too",
-            )
+        let problem = if other == value {
+            let message = "`enable` is the old spelling of `enabled`, which is given too";
+            old.problem(Code::MovedField, message)
         } else {
-            (Code::T9kSwitches, "`enable` says something else than `enabled`")
+            old.problem(Code::T9kSwitches, "`enable` says something else than `enabled`")
         };
-        let problem = old.problem(code, message);
         old.tell(problem.hint("keep `enabled` alone"));
     }
     value.unwrap_or(false)
@@ -140,11 +137,7 @@ fn changes<'a>(fields: &mut Fields<'a>, list: &'static str, with_args: bool) -> 
         let kind = fields.require("type").and_then(|word| word.choice(&TYPES));
         let skip_init = fields.bool("skipInitContainer").unwrap_or(false);
         let command = words(&mut fields, "command");
-        let args = if with_args {
-            words(&mut fields, "args")
-        } else {
-            None
-        };
+        let args = with_args.then(|| words(&mut fields, "args")).flatten();
         fields.finish();
         Some(Change {
             kind: kind?,
@@ -182,11 +175,8 @@ fn check_types(changes: &[Change<'_>], types: &[RoleKind], complete: bool) {
         } else {
             continue;
         };
-        let listed: Vec<String> = types
-            .iter()
-            .map(|kind| format!("`{}`", shown(lower(*kind))))
-            .collect();
         let problem = change.place.problem(Code::T9kModeRole, message).found(word);
-        change.place.tell(problem.allowed(listed.join(", ")));
+        let allowed = quoted(types.iter().map(|kind| lower(*kind)));
+        change.place.tell(problem.allowed(allowed));
     }
 }

@@ -17,16 +17,15 @@
 
 use std::sync::Arc;
 
-use trainyard_core::{How, RoleKind, RoleName, Rule, Scope, Test, Then, Who};
+use trainyard_core::{How, Rule, Scope, Then, Who};
 
 use crate::compile::{
-    FAIL, RETRYABLE_FOUR, completes, disrupted_restarts, ended, nothing_left_fails, restart, start_timeout,
-    successes_stay,
+    FAIL, RETRYABLE_FOUR, ended, nothing_left_fails, restart, start_timeout, successes_stay,
 };
 use crate::manifest::Metadata;
 use crate::tfjob::annotations::{RETRYABLE_EXIT_CODES, Wishes};
-use crate::tfjob::roles::{Replica, Restart, lower};
-use crate::tfjob::run_policy::RestartScope;
+use crate::tfjob::roles::{Replica, Restart, name};
+use crate::tfjob::rules::{disruptions, scope_of, success};
 use crate::tfjob::spec::Spec;
 
 /// Where rules come from that follow from who the primary is.
@@ -39,37 +38,22 @@ pub(super) fn retryable(metadata: &Metadata<'_>, wishes: &Wishes<'_>) -> Vec<How
         return wishes.retryable.clone();
     }
     let preempted = [How::Codes(42, 42)];
-    preempted
-        .into_iter()
-        .chain(RETRYABLE_FOUR.iter().copied())
-        .collect()
+    [&preempted, RETRYABLE_FOUR].concat()
 }
 
 /// The rules, first match first.
 pub(super) fn compile(spec: &Spec<'_>, retryable: &[How]) -> Vec<Rule> {
     let primary = spec.deciders();
-    let test = primary.index.map_or(Test::All, |_| Test::AtLeast(1));
-    let mut rules = vec![completes(primary.clone(), test, PRIMARY)];
+    let replicas = || spec.replicas.iter();
+    let mut rules = vec![success(spec)];
     rules.extend(disruptions(spec));
-    let restarts = spec
-        .replicas
-        .iter()
-        .filter_map(|replica| again(replica, spec, retryable));
-    rules.extend(restarts);
+    rules.extend(replicas().filter_map(|replica| again(replica, spec, retryable)));
     rules.push(ended(primary.clone(), &[How::Failed], FAIL, PRIMARY));
-    rules.extend(
-        spec.replicas
-            .iter()
-            .filter_map(|replica| stays_failed(replica, &primary)),
-    );
+    rules.extend(replicas().filter_map(|replica| stays_failed(replica, &primary)));
     if let Some((seconds, from)) = &spec.run.start_timeout {
         rules.push(start_timeout(*seconds, from.clone()));
     }
-    for replica in spec
-        .replicas
-        .iter()
-        .filter(|replica| replica.restart == Restart::Always)
-    {
+    for replica in replicas().filter(|replica| replica.restart == Restart::Always) {
         rules.extend(always(replica, &primary));
     }
     rules.push(successes_stay());
@@ -77,49 +61,13 @@ pub(super) fn compile(spec: &Spec<'_>, retryable: &[How]) -> Vec<Rule> {
     rules
 }
 
-fn name(kind: RoleKind) -> RoleName {
-    RoleName::new(lower(kind))
-}
-
 fn origin(replica: &Replica<'_>) -> Arc<str> {
     format!("{}: {}", replica.from, replica.restart.word()).into()
 }
 
-/// A task that is stopped from outside starts again, with the tasks that restart together with it.
-fn disruptions(spec: &Spec<'_>) -> Vec<Rule> {
-    match &spec.run.scope {
-        RestartScope::Replica => vec![disrupted_restarts(Who::any(), Scope::Task)],
-        RestartScope::Job => vec![disrupted_restarts(Who::any(), Scope::Job)],
-        RestartScope::Roles(_) => {
-            let together = spec
-                .replicas
-                .iter()
-                .map(|replica| (replica, scope_of(replica, spec)));
-            let together = together.filter(|(_, scope)| *scope != Scope::Task);
-            let rules =
-                together.map(|(replica, scope)| disrupted_restarts(Who::role(&name(replica.kind)), scope));
-            rules
-                .chain([disrupted_restarts(Who::any(), Scope::Task)])
-                .collect()
-        }
-    }
-}
-
-fn scope_of(replica: &Replica<'_>, spec: &Spec<'_>) -> Scope {
-    match spec.run.scope.of(replica.kind) {
-        RestartScope::Replica => Scope::Task,
-        RestartScope::Job => Scope::Job,
-        RestartScope::Roles(_) => {
-            let together = spec.replicas.iter().map(|replica| replica.kind);
-            let together = together.filter(|kind| spec.run.scope.of(*kind) != RestartScope::Replica);
-            Scope::Roles(together.map(name).collect())
-        }
-    }
-}
-
 /// Which failures of a role start it again, as a new pod.
 fn again(replica: &Replica<'_>, spec: &Spec<'_>, retryable: &[How]) -> Option<Rule> {
-    let scope = scope_of(replica, spec);
+    let scope = scope_of(replica.kind, spec);
     let together = scope != Scope::Task;
     let how = match replica.restart {
         Restart::Never => return None,
@@ -153,11 +101,7 @@ fn always(replica: &Replica<'_>, primary: &Who) -> Vec<Rule> {
     }
     let decides = primary.role == who.role;
     let kept = decides.then(|| ended(primary.clone(), &[How::Succeeded], Then::Keep, PRIMARY));
-    let again = ended(
-        who,
-        &[How::Succeeded],
-        restart(Scope::Task, true),
-        origin(replica),
-    );
+    let alone = restart(Scope::Task, true);
+    let again = ended(who, &[How::Succeeded], alone, origin(replica));
     kept.into_iter().chain([again]).collect()
 }

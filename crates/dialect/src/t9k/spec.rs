@@ -14,7 +14,7 @@ use super::tensorboard::TensorBoard;
 use crate::pod_template::RestartPolicy;
 use crate::tfjob::annotations::Wishes;
 use crate::tfjob::roles::{Replica, Restart, lower};
-use crate::tfjob::run_policy::RunPolicy;
+use crate::tfjob::run_policy::{RunPolicy, seconds};
 use crate::tfjob::spec::{Spec, Success, same_role_twice};
 
 /// What T9k calls its clean-up policy.
@@ -145,14 +145,12 @@ fn run_policy<'a>(spec: &mut Fields<'a>, wishes: &Wishes<'a>) -> RunPolicy<'a> {
     if let Some(fields) = &mut fields {
         refuse_borrowed(fields, BORROWED_LIMITS);
         out.backoff_limit = fields.count("backoffLimit");
-        let deadline = fields.int("activeDeadlineSeconds", 1..=i64::MAX);
-        out.deadline = deadline.map(|seconds| u32::try_from(seconds).unwrap_or(u32::MAX));
+        let deadline = fields.get("activeDeadlineSeconds");
+        out.deadline = deadline.as_ref().and_then(seconds);
         out.clean_at = fields.get(CLEAN_UP);
         // The guides write them with capitals, the old page of the API without.
-        out.clean = out
-            .clean_at
-            .as_ref()
-            .and_then(|field| field.choice_any_case(&CLEAN));
+        let clean = out.clean_at.as_ref();
+        out.clean = clean.and_then(|field| field.choice_any_case(&CLEAN));
     }
     out.read_additions(fields.as_mut(), wishes);
     if let Some(fields) = fields {
@@ -170,10 +168,8 @@ fn replicas<'a>(place: &Field<'a>) -> (Vec<Replica<'a>>, bool) {
     let items = place.items();
     let mut complete = place.node.as_list().is_some() && !items.is_empty();
     if items.is_empty() && place.node.as_list().is_some() {
-        let problem = place.problem(
-            Code::MissingField,
-            "`replicaSpecs` is empty: the job has no tasks",
-        );
+        let message = "`replicaSpecs` is empty: the job has no tasks";
+        let problem = place.problem(Code::MissingField, message);
         place.tell(problem.hint("add one with `type: worker`"));
     }
     let mut found: Vec<Replica<'a>> = Vec::new();
@@ -196,14 +192,10 @@ fn replicas<'a>(place: &Field<'a>) -> (Vec<Replica<'a>>, bool) {
 /// A map by role, as a TFJob has it: to put dashes before its keys would not do.
 fn by_role(place: &Field<'_>) -> Option<Problem> {
     let first = place.node.as_map()?.entries().first()?;
-    let role = TYPES
-        .iter()
-        .find(|(word, _)| word.eq_ignore_ascii_case(&first.key))?;
+    let mut types = TYPES.iter();
+    let (role, _) = types.find(|(word, _)| word.eq_ignore_ascii_case(&first.key))?;
     let problem = place.problem(Code::WrongType, "expected a list, found a map");
-    let hint = format!(
-        "begin each role with `- type: {}` and so on, in place of its name",
-        role.0
-    );
+    let hint = format!("begin each role with `- type: {role}` and so on, in place of its name");
     Some(problem.found("a map").allowed("a list").hint(hint))
 }
 
@@ -218,9 +210,8 @@ fn replica<'a>(field: &Field<'a>, position: usize) -> Option<Replica<'a>> {
     let from: Arc<str> = format!("spec.replicaSpecs[{position}].restartPolicy").into();
     // A role that cannot be told is read as a worker, for its problems.
     let replica = Replica::read(kind.unwrap_or(RoleKind::Worker), field, from, &mut fields);
-    let restart = fields
-        .get("restartPolicy")
-        .map(|word| word.choice(&Restart::WORDS));
+    let restart = fields.get("restartPolicy");
+    let restart = restart.map(|word| word.choice(&Restart::WORDS));
     fields.elsewhere("containers", "template.spec.containers");
     fields.elsewhere("spec", "template.spec");
     fields.finish();

@@ -6,6 +6,7 @@ use serde_json::Value;
 use trainyard_core::RoleKind;
 use trainyard_document::codes::Code;
 use trainyard_document::fields::{Field, Fields};
+use trainyard_document::problem::quoted;
 
 use super::annotations::Wishes;
 use super::roles::{self, ROLES, Replica, Restart};
@@ -81,10 +82,8 @@ fn replicas<'a>(place: &Field<'a>) -> (Vec<Replica<'a>>, bool) {
     let mut complete = true;
     let items = place.items();
     if items.is_empty() {
-        place.report(
-            Code::MissingField,
-            "`replicaSpecs` is empty: the job has no tasks",
-        );
+        let message = "`replicaSpecs` is empty: the job has no tasks";
+        place.report(Code::MissingField, message);
         complete = false;
     }
     for (index, item) in items.into_iter().enumerate() {
@@ -166,18 +165,10 @@ fn named_chief(field: &Field<'_>, spec: &Spec<'_>) -> Option<Success> {
     };
     let there = spec.replica(kind).is_some_and(|replica| index < replica.replicas);
     if spec.complete && !there {
-        let message = format!(
-            "the job has no `{}` {index}, which is to decide",
-            kind.tfjob_name()
-        );
+        let role = kind.tfjob_name();
+        let message = format!("the job has no `{role}` {index}, which is to decide");
         let problem = chief.problem(Code::DeciderMissing, message);
-        let allowed: Vec<&str> = spec
-            .replicas
-            .iter()
-            .map(|replica| replica.kind.tfjob_name())
-            .collect();
-        let allowed = format!("a replica of `{}`", allowed.join("`, `"));
-        chief.tell(problem.allowed(allowed));
+        chief.tell(problem.allowed(format!("a replica of {}", quoted(spec.roles()))));
     }
     Some(Success::Task(kind, index))
 }

@@ -6,13 +6,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trainyard_core::{Gang, GangChoice, GangScheduler, Role, asked_together};
-use trainyard_document::codes::Code;
-use trainyard_document::problem::Problem;
-
 use super::annotations::Wishes;
 use super::roles::Replica;
 use super::spec::Spec;
+use trainyard_core::{Gang, GangChoice, GangScheduler, Role, asked_together};
+use trainyard_document::codes::Code;
 
 /// Joins a pod to a group of Volcano or kube-batch.
 const GROUP_ANNOTATION: &str = "scheduling.k8s.io/group-name";
@@ -80,30 +78,21 @@ fn existing(spec: &Spec<'_>) -> Option<Arc<str>> {
     let first = groups.iter().flatten().next()?.clone();
     let other = groups.iter().position(|group| group.as_ref() != Some(&first));
     if let Some(other) = other {
-        let replica = &spec.replicas[other];
+        let field = &spec.replicas[other].field;
         let found = match &groups[other] {
             Some(group) => format!("this role is in the group `{group}`, another is in `{first}`"),
             None => format!("this role is in no group, another is in `{first}`"),
         };
-        let place = replica
-            .field
-            .problems
-            .place(Some(replica.field.at), &replica.field.path);
-        let problem = Problem::new(Code::GroupsDiffer, place, found);
-        replica
-            .field
-            .tell(problem.hint("name the same group in every template"));
+        let problem = field.key_problem(Code::GroupsDiffer, found);
+        field.tell(problem.hint("name the same group in every template"));
     }
     Some(first)
 }
 
 /// More members than there are tasks: the group is never let in.
 fn check_members(spec: &Spec<'_>, members: u32, size: u32) {
-    let field = spec
-        .run
-        .scheduling
-        .as_ref()
-        .and_then(|policy| policy.members_at.as_ref());
+    let policy = spec.run.scheduling.as_ref();
+    let field = policy.and_then(|policy| policy.members_at.as_ref());
     if let Some(field) = field.filter(|_| members > size) {
         let message =
             format!("{members} members are asked for and the job has {size} tasks: it would wait for ever");

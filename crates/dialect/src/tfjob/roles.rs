@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use trainyard_core::RoleKind;
+use trainyard_core::{RoleKind, RoleName};
 use trainyard_document::codes::Code;
 use trainyard_document::fields::{Field, Fields};
 use trainyard_document::problem::{Problem, Span, closest, did_you_mean, shown};
@@ -29,6 +29,11 @@ pub(crate) fn lower(kind: RoleKind) -> &'static str {
         RoleKind::Evaluator => "evaluator",
         RoleKind::Other => "other",
     }
+}
+
+/// The name of the role in the job.
+pub(crate) fn name(kind: RoleKind) -> RoleName {
+    RoleName::new(lower(kind))
 }
 
 /// The role that a word means, in any letter case.
@@ -75,13 +80,10 @@ impl Restart {
         ("ExitCode", Self::ExitCode),
     ];
 
+    /// The value of `restartPolicy` that means it.
     pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Never => "Never",
-            Self::OnFailure => "OnFailure",
-            Self::Always => "Always",
-            Self::ExitCode => "ExitCode",
-        }
+        let found = Self::WORDS.iter().find(|(_, restart)| *restart == self);
+        found.map_or("", |(word, _)| word)
     }
 
     /// What the pods get.
@@ -125,9 +127,7 @@ impl<'a> Replica<'a> {
         });
         let replicas = match &count {
             None => 1,
-            Some(field) => field
-                .int(0..=i64::from(i32::MAX))
-                .and_then(|value| u32::try_from(value).ok())?,
+            Some(field) => field.count()?,
         };
         if let (Some(count), 0) = (count, replicas) {
             let message = format!("`{}` has no replicas and is left out", kind.tfjob_name());
@@ -170,11 +170,13 @@ impl<'a> Replica<'a> {
 
     /// A problem at the template's own `restartPolicy`.
     pub(crate) fn policy_problem(&self, span: Span, message: impl Into<String>) -> Problem {
-        let spec = self.field.path.field("template").field("spec");
-        let place = self
+        let path = self
             .field
-            .problems
-            .place(Some(span), &spec.field("restartPolicy"));
+            .path
+            .field("template")
+            .field("spec")
+            .field("restartPolicy");
+        let place = self.field.problems.place(Some(span), &path);
         Problem::new(Code::RestartPolicyOverwritten, place, message)
     }
 }
@@ -197,9 +199,7 @@ fn check_main_container(template: &PodTemplate, field: &Field<'_>) {
     };
     let at = template.containers.first().map(|container| container.at);
     let place = field.problems.place(at, &path);
-    let message = format!(
-        "no container is named `{MAIN_CONTAINER}`, found {}",
-        listed.join(", ")
-    );
+    let listed = listed.join(", ");
+    let message = format!("no container is named `{MAIN_CONTAINER}`, found {listed}");
     field.tell(Problem::new(Code::NoMainContainer, place, message).hint(hint));
 }

@@ -13,10 +13,10 @@
 
 use std::sync::Arc;
 
-use trainyard_core::{How, RoleKind, RoleName, Rule, Scope, Settled, Test, Then, Who};
+use trainyard_core::{How, RoleKind, Rule, Scope, Settled, Test, Then, Who};
 
 use super::annotations::Wishes;
-use super::roles::{self, Replica, Restart};
+use super::roles::{Replica, Restart, name};
 use super::run_policy::RestartScope;
 use super::spec::{Spec, Success};
 use crate::compile::{
@@ -45,17 +45,10 @@ pub(super) fn compile(spec: &Spec<'_>, wishes: &Wishes<'_>) -> Vec<Rule> {
     rules
 }
 
-fn name(kind: RoleKind) -> RoleName {
-    RoleName::new(roles::lower(kind))
-}
-
 /// The chief's or master's success, else worker 0's or every worker's.
-fn success(spec: &Spec<'_>) -> Rule {
+pub(crate) fn success(spec: &Spec<'_>) -> Rule {
     let who = spec.deciders();
-    let test = match who.index {
-        Some(_) => Test::AtLeast(1),
-        None => Test::All,
-    };
+    let test = who.index.map_or(Test::All, |_| Test::AtLeast(1));
     let from = match spec.success {
         Success::Default => spec.success_path,
         Success::AllWorkers => "spec.successPolicy",
@@ -65,7 +58,7 @@ fn success(spec: &Spec<'_>) -> Rule {
 }
 
 /// A task that is stopped from outside starts again, with the tasks that restart together with it.
-fn disruptions(spec: &Spec<'_>) -> Vec<Rule> {
+pub(crate) fn disruptions(spec: &Spec<'_>) -> Vec<Rule> {
     let any = |scope| disrupted_restarts(Who::any(), scope);
     match &spec.run.scope {
         RestartScope::Replica => vec![any(Scope::Task)],
@@ -80,7 +73,8 @@ fn disruptions(spec: &Spec<'_>) -> Vec<Rule> {
     }
 }
 
-fn scope_of(kind: RoleKind, spec: &Spec<'_>) -> Scope {
+/// What the restart of a task of this role takes with it.
+pub(crate) fn scope_of(kind: RoleKind, spec: &Spec<'_>) -> Scope {
     match spec.run.scope.of(kind) {
         RestartScope::Replica => Scope::Task,
         RestartScope::Job => Scope::Job,
@@ -138,12 +132,8 @@ impl Group {
     fn restarts(&self, spec: &Spec<'_>, wishes: &Wishes<'_>) -> Vec<Rule> {
         let together = self.scope != Scope::Task;
         let again = |how: &[How]| {
-            ended(
-                self.who.clone(),
-                how,
-                restart(self.scope.clone(), true),
-                self.from.clone(),
-            )
+            let then = restart(self.scope.clone(), true);
+            ended(self.who.clone(), how, then, self.from.clone())
         };
         match self.restart {
             Restart::Never => Vec::new(),

@@ -9,11 +9,11 @@ use trainyard_core::{Clean, RoleKind};
 use trainyard_document::Kind;
 use trainyard_document::codes::Code;
 use trainyard_document::fields::{Field, Fields};
-use trainyard_document::problem::{Problem, did_you_mean, shown};
+use trainyard_document::problem::{did_you_mean, quoted, shown};
 use trainyard_document::quantity::quantity;
 use trainyard_document::tfjob_api::{LEAST_LOST_NODE, MANAGERS};
 
-use super::annotations::Wishes;
+use super::annotations::{START_TIMEOUT, Wishes};
 use super::roles;
 
 /// How `runPolicy` is written in messages and in the origins of rules.
@@ -85,8 +85,8 @@ impl<'a> RunPolicy<'a> {
         let mut fields = spec.map("runPolicy");
         let mut either = |name| in_either_place(spec, fields.as_mut(), name, version);
         let clean = either("cleanPodPolicy");
-        let backoff_limit = either("backoffLimit").and_then(|field| count(&field));
-        let ttl = either("ttlSecondsAfterFinished").and_then(|field| count(&field));
+        let backoff_limit = either("backoffLimit").and_then(|field| field.count());
+        let ttl = either("ttlSecondsAfterFinished").and_then(|field| field.count());
         let deadline = either("activeDeadlineSeconds").and_then(|field| seconds(&field));
         let mut out = Self {
             backoff_limit,
@@ -109,8 +109,8 @@ impl<'a> RunPolicy<'a> {
         }
         if let Some(mut fields) = fields {
             out.suspend = fields.bool("suspend").unwrap_or(false);
-            let lost_node = fields.int("lostNodeSeconds", LEAST_LOST_NODE..=i64::from(i32::MAX));
-            out.lost_node = lost_node.and_then(|seconds| u32::try_from(seconds).ok());
+            let lost_node = fields.get("lostNodeSeconds");
+            out.lost_node = lost_node.and_then(|seconds| seconds.count_from(LEAST_LOST_NODE));
             out.managed_by = fields.get("managedBy").and_then(|field| managed_by(&field));
             out.scheduling = fields.map("schedulingPolicy").map(Scheduling::read);
             fields.finish();
@@ -146,14 +146,10 @@ impl<'a> RunPolicy<'a> {
         self.scope_at = scope_at;
         self.start_timeout = timeout_at.and_then(|field| {
             let seconds = start_timeout(&field)?;
-            let from = if wishes
-                .start_timeout
-                .as_ref()
-                .is_some_and(|annotation| annotation.path == field.path)
-            {
-                "trainyard.dev/start-timeout-seconds"
-            } else {
-                "spec.runPolicy.startTimeoutSeconds"
+            let annotation = wishes.start_timeout.as_ref();
+            let from = match annotation.filter(|annotation| annotation.path == field.path) {
+                Some(_) => START_TIMEOUT,
+                None => "spec.runPolicy.startTimeoutSeconds",
             };
             Some((seconds, from.into()))
         });
@@ -201,14 +197,12 @@ impl<'a> Scheduling<'a> {
                 .filter_map(|(name, field)| Some((name.clone(), quantity(&field)?.milli)))
                 .collect()
         });
+        let mut given = |name| fields.text(name).filter(|text| !text.is_empty()).cloned();
         let out = Self {
-            members: members_at.as_ref().and_then(count),
+            members: members_at.as_ref().and_then(Field::count),
             members_at,
-            queue: fields.text("queue").filter(|text| !text.is_empty()).cloned(),
-            priority: fields
-                .text("priorityClass")
-                .filter(|text| !text.is_empty())
-                .cloned(),
+            queue: given("queue"),
+            priority: given("priorityClass"),
             resources,
             timeout: fields.count("scheduleTimeoutSeconds"),
         };
@@ -227,14 +221,13 @@ fn in_either_place<'a>(
     let new = new.and_then(|fields| fields.get(name));
     let old = old.get(name);
     if let Some(old) = &old {
-        let place = old.problems.place(Some(old.at), &old.path);
         if new.is_some() {
             let message = format!("`{name}` is given in `{PATH}` too, and that one counts");
-            let problem = Problem::new(Code::MovedField, place, message);
+            let problem = old.key_problem(Code::MovedField, message);
             old.tell(problem.hint("remove this one"));
         } else if version == "v1" {
             let message = format!("`{name}` now belongs in `{PATH}`");
-            let problem = Problem::new(Code::MovedField, place, message);
+            let problem = old.key_problem(Code::MovedField, message);
             let hint = format!(
                 "move it to `{PATH}.{name}`: where Kubeflow's definition is installed, the server drops it here without a word"
             );
@@ -244,17 +237,10 @@ fn in_either_place<'a>(
     new.or(old)
 }
 
-fn count(field: &Field<'_>) -> Option<u32> {
-    field
-        .int(0..=i64::from(i32::MAX))
-        .and_then(|value| u32::try_from(value).ok())
-}
-
 /// A deadline of 0 would end every job at once, so it is a slip.
-fn seconds(field: &Field<'_>) -> Option<u32> {
-    field
-        .int(1..=i64::MAX)
-        .map(|value| u32::try_from(value).unwrap_or(u32::MAX))
+pub(crate) fn seconds(field: &Field<'_>) -> Option<u32> {
+    let seconds = field.int(1..=i64::MAX)?;
+    Some(u32::try_from(seconds).unwrap_or(u32::MAX))
 }
 
 /// A number, or in an annotation the text of one.
@@ -296,25 +282,17 @@ fn named_roles<'a>(field: &Field<'a>) -> Vec<(RoleKind, Field<'a>)> {
 fn unknown_scope(field: &Field<'_>, text: &str) {
     let message = format!("`{}` is no restart scope", shown(text));
     let problem = field.problem(Code::UnknownValue, message).found(text);
-    let hint = did_you_mean(text, ["Replica", "Job"]);
-    field.tell(
-        problem
-            .allowed("`Replica`, `Job` or a list of roles, as in `[PS, Chief]`")
-            .maybe_hint(hint),
-    );
+    let problem = problem.allowed("`Replica`, `Job` or a list of roles, as in `[PS, Chief]`");
+    field.tell(problem.maybe_hint(did_you_mean(text, ["Replica", "Job"])));
 }
 
 fn managed_by(field: &Field<'_>) -> Option<Arc<str>> {
     let text = field.text()?;
     if !MANAGERS.contains(&&**text) {
-        let listed: Vec<String> = MANAGERS.iter().map(|name| format!("`{name}`")).collect();
         let message = format!("`{}` is no controller that may manage a TFJob", shown(text));
         let problem = field.problem(Code::UnknownValue, message).found(text);
-        field.tell(
-            problem
-                .allowed(listed.join(", "))
-                .hint("leave it out to have the job run here"),
-        );
+        let problem = problem.allowed(quoted(MANAGERS));
+        field.tell(problem.hint("leave it out to have the job run here"));
     }
     Some(text.clone())
 }

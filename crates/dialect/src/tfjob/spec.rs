@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use trainyard_core::{RoleKind, RoleName, Who};
+use trainyard_core::{RoleKind, Who};
 use trainyard_document::codes::Code;
 use trainyard_document::fields::{Field, Fields};
-use trainyard_document::problem::{Problem, shown};
+use trainyard_document::problem::{Problem, quoted, shown};
 
 use super::annotations::Wishes;
-use super::roles::{self, ROLES, Replica, Restart};
+use super::roles::{self, ROLES, Replica, Restart, name};
 use super::run_policy::RunPolicy;
 use crate::compile::BUILT_IN;
 
@@ -123,10 +123,8 @@ fn replicas<'a>(place: &Field<'a>) -> Option<(Vec<Replica<'a>>, bool)> {
     let entries = map.entries();
     let mut complete = !entries.is_empty();
     if !complete {
-        let problem = place.problem(
-            Code::MissingField,
-            "`tfReplicaSpecs` is empty: the job has no tasks",
-        );
+        let message = "`tfReplicaSpecs` is empty: the job has no tasks";
+        let problem = place.problem(Code::MissingField, message);
         place.tell(problem.hint("add a `Worker`"));
     }
     let mut found: Vec<(RoleKind, &Arc<str>, Field<'a>)> = Vec::new();
@@ -211,7 +209,6 @@ impl<'a> Spec<'a> {
 
     /// The tasks whose success is the job's.
     pub(crate) fn deciders(&self) -> Who {
-        let name = |kind| RoleName::new(roles::lower(kind));
         match (self.coordinator(), self.success) {
             (_, Success::Task(kind, index)) => Who::task(&name(kind), index),
             (Some(coordinator), _) => Who::role(&name(coordinator.kind)),
@@ -240,7 +237,7 @@ impl<'a> Spec<'a> {
     }
 
     /// The roles there are, as the dialect spells them.
-    fn roles(&self) -> Vec<&'static str> {
+    pub(super) fn roles(&self) -> Vec<&'static str> {
         let spelt = |replica: &Replica<'_>| (self.spelt)(replica.kind);
         self.replicas.iter().map(spelt).collect()
     }
@@ -256,44 +253,33 @@ impl<'a> Spec<'a> {
             if self.replicas.iter().any(|replica| replica.kind == *kind) {
                 continue;
             }
-            let roles = self.roles();
-            let message = format!("this job has no `{}`", (self.spelt)(*kind));
-            let problem = field
-                .problem(Code::RoleNotInJob, message)
-                .found((self.spelt)(*kind));
-            field.tell(problem.allowed(format!("`{}`", roles.join("`, `"))));
+            let role = (self.spelt)(*kind);
+            let problem = field.problem(Code::RoleNotInJob, format!("this job has no `{role}`"));
+            field.tell(problem.found(role).allowed(quoted(self.roles())));
         }
     }
 
     fn check_coordinators(&self) {
-        let both = |kind| self.replicas.iter().find(|replica| replica.kind == kind);
-        if let (Some(chief), Some(master)) = (both(RoleKind::Chief), both(RoleKind::Master)) {
+        let of_kind = |kind| self.replicas.iter().find(|replica| replica.kind == kind);
+        let coordinators = [of_kind(RoleKind::Chief), of_kind(RoleKind::Master)];
+        if let [Some(chief), Some(master)] = coordinators {
             let (first, second) = if chief.field.at.start < master.field.at.start {
                 (chief, master)
             } else {
                 (master, chief)
             };
-            let place = self
-                .place
-                .problems
-                .place(Some(second.field.at), &second.field.path);
-            let problem = Problem::new(
-                Code::ManyChiefs,
-                place,
-                "a `Chief` and a `Master`: only one may decide",
-            );
+            let message = "a `Chief` and a `Master`: only one may decide";
+            let problem = second.field.key_problem(Code::ManyChiefs, message);
             let problem = problem.related(first.field.at, "the other one");
             self.place.tell(problem.hint("keep `Chief`"));
         }
-        for replica in [chief_or(RoleKind::Chief, self), chief_or(RoleKind::Master, self)] {
-            if let Some(replica) = replica.filter(|replica| replica.replicas > 1) {
-                let (word, count) = ((self.spelt)(replica.kind), replica.replicas);
-                let path = replica.field.path.field("replicas");
-                let span = replica.field.node.get("replicas").map(|node| node.span);
-                let problems = self.place.problems;
+        for replica in coordinators.into_iter().flatten() {
+            let (word, count) = ((self.spelt)(replica.kind), replica.replicas);
+            if count > 1 {
                 let message = format!("`{word}` has {count} replicas; TensorFlow knows one");
-                let problem = Problem::new(Code::ManyChiefs, problems.place(span, &path), message);
-                problems.report(problem.found(count.to_string()).hint("set `replicas: 1`"));
+                let problem = replica.field.problem_in("replicas", Code::ManyChiefs, message);
+                let problem = problem.found(count.to_string());
+                self.place.tell(problem.hint("set `replicas: 1`"));
             }
         }
     }
@@ -311,16 +297,11 @@ impl<'a> Spec<'a> {
             })
         };
         if self.replicas.iter().any(mirrored) {
-            let place = servers
-                .field
-                .problems
-                .place(Some(servers.field.at), &servers.field.path);
             let message = "the command says `mirrored`, and that strategy makes no use of parameter servers";
-            let problem = Problem::new(Code::ServersBesideMirrored, place, message);
-            servers.field.tell(problem.hint(format!(
-                "remove `{}`, or use ParameterServerStrategy",
-                (self.spelt)(RoleKind::Ps)
-            )));
+            let problem = servers.field.key_problem(Code::ServersBesideMirrored, message);
+            let servers = (self.spelt)(RoleKind::Ps);
+            let hint = format!("remove `{servers}`, or use ParameterServerStrategy");
+            self.place.tell(problem.hint(hint));
         }
     }
 
@@ -367,8 +348,4 @@ impl<'a> Spec<'a> {
             field.tell(problem.hint(format!("set `{limit}`")));
         }
     }
-}
-
-fn chief_or<'s, 'a>(kind: RoleKind, spec: &'s Spec<'a>) -> Option<&'s Replica<'a>> {
-    spec.replicas.iter().find(|replica| replica.kind == kind)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use trainyard_core::{Gang, GangScheduler, RoleName};
 
 use super::spec::{Spec, Task};
-use crate::pod_template::{Container, PodTemplate, Resources};
+use crate::pod_template::{PodTemplate, Resources, resources};
 
 /// The gang of a job: pods are made only once the scheduler has let the group in.
 pub(super) fn gang(spec: &Spec<'_>) -> Gang {
@@ -82,23 +82,15 @@ fn quota_usage(template: &PodTemplate) -> BTreeMap<Arc<str>, i64> {
 /// The limits of a pod: those of its containers together, or of its largest init container.
 fn limits(template: &PodTemplate) -> Resources {
     let mut sum = Resources::new();
-    let staying = template
+    let (staying, passing): (Vec<_>, Vec<_>) = template
         .init_containers
         .iter()
-        .filter(|container| container.stays);
+        .partition(|container| container.stays);
     for container in template.containers.iter().chain(staying) {
-        for (name, amount) in &container.limits {
-            let entry = sum.entry(name.clone()).or_default();
-            *entry = entry.plus(*amount);
-        }
+        resources::add_all(&mut sum, &container.limits);
     }
-    let passing = template
-        .init_containers
-        .iter()
-        .filter(|container| !container.stays);
-    for (name, amount) in passing.flat_map(|container: &Container| &container.limits) {
-        let entry = sum.entry(name.clone()).or_default();
-        *entry = (*entry).max(*amount);
+    for container in passing {
+        resources::raise(&mut sum, &container.limits);
     }
     sum
 }

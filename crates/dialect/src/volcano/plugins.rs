@@ -5,7 +5,7 @@ use std::sync::Arc;
 use trainyard_core::RoleKind;
 use trainyard_document::codes::Code;
 use trainyard_document::fields::{Field, Fields};
-use trainyard_document::problem::{Problem, closest, did_you_mean, shown};
+use trainyard_document::problem::{closest, did_you_mean, quoted, shown};
 
 /// The port of the tensorflow plugin, unless it is told another.
 pub(super) const PORT: u16 = 2222;
@@ -46,10 +46,8 @@ pub(super) struct TensorFlow {
 impl TensorFlow {
     /// The role that a task has.
     pub fn role(&self, task: &str) -> Option<RoleKind> {
-        self.roles
-            .iter()
-            .find(|(_, name)| &**name == task)
-            .map(|(kind, _)| *kind)
+        let found = self.roles.iter().find(|(_, name)| &**name == task);
+        found.map(|(kind, _)| *kind)
     }
 }
 
@@ -105,21 +103,15 @@ pub(super) fn read(fields: &mut Fields<'_>, tasks: &[Arc<str>]) -> Plugins {
 }
 
 fn refuse(name: &str, field: &Field<'_>) {
-    let place = field.problems.place(Some(field.at), &field.path);
-    let allowed = CARRIED_OUT
-        .iter()
-        .map(|name| format!("`{name}`"))
-        .collect::<Vec<_>>()
-        .join(", ");
     let problem = if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
         let message = format!("the plugin `{name}` is not carried out: {why}");
-        Problem::new(Code::VolcanoCannot, place, message)
+        field.key_problem(Code::VolcanoCannot, message)
     } else {
         let message = format!("there is no plugin `{}`", shown(name));
-        Problem::new(Code::VolcanoUnknownPlugin, place, message)
-            .maybe_hint(did_you_mean(name, CARRIED_OUT.iter().copied()))
+        let problem = field.key_problem(Code::VolcanoUnknownPlugin, message);
+        problem.maybe_hint(did_you_mean(name, CARRIED_OUT.iter().copied()))
     };
-    field.tell(problem.found(name).allowed(allowed));
+    field.tell(problem.found(name).allowed(quoted(CARRIED_OUT)));
 }
 
 fn service(field: &Field<'_>) -> Service {
@@ -149,10 +141,8 @@ fn tensorflow(field: &Field<'_>, tasks: &[Arc<str>]) -> TensorFlow {
             return role.into();
         }
         if !tasks.contains(&name) {
-            let message = format!(
-                "`--{role}` names the task `{}`, which the job does not have",
-                shown(&name)
-            );
+            let shown = shown(&name);
+            let message = format!("`--{role}` names the task `{shown}`, which the job does not have");
             let problem = place.problem(Code::VolcanoPluginArgument, message).found(&name);
             let hint = did_you_mean(&name, tasks.iter().map(|task| &**task));
             place.tell(problem.maybe_hint(hint));
@@ -165,19 +155,20 @@ fn tensorflow(field: &Field<'_>, tasks: &[Arc<str>]) -> TensorFlow {
         (RoleKind::Chief, named("chief")),
         (RoleKind::Evaluator, named("evaluator")),
     ];
-    let port = arguments.text("port").map_or(PORT, |(text, place)| {
-        text.parse::<u16>()
-            .ok()
-            .filter(|port| *port > 0)
-            .unwrap_or_else(|| {
-                let message = format!("`{}` is not a port", shown(&text));
-                let problem = place.problem(Code::VolcanoPluginArgument, message).found(&text);
-                place.tell(problem.allowed("a whole number from 1 to 65535"));
-                PORT
-            })
+    let port = arguments.text("port").and_then(|(text, place)| {
+        let port = text.parse::<u16>().ok().filter(|port| *port > 0);
+        if port.is_none() {
+            let message = format!("`{}` is not a port", shown(&text));
+            let problem = place.problem(Code::VolcanoPluginArgument, message).found(&text);
+            place.tell(problem.allowed("a whole number from 1 to 65535"));
+        }
+        port
     });
     arguments.finish("tensorflow");
-    TensorFlow { roles, port }
+    TensorFlow {
+        roles,
+        port: port.unwrap_or(PORT),
+    }
 }
 
 /// Arguments as Go's flag package takes them: `--name=value`, `-name=value`, `--name value`, and `--name` for true.
@@ -266,16 +257,11 @@ impl<'a> Arguments<'a> {
             .iter()
             .filter(|given| !self.asked.contains(&given.name.as_str()));
         for argument in unknown {
-            let message = format!(
-                "the plugin `{plugin}` has no argument `--{}`",
-                shown(&argument.name)
-            );
-            let place = &argument.place;
-            let problem = place
-                .problem(Code::VolcanoPluginArgument, message)
-                .found(&argument.name);
-            let known = self.asked.iter().copied();
-            let hint = closest(&argument.name, known).map(|near| format!("did you mean `--{near}`?"));
+            let Argument { name, place, .. } = argument;
+            let message = format!("the plugin `{plugin}` has no argument `--{}`", shown(name));
+            let problem = place.problem(Code::VolcanoPluginArgument, message).found(name);
+            let hint =
+                closest(name, self.asked.iter().copied()).map(|near| format!("did you mean `--{near}`?"));
             place.tell(problem.maybe_hint(hint));
         }
     }

@@ -126,12 +126,8 @@ fn hosts(spec: &Spec<'_>, job: &str) -> Map<String, Value> {
 
 fn add_hosts(pod: &mut Map<String, Value>, spec: &Spec<'_>, job: &str) {
     let name = hosts_name(job);
-    if spec
-        .plugins
-        .svc
-        .as_ref()
-        .is_some_and(|service| service.hosts_in_variables)
-    {
+    let service = spec.plugins.svc.as_ref();
+    if service.is_some_and(|service| service.hosts_in_variables) {
         for task in &spec.tasks {
             let upper = task.name.replace('-', "_").to_uppercase();
             for variable in [format!("VC_{upper}_HOSTS"), format!("VC_{upper}_NUM")] {
@@ -200,59 +196,44 @@ fn default_to(map: &mut Map<String, Value>, key: &str, value: &str) {
     }
 }
 
-fn containers<'v>(pod: &'v mut Map<String, Value>, lists: &'v [&str]) -> impl Iterator<Item = &'v mut Value> {
+fn containers<'v>(
+    pod: &'v mut Map<String, Value>,
+    lists: &'v [&str],
+) -> impl Iterator<Item = &'v mut Map<String, Value>> {
     pod.iter_mut()
         .filter(|(key, _)| lists.contains(&key.as_str()))
         .filter_map(|(_, list)| list.as_array_mut())
         .flatten()
-        .filter(|container| container.is_object())
+        .filter_map(Value::as_object_mut)
 }
 
 /// Sets a variable in every container that does not have it yet: reading a result again must change nothing.
 fn set_variable(pod: &mut Map<String, Value>, name: &str, from: &Value) {
     for container in containers(pod, &["containers", "initContainers"]) {
-        push_named(
-            container,
-            "env",
-            name,
-            || json!({"name": name, "valueFrom": from}),
-        );
+        push_named(container, "env", json!({"name": name, "valueFrom": from}));
     }
 }
 
 fn add_volume(pod: &mut Map<String, Value>, name: &str, source: &str, value: &Value) {
-    let volumes = pod.entry("volumes").or_insert_with(|| json!([]));
-    if volumes.is_null() {
-        *volumes = json!([]);
-    }
-    let Some(volumes) = volumes.as_array_mut() else {
-        return;
-    };
-    if volumes.iter().all(|volume| volume["name"] != name) {
-        volumes.push(json!({"name": name, source: value}));
-    }
+    push_named(pod, "volumes", json!({"name": name, source: value}));
 }
 
-fn add_mount(container: &mut Value, name: &str, path: &str) {
+fn add_mount(container: &mut Map<String, Value>, name: &str, path: &str) {
     push_named(
         container,
         "volumeMounts",
-        name,
-        || json!({"name": name, "mountPath": path}),
+        json!({"name": name, "mountPath": path}),
     );
 }
-
-fn push_named(container: &mut Value, list: &str, name: &str, item: impl FnOnce() -> Value) {
-    let Some(map) = container.as_object_mut() else {
-        return;
-    };
-    let entry = map.entry(list).or_insert(Value::Null);
-    if entry.is_null() {
-        *entry = json!([]);
+/// Adds an item to a list of items with names, unless one of that name is there.
+fn push_named(map: &mut Map<String, Value>, list: &str, item: Value) {
+    let list = map.entry(list).or_insert(Value::Null);
+    if list.is_null() {
+        *list = json!([]);
     }
-    if let Some(items) = entry.as_array_mut()
-        && items.iter().all(|item| item["name"] != name)
+    if let Some(items) = list.as_array_mut()
+        && items.iter().all(|other| other["name"] != item["name"])
     {
-        items.push(item());
+        items.push(item);
     }
 }

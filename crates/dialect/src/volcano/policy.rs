@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use trainyard_document::codes::Code;
 use trainyard_document::fields::{Field, Fields};
-use trainyard_document::problem::{Span, shown};
+use trainyard_document::problem::{Span, quoted, shown};
 
 use super::duration;
 
@@ -152,10 +152,9 @@ fn one<'a>(field: &Field<'a>, of_task: bool, seen: &mut Seen) -> Option<Policy<'
     let mut triggers: Vec<Trigger> = Vec::new();
     seen.note_events(&events);
     for (event, place) in &events {
-        if warn_if_never(*event, place, timeout.is_some(), of_task) {
-            continue;
+        if !warn_if_never(*event, place, timeout.is_some(), of_task) {
+            triggers.push(Trigger::Event(*event));
         }
-        triggers.push(Trigger::Event(*event));
     }
     if let Some(code) = code.as_ref().and_then(|code| exit_code(code, seen)) {
         triggers.push(Trigger::ExitCode(code));
@@ -185,7 +184,7 @@ fn events<'a>(fields: &mut Fields<'a>) -> Vec<(Event, Field<'a>)> {
     words.extend(fields.list("events"));
     let mut events: Vec<(Event, Field<'a>)> = Vec::new();
     for word in words {
-        if let Some(event) = event_word(&word)
+        if let Some(event) = choice(&word, EVENTS, INTERNAL_EVENTS, "event")
             && events.iter().all(|(earlier, _)| *earlier != event)
         {
             events.push((event, word));
@@ -194,27 +193,7 @@ fn events<'a>(fields: &mut Fields<'a>) -> Vec<(Event, Field<'a>)> {
     events
 }
 
-fn event_word(field: &Field<'_>) -> Option<Event> {
-    if is_internal(
-        field,
-        INTERNAL_EVENTS,
-        "event",
-        EVENTS.iter().map(|(word, _)| *word),
-    ) {
-        return None;
-    }
-    field.choice(EVENTS)
-}
-
 fn action_word(field: &Field<'_>) -> Option<Action> {
-    if is_internal(
-        field,
-        INTERNAL_ACTIONS,
-        "action",
-        ACTIONS.iter().map(|(word, _)| *word),
-    ) {
-        return None;
-    }
     if field.node.as_text() == Some("RestartPartition") {
         let message = "`RestartPartition` is not carried out: partitions cannot be restarted by themselves";
         let problem = field
@@ -224,23 +203,22 @@ fn action_word(field: &Field<'_>) -> Option<Action> {
         field.tell(problem.hint(hint));
         return None;
     }
-    field.choice(ACTIONS)
+    choice(field, ACTIONS, INTERNAL_ACTIONS, "action")
 }
-
-fn is_internal<'w>(
+/// One of the words that a policy may name; those that only Volcano itself uses are refused with a reason.
+fn choice<T: Clone>(
     field: &Field<'_>,
+    allowed: &[(&'static str, T)],
     internal: &[&str],
     what: &str,
-    allowed: impl Iterator<Item = &'w str>,
-) -> bool {
+) -> Option<T> {
     let Some(word) = field.node.as_text().filter(|word| internal.contains(word)) else {
-        return false;
+        return field.choice(allowed);
     };
     let message = format!("`{word}` is an {what} of Volcano's own, which no policy may name");
-    let allowed: Vec<String> = allowed.map(|word| format!("`{word}`")).collect();
     let problem = field.problem(Code::VolcanoInternal, message).found(word);
-    field.tell(problem.allowed(allowed.join(", ")));
-    true
+    field.tell(problem.allowed(quoted(allowed.iter().map(|(word, _)| word))));
+    None
 }
 
 fn check_trigger(field: &Field<'_>, events: &[(Event, Field<'_>)], code: Option<&Field<'_>>) {
@@ -296,10 +274,8 @@ fn exit_code(field: &Field<'_>, seen: &mut Seen) -> Option<i32> {
     let code = field.int(i64::from(i32::MIN)..=i64::from(i32::MAX))?;
     let code = i32::try_from(code).ok()?;
     if code == 0 {
-        let problem = field.problem(
-            Code::OutOfRange,
-            "exit code 0 is success, and no policy waits for it",
-        );
+        let message = "exit code 0 is success, and no policy waits for it";
+        let problem = field.problem(Code::OutOfRange, message);
         let hint = "use `event: TaskCompleted` for the success of a task";
         let problem = problem.found("0").allowed("any exit code but 0");
         field.tell(problem.hint(hint));
@@ -329,10 +305,8 @@ fn warn_if_never(event: Event, field: &Field<'_>, has_timeout: bool, of_task: bo
         _ => return false,
     };
     let word = shown(field.node.as_text().unwrap_or_default());
-    let problem = field.problem(
-        Code::VolcanoNeverRaised,
-        format!("`{word}` never comes here: {why}"),
-    );
+    let message = format!("`{word}` never comes here: {why}");
+    let problem = field.problem(Code::VolcanoNeverRaised, message);
     field.tell(problem.hint(hint));
     true
 }

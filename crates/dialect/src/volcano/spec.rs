@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use trainyard_document::codes::Code;
 use trainyard_document::fields::{Field, Fields};
+use trainyard_document::names::is_subdomain;
 use trainyard_document::problem::shown;
 
 use super::depends::{self, DependsOn, Positions};
@@ -79,16 +80,12 @@ pub(super) struct Task<'a> {
 impl Spec<'_> {
     /// How many pods there are.
     pub fn replicas(&self) -> u32 {
-        self.tasks
-            .iter()
-            .fold(0, |sum, task| sum.saturating_add(task.replicas))
+        total(&self.tasks, |task| task.replicas)
     }
 
     /// How many pods the tasks need at least, together.
     pub fn tasks_min_available(&self) -> u32 {
-        self.tasks
-            .iter()
-            .fold(0, |sum, task| sum.saturating_add(task.min_available))
+        total(&self.tasks, |task| task.min_available)
     }
 
     /// Where each task stands.
@@ -98,16 +95,24 @@ impl Spec<'_> {
     }
 }
 
+/// A sum over tasks; capped, never wrapped.
+fn total<'t, 'a: 't>(tasks: impl IntoIterator<Item = &'t Task<'a>>, count: impl Fn(&Task<'a>) -> u32) -> u32 {
+    let counts = tasks.into_iter().map(count);
+    counts.fold(0, u32::saturating_add)
+}
 /// Reads `spec`.
 pub(super) fn read(mut fields: Fields<'_>) -> Spec<'_> {
     let tasks = tasks(&mut fields);
     let names: Vec<Arc<str>> = tasks.iter().map(|task| task.name.clone()).collect();
     let min_available = fields.get("minAvailable");
     let min_success = fields.get("minSuccess");
+    let scheduler = fields.text("schedulerName").filter(|text| !text.is_empty());
     let mut spec = Spec {
-        scheduler: word(&mut fields, "schedulerName", "volcano"),
+        scheduler: scheduler.map_or_else(|| "volcano".into(), Arc::clone),
         queue: queue(&mut fields),
-        priority_class: name(&mut fields, "priorityClassName"),
+        priority_class: fields
+            .get("priorityClassName")
+            .and_then(|name| checked_name(&name)),
         min_available: 0,
         min_success: None,
         max_retry: max_retry(&mut fields),
@@ -117,18 +122,12 @@ pub(super) fn read(mut fields: Fields<'_>) -> Spec<'_> {
         volumes: volumes::read(&mut fields),
         tasks,
     };
-    let most = i64::from(i32::MAX);
-    let count = |field: &Field<'_>, least| {
-        field
-            .int(least..=most)
-            .and_then(|value| u32::try_from(value).ok())
-    };
-    let asked = min_available.as_ref().and_then(|field| count(field, 0));
+    let asked = min_available.as_ref().and_then(Field::count);
     // Zero and nothing are the same: what the tasks need at least.
     spec.min_available = asked
         .filter(|least| *least > 0)
         .unwrap_or_else(|| spec.tasks_min_available());
-    spec.min_success = min_success.as_ref().and_then(|field| count(field, 1));
+    spec.min_success = min_success.as_ref().and_then(|field| field.count_from(1));
     check_minimum(&spec, min_available.as_ref(), asked, "minAvailable");
     check_minimum(&spec, min_success.as_ref(), spec.min_success, "minSuccess");
     depends::check(&spec.tasks, &spec.positions());
@@ -137,10 +136,8 @@ pub(super) fn read(mut fields: Fields<'_>) -> Spec<'_> {
     if let Some(estimate) = fields.get("runningEstimate") {
         let _ = duration::seconds(&estimate);
     }
-    fields.ignored(
-        "runningEstimate",
-        "it is a hint that no scheduler acts on, Volcano included",
-    );
+    let why = "it is a hint that no scheduler acts on, Volcano included";
+    fields.ignored("runningEstimate", why);
     fields.elsewhere("restartPolicy", "spec.tasks[].template.spec.restartPolicy");
     fields.elsewhere("scheduler", "spec.schedulerName");
     fields.elsewhere("policy", "spec.policies");
@@ -206,7 +203,7 @@ pub(super) fn pods(count: u32) -> String {
 /// run: where the tasks that wait for no other are too few for the group, all wait for ever.
 fn check_start(spec: &Spec<'_>) {
     let at_once = spec.tasks.iter().filter(|task| task.depends_on.is_none());
-    let at_once = at_once.fold(0u32, |sum, task| sum.saturating_add(task.replicas));
+    let at_once = total(at_once, |task| task.replicas);
     let Some(waiting) = spec.tasks.iter().find(|task| task.depends_on.is_some()) else {
         return;
     };
@@ -224,15 +221,8 @@ fn check_start(spec: &Spec<'_>) {
 
 /// `maxRetry`, where 0 and nothing mean 3.
 pub(super) fn max_retry(fields: &mut Fields<'_>) -> u32 {
-    fields
-        .count("maxRetry")
-        .filter(|most| *most > 0)
-        .unwrap_or(MAX_RETRY)
-}
-
-fn word(fields: &mut Fields<'_>, name: &'static str, otherwise: &str) -> Arc<str> {
-    let given = fields.text(name).filter(|text| !text.is_empty());
-    given.map_or_else(|| otherwise.into(), Arc::clone)
+    let given = fields.count("maxRetry").filter(|most| *most > 0);
+    given.unwrap_or(MAX_RETRY)
 }
 
 fn queue(fields: &mut Fields<'_>) -> Arc<str> {
@@ -240,18 +230,11 @@ fn queue(fields: &mut Fields<'_>) -> Arc<str> {
         return "default".into();
     };
     if field.node.as_text() == Some("root") {
-        let problem = field.problem(
-            Code::UnknownValue,
-            "`root` is the queue above all others and takes no jobs",
-        );
-        let problem = problem.found("root").allowed("a queue without queues below it");
-        field.tell(problem);
+        let message = "`root` is the queue above all others and takes no jobs";
+        let problem = field.problem(Code::UnknownValue, message).found("root");
+        field.tell(problem.allowed("a queue without queues below it"));
     }
     checked_name(&field).unwrap_or_else(|| "default".into())
-}
-
-fn name(fields: &mut Fields<'_>, name: &'static str) -> Option<Arc<str>> {
-    checked_name(&fields.get(name)?)
 }
 
 fn checked_name(field: &Field<'_>) -> Option<Arc<str>> {
@@ -266,21 +249,6 @@ fn checked_name(field: &Field<'_>) -> Option<Arc<str>> {
     None
 }
 
-/// Whether Kubernetes takes it as the name of an object: labels of letters, digits and dashes, with dots between.
-pub(super) fn is_subdomain(text: &str) -> bool {
-    text.len() <= 253 && text.split('.').all(|label| is_label(label, 253))
-}
-
-/// Whether it is one label of such a name.
-pub(super) fn is_label(text: &str, most: usize) -> bool {
-    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let bytes = text.as_bytes();
-    text.len() <= most
-        && bytes.first().is_some_and(|byte| plain(*byte))
-        && bytes.last().is_some_and(|byte| plain(*byte))
-        && bytes.iter().all(|byte| plain(*byte) || *byte == b'-')
-}
-
 /// `networkTopology`: checked, and said to be without effect, since nothing hands it to the scheduler yet.
 pub(super) fn topology(fields: &mut Fields<'_>) {
     let Some(field) = fields.get("networkTopology") else {
@@ -293,8 +261,7 @@ pub(super) fn topology(fields: &mut Fields<'_>) {
     if inner.has("highestTierAllowed") && inner.has("highestTierName") {
         let message = "a tier is given by number and by name";
         let problem = inner.problem(Code::VolcanoTopology, message);
-        let hint = "keep `highestTierAllowed` or `highestTierName`";
-        field.tell(problem.hint(hint));
+        field.tell(problem.hint("keep `highestTierAllowed` or `highestTierName`"));
     }
     inner.finish();
     fields.ignored("networkTopology", "the group of pods is made without it");

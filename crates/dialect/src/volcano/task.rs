@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use trainyard_document::codes::Code;
 use trainyard_document::fields::{Field, Fields};
+use trainyard_document::names::wrong_label;
 use trainyard_document::problem::shown;
 
-use super::spec::{Task, is_label, max_retry, pods, topology};
+use super::spec::{Task, max_retry, pods, topology};
 use super::{depends, policy};
 use crate::pod_template::{self, PodTemplate};
 
@@ -27,10 +28,7 @@ pub(super) fn read<'a>(field: &Field<'a>, position: usize) -> Option<(Task<'a>, 
     let replicas = replicas(&mut fields);
     let partitions = partitions(&mut fields, replicas);
     let least = fields.get("minAvailable");
-    let min_available = least
-        .as_ref()
-        .and_then(|least| least.int(0..=i64::from(i32::MAX)));
-    let min_available = min_available.and_then(|least| u32::try_from(least).ok());
+    let min_available = least.as_ref().and_then(Field::count);
     if let (Some(place), Some(least)) = (&least, min_available) {
         check_minimum(place, least, replicas, partitions);
     }
@@ -64,7 +62,7 @@ pub(super) fn read<'a>(field: &Field<'a>, position: usize) -> Option<(Task<'a>, 
 
 fn checked_name(field: &Field<'_>) -> Option<Arc<str>> {
     let name = field.text()?;
-    if !is_label(name, 63) {
+    if wrong_label(name).is_some() {
         let message = format!("`{}` cannot be the name of a task", shown(name));
         let problem = field.problem(Code::BadName, message).found(name);
         let allowed =
@@ -78,38 +76,31 @@ fn checked_name(field: &Field<'_>) -> Option<Arc<str>> {
 fn replicas(fields: &mut Fields<'_>) -> u32 {
     let given = fields.get("replicas");
     let Some(field) = given else {
-        let problem = fields.problem(
-            Code::ZeroReplicas,
-            "the task does not say `replicas`, and so has no pods",
-        );
+        let message = "the task does not say `replicas`, and so has no pods";
+        let problem = fields.problem(Code::ZeroReplicas, message);
         fields.problems().report(problem.hint("add `replicas: 1`"));
         return 0;
     };
-    let count = field.int(0..=i64::from(i32::MAX));
+    let count = field.count();
     if count == Some(0) {
         field.report(Code::ZeroReplicas, "the task has no pods");
     }
-    count.and_then(|count| u32::try_from(count).ok()).unwrap_or(0)
+    count.unwrap_or(0)
 }
 
 fn check_minimum(place: &Field<'_>, least: u32, replicas: u32, partitions: Option<u32>) {
-    let (message, allowed) = match partitions {
-        Some(needed) if needed != least => (
-            format!(
-                "`minAvailable` is {least}, but the partitions needed at least have {}",
-                pods(needed)
-            ),
-            format!("{needed}, or nothing"),
-        ),
-        _ if least > replicas => (
-            format!(
-                "`minAvailable` is {least}, but the task has only {}",
-                pods(replicas)
-            ),
-            format!("at most {replicas}"),
-        ),
+    let (limit, allowed) = match partitions {
+        Some(needed) if needed != least => {
+            let limit = format!("the partitions needed at least have {}", pods(needed));
+            (limit, format!("{needed}, or nothing"))
+        }
+        _ if least > replicas => {
+            let limit = format!("the task has only {}", pods(replicas));
+            (limit, format!("at most {replicas}"))
+        }
         _ => return,
     };
+    let message = format!("`minAvailable` is {least}, but {limit}");
     let problem = place
         .problem(Code::VolcanoMinimum, message)
         .found(least.to_string());
@@ -120,26 +111,22 @@ fn check_minimum(place: &Field<'_>, least: u32, replicas: u32, partitions: Optio
 fn partitions(fields: &mut Fields<'_>, replicas: u32) -> Option<u32> {
     let field = fields.get("partitionPolicy")?;
     let mut inner = field.fields()?;
-    let total = inner
-        .get("totalPartitions")
-        .and_then(|total| total.int(1..=i64::from(i32::MAX)));
-    let size = inner
-        .get("partitionSize")
-        .and_then(|size| size.int(1..=i64::from(i32::MAX)));
+    let mut positive = |name| inner.get(name).and_then(|count| count.count_from(1));
+    let (total, size) = (positive("totalPartitions"), positive("partitionSize"));
     let least = inner.count("minPartitions").unwrap_or(0);
     topology(&mut inner);
     inner.finish();
-    let (total, size) = (total?, size?);
-    if total.saturating_mul(size) != i64::from(replicas) {
+    let (total, size) = (u64::from(total?), u64::from(size?));
+    let pods = total * size;
+    if pods != u64::from(replicas) {
         let message = format!("{total} partitions of {size} pods are not {replicas} replicas");
         let problem = field.problem(Code::VolcanoTopology, message);
-        let hint = format!("set `replicas: {}`", total.saturating_mul(size));
-        field.tell(problem.hint(hint));
+        field.tell(problem.hint(format!("set `replicas: {pods}`")));
     }
     let why = "pods are not labelled with their partition; only its numbers are used";
     fields.ignored("partitionPolicy", why);
-    let needed = i64::from(least).saturating_mul(size);
-    u32::try_from(needed).ok().filter(|needed| *needed > 0)
+    let needed = u32::try_from(u64::from(least) * size).ok();
+    needed.filter(|needed| *needed > 0)
 }
 
 /// A NUMA policy needs whole CPUs in every container.
@@ -147,15 +134,13 @@ fn check_whole_cpus(template: &PodTemplate, place: &Field<'_>) {
     for container in &template.containers {
         let cpu = container.requests.get("cpu").map_or(0, |cpu| cpu.milli);
         if cpu == 0 || cpu % 1000 != 0 {
-            let message = format!(
-                "`topologyPolicy` needs whole CPUs, but the container `{}` asks for {}",
-                shown(&container.name),
-                if cpu == 0 {
-                    "none".to_owned()
-                } else {
-                    format!("{cpu}m")
-                }
-            );
+            let asked = match cpu {
+                0 => "none".to_owned(),
+                cpu => format!("{cpu}m"),
+            };
+            let name = shown(&container.name);
+            let message =
+                format!("`topologyPolicy` needs whole CPUs, but the container `{name}` asks for {asked}");
             let problem = place.problem(Code::VolcanoTopology, message);
             place.tell(problem.hint("set `resources.requests.cpu` to a whole number"));
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use trainyard_document::codes::Code;
 use trainyard_document::fields::{Field, Fields};
+use trainyard_document::names::is_subdomain;
 use trainyard_document::problem::{Span, escaped, shown};
 
 /// One volume of the job.
@@ -69,10 +70,8 @@ fn one(field: &Field<'_>, paths: &mut Vec<(Arc<str>, Span)>) -> Option<JobVolume
     fields.finish();
     let claim = match (&name, &spec) {
         (Some(name), Some(_)) => {
-            let problem = name.problem(
-                Code::VolcanoVolume,
-                "the volume has a claim and the name of another one",
-            );
+            let message = "the volume has a claim and the name of another one";
+            let problem = name.problem(Code::VolcanoVolume, message);
             let hint = "keep `volumeClaimName` for a claim that exists, or `volumeClaim` to make one";
             name.tell(problem.hint(hint));
             return None;
@@ -116,7 +115,7 @@ fn mount_path(field: &Field<'_>, paths: &mut Vec<(Arc<str>, Span)>) -> Option<Ar
 
 fn claim_name(field: &Field<'_>) -> Option<Arc<str>> {
     let name = field.text()?;
-    if super::spec::is_subdomain(name) {
+    if is_subdomain(name) {
         return Some(name.clone());
     }
     let message = format!("`{}` cannot be the name of a claim", shown(name));
