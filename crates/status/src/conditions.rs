@@ -17,24 +17,17 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 6] = [
-        Self::Created,
-        Self::Running,
-        Self::Restarting,
-        Self::Succeeded,
-        Self::Failed,
-        Self::Suspended,
+    const WORDS: [(&'static str, Self); 6] = [
+        ("Created", Self::Created),
+        ("Running", Self::Running),
+        ("Restarting", Self::Restarting),
+        ("Succeeded", Self::Succeeded),
+        ("Failed", Self::Failed),
+        ("Suspended", Self::Suspended),
     ];
-
     fn word(self) -> &'static str {
-        match self {
-            Self::Created => "Created",
-            Self::Running => "Running",
-            Self::Restarting => "Restarting",
-            Self::Succeeded => "Succeeded",
-            Self::Failed => "Failed",
-            Self::Suspended => "Suspended",
-        }
+        let found = Self::WORDS.iter().find(|(_, kind)| *kind == self);
+        found.map_or("", |(word, _)| word)
     }
 }
 
@@ -112,15 +105,15 @@ impl Conditions {
 
 impl Condition {
     fn read(value: &Value) -> Option<Self> {
-        let text = |name: &str| value.get(name).and_then(Value::as_str);
-        let word = text("type")?;
+        let word = value["type"].as_str()?;
+        let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
         Some(Self {
-            kind: Kind::ALL.into_iter().find(|kind| kind.word() == word)?,
-            status: text("status")? == "True",
-            reason: text("reason").unwrap_or_default().to_owned(),
-            message: text("message").unwrap_or_default().to_owned(),
-            updated: text("lastUpdateTime").unwrap_or_default().to_owned(),
-            changed: text("lastTransitionTime").unwrap_or_default().to_owned(),
+            kind: Kind::WORDS.into_iter().find(|(known, _)| *known == word)?.1,
+            status: value["status"].as_str()? == "True",
+            reason: text("reason"),
+            message: text("message"),
+            updated: text("lastUpdateTime"),
+            changed: text("lastTransitionTime"),
         })
     }
 

@@ -42,11 +42,8 @@ fn write_common(status: &mut Map<String, Value>, memory: &Memory) {
         }
     };
     put("startTime", memory.started.map(|time| rfc3339(time).into()));
-    let verdict = memory.verdict.as_ref();
-    put(
-        "completionTime",
-        verdict.map(|verdict| rfc3339(verdict.at).into()),
-    );
+    let ended = memory.verdict.as_ref().map(|verdict| verdict.at);
+    put("completionTime", ended.map(|time| rfc3339(time).into()));
     put("firstFailure", memory.first_failure.as_ref().map(first_failure));
     put(MEMORY_FIELD, Some(written_memory(memory)));
 }
@@ -67,32 +64,27 @@ fn ended_before(job: &Job, outcome: Outcome, at: Option<Time>, from: &str) -> Me
 /// The first failure in words: whose, how, and what it means.
 fn first_failure(failure: &Failure) -> Value {
     let Failure { task, stamp, exit } = failure;
-    let mut out = Map::new();
-    out.insert("task".into(), json!(task.to_string()));
-    out.insert("attempt".into(), json!(stamp.attempt));
-    if let Some(code) = exit.code {
-        out.insert("exitCode".into(), json!(code));
-        if let signal @ 1..=64 = code.saturating_sub(128) {
-            out.insert("signal".into(), json!(signal));
-        }
+    let signal = exit.code.map(|code| code.saturating_sub(128));
+    let reason = if exit.rejected {
+        "Rejected"
+    } else {
+        reason(exit.why)
+    };
+    let mut out = json!({
+        "task": task.to_string(),
+        "attempt": stamp.attempt,
+        "exitCode": exit.code,
+        "signal": signal.filter(|signal| (1..=64).contains(signal)),
+        "reason": reason,
+        "container": exit.container,
+        "message": exit.message,
+        "time": rfc3339(exit.at),
+        "meaning": exit.meaning(),
+    });
+    if let Value::Object(fields) = &mut out {
+        fields.retain(|_, value| !value.is_null());
     }
-    out.insert(
-        "reason".into(),
-        json!(if exit.rejected {
-            "Rejected"
-        } else {
-            reason(exit.why)
-        }),
-    );
-    if let Some(container) = &exit.container {
-        out.insert("container".into(), json!(container));
-    }
-    if let Some(message) = &exit.message {
-        out.insert("message".into(), json!(message));
-    }
-    out.insert("time".into(), json!(rfc3339(exit.at)));
-    out.insert("meaning".into(), json!(exit.meaning()));
-    Value::Object(out)
+    out
 }
 
 /// Whose end it was, in one word.

@@ -11,9 +11,10 @@ use trainyard_core::{
 };
 
 use super::conditions::{Conditions, Kind};
+use super::instances::Instances;
 use super::recall::recall;
 use super::time::{read_rfc3339, rfc3339};
-use super::{MEMORY_FIELD, Unread, write_common};
+use super::{MEMORY_FIELD, Unread, ended_before, write_common};
 
 /// The status after a step, memory included. `previous` is the one before it, as it was last persisted.
 #[must_use]
@@ -34,7 +35,7 @@ pub fn tfjob_status(
     let written = counts
         .iter()
         .map(|(role, count)| (role.to_string(), count.write()));
-    status.insert("replicaStatuses".into(), Value::Object(written.collect()));
+    status.insert("replicaStatuses".into(), written.collect());
     write_common(&mut status, memory);
     Value::Object(status)
 }
@@ -57,23 +58,19 @@ fn memory_of_end(status: &Value, job: &Job) -> Option<Memory> {
     } else {
         return None;
     };
-    let time = |name: &str| status.get(name).and_then(Value::as_str).and_then(read_rfc3339);
-    let mut memory = Memory::new(job);
-    memory.started = time("startTime");
-    let at = time("completionTime").or(memory.started).unwrap_or_default();
-    let from = "status.conditions".into();
-    let cause = Cause::Rule { from, task: None };
-    memory.verdict = Some(Verdict { outcome, cause, at });
-    Some(memory)
+    let started = tfjob_begun(Some(status));
+    let at = time(status, "completionTime").or(started);
+    let memory = ended_before(job, outcome, at, "status.conditions");
+    Some(Memory { started, ..memory })
 }
 
 /// When a job began, by its status alone, which another operator may have written.
 #[must_use]
 pub fn tfjob_begun(status: Option<&Value>) -> Option<Time> {
-    status?
-        .get("startTime")
-        .and_then(Value::as_str)
-        .and_then(read_rfc3339)
+    time(status?, "startTime")
+}
+fn time(status: &Value, field: &str) -> Option<Time> {
+    read_rfc3339(status.get(field)?.as_str()?)
 }
 
 /// The status of a job that cannot be read; none if it says so already, has ended, or has run: then it was another spec that
@@ -112,11 +109,9 @@ impl Counts {
             ("failed", self.failed),
         ];
         let written = named.into_iter().filter(|(_, count)| *count > 0);
-        Value::Object(
-            written
-                .map(|(name, count)| (name.to_owned(), json!(count)))
-                .collect(),
-        )
+        written
+            .map(|(name, count)| (name.to_owned(), json!(count)))
+            .collect()
     }
 
     /// What is active has succeeded.
@@ -294,18 +289,10 @@ fn restart(conditions: &mut Conditions, job: &Job, step: &Step, now: Time) {
 /// Whether a task that is to run again has not been created again.
 fn is_restarting(job: &Job, step: &Step, observed: &Observed) -> bool {
     let memory = &step.memory;
-    let here: Vec<(&TaskId, _)> = {
-        let visible = observed
-            .tasks
-            .iter()
-            .filter(|seen| !matches!(seen.state, Seen::Gone(_)));
-        let mut here: Vec<_> = visible.map(|seen| (&seen.id, seen.stamp)).collect();
-        here.sort_unstable();
-        here
-    };
+    let here = Instances::of(memory, observed);
     job.tasks().any(|task| {
         let settled = memory.is_done(&task) || memory.is_failed(&task);
-        !settled && here.binary_search(&(&task, memory.stamp(&task))).is_err()
+        !settled && here.current(&task).is_none()
     })
 }
 
@@ -317,9 +304,8 @@ fn decider_runs(job: &Job, counts: &Tally) -> bool {
             .any(|role| role.kind == kind && role.replicas > 0)
     };
     let active = |kind: RoleKind| {
-        counts
-            .get(kind.tfjob_name())
-            .is_some_and(|count| count.active > 0)
+        let count = counts.get(kind.tfjob_name());
+        count.is_some_and(|count| count.active > 0)
     };
     if declared(RoleKind::Chief) || declared(RoleKind::Master) {
         active(RoleKind::Chief) || active(RoleKind::Master)

@@ -56,19 +56,15 @@ impl Phase {
     /// The word for it.
     #[must_use]
     pub fn word(self) -> &'static str {
-        PHASES
-            .iter()
-            .find(|(_, phase)| *phase == self)
-            .map_or("", |(word, _)| word)
+        let found = PHASES.iter().find(|(_, phase)| *phase == self);
+        found.map_or("", |(word, _)| word)
     }
 
     /// The phase of that word.
     #[must_use]
     pub fn find(word: &str) -> Option<Self> {
-        PHASES
-            .iter()
-            .find(|(known, _)| *known == word)
-            .map(|(_, phase)| *phase)
+        let found = PHASES.iter().find(|(known, _)| *known == word);
+        found.map(|(_, phase)| *phase)
     }
 
     /// The phase that a status says.
@@ -215,8 +211,7 @@ fn without_restarts(verdict: &Verdict) -> bool {
 fn active(previous: Option<&Value>, job: &Job, memory: &Memory, counts: &Counts) -> Vec<Phase> {
     let before = Phase::of(previous);
     let paid = previous
-        .and_then(|status| status.get("retryCount"))
-        .and_then(Value::as_u64)
+        .and_then(|status| status["retryCount"].as_u64())
         .unwrap_or(0);
     let resumed = matches!(before, Some(Phase::Aborting | Phase::Aborted));
     if before.is_some() && u64::from(retry_count(memory)) > paid || resumed {
@@ -261,11 +256,8 @@ fn min_available(job: &Job) -> u32 {
 
 /// Each phase once, with the last time it was entered, in order of those times.
 fn conditions(previous: Option<&Value>, passed: &[Phase], now: Time) -> Vec<Value> {
-    let mut conditions: Vec<Value> = previous
-        .and_then(|status| status.get("conditions"))
-        .and_then(Value::as_array)
-        .cloned()
-        .unwrap_or_default();
+    let before = previous.and_then(|status| status["conditions"].as_array());
+    let mut conditions: Vec<Value> = before.cloned().unwrap_or_default();
     for phase in passed {
         conditions.retain(|condition| condition["status"] != phase.word());
         conditions.push(json!({"status": phase.word(), "lastTransitionTime": rfc3339(now)}));
@@ -296,10 +288,8 @@ fn why(job: &Job, memory: &Memory, verdict: &Verdict) -> (&'static str, String) 
     let failure = memory.first_failure.as_ref();
     if let Some(failure) = failure.filter(|_| verdict.outcome == Outcome::Failed) {
         let pod = trainyard_core::task_name(job, &failure.task);
-        message = format!(
-            "{message} The first failure was that of {pod}: {}",
-            failure.exit.meaning()
-        );
+        let meaning = failure.exit.meaning();
+        message = format!("{message} The first failure was that of {pod}: {meaning}");
     }
     (reason, message)
 }

@@ -17,16 +17,8 @@ enum PodPhase {
     Failed,
 }
 
-impl PodPhase {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Pending => "Pending",
-            Self::Running => "Running",
-            Self::Succeeded => "Succeeded",
-            Self::Failed => "Failed",
-        }
-    }
-}
+/// The words for them, in the order of [`PodPhase`].
+const WORDS: [&str; 4] = ["Pending", "Running", "Succeeded", "Failed"];
 
 /// The counts of a job.
 #[derive(Clone, Debug, Default)]
@@ -103,17 +95,11 @@ impl Counts {
         for (name, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
             status[name] = count.into();
         }
-        let phases = [
-            PodPhase::Pending,
-            PodPhase::Running,
-            PodPhase::Succeeded,
-            PodPhase::Failed,
-        ];
         let mut tasks = Map::new();
         for (role, tally) in &self.by_task {
-            let some = phases.into_iter().filter(|phase| tally[*phase as usize] > 0);
+            let some = WORDS.into_iter().zip(*tally).filter(|(_, count)| *count > 0);
             let words: Map<String, Value> = some
-                .map(|phase| (phase.word().to_owned(), tally[phase as usize].into()))
+                .map(|(word, count)| (word.to_owned(), count.into()))
                 .collect();
             if !words.is_empty() {
                 tasks.insert(role.to_string(), json!({"phase": words}));
