@@ -88,9 +88,8 @@ impl ClusterMap {
     /// The variables that come out of the map, for one container.
     #[must_use]
     pub fn host_variables(&self) -> Vec<Value> {
-        HOST_LISTS
-            .iter()
-            .filter(|(key, ..)| self.data.contains_key(*key))
+        let lists = HOST_LISTS.iter().filter(|(key, ..)| self.data.contains_key(*key));
+        lists
             .map(|(key, variable, _)| self.variable(variable, key))
             .collect()
     }

@@ -123,10 +123,7 @@ pub fn scheduler(named: &GangScheduler) -> Option<&'static Scheduler> {
 /// by a user: the job joins it, and does not wait for it to be let in.
 #[must_use]
 pub fn gang(named: &GangScheduler, job: &Job) -> Gang {
-    let all: u32 = job
-        .roles
-        .iter()
-        .fold(0, |sum, role| sum.saturating_add(role.replicas));
+    let all = u32::try_from(job.size()).unwrap_or(u32::MAX);
     let said = job.gang.clone().unwrap_or_else(|| Gang {
         scheduler: GangScheduler::Default,
         existing: None,
@@ -245,8 +242,8 @@ fn quantities(amounts: &BTreeMap<Arc<str>, i64>) -> Map<String, Value> {
         0 => (milli / 1000).to_string(),
         _ => format!("{milli}m"),
     };
+    let amounts = amounts.iter();
     amounts
-        .iter()
         .map(|(name, milli)| (name.to_string(), written(*milli).into()))
         .collect()
 }

@@ -32,22 +32,11 @@ pub fn jobs(pods: &Pods<'_>, seats: Option<&Seats>) -> Vec<Value> {
 fn of_role(pods: &Pods<'_>, success: &Success<'_>, role: &Role) -> Value {
     let job = &pods.subject.job;
     let name = role_job(job, role);
-    let prefix = format!("{name}-");
-    let template = pods.template(
-        &ParsedTemplate::of(&role.template),
-        role,
-        Index::Completion { prefix: &prefix },
-        None,
-    );
+    let template = pods.of_role(role, &format!("{name}-"));
     // A success policy stops the role's other tasks: not for jobs that leave everything running at their end.
     let policy = success.policy(role).filter(|_| job.clean != Clean::None);
-    let spec = spec(
-        job,
-        Some(role.replicas),
-        &Replies::of(job, role),
-        policy.as_ref(),
-        template,
-    );
+    let replies = Replies::of(job, role);
+    let spec = spec(job, Some(role.replicas), &replies, policy.as_ref(), template);
     object(pods, &name, role, None, &spec)
 }
 

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use trainyard_core::{AddressBook, Addresses, Ending, Job, Role, RoleName, Scope, TaskId, Then};
 
 use crate::jobs::{metadata, spec};
-use crate::names::{of_job, of_pods};
-use crate::pod::{Index, ParsedTemplate, Pods};
+use crate::names::{of_job, of_pods, tasks};
+use crate::pod::Pods;
 use crate::replies::{Replies, Reply, WITHOUT_LIMIT};
 use crate::success::Success;
 use crate::values::present;
@@ -27,15 +27,11 @@ pub fn addresses(job: &Job) -> AddressBook {
         Addresses::PerJobShort => format!(".{}", job.name),
         _ => format!(".{}.{}.svc", job.name, job.namespace),
     };
-    let address = |role: &Role, task: TaskId| {
+    let address = |(role, task): (&Role, TaskId)| {
         let host = format!("{}{}{suffix}:{}", host_prefix(job, role), task.index, role.port);
         (task, Arc::from(host))
     };
-    let tasks = job
-        .roles
-        .iter()
-        .flat_map(|role| role.tasks().map(move |task| (role, task)));
-    AddressBook(tasks.map(|(role, task)| address(role, task)).collect())
+    AddressBook(tasks(job).map(address).collect())
 }
 
 /// The JobSet of a job.
@@ -44,11 +40,8 @@ pub fn jobset(pods: &Pods<'_>) -> Value {
     let subject = pods.subject;
     let job = &subject.job;
     let success = Success::of(job);
-    let roles = in_start_order(job);
-    let replicated: Vec<Value> = roles
-        .iter()
-        .map(|role| replicated(pods, &success, role))
-        .collect();
+    let roles = in_start_order(job).into_iter();
+    let replicated: Vec<Value> = roles.map(|role| replicated(pods, &success, role)).collect();
     let spec = present(json!({
         "suspend": job.suspend.then_some(true),
         "managedBy": subject.managed_by,
@@ -105,13 +98,7 @@ fn in_start_order(job: &Job) -> Vec<&Role> {
 
 fn replicated(pods: &Pods<'_>, success: &Success<'_>, role: &Role) -> Value {
     let job = &pods.subject.job;
-    let prefix = host_prefix(job, role);
-    let template = pods.template(
-        &ParsedTemplate::of(&role.template),
-        role,
-        Index::Completion { prefix: &prefix },
-        None,
-    );
+    let template = pods.of_role(role, &host_prefix(job, role));
     let mut replies = Replies::of(job, role);
     if restarts_together(job, role) {
         // Every failure fails the Job, so that the JobSet restarts all of them.
@@ -125,13 +112,8 @@ fn replicated(pods: &Pods<'_>, success: &Success<'_>, role: &Role) -> Value {
             *reply = Reply::Ends;
         }
     }
-    let mut spec = spec(
-        job,
-        Some(role.replicas),
-        &replies,
-        success.policy(role).as_ref(),
-        template,
-    );
+    let policy = success.policy(role);
+    let mut spec = spec(job, Some(role.replicas), &replies, policy.as_ref(), template);
     // These are the JobSet's.
     spec.shift_remove("suspend");
     spec.shift_remove("ttlSecondsAfterFinished");
@@ -147,11 +129,8 @@ fn replicated(pods: &Pods<'_>, success: &Success<'_>, role: &Role) -> Value {
 }
 
 fn success_policy(success: &Success<'_>) -> Value {
-    let targets: Vec<&str> = success
-        .deciders
-        .iter()
-        .map(|decider| decider.role().as_str())
-        .collect();
+    let deciders = success.deciders.iter();
+    let targets: Vec<&str> = deciders.map(|decider| decider.role().as_str()).collect();
     let targets = Some(targets).filter(|targets| !targets.is_empty());
     present(json!({ "operator": "All", "targetReplicatedJobs": targets })).into()
 }

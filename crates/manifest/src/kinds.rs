@@ -7,7 +7,7 @@ pub mod tfjob;
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::install::access::Use;
 
@@ -31,6 +31,8 @@ pub struct JobApi {
     pub status: &'static str,
     /// Labels of its pods and Services.
     pub labels: PodLabels,
+    /// The roles that its jobs may have, as pods are labelled and named.
+    pub roles: &'static [&'static str],
     /// The `CustomResourceDefinition`.
     pub definition: fn(Served) -> Value,
     /// What the operator does with objects of this kind.
@@ -73,6 +75,25 @@ impl JobApi {
     #[must_use]
     pub fn definition_name(&self) -> String {
         format!("{}.{}", self.plural, self.group)
+    }
+
+    /// Its `CustomResourceDefinition`, with these versions.
+    fn definition_of(&self, versions: &[Value]) -> Value {
+        json!({
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": { "name": self.definition_name() },
+            "spec": {
+                "group": self.group,
+                "names": {
+                    "kind": self.kind, "listKind": format!("{}List", self.kind),
+                    "plural": self.plural, "singular": self.kind.to_ascii_lowercase(),
+                },
+                "scope": "Namespaced",
+                "conversion": { "strategy": "None" },
+                "versions": versions,
+            },
+        })
     }
 
     fn name(&self) -> (&str, &str) {

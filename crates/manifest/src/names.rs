@@ -1,11 +1,11 @@
 //! Names and labels of everything that is made for a job.
 //!
 //! Our own labels find every object of a job whatever its kind; the kind's labels are there because its users' tools look
-//! for them, and come as data ([`Conventions`]).
+//! for them, and come as data ([`Conventions`](trainyard_core::Conventions)).
 
 use serde_json::{Map, Value};
-use trainyard_core::{Conventions, Job, Label, LabelValue, Role, RoleKind, Subject, TASK_INDEX_LABEL};
 pub use trainyard_core::{JOB_LABEL, ROLE_LABEL};
+use trainyard_core::{Job, Label, LabelValue, Role, RoleKind, Subject, TASK_INDEX_LABEL, TaskId};
 
 /// The annotation with the epoch and attempt that a pod belongs to.
 pub const STAMP: &str = "trainyard.dev/stamp";
@@ -40,6 +40,13 @@ pub const SERVER_LABELS: &[&str] = &[
     COMPLETION_INDEX,
 ];
 
+/// Every task of a job, with its role.
+pub(crate) fn tasks(job: &Job) -> impl Iterator<Item = (&Role, TaskId)> {
+    job.roles
+        .iter()
+        .flat_map(|role| role.tasks().map(move |task| (role, task)))
+}
+
 /// The name of a role's Job: with the index behind it, the host name of each of its pods.
 #[must_use]
 pub fn role_job(job: &Job, role: &Role) -> String {
@@ -73,7 +80,18 @@ pub struct Labelled<'a> {
     pub is_pod: bool,
 }
 
-impl Labelled<'_> {
+impl<'a> Labelled<'a> {
+    /// The pod of a task, or of every task of a role.
+    #[must_use]
+    pub fn pod(subject: &'a Subject, role: &'a Role, index: Option<u32>) -> Self {
+        Self {
+            subject,
+            role: Some(role),
+            index,
+            is_pod: true,
+        }
+    }
+
     /// The labels of a table, without those that have no value here.
     #[must_use]
     pub fn labels(&self, table: &[Label]) -> Map<String, Value> {
@@ -87,14 +105,9 @@ impl Labelled<'_> {
             return;
         };
         if let Some(labels) = crate::values::object(metadata, "labels") {
-            let Conventions {
-                operated_labels,
-                legacy_labels,
-                ..
-            } = self.subject.conventions;
-            labels.extend(self.labels(operated_labels));
+            labels.extend(self.labels(self.subject.conventions.operated_labels));
             if self.subject.legacy_labels {
-                labels.extend(self.labels(legacy_labels));
+                labels.extend(self.labels(self.subject.conventions.legacy_labels));
             }
         }
     }
@@ -125,12 +138,7 @@ pub fn of_pods(subject: &Subject, role: &Role, index: Option<u32>) -> Map<String
         (ROLE_LABEL, LabelValue::Role),
         (TASK_INDEX_LABEL, LabelValue::Index),
     ];
-    let pod = Labelled {
-        subject,
-        role: Some(role),
-        index,
-        is_pod: true,
-    };
+    let pod = Labelled::pod(subject, role, index);
     let mut labels = pod.labels(OURS);
     labels.extend(pod.labels(subject.conventions.pod_labels));
     labels

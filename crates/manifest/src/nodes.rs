@@ -39,14 +39,12 @@ pub fn seats(job: &Job, nodes: &[String]) -> Option<Seats> {
             let port = (role.port..=u16::MAX).find(|port| !taken.contains(&(node.clone(), *port)))?;
             taken.insert((node.clone(), port));
             let by_template = named.is_some();
-            seats.insert(
-                task,
-                Seat {
-                    node,
-                    port,
-                    by_template,
-                },
-            );
+            let seat = Seat {
+                node,
+                port,
+                by_template,
+            };
+            seats.insert(task, seat);
         }
     }
     Some(seats)

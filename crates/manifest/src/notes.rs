@@ -119,17 +119,12 @@ impl<'a> About<'a> {
     fn jobs_of(&self, roles: &[&RoleName]) -> String {
         if self.per_task {
             let names: Vec<&str> = roles.iter().map(|role| role.as_str()).collect();
-            return format!(
-                "job -l '{JOB_LABEL}={},{ROLE_LABEL} in ({})'",
-                self.job.name,
-                names.join(",")
-            );
+            let (job, names) = (&self.job.name, names.join(","));
+            return format!("job -l '{JOB_LABEL}={job},{ROLE_LABEL} in ({names})'");
         }
         let found = roles.iter().filter_map(|name| self.job.role(name));
-        let names: Vec<String> = found
-            .map(|(_, role)| format!("job/{}", role_job(self.job, role)))
-            .collect();
-        names.join(" ")
+        let name = |(_, role): (usize, &Role)| format!("job/{}", role_job(self.job, role));
+        found.map(name).collect::<Vec<_>>().join(" ")
     }
 
     /// Rules about more than one end, which no Job looks at.
@@ -147,22 +142,17 @@ impl<'a> About<'a> {
                 continue;
             }
             told.push(&rule.when);
-            let what = format!(
-                "{} has no rule like this one: when {}, {} ({}).",
-                capital(self.unit()),
-                when_words(job, rule),
-                then_words(job, &rule.then),
+            let unit = match self.form {
+                Form::Jobs => "A Job",
+                Form::JobSet => "A JobSet",
+            };
+            let (when, then) = (when_words(job, rule), then_words(job, &rule.then));
+            self.say(format!(
+                "{unit} has no rule like this one: when {when}, {then} ({}).",
                 rule.from
-            );
-            self.say(what);
+            ));
         }
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|first| first.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
 }
 
 /// `a`, `a and b`, `a, b and c`.

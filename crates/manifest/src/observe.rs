@@ -126,14 +126,18 @@ impl From<PodWire> for PodSeen {
     }
 }
 
+/// The owner's kind, or every kind where the owner is no job.
+fn kinds(owner: Option<&'static JobApi>) -> impl Iterator<Item = &'static JobApi> {
+    let all = ALL.iter().copied();
+    all.filter(move |api| owner.is_none_or(|owner| owner == *api))
+}
 /// A label by the keys of the owner's kind, or of every kind where the owner is no job.
 fn label<'a>(
     wire: &'a PodWire,
     kind: Option<&'static JobApi>,
     keys: fn(&'static PodLabels) -> &'static [&'static str],
 ) -> Option<&'a String> {
-    let kinds = ALL.iter().filter(|api| kind.is_none_or(|kind| kind == **api));
-    let mut keys = kinds.flat_map(|api| keys(&api.labels));
+    let mut keys = kinds(kind).flat_map(|api| keys(&api.labels));
     keys.find_map(|key| wire.metadata.labels.get(*key))
 }
 
@@ -147,26 +151,22 @@ fn task_id(wire: &PodWire, kind: Option<&'static JobApi>) -> Option<TaskId> {
     // As `task_name` makes it, so `01` and `+1` are no numbers here.
     let named = wire.metadata.name.as_deref() == Some(&format!("{job}-{id}"));
     let written = index.to_string() == *number;
-    (named && written && may_have_task(role, index)).then_some(id)
-}
-
-/// Whether a job may have, or may have had, a task of this role with this number.
-fn may_have_task(role: &str, index: u32) -> bool {
-    const ROLES: [&str; 5] = ["chief", "master", "ps", "worker", "evaluator"];
-    ROLES.contains(&role) && u64::from(index) < MOST_TASKS
+    // A job may have, or may have had, a task of this role with this number.
+    let known = kinds(kind).any(|api| api.roles.contains(&role.as_str())) && u64::from(index) < MOST_TASKS;
+    (named && written && known).then_some(id)
 }
 
 /// The task that a pod is a life of.
 fn task(wire: &PodWire, kind: Option<&'static JobApi>) -> Option<TaskSeen> {
     let meta = &wire.metadata;
     let id = task_id(wire, kind)?;
-    // Kubeflow's operator writes no stamp. The owner's UID is checked elsewhere, so such a pod is the job's own and the first
-    // life of its task: what runs is taken over, not killed.
+    // Another operator of the kind writes no stamp. The owner's UID is checked elsewhere, so such a pod is the job's own and
+    // the first life of its task: what runs is taken over, not killed.
     let stamp = match meta.annotations.get(STAMP) {
         Some(written) => read_stamp(written)?,
         None => Stamp::default(),
     };
-    let created = meta.creation_timestamp.as_deref().and_then(time);
+    let created = meta.creation_timestamp;
     let (state, lingers) = exit::state(wire, asked(wire));
     Some(TaskSeen {
         id,
@@ -183,7 +183,7 @@ fn task(wire: &PodWire, kind: Option<&'static JobApi>) -> Option<TaskSeen> {
 
 /// When the grace of a pod that is being deleted is over: that is the time in its metadata.
 fn grace_over(wire: &PodWire) -> Option<Time> {
-    wire.metadata.deletion_timestamp.as_deref().and_then(time)
+    time(wire.metadata.deletion_timestamp.as_deref()?)
 }
 
 /// When a user or a controller asked for the pod to be deleted.

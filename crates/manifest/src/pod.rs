@@ -86,6 +86,13 @@ pub struct Pods<'a> {
 }
 
 impl Pods<'_> {
+    /// The pod template of a role's Indexed Job, whose pods are called `<prefix><index>`.
+    #[must_use]
+    pub fn of_role(&self, role: &Role, prefix: &str) -> Value {
+        let written = ParsedTemplate::of(&role.template);
+        self.template(&written, role, Index::Completion { prefix }, None)
+    }
+
     /// The pod template of a role, or of one task of it.
     #[must_use]
     pub fn template(
@@ -101,34 +108,27 @@ impl Pods<'_> {
         let ours = self.variables == Variables::Always || written.mentions;
         let ours = if ours { self.given(role, index) } else { Vec::new() };
         for (key, main) in [("initContainers", None), ("containers", main)] {
-            let containers = pod
-                .get_mut(key)
-                .and_then(Value::as_array_mut)
-                .into_iter()
-                .flatten();
-            for (position, container) in containers.enumerate() {
+            let containers = pod.get_mut(key).and_then(Value::as_array_mut);
+            for (position, container) in containers.into_iter().flatten().enumerate() {
                 let Value::Object(container) = container else {
                     continue;
                 };
                 mend_resources(container);
                 let is_main = main == Some(position);
+                let mut last = Vec::new();
                 if is_main {
                     open_port(container, role.port, seat.map(|seat| seat.port));
+                    last = self.tf_config(role, index);
                 }
-                let last = if is_main {
-                    self.tf_config(role, index)
-                } else {
-                    Vec::new()
-                };
                 self.set_variables(container, &ours, last, is_main);
             }
         }
-        if let Index::Completion { .. } = index {
-            ask_for_completion_index(&mut pod);
-        }
         let fixed = match index {
             Index::Fixed(index) => Some(index),
-            Index::Completion { .. } => None,
+            Index::Completion { .. } => {
+                ask_for_completion_index(&mut pod);
+                None
+            }
         };
         let [mut labels, annotations] = written.metadata.clone();
         labels.extend(of_pods(self.subject, role, fixed));
@@ -222,10 +222,8 @@ impl Pods<'_> {
     }
 
     fn address(&self, role: &Role, index: u32) -> &str {
-        let task = TaskId {
-            role: role.name.clone(),
-            index,
-        };
+        let role = role.name.clone();
+        let task = TaskId { role, index };
         self.book.0.get(&task).map_or("", |address| address)
     }
 
@@ -242,11 +240,8 @@ impl Pods<'_> {
         };
         let own = [("TRAINYARD_ROLE", &*role.tf_type), ("TRAINYARD_INDEX", &number)];
         let own = own.map(|(name, value)| json!({ "name": name, "value": value }));
-        shared
-            .into_iter()
-            .chain(own)
-            .chain(self.map.host_variables())
-            .collect()
+        let hosts = self.map.host_variables();
+        shared.into_iter().chain(own).chain(hosts).collect()
     }
 }
 
@@ -255,7 +250,7 @@ impl Pods<'_> {
 pub fn main_container(pod: &Map<String, Value>) -> Option<usize> {
     let containers = pod.get("containers")?.as_array()?;
     let named = containers.iter().position(|container| container["name"] == MAIN);
-    named.or(if containers.is_empty() { None } else { Some(0) })
+    named.or_else(|| (!containers.is_empty()).then_some(0))
 }
 
 /// No node offers GPUs under their old name any more. The API server reads the number `0.5` as a quantity, but a CRD only the text.
@@ -319,7 +314,5 @@ fn ask_for_completion_index(pod: &mut Map<String, Value>) {
 
 /// The pod spec inside a pod template.
 pub(crate) fn spec_of(template: &mut Value) -> Option<&mut Map<String, Value>> {
-    template
-        .as_object_mut()
-        .and_then(|template| object(template, "spec"))
+    object(template.as_object_mut()?, "spec")
 }

@@ -69,30 +69,23 @@ impl Replies {
             NOT_STARTED => Ending::NotStarted,
             code => Ending::Failed(Some(code)),
         };
-        let ask = |ending, can_pay| {
-            let reply = reply(job, role, index, ending, can_pay);
+        let ask = |ending, can_pay| match reply(job, role, index, ending, can_pay) {
             // For a single index both mean the same, and older clusters know only `FailJob`.
-            if alone && reply == Reply::Stays {
-                Reply::Ends
-            } else {
-                reply
-            }
+            Reply::Stays if alone => Reply::Ends,
+            reply => reply,
         };
         let codes: Vec<Reply> = (1..=255).map(|code| ask(ending(code), can_pay)).collect();
         let disrupted = ask(Ending::Disrupted, can_pay);
-        let paid: Vec<i32> = (1..=255)
-            .zip(&codes)
-            .filter(|(_, reply)| **reply == Reply::Again)
-            .map(|(code, _)| code)
-            .collect();
-        let in_the_end = |code: &i32| ask(ending(*code), false);
+        let pays = codes.contains(&Reply::Again);
+        let mut paid = (1..=255).zip(&codes).filter(|(_, reply)| **reply == Reply::Again);
         let stays = codes.contains(&Reply::Stays)
             || disrupted == Reply::Stays
-            || job.limits.restarts.is_some() && paid.iter().any(|code| in_the_end(code) == Reply::Stays);
+            || job.limits.restarts.is_some()
+                && paid.any(|(code, _)| ask(ending(code), false) == Reply::Stays);
         let free = role.in_place != InPlace::Never && !job.limits.count_in_place;
         let limit = match job.limits.restarts {
-            _ if paid.is_empty() && disrupted != Reply::Again => 0,
-            Some(limit) if !free || paid.is_empty() => limit,
+            _ if !pays && disrupted != Reply::Again => 0,
+            Some(limit) if !free || !pays => limit,
             _ => WITHOUT_LIMIT,
         };
         Self {
@@ -144,11 +137,8 @@ impl Replies {
     fn code_rules(&self, main: &str) -> Vec<Value> {
         let usual = self.usual();
         let with = |wanted: Reply| -> Vec<usize> {
-            let codes = self.codes.iter().enumerate();
-            codes
-                .filter(|(_, reply)| **reply == wanted)
-                .map(|(at, _)| at + 1)
-                .collect()
+            let codes = (1..).zip(&self.codes).filter(|(_, reply)| **reply == wanted);
+            codes.map(|(code, _)| code).collect()
         };
         let others = [Reply::Free, Reply::Ends, Reply::Stays, Reply::Again];
         let others: Vec<(Reply, Vec<usize>)> = others
@@ -180,10 +170,8 @@ fn reply(job: &Job, role: &Role, index: u32, ending: Ending, can_pay: bool) -> R
         let spent = job.limits.count_in_place && !can_pay;
         return if spent { Reply::Ends } else { Reply::Again };
     }
-    match job
-        .answer(&role.name, index, ending, can_pay)
-        .map(|rule| &rule.then)
-    {
+    let rule = job.answer(&role.name, index, ending, can_pay);
+    match rule.map(|rule| &rule.then) {
         Some(Then::Restart { paid: true, .. }) => Reply::Again,
         Some(Then::Restart { paid: false, .. }) => Reply::Free,
         Some(Then::Finish(Outcome::Failed | Outcome::Terminated) | Then::Abort) => Reply::Ends,

@@ -1,9 +1,9 @@
 //! Services: the names under which tasks find each other. They must exist before the first pod starts.
 
-use serde_json::{Map, Value, json};
-use trainyard_core::{Addresses, Job, Role, Subject, task_name};
+use serde_json::{Value, json};
+use trainyard_core::{Addresses, Job, Role, Subject, TaskId, task_name};
 
-use crate::names::{BATCH_JOB_NAME, COMPLETION_INDEX, JOB_LABEL, Labelled, of_job, role_job};
+use crate::names::{BATCH_JOB_NAME, COMPLETION_INDEX, JOB_LABEL, Labelled, of_job, role_job, tasks};
 
 /// The name of TensorFlow's port, as in Kubeflow's Services.
 pub const PORT_NAME: &str = "tfjob-port";
@@ -35,29 +35,19 @@ fn per_job(job: &Job) -> Value {
             ports.push(role.port);
         }
     }
-    let ports: Vec<Value> = ports
-        .iter()
-        .enumerate()
-        .map(|(at, port)| named(at, *port))
-        .collect();
+    let ports = ports.into_iter().enumerate();
+    let ports: Vec<Value> = ports.map(|(at, port)| named(at, port)).collect();
     headless(job, &job.name, &json!({ JOB_LABEL: *job.name }), &ports)
 }
 
 fn per_replica(job: &Job) -> Vec<Value> {
-    let one = |role: &Role, index: u32| {
-        let owner = role_job(job, role);
+    let one = |(role, task): (&Role, TaskId)| {
+        let (owner, index) = (role_job(job, role), task.index);
         let selector = json!({ BATCH_JOB_NAME: owner, COMPLETION_INDEX: index.to_string() });
-        headless(
-            job,
-            &format!("{owner}-{index}"),
-            &selector,
-            &[named(0, role.port)],
-        )
+        let name = format!("{owner}-{index}");
+        headless(job, &name, &selector, &[named(0, role.port)])
     };
-    job.roles
-        .iter()
-        .flat_map(|role| (0..role.replicas).map(move |index| one(role, index)))
-        .collect()
+    tasks(job).map(one).collect()
 }
 
 /// The Services of a job whose pods are made one by one, each with the labels of its task.
@@ -70,23 +60,17 @@ pub fn services_of_tasks(subject: &Subject) -> Vec<Value> {
     if job.addresses != Addresses::PerReplica {
         return services(job);
     }
-    let one = |task: trainyard_core::TaskId, role: &Role| {
+    let one = |(role, task): (&Role, TaskId)| {
         let object = Labelled {
-            subject,
-            role: Some(role),
-            index: Some(task.index),
             is_pod: false,
+            ..Labelled::pod(subject, role, Some(task.index))
         };
         let selector = object.labels(subject.conventions.operated_labels).into();
         let mut service = headless(job, &task_name(job, &task), &selector, &[named(0, role.port)]);
         object.mark(&mut service["metadata"]);
         service
     };
-    let tasks = job
-        .roles
-        .iter()
-        .flat_map(|role| role.tasks().map(move |task| (task, role)));
-    tasks.map(|(task, role)| one(task, role)).collect()
+    tasks(job).map(one).collect()
 }
 
 fn named(position: usize, port: u16) -> Value {
@@ -99,11 +83,10 @@ fn named(position: usize, port: u16) -> Value {
 
 /// A headless Service. Addresses are published before pods are ready: a task is ready once it has found the others.
 fn headless(job: &Job, name: &str, selector: &Value, ports: &[Value]) -> Value {
-    let labels: Map<String, Value> = of_job(job);
     json!({
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": { "name": name, "namespace": *job.namespace, "labels": labels },
+        "metadata": { "name": name, "namespace": *job.namespace, "labels": of_job(job) },
         "spec": {
             "clusterIP": "None",
             "publishNotReadyAddresses": true,

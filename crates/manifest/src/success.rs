@@ -1,7 +1,7 @@
 //! Which Job's completion is the job's success.
 
 use serde_json::{Value, json};
-use trainyard_core::{Count, Job, Outcome, Role, RoleName, Rule, Settled, Test, Then, When};
+use trainyard_core::{Count, Job, Outcome, Role, RoleName, Rule, Settled, Test, Then, When, Who};
 
 /// A condition that is met when a Job is complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,10 +62,8 @@ impl<'a> Success<'a> {
     /// The `successPolicy` of a role's Job, where it needs one. It stops the role's other tasks.
     #[must_use]
     pub fn policy(&self, role: &Role) -> Option<Value> {
-        let decider = self
-            .deciders
-            .iter()
-            .find(|decider| *decider.role() == role.name)?;
+        let mut deciders = self.deciders.iter();
+        let decider = deciders.find(|decider| *decider.role() == role.name)?;
         let rule = match decider {
             Decider::Role(_) => return None,
             Decider::Task(_, index) => json!({ "succeededIndexes": index.to_string() }),
@@ -84,15 +82,12 @@ fn deciders(job: &Job, rule: &Rule) -> Option<Vec<Decider>> {
     let When::Count(counts) = &rule.when else {
         return None;
     };
-    let is_end = |count: &&Count| {
-        let all = Count {
-            who: trainyard_core::Who::any(),
-            what: Settled::Ended,
-            test: Test::All,
-        };
-        **count != all
+    let the_end = Count {
+        who: Who::any(),
+        what: Settled::Ended,
+        test: Test::All,
     };
-    let waits: Vec<&Count> = counts.iter().filter(is_end).collect();
+    let waits: Vec<&Count> = counts.iter().filter(|count| **count != the_end).collect();
     let waits_for_the_end = waits.len() < counts.len();
     let [count] = waits.as_slice() else { return None };
     if count.what != Settled::Succeeded {

@@ -88,13 +88,7 @@ impl<'a> TaskPods<'a> {
         let metadata = &mut pod["metadata"];
         metadata["name"] = name.into();
         metadata["namespace"] = (&*job.namespace).into();
-        let object = Labelled {
-            subject: self.pods.subject,
-            role: Some(role),
-            index: Some(task.index),
-            is_pod: true,
-        };
-        object.mark(metadata);
+        Labelled::pod(self.pods.subject, role, Some(task.index)).mark(metadata);
         metadata["annotations"][STAMP] = write_stamp(stamp).into();
         metadata["ownerReferences"] = json!([self.owner]);
         pod
@@ -138,16 +132,12 @@ pub fn fixtures(subject: &Subject, map: &ClusterMap, owner: &Owner) -> Vec<(&'st
         index: None,
         is_pod: false,
     };
-    let services = services_of_tasks(subject)
-        .into_iter()
-        .map(|service| ("services", service));
+    let services = services_of_tasks(subject).into_iter();
     let map = (!map.inline).then(|| ("configmaps", map.object(job)));
-    services
-        .chain(map)
-        .map(|(plural, mut object)| {
-            of_job.mark(&mut object["metadata"]);
-            object["metadata"]["ownerReferences"] = json!([owner.reference()]);
-            (plural, object)
-        })
-        .collect()
+    let mut fixtures: Vec<_> = services.map(|service| ("services", service)).chain(map).collect();
+    for (_, object) in &mut fixtures {
+        of_job.mark(&mut object["metadata"]);
+        object["metadata"]["ownerReferences"] = json!([owner.reference()]);
+    }
+    fixtures
 }

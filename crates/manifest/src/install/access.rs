@@ -92,6 +92,22 @@ pub fn uses(kinds: &[&'static JobApi]) -> impl Iterator<Item = Use> {
     kinds.iter().flat_map(|kind| kind.uses).chain(USES).copied()
 }
 
+/// What it does with jobs of one kind.
+pub(crate) const fn of_jobs(group: &'static str, plural: &'static str) -> Use {
+    Use {
+        verbs: &["list", "watch", "delete"],
+        why: "jobs are seen; those whose time to live is over are deleted",
+        ..jobs(group, plural)
+    }
+}
+/// What it does with their statuses.
+pub(crate) const fn of_statuses(group: &'static str, resource: &'static str) -> Use {
+    Use {
+        verbs: &["update"],
+        why: "a job's status, and with it what the operator must remember, is written when something about the job has changed",
+        ..jobs(group, resource)
+    }
+}
 /// What it does with the objects by which a gang scheduler places a job's tasks together.
 pub(crate) const fn of_groups(group: &'static str, plural: &'static str) -> Use {
     Use {

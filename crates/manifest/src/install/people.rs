@@ -4,7 +4,7 @@
 //! no user's rights: a user who may edit a namespace may run pods in it already. A role with jobs alone is another
 //! matter: it is as good as one with pods (docs/operator.md).
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::labels;
 
@@ -30,18 +30,10 @@ pub(super) fn roles() -> Vec<Value> {
 /// A role that is part of these.
 fn role(name: &str, of: &[&str], verbs: &[&str]) -> Value {
     let mut metadata = json!({ "name": name, "labels": labels() });
-    let joined: Map<String, Value> = of
-        .iter()
-        .flat_map(|of| {
-            [
-                format!("rbac.authorization.k8s.io/aggregate-to-{of}"),
-                format!("rbac.authorization.kubeflow.org/aggregate-to-kubeflow-{of}"),
-            ]
-        })
-        .map(|label| (label, "true".into()))
-        .collect();
-    if let Value::Object(labels) = &mut metadata["labels"] {
-        labels.extend(joined);
+    for of in of {
+        let labels = &mut metadata["labels"];
+        labels[format!("rbac.authorization.k8s.io/aggregate-to-{of}")] = "true".into();
+        labels[format!("rbac.authorization.kubeflow.org/aggregate-to-kubeflow-{of}")] = "true".into();
     }
     json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",

@@ -104,7 +104,7 @@ impl Install {
         ];
         words.extend(
             self.watch
-                .iter()
+                .as_ref()
                 .map(|namespace| format!("--namespace={namespace}")),
         );
         if !self.gang.is_empty() {

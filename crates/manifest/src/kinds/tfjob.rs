@@ -10,7 +10,7 @@ use trainyard_document::names::LABEL_LENGTH;
 use trainyard_document::tfjob_api::{LEAST_LOST_NODE, MANAGERS, SERVED};
 
 use super::{JobApi, PodLabels, Served};
-use crate::install::access::{Asked, Use, jobs};
+use crate::install::access::{Asked, Use, jobs, of_jobs, of_statuses};
 use crate::names::{KUBEFLOW_INDEX_LABEL, KUBEFLOW_JOB_LABEL, KUBEFLOW_ROLE_LABEL};
 
 /// The kind. Selector and labels are Kubeflow's, since its users' tools look for them.
@@ -27,18 +27,11 @@ pub static API: JobApi = JobApi {
         role: &[ROLE_LABEL, KUBEFLOW_ROLE_LABEL],
         index: &[TASK_INDEX_LABEL, KUBEFLOW_INDEX_LABEL],
     },
+    roles: &["chief", "master", "ps", "worker", "evaluator"],
     definition,
     uses: &[
-        Use {
-            verbs: &["list", "watch", "delete"],
-            why: "jobs are seen; those whose time to live is over are deleted",
-            ..jobs(GROUP, "tfjobs")
-        },
-        Use {
-            verbs: &["update"],
-            why: "a job's status, and with it what the operator must remember, is written when something about the job has changed",
-            ..jobs(GROUP, "tfjobs/status")
-        },
+        of_jobs(GROUP, "tfjobs"),
+        of_statuses(GROUP, "tfjobs/status"),
         Use {
             verbs: &["update"],
             asked: Asked::Beside,
@@ -64,18 +57,7 @@ pub fn definition(served: Served) -> Value {
         Served::Newest => 1,
     };
     let versions: Vec<Value> = SERVED.iter().take(count).map(|name| version(name)).collect();
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": { "name": API.definition_name() },
-        "spec": {
-            "group": GROUP,
-            "names": { "kind": "TFJob", "listKind": "TFJobList", "plural": "tfjobs", "singular": "tfjob" },
-            "scope": "Namespaced",
-            "conversion": { "strategy": "None" },
-            "versions": versions,
-        },
-    })
+    API.definition_of(&versions)
 }
 
 fn version(name: &str) -> Value {

@@ -112,11 +112,8 @@ fn stopped_among_tasks(about: &mut About<'_>) {
                 "When `{role}-{index}` has succeeded, all others should stop. Plain Jobs do not know of each other, so they go on until deleted. Wait for the end and stop:"
             );
             let wait = format!("wait --for=condition=complete --timeout=168h job/{own}");
-            (
-                what,
-                wait,
-                format!("delete {all} --field-selector metadata.name!={own}"),
-            )
+            let delete = format!("delete {all} --field-selector metadata.name!={own}");
+            (what, wait, delete)
         }
         deciders => {
             let parts: Vec<String> = deciders.iter().map(words).collect();
@@ -142,13 +139,9 @@ fn drained(about: &mut About<'_>) {
         Decider::Role(role) | Decider::Some(role, _) => format!("`{role}`"),
     });
     let deciding: Vec<String> = deciding.collect();
-    let success = if deciding.is_empty() {
-        String::new()
-    } else {
-        format!(
-            ", and where it decides ({}) its success is the job's",
-            join(&deciding)
-        )
+    let success = match join(&deciding).as_str() {
+        "" => String::new(),
+        deciding => format!(", and where it decides ({deciding}) its success is the job's"),
     };
     about.say(format!(
         "A task that is drained or evicted and exits 0 counts as done: it is not started again{success}. Let the program exit with another code on SIGTERM (143, say), or use `trainyard operator`."
@@ -244,14 +237,12 @@ fn always(about: &mut About<'_>) {
 
 /// One index of a role that is treated in another way than its others, where they share a Job.
 fn differs_by_index(about: &mut About<'_>) {
-    let shared = about
-        .peopled()
-        .filter(|role| role.replicas > 1 && !about.per_task);
-    for role in shared.collect::<Vec<_>>() {
-        let (first, last) = (
-            Replies::to(about.job, role, 0, false),
-            Replies::of(about.job, role),
-        );
+    for role in about.peopled() {
+        if role.replicas == 1 || about.per_task {
+            continue;
+        }
+        let first = Replies::to(about.job, role, 0, false);
+        let last = Replies::of(about.job, role);
         let name = &role.name;
         if first == last {
             continue;

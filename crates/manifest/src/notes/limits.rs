@@ -1,7 +1,7 @@
 //! Notes about restarts, times, start order and placement, which the tasks of a job share and its Jobs do not.
 
 use trainyard_core::explain::{duration, gang, start_order};
-use trainyard_core::{Addresses, Clean, ClusterForm, Role};
+use trainyard_core::{Addresses, Clean, ClusterForm, Role, RoleKind};
 
 use super::{About, list_of};
 use crate::jobset::{restarts_together, waits_for};
@@ -159,10 +159,8 @@ fn dynamic(about: &mut About<'_>) {
     if about.job.cluster != ClusterForm::Sparse || about.per_task {
         return;
     }
-    let workers: Vec<&Role> = about
-        .peopled()
-        .filter(|role| role.kind == trainyard_core::RoleKind::Worker)
-        .collect();
+    let workers = about.peopled().filter(|role| role.kind == RoleKind::Worker);
+    let workers: Vec<&Role> = workers.collect();
     let [workers] = workers.as_slice() else { return };
     let names = list_of([&workers.name]);
     if about.form == Form::JobSet {

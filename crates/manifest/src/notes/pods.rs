@@ -32,11 +32,8 @@ pub(super) fn tell(about: &mut About<'_>, map: &ClusterMap, board: Option<&Board
 /// Where tasks run, if each has a node: two tasks on one node cannot listen on the same port, and templates may name their node.
 pub(super) fn seated(about: &mut About<'_>, seats: &Seats, nodes: &[String]) {
     let used: BTreeSet<&String> = seats.values().map(|seat| &seat.node).collect();
-    let spare: Vec<String> = nodes
-        .iter()
-        .filter(|name| !used.contains(name))
-        .map(|name| format!("`{name}`"))
-        .collect();
+    let spare = nodes.iter().filter(|name| !used.contains(name));
+    let spare: Vec<String> = spare.map(|name| format!("`{name}`")).collect();
     if !spare.is_empty() {
         about.say(format!(
             "Nothing runs on {}: no more tasks leave their node open (`nodeName`).",

@@ -5,7 +5,7 @@
 
 use trainyard_core::{Exit, Seen, Time, Why};
 
-use super::wire::{ConditionWire, ContainerWire, PodWire, StatusWire, TerminatedWire, time};
+use super::wire::{ConditionWire, ContainerWire, PodWire, StatusWire, TerminatedWire};
 use super::{Waits, grace_over};
 use crate::pod::MAIN;
 
@@ -40,12 +40,10 @@ pub fn state(wire: &PodWire, stopping: Option<Time>) -> (Seen, bool) {
         }
         None if over => (Seen::Ended(without_container(wire, stopping)), false),
         _ if phase == "Pending" => (Seen::Waiting, false),
-        _ => (
-            Seen::Running {
-                ready: is_ready(wire),
-            },
-            false,
-        ),
+        _ => {
+            let ready = is_ready(wire);
+            (Seen::Running { ready }, false)
+        }
     }
 }
 
@@ -87,11 +85,8 @@ pub fn waits(wire: &PodWire) -> Option<Waits> {
         .chain(&status.container_statuses);
     let container = all.find_map(|container| {
         let waiting = container.state.waiting.as_ref()?;
-        let reason = waiting
-            .reason
-            .as_deref()
-            .filter(|reason| !ORDINARY.contains(reason))?;
-        Some(said(reason, waiting.message.as_deref(), Some(&container.name)))
+        let reason = waiting.reason.as_deref()?;
+        (!ORDINARY.contains(&reason)).then(|| said(reason, waiting.message.as_deref(), Some(&container.name)))
     });
     let rejected = || {
         let reason = status.reason.as_deref()?;
@@ -136,7 +131,7 @@ fn not_ready_by_controller(wire: &PodWire) -> Option<Waits> {
     }
     Some(Waits::Silent {
         node: wire.spec.node_name.as_deref()?.into(),
-        since: ready.last_transition_time.as_deref().and_then(time)?,
+        since: ready.last_transition_time?,
     })
 }
 
@@ -153,7 +148,7 @@ fn silent(wire: &PodWire) -> Option<Waits> {
     }
     // What runs before the task takes as long as it takes.
     let began = |init: &ContainerWire| init.state.running.is_some() || init.state.terminated.is_some();
-    let since = placed.and_then(|placed| time(placed.last_transition_time.as_deref()?));
+    let since = placed.and_then(|placed| placed.last_transition_time);
     (!status.init_container_statuses.iter().any(began)).then_some(Waits::Preparing { since })
 }
 
@@ -184,10 +179,8 @@ fn main(wire: &PodWire) -> Option<&ContainerWire> {
         .clone()
         .find(|name| *name == MAIN)
         .or_else(|| names.clone().next())?;
-    wire.status
-        .container_statuses
-        .iter()
-        .find(|status| status.name == name)
+    let mut statuses = wire.status.container_statuses.iter();
+    statuses.find(|status| status.name == name)
 }
 
 /// Whether the kubelet is about to start it again.
@@ -214,9 +207,11 @@ fn others_run(wire: &PodWire) -> bool {
 }
 
 fn is_ready(wire: &PodWire) -> bool {
-    wire.status
-        .condition("Ready")
-        .is_some_and(|ready| ready.status == "True")
+    is_true(wire, "Ready")
+}
+fn is_true(wire: &PodWire, condition: &str) -> bool {
+    let condition = wire.status.condition(condition);
+    condition.is_some_and(|condition| condition.status == "True")
 }
 
 /// An end of the main container, in the light of everything else the pod says.
@@ -232,16 +227,8 @@ fn ended(wire: &PodWire, terminated: &TerminatedWire, stopping: Option<Time>) ->
 }
 
 fn exit_of(terminated: &TerminatedWire, stopping: Option<Time>) -> Exit {
-    let started = terminated
-        .started_at
-        .as_deref()
-        .and_then(time)
-        .unwrap_or_default();
-    let at = terminated
-        .finished_at
-        .as_deref()
-        .and_then(time)
-        .unwrap_or_default();
+    let started = terminated.started_at.unwrap_or_default();
+    let at = terminated.finished_at.unwrap_or_default();
     let reason = terminated.reason.as_deref().unwrap_or_default();
     // Runtimes that could not start a program say that it started in 1970.
     let never_ran = NOT_STARTED.contains(&reason) || started == Time(0);
@@ -274,11 +261,8 @@ fn without_container(wire: &PodWire, stopping: Option<Time>) -> Exit {
 }
 
 fn without_any_container(wire: &PodWire, stopping: Option<Time>) -> Exit {
-    let changed = |name: &str| {
-        let condition = wire.status.condition(name)?;
-        condition.last_transition_time.as_deref().and_then(time)
-    };
-    let created = wire.metadata.creation_timestamp.as_deref().and_then(time);
+    let changed = |name: &str| wire.status.condition(name)?.last_transition_time;
+    let created = wire.metadata.creation_timestamp;
     let at = changed("DisruptionTarget")
         .or_else(|| changed("Ready"))
         .or(stopping)
@@ -312,8 +296,7 @@ fn last_words(wire: &PodWire) -> Option<std::sync::Arc<str>> {
 }
 
 fn is_disrupted(wire: &PodWire) -> bool {
-    let target = wire.status.condition("DisruptionTarget");
-    target.is_some_and(|target| target.status == "True")
+    is_true(wire, "DisruptionTarget")
 }
 
 fn own_fault(wire: &PodWire) -> bool {

@@ -25,7 +25,8 @@ pub struct MetaWire {
     pub namespace: Option<String>,
     pub uid: Option<String>,
     pub resource_version: Option<String>,
-    pub creation_timestamp: Option<String>,
+    #[serde(deserialize_with = "instant")]
+    pub creation_timestamp: Option<Time>,
     pub deletion_timestamp: Option<String>,
     #[serde(deserialize_with = "seconds")]
     pub deletion_grace_period_seconds: Option<u64>,
@@ -111,7 +112,8 @@ pub struct ConditionWire {
     pub status: String,
     pub reason: Option<String>,
     pub message: Option<String>,
-    pub last_transition_time: Option<String>,
+    #[serde(deserialize_with = "instant")]
+    pub last_transition_time: Option<Time>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -148,8 +150,10 @@ pub struct TerminatedWire {
     pub exit_code: Option<i32>,
     pub reason: Option<String>,
     pub message: Option<String>,
-    pub started_at: Option<String>,
-    pub finished_at: Option<String>,
+    #[serde(deserialize_with = "instant")]
+    pub started_at: Option<Time>,
+    #[serde(deserialize_with = "instant")]
+    pub finished_at: Option<Time>,
 }
 
 /// `null` means the same as nothing.
@@ -185,6 +189,12 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D:
 fn code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i32>, D::Error> {
     let number = number(deserializer)?;
     Ok(number.map(|number| i32::try_from(number).unwrap_or(if number < 0 { i32::MIN } else { i32::MAX })))
+}
+
+/// A time, if it is one: clients that may write a status write any text.
+fn instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Time>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    Ok(text.as_deref().and_then(time))
 }
 
 /// A time of the API server's. Fractions of a second are dropped.
