@@ -18,10 +18,8 @@ pub(crate) fn add(template: Template) -> Template {
             Ok(Value::String(json(value)?.to_string().into()))
         })
         .func("quote", |arguments| {
-            let words: Vec<String> = arguments
-                .iter()
-                .map(|value| serde_json::Value::String(value.to_string()).to_string())
-                .collect();
+            let quoted = |value: &Value| serde_json::Value::String(value.to_string()).to_string();
+            let words: Vec<String> = arguments.iter().map(quoted).collect();
             Ok(Value::String(words.join(" ").into()))
         })
 }
@@ -57,9 +55,8 @@ fn json(value: &Value) -> Result<serde_json::Value, TemplateError> {
         Value::String(value) => Json::String(value.to_string()),
         Value::List(values) => Json::Array(values.iter().map(json).collect::<Result<_, _>>()?),
         Value::Map(values) => {
-            let entries = values
-                .iter()
-                .map(|(key, value)| Ok((key.to_string(), json(value)?)));
+            let entries = values.iter();
+            let entries = entries.map(|(key, value)| Ok((key.to_string(), json(value)?)));
             Json::Object(entries.collect::<Result<_, TemplateError>>()?)
         }
         Value::Function(_) => return Err(wrong("toJson", "data, not a function")),

@@ -99,10 +99,8 @@ pub fn cast(hosts: &[String], wanted: &Wanted) -> Result<Cast, Miscast> {
         }
     }
     let exclude: BTreeSet<&str> = wanted.exclude.iter().map(String::as_str).collect();
-    let (excluded, left): (Vec<String>, Vec<String>) = hosts
-        .iter()
-        .cloned()
-        .partition(|host| exclude.contains(host.as_str()));
+    let hosts = hosts.iter().cloned();
+    let (excluded, left): (Vec<_>, Vec<_>) = hosts.partition(|host| exclude.contains(host.as_str()));
     let (ps, rest) = servers(left, wanted, excluded)?;
     let needed = usize::from(wanted.evaluator) + 1;
     if rest.len() < needed {
@@ -117,11 +115,7 @@ pub fn cast(hosts: &[String], wanted: &Wanted) -> Result<Cast, Miscast> {
         evaluator,
         workers: rest.collect(),
         port: wanted.port,
-        unknown: exclude
-            .iter()
-            .filter(|name| !seen.contains(*name))
-            .map(ToString::to_string)
-            .collect(),
+        unknown: exclude.difference(&seen).map(ToString::to_string).collect(),
     })
 }
 
@@ -146,10 +140,9 @@ fn servers(
         None => left.len().max(1),
     };
     if need > left.len() {
-        let there = left.len();
         return Err(Miscast::TooFewHosts {
             need,
-            there,
+            there: left.len(),
             excluded,
         });
     }
@@ -201,15 +194,8 @@ fn is_name(host: &str) -> bool {
 /// does the `node/` of `kubectl get nodes -o name`.
 #[must_use]
 pub fn names(text: &str) -> Vec<String> {
-    let lines = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines
-        .flat_map(|line| line.split(','))
-        .map(str::trim)
-        .map(|name| name.strip_prefix("node/").unwrap_or(name))
-        .filter(|name| !name.is_empty())
-        .map(str::to_owned)
-        .collect()
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let names = lines.flat_map(|line| line.split(',')).map(str::trim);
+    let names = names.map(|name| name.strip_prefix("node/").unwrap_or(name));
+    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }

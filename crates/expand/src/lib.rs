@@ -118,15 +118,13 @@ fn filled(template: &UserTemplate, values: &Value) -> Result<Made, Vec<Mistake>>
     let mistakes: Vec<Mistake> = errors
         .map(|problem| not_yaml(template, values, &text, problem))
         .collect();
-    if mistakes.is_empty() {
-        let holds_something = !documents.is_empty();
-        Ok(Made {
-            text,
-            holds_something,
-        })
-    } else {
-        Err(mistakes)
+    if !mistakes.is_empty() {
+        return Err(mistakes);
     }
+    Ok(Made {
+        text,
+        holds_something: !documents.is_empty(),
+    })
 }
 
 /// What is wrong in the manifest, told at the place of the template that made it.

@@ -24,25 +24,16 @@ impl ClusterText {
     pub fn of(cast: &Cast) -> Self {
         let chief: Vec<String> = cast.chief.iter().cloned().collect();
         let roles = [("chief", &chief), ("ps", &cast.ps), ("worker", &cast.workers)];
-        let roles: Vec<(&str, String)> = roles
-            .into_iter()
-            .filter(|(_, hosts)| !hosts.is_empty())
-            .map(|(role, hosts)| (role, addresses(hosts, cast.port)))
-            .collect();
-        let indented: Vec<String> = roles
-            .iter()
-            .map(|(role, list)| format!("{INDENT}    \"{role}\": [{list}]"))
-            .collect();
-        let short: Vec<String> = roles
-            .iter()
-            .map(|(role, list)| format!("\"{role}\":[{list}]"))
-            .collect();
+        let (mut indented, mut short) = (Vec::new(), Vec::new());
+        for (role, hosts) in roles.into_iter().filter(|(_, hosts)| !hosts.is_empty()) {
+            let list = addresses(hosts, cast.port);
+            indented.push(format!("{INDENT}    \"{role}\": [{list}]"));
+            short.push(format!("\"{role}\":[{list}]"));
+        }
+        let (indented, short) = (indented.join(",\n"), short.join(","));
         Self {
-            block: format!(
-                "{INDENT}{{\n{INDENT}  \"cluster\": {{\n{}\n{INDENT}  }},\n",
-                indented.join(",\n")
-            ),
-            line: format!("{{\"cluster\":{{{}}},", short.join(",")),
+            block: format!("{INDENT}{{\n{INDENT}  \"cluster\": {{\n{indented}\n{INDENT}  }},\n"),
+            line: format!("{{\"cluster\":{{{short}}},"),
         }
     }
 
@@ -71,11 +62,8 @@ impl ClusterText {
 
 /// `"a:2222","b:2222"`.
 fn addresses(hosts: &[String], port: u16) -> String {
-    let quoted: Vec<String> = hosts
-        .iter()
-        .map(|host| Value::String(format!("{host}:{port}")).to_string())
-        .collect();
-    quoted.join(",")
+    let quoted = |host: &String| Value::String(format!("{host}:{port}")).to_string();
+    hosts.iter().map(quoted).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]

@@ -55,12 +55,8 @@ impl fmt::Display for Miscast {
                 if excluded.is_empty() {
                     return Ok(());
                 }
-                write!(
-                    out,
-                    " ({} excluded: {})",
-                    excluded.len(),
-                    few(excluded).replace(", ", ",")
-                )
+                let names = few(excluded).replace(", ", ",");
+                write!(out, " ({} excluded: {names})", excluded.len())
             }
             Self::TooManyParts {
                 servers,

@@ -116,10 +116,10 @@ impl Check {
             self.expression(expression, root);
         }
         for name in &pipe.decl {
-            if !pipe.is_assign {
+            if pipe.is_assign {
+                self.known(pipe.pos, name.as_str());
+            } else {
                 self.variables.push(name.to_string());
-            } else if !self.variables.iter().any(|known| known == name.as_str()) {
-                self.no_such_variable(pipe.pos, name.as_str());
             }
         }
     }
@@ -136,22 +136,13 @@ impl Check {
                     self.field(*at, first.to_string(), true);
                 }
             }
-            Expr::Variable(at, name, _) => {
-                if !self.variables.iter().any(|known| known == name.as_str()) {
-                    self.no_such_variable(*at, name.as_str());
-                }
-            }
+            Expr::Variable(at, name, _) => self.known(*at, name.as_str()),
             Expr::Identifier(at, name) => {
                 if !FUNCTIONS.contains(&name.as_str()) {
-                    let hint = did_you_mean(name.as_str(), FUNCTIONS).or_else(|| {
-                        let hint = "there are Go's own, `indent`, `nindent`, `toJson` and `quote`";
-                        Some(hint.to_owned())
-                    });
-                    self.wrong(
-                        *at,
-                        format!("there is no function `{}`", shown(name.as_str())),
-                        hint,
-                    );
+                    let ours = "there are Go's own, `indent`, `nindent`, `toJson` and `quote`";
+                    let hint = did_you_mean(name.as_str(), FUNCTIONS).unwrap_or_else(|| ours.to_owned());
+                    let message = format!("there is no function `{}`", shown(name.as_str()));
+                    self.wrong(*at, message, Some(hint));
                 }
             }
             Expr::String(at, text) => {
@@ -186,9 +177,12 @@ impl Check {
         }
     }
 
-    fn no_such_variable(&mut self, at: Pos, name: &str) {
-        let hint = format!("declare it first: `{{{{{name} := .host}}}}`");
-        self.wrong(at, format!("there is no variable `{name}` here"), Some(hint));
+    /// A variable must have been declared.
+    fn known(&mut self, at: Pos, name: &str) {
+        if !self.variables.iter().any(|known| known == name) {
+            let hint = format!("declare it first: `{{{{{name} := .host}}}}`");
+            self.wrong(at, format!("there is no variable `{name}` here"), Some(hint));
+        }
     }
 }
 
