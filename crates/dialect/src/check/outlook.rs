@@ -1,5 +1,7 @@
 //! What a rule list can come to: whether the job can succeed at all.
 
+use std::collections::BTreeSet;
+
 use trainyard_core::{Count, How, InPlace, Job, Outcome, Role, Rule, Settled, Test, Then, When, Who};
 
 /// Whether some way of ending makes the job succeed.
@@ -64,21 +66,13 @@ fn can_hold(job: &Job, count: &Count, before: &[Rule]) -> bool {
 
 /// How many tasks of a role can be settled so. Only tasks that a rule names can differ from the others.
 fn how_many(job: &Job, role: &Role, what: Settled) -> u64 {
-    let mut named: Vec<u32> = job
-        .rules
-        .iter()
-        .filter_map(|rule| named_index(rule, role))
-        .collect();
-    named.sort_unstable();
-    named.dedup();
-    named.retain(|index| *index < role.replicas);
+    let named = job.rules.iter().filter_map(|rule| named_index(rule, role));
+    let named: BTreeSet<u32> = named.filter(|index| *index < role.replicas).collect();
+    let can = |index: &u32| can_settle(job, role, *index, what);
     let others = u64::from(role.replicas) - named.len() as u64;
     let other = (0..role.replicas).find(|index| !named.contains(index));
-    let others_can = other.is_some_and(|index| can_settle(job, role, index, what));
-    let named_can = named
-        .iter()
-        .filter(|index| can_settle(job, role, **index, what))
-        .count() as u64;
+    let others_can = other.is_some_and(|index| can(&index));
+    let named_can = named.iter().filter(|index| can(index)).count() as u64;
     named_can + if others_can { others } else { 0 }
 }
 

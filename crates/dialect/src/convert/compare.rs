@@ -20,10 +20,8 @@ use crate::tfjob::roles::lower;
 
 /// The new manifest could not be read: the writer made something its own dialect refuses.
 pub(super) fn unreadable(outline: &Outline<'_>, to: Dialect, problems: &Problems) {
-    let message = format!(
-        "this job has no form as a {}: written as one it would need mending by hand",
-        to.kind()
-    );
+    let kind = to.kind();
+    let message = format!("this job has no form as a {kind}: written as one it would need mending by hand");
     outline.report(problems, Code::LostJob, "", message);
 }
 
@@ -56,15 +54,13 @@ fn roles<'a>(outline: &Outline<'a>, to: &'a Job, problems: &Problems) -> Vec<(&'
     for ours in &outline.job.roles {
         match theirs.remove(&key(ours)) {
             Some(role) => {
-                let message = if role.name != ours.name {
+                let Role { name, tf_type, .. } = role;
+                let message = if *name != ours.name {
+                    Some(format!("the tasks of `{}` are called `{name}` there", ours.name))
+                } else if *tf_type != ours.tf_type && to.cluster != ClusterForm::None {
                     Some(format!(
-                        "the tasks of `{}` are called `{}` there",
-                        ours.name, role.name
-                    ))
-                } else if role.tf_type != ours.tf_type && to.cluster != ClusterForm::None {
-                    Some(format!(
-                        "`TF_CONFIG` calls the tasks of `{}` `{}` there",
-                        ours.name, role.tf_type
+                        "`TF_CONFIG` calls the tasks of `{}` `{tf_type}` there",
+                        ours.name
                     ))
                 } else {
                     None
@@ -94,28 +90,19 @@ fn role_path(outline: &Outline<'_>, role: &Role) -> String {
 }
 
 fn of_role(outline: &Outline<'_>, ours: &Role, theirs: &Role, problems: &Problems) {
-    if ours.port != theirs.port {
-        let message = format!(
-            "{} listens on port {} here and {} there",
-            ours.name, ours.port, theirs.port
-        );
+    let Role { name, port, .. } = ours;
+    if *port != theirs.port {
+        let message = format!("{name} listens on port {port} here and {} there", theirs.port);
         outline.report(problems, Code::LostPort, "", message);
     }
     if ours.after.is_some() != theirs.after.is_some() {
-        let message = format!(
-            "{} waits for others before it starts, here or there but not in both",
-            ours.name
-        );
+        let message = format!("{name} waits for others before it starts, here or there but not in both");
         outline.report(problems, Code::LostStartOrder, "", message);
     }
     if ours.resume_template != theirs.resume_template {
-        let message = format!("what {} runs after a pause is not carried over", ours.name);
-        outline.report(
-            problems,
-            Code::LostField,
-            "spec.runMode.pause.resumeSpecs",
-            message,
-        );
+        let path = "spec.runMode.pause.resumeSpecs";
+        let message = format!("what {name} runs after a pause is not carried over");
+        outline.report(problems, Code::LostField, path, message);
     }
 }
 
@@ -141,9 +128,8 @@ fn levels(outline: &Outline<'_>, to: &Job, problems: &Problems) {
 }
 
 fn kind_name(role: &Role) -> String {
-    match role.kind {
-        RoleKind::Master => lower(RoleKind::Chief).into(),
-        RoleKind::Other => role.name.to_string(),
-        kind => lower(kind).into(),
+    match key(role) {
+        (RoleKind::Other, name) => name,
+        (kind, _) => lower(kind).into(),
     }
 }

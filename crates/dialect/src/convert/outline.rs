@@ -4,9 +4,9 @@ use serde_json::{Map, Value, json};
 use trainyard_core::{
     Count, Ending, InPlace, Job, Outcome, Role, RoleKind, Rule, Scope, Settled, Test, Then, When,
 };
+use trainyard_document::Node;
 use trainyard_document::codes::Code;
 use trainyard_document::problem::{FieldPath, Place, Problem, Problems, Span};
-use trainyard_document::{Node, Step};
 
 use crate::compile::BUILT_IN;
 use crate::dialect::{Dialect, RoleList};
@@ -96,17 +96,12 @@ impl<'a> Outline<'a> {
     /// Our own additions as annotations, not as fields: where another project's definition is installed, the API server
     /// drops fields that the definition does not know.
     fn additions(&self) -> impl Iterator<Item = (&'static str, String)> {
-        let first: Vec<&str> = self
-            .first_to_start()
-            .into_iter()
-            .map(RoleKind::tfjob_name)
-            .collect();
+        let first = self.first_to_start().into_iter();
+        let first: Vec<&str> = first.map(RoleKind::tfjob_name).collect();
+        let timeout = self.start_timeout.map(|seconds| seconds.to_string());
         let said = [
             (RESTART_SCOPE, self.restart_scope()),
-            (
-                START_TIMEOUT,
-                self.start_timeout.map(|seconds| seconds.to_string()),
-            ),
+            (START_TIMEOUT, timeout),
             (START_ORDER, (!first.is_empty()).then(|| first.join(","))),
         ];
         said.into_iter().filter_map(|(key, said)| Some((key, said?)))
@@ -128,13 +123,8 @@ impl<'a> Outline<'a> {
     /// The roles that others wait for, where every other role waits for the same ones.
     fn first_to_start(&self) -> Vec<RoleKind> {
         let mut first: Vec<RoleKind> = Vec::new();
-        for (name, _) in self
-            .job
-            .roles
-            .iter()
-            .filter_map(|role| role.after.as_ref())
-            .flat_map(|after| &after.roles)
-        {
+        let waited_for = self.job.roles.iter().filter_map(|role| role.after.as_ref());
+        for (name, _) in waited_for.flat_map(|after| &after.roles) {
             let kind = self.job.role(name).map(|(_, role)| role.kind);
             first.extend(kind.filter(|kind| !first.contains(kind)));
         }
@@ -175,10 +165,12 @@ impl<'a> Outline<'a> {
     }
 
     pub fn coordinator(&self) -> Option<&RoleOutline<'a>> {
-        self.roles.iter().find(|role| {
-            matches!(role.role.kind, RoleKind::Chief | RoleKind::Master) && role.role.replicas > 0
-        })
+        self.roles.iter().find(|role| coordinates(role.role))
     }
+}
+/// Whether the role is a chief's or master's, and has tasks.
+fn coordinates(role: &Role) -> bool {
+    matches!(role.kind, RoleKind::Chief | RoleKind::Master) && role.replicas > 0
 }
 
 /// The last task of a role stands for the others: the first may be the one that decides.
@@ -203,25 +195,15 @@ fn success(job: &Job) -> Success {
     let Some(When::Count(counts)) = job.rules.iter().find(completes).map(|rule| &rule.when) else {
         return Success::Other;
     };
-    let [
-        Count {
-            who,
-            what: Settled::Succeeded,
-            test,
-        },
-    ] = counts.as_slice()
-    else {
+    let [Count { who, what, test }] = counts.as_slice() else {
         return Success::Other;
     };
-    let kind = who
-        .role
-        .as_ref()
-        .and_then(|name| job.role(name))
-        .map(|(_, role)| role.kind);
-    let has_chief = job
-        .roles
-        .iter()
-        .any(|role| matches!(role.kind, RoleKind::Chief | RoleKind::Master) && role.replicas > 0);
+    if *what != Settled::Succeeded {
+        return Success::Other;
+    }
+    let role = who.role.as_ref().and_then(|name| job.role(name));
+    let kind = role.map(|(_, role)| role.kind);
+    let has_chief = job.roles.iter().any(coordinates);
     match (kind, who.index, test) {
         (Some(RoleKind::Chief | RoleKind::Master), None, Test::All)
         | (Some(RoleKind::Chief | RoleKind::Master), Some(0), Test::AtLeast(1)) => Success::Primary,
@@ -281,9 +263,4 @@ fn entry(items: &[Node], key: &str, role: &Role) -> Option<usize> {
         // The first version of TFJob takes an entry without a type for the master's.
         _ => key == "tfReplicaType" && role.kind == RoleKind::Master,
     })
-}
-
-/// A value somewhere below `spec`, as it is written.
-pub(super) fn written<'a>(read: &'a ReadJob, path: &[Step<'_>]) -> Option<&'a Node> {
-    read.node.at(path).filter(|node| !node.is_null())
 }

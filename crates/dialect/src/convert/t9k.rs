@@ -11,10 +11,8 @@ use crate::tfjob::roles::lower;
 /// The manifest; what this kind cannot say is left out.
 pub(crate) fn write(outline: &Outline<'_>) -> Value {
     let job = outline.job;
-    let replicas = outline
-        .roles
-        .iter()
-        .filter(|role| role.role.kind != RoleKind::Other);
+    let replicas = outline.roles.iter();
+    let replicas = replicas.filter(|role| role.role.kind != RoleKind::Other);
     let replica = |role: &RoleOutline<'_>| {
         json!({
             "type": lower(coordinator(role.role.kind)),
@@ -25,10 +23,8 @@ pub(crate) fn write(outline: &Outline<'_>) -> Value {
     };
     let gang = job.gang.as_ref().filter(|gang| gang.existing.is_none());
     let scheduler = gang.map(|gang| {
-        let priority = gang
-            .priority
-            .as_ref()
-            .and_then(|priority| priority.parse::<u32>().ok());
+        let priority = gang.priority.as_ref();
+        let priority = priority.and_then(|priority| priority.parse::<u32>().ok());
         let scheduler = present(json!({
             "queue": gang.queue.as_deref().unwrap_or("default"),
             "priority": priority.filter(|priority| *priority <= 100),

@@ -11,11 +11,8 @@ use crate::tfjob::{MAIN_CONTAINER, PORT, PORT_NAME};
 /// The manifest; what a `TFJob` cannot say is left out.
 pub(crate) fn write(outline: &Outline<'_>) -> Value {
     let mut replicas = Map::new();
-    for role in outline
-        .roles
-        .iter()
-        .filter(|role| role.role.kind != RoleKind::Other)
-    {
+    let roles = outline.roles.iter();
+    for role in roles.filter(|role| role.role.kind != RoleKind::Other) {
         let mut template = role.template.clone();
         super::schedule(&mut template, outline.job.gang.as_ref());
         name_port(&mut template, role.role.port);
@@ -37,13 +34,9 @@ pub(crate) fn write(outline: &Outline<'_>) -> Value {
 
 /// Names the port in the template, where it is not the usual one.
 fn name_port(template: &mut Value, port: u16) {
-    let containers = template
-        .pointer_mut("/spec/containers")
-        .and_then(Value::as_array_mut);
-    let main = containers.and_then(|list| {
-        list.iter_mut()
-            .find(|container| container["name"] == MAIN_CONTAINER)
-    });
+    let containers = template.pointer_mut("/spec/containers");
+    let mut containers = containers.and_then(Value::as_array_mut).into_iter().flatten();
+    let main = containers.find(|container| container["name"] == MAIN_CONTAINER);
     let Some(Value::Object(main)) = main.filter(|_| port != PORT) else {
         return;
     };

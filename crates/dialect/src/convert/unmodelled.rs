@@ -1,10 +1,10 @@
 //! Fields that mean something to their own system and nothing to the job: compared, they would not be missed.
 
-use trainyard_document::Step;
 use trainyard_document::codes::Code;
+use trainyard_document::fields::Field;
 use trainyard_document::problem::{FieldPath, Problem, Problems};
 
-use super::outline::{Outline, written};
+use super::outline::Outline;
 use crate::dialect::Dialect;
 
 /// A field, and what it does that nothing there does.
@@ -46,23 +46,13 @@ pub(super) fn tell(outline: &Outline<'_>, to: Dialect, problems: &Problems) {
         Dialect::Volcano => VOLCANO,
     };
     for (names, what) in rows {
-        let steps: Vec<Step<'_>> = ["spec"]
-            .iter()
-            .chain(*names)
-            .map(|name| Step::Field(name))
-            .collect();
-        let Some(node) = written(outline.read, &steps) else {
+        let root = Field::root(&outline.read.node, FieldPath::root(), problems);
+        let mut steps = ["spec"].iter().chain(*names);
+        let Some(field) = steps.try_fold(root, |field, name| field.get(name)) else {
             continue;
         };
-        let path = ["spec"]
-            .iter()
-            .chain(*names)
-            .fold(FieldPath::root(), |path, name| path.field(*name));
+        let place = problems.place(Some(field.node.span), &field.path);
         let message = format!("{what}: there is nothing like it there, and it is left out");
-        problems.report(Problem::new(
-            Code::LostField,
-            problems.place(Some(node.span), &path),
-            message,
-        ));
+        problems.report(Problem::new(Code::LostField, place, message));
     }
 }

@@ -19,10 +19,8 @@ pub(crate) fn write(outline: &Outline<'_>) -> Value {
     let job = outline.job;
     let gang = job.gang.as_ref();
     // The n-th request ends the job there, so n - 1 restarts are allowed. Left out it would mean 3.
-    let requests = job
-        .limits
-        .restarts
-        .map_or(UNLIMITED, |limit| limit.saturating_add(1));
+    let restarts = job.limits.restarts;
+    let requests = restarts.map_or(UNLIMITED, |limit| limit.saturating_add(1));
     let least = match outline.success {
         Success::AtLeast(least) => Some(least),
         _ => None,
@@ -95,11 +93,8 @@ fn policies(outline: &Outline<'_>, role: &RoleOutline<'_>) -> Vec<Value> {
     }
     let last = role.role.replicas.saturating_sub(1);
     let action = |ending| {
-        let then = outline
-            .job
-            .answer(&role.role.name, last, ending, true)
-            .map(|rule| &rule.then);
-        then.and_then(action_for)
+        let rule = outline.job.answer(&role.role.name, last, ending, true);
+        rule.and_then(|rule| action_for(&rule.then))
     };
     let usual = action(Ending::Failed(None));
     let mut special: Vec<(i32, &str)> = (1..=255)
@@ -109,11 +104,8 @@ fn policies(outline: &Outline<'_>, role: &RoleOutline<'_>) -> Vec<Value> {
     if special.len() > MOST_POLICIES {
         special.retain(|(code, _)| CODES.contains(code));
     }
-    policies.extend(
-        special
-            .into_iter()
-            .map(|(code, action)| json!({ "exitCode": code, "action": action })),
-    );
+    let special = special.into_iter();
+    policies.extend(special.map(|(code, action)| json!({ "exitCode": code, "action": action })));
     // One event for both would be shorter, but a disruption and a failure are answered differently elsewhere.
     let disrupted = action(Ending::Disrupted);
     policies.extend(disrupted.map(|action| json!({ "event": "PodEvicted", "action": action })));
@@ -124,16 +116,11 @@ fn policies(outline: &Outline<'_>, role: &RoleOutline<'_>) -> Vec<Value> {
 fn action_for(then: &Then) -> Option<&'static str> {
     match then {
         Then::Keep => None,
-        Then::Restart {
-            scope: Scope::Task, ..
-        } => Some("RestartPod"),
-        Then::Restart {
-            scope: Scope::Roles(_),
-            ..
-        } => Some("RestartTask"),
-        Then::Restart {
-            scope: Scope::Job, ..
-        } => Some("RestartJob"),
+        Then::Restart { scope, .. } => Some(match scope {
+            Scope::Task => "RestartPod",
+            Scope::Roles(_) => "RestartTask",
+            Scope::Job => "RestartJob",
+        }),
         Then::Abort => Some("AbortJob"),
         Then::Finish(Outcome::Succeeded) => Some("CompleteJob"),
         Then::Finish(Outcome::Failed | Outcome::Terminated) => Some("TerminateJob"),

@@ -49,14 +49,11 @@ pub(super) fn answers(outline: &Outline<'_>, pairs: &[(&Role, &Role)], to: &Job,
         } else {
             ", once no restart is left,"
         };
+        let (roles, ends) = (change.roles.join(", "), ends(&change));
         let Change {
             path, ours, theirs, ..
         } = &change;
-        let message = format!(
-            "{}: a task {}{spent} {ours} now; converted, it {theirs}",
-            change.roles.join(", "),
-            ends(&change)
-        );
+        let message = format!("{roles}: a task {ends}{spent} {ours} now; converted, it {theirs}");
         outline.report(problems, Code::LostAnswer, path, message);
     }
 }
@@ -138,8 +135,7 @@ fn acts(job: &Job, role: &Role, index: u32, ending: Ending, can_pay: bool) -> (S
     let from = rule.map_or_else(String::new, |rule| rule.from.to_string());
     let act = match rule.map(|rule| &rule.then) {
         // In place or as a new pod: the task runs again and it costs one.
-        _ if in_place && can_pay => "is started again and it costs a restart".into(),
-        _ if in_place && ending == Ending::Succeeded => "is started again and it costs a restart".into(),
+        _ if in_place && (can_pay || ending == Ending::Succeeded) => restarts(job, &Scope::Task, true),
         None | Some(Then::Keep) => "stays as it is".into(),
         Some(Then::Restart { scope, paid }) => restarts(job, scope, *paid),
         Some(Then::Abort) => "aborts the job".into(),
@@ -155,15 +151,11 @@ fn restarts(job: &Job, scope: &Scope, paid: bool) -> String {
         Scope::Task => "is started again".into(),
         Scope::Job => "restarts the whole job".into(),
         Scope::Roles(names) => {
-            let kinds = names
-                .iter()
-                .filter_map(|name| job.role(name))
-                .map(|(_, role)| kind_name(role));
-            format!("restarts every {}", kinds.collect::<Vec<_>>().join(" and "))
+            let roles = names.iter().filter_map(|name| job.role(name));
+            let kinds: Vec<String> = roles.map(|(_, role)| kind_name(role)).collect();
+            format!("restarts every {}", kinds.join(" and "))
         }
     };
-    format!(
-        "{what} and it costs {}",
-        if paid { "a restart" } else { "nothing" }
-    )
+    let costs = if paid { "a restart" } else { "nothing" };
+    format!("{what} and it costs {costs}")
 }

@@ -1,6 +1,6 @@
 //! Budgets, time limits, policies and the gang, here and there.
 
-use trainyard_core::{ClusterForm, Gang, Job};
+use trainyard_core::{ClusterForm, Gang, Job, Limits};
 use trainyard_document::codes::Code;
 use trainyard_document::problem::Problems;
 
@@ -13,52 +13,43 @@ pub(super) fn limits(outline: &Outline<'_>, to: &Job, problems: &Problems) {
     let from = outline.job;
     let paths = paths(outline.read);
     let number = |value: Option<u32>| value.map_or_else(|| "unlimited".into(), |value| value.to_string());
-    let dynamic = |job: &Job| (job.cluster == ClusterForm::Sparse).to_string();
-    let config = |job: &Job| (job.cluster != ClusterForm::None).to_string();
-    let both = |value: &dyn Fn(&Job) -> String| [value(from), value(to)];
-    let config_path = match outline.read.dialect {
-        Dialect::Volcano => "spec.plugins",
-        _ => "spec",
-    };
-    let lost_node = "spec.runPolicy.lostNodeSeconds";
-    let silent = "the time after which a task on a silent node is given up";
-    let dynamic_path = "spec.enableDynamicWorker";
-    let rows = [
-        (
-            paths.restarts,
-            "the number of restarts allowed",
-            both(&|job| number(job.limits.restarts)),
-        ),
-        (
-            paths.deadline,
-            "the deadline in seconds",
-            both(&|job| number(job.limits.deadline)),
-        ),
-        (
-            paths.ttl,
-            "the time to live after the end",
-            both(&|job| number(job.limits.ttl)),
-        ),
-        (lost_node, silent, both(&|job| number(job.limits.lost_node))),
-        (
-            paths.clean,
-            "the clean-up at the end",
-            both(&|job| format!("{:?}", job.clean)),
-        ),
-        (
-            paths.suspend,
-            "being suspended",
-            both(&|job| job.suspend.to_string()),
-        ),
-        (dynamic_path, "letting workers come and go", both(&dynamic)),
-        (config_path, "writing TF_CONFIG", both(&config)),
-    ];
-    for (path, what, [ours, theirs]) in rows {
+    let compare = |path: &str, what: &str, value: &dyn Fn(&Job) -> String| {
+        let (ours, theirs) = (value(from), value(to));
         if ours != theirs {
             let message = format!("{what} is {ours} here and {theirs} there");
             outline.report(problems, Code::LostLimit, path, message);
         }
-    }
+    };
+    let of_limit = |path: &str, what: &str, limit: fn(&Limits) -> Option<u32>| {
+        compare(path, what, &|job| number(limit(&job.limits)));
+    };
+    of_limit(paths.restarts, "the number of restarts allowed", |limits| {
+        limits.restarts
+    });
+    of_limit(paths.deadline, "the deadline in seconds", |limits| {
+        limits.deadline
+    });
+    of_limit(paths.ttl, "the time to live after the end", |limits| limits.ttl);
+    let silent = "the time after which a task on a silent node is given up";
+    of_limit("spec.runPolicy.lostNodeSeconds", silent, |limits| {
+        limits.lost_node
+    });
+    compare(paths.clean, "the clean-up at the end", &|job| {
+        format!("{:?}", job.clean)
+    });
+    compare(paths.suspend, "being suspended", &|job| job.suspend.to_string());
+    let dynamic = |job: &Job| (job.cluster == ClusterForm::Sparse).to_string();
+    compare(
+        "spec.enableDynamicWorker",
+        "letting workers come and go",
+        &dynamic,
+    );
+    let config = |job: &Job| (job.cluster != ClusterForm::None).to_string();
+    let config_path = match outline.read.dialect {
+        Dialect::Volcano => "spec.plugins",
+        _ => "spec",
+    };
+    compare(config_path, "writing TF_CONFIG", &config);
 }
 
 /// How a dialect calls its limits.
@@ -119,10 +110,8 @@ pub(super) fn gang(outline: &Outline<'_>, to: &Job, problems: &Problems) {
         Some(gang) => {
             let queue = gang.queue.as_deref().unwrap_or("default");
             let priority = gang.priority.as_deref().unwrap_or("none");
-            format!(
-                "a gang of {} in queue {queue} with priority {priority}",
-                gang.members
-            )
+            let members = gang.members;
+            format!("a gang of {members} in queue {queue} with priority {priority}")
         }
     };
     let (ours, theirs) = (shown(&from.gang), shown(&to.gang));

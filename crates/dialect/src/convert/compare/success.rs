@@ -1,6 +1,6 @@
 //! What a job needs to succeed, here and there.
 
-use trainyard_core::{Count, Job, Outcome, Settled, Test, Then, When};
+use trainyard_core::{Count, Job, Outcome, Rule, Settled, Test, Then, When};
 use trainyard_document::codes::Code;
 use trainyard_document::problem::Problems;
 
@@ -12,27 +12,20 @@ pub(super) fn success(outline: &Outline<'_>, to: &Job, problems: &Problems) {
     let from = outline.job;
     let (ours, theirs) = (completing(from), completing(to));
     if ours != theirs {
-        let path = from
-            .rules
-            .iter()
-            .find(|rule| rule.then == Then::Finish(Outcome::Succeeded))
-            .map(|rule| &*rule.from);
-        let message = format!(
-            "the job succeeds {} here, and {} there",
-            words(&ours),
-            words(&theirs)
-        );
-        outline.report(problems, Code::LostSuccess, path.unwrap_or(""), message);
+        let path = successes(from).next().map_or("", |rule| &*rule.from);
+        let (ours, theirs) = (words(&ours), words(&theirs));
+        let message = format!("the job succeeds {ours} here, and {theirs} there");
+        outline.report(problems, Code::LostSuccess, path, message);
     }
 }
 
+fn successes(job: &Job) -> impl Iterator<Item = &Rule> {
+    let succeeds = |rule: &&Rule| rule.then == Then::Finish(Outcome::Succeeded);
+    job.rules.iter().filter(succeeds)
+}
 /// Every way to succeed: which tasks, and how many of them.
 fn completing(job: &Job) -> Vec<Vec<(String, u64)>> {
-    let rules = job
-        .rules
-        .iter()
-        .filter(|rule| rule.then == Then::Finish(Outcome::Succeeded));
-    let mut ways: Vec<Vec<(String, u64)>> = rules
+    let mut ways: Vec<Vec<(String, u64)>> = successes(job)
         .filter_map(|rule| match &rule.when {
             When::Count(counts) => Some(counts.iter().filter_map(|count| needed(job, count)).collect()),
             _ => None,
@@ -57,12 +50,8 @@ fn needed(job: &Job, count: &Count) -> Option<(String, u64)> {
     if count.what == Settled::Ended {
         return None;
     }
-    let role = count
-        .who
-        .role
-        .as_ref()
-        .and_then(|name| job.role(name))
-        .map(|(_, role)| role);
+    let role = count.who.role.as_ref().and_then(|name| job.role(name));
+    let role = role.map(|(_, role)| role);
     let name = match (role, count.who.index) {
         (None, _) => "task".to_owned(),
         (Some(role), Some(index)) if role.replicas > 1 => format!("{} {index}", kind_name(role)),
@@ -83,13 +72,8 @@ fn words(ways: &[Vec<(String, u64)>]) -> String {
     if ways.is_empty() {
         return "never".into();
     }
-    let way = |way: &Vec<(String, u64)>| {
-        let parts: Vec<String> = way
-            .iter()
-            .map(|(who, number)| format!("{number} × {who}"))
-            .collect();
-        parts.join(" and ")
-    };
+    let part = |(who, number): &(String, u64)| format!("{number} × {who}");
+    let way = |way: &Vec<(String, u64)>| way.iter().map(part).collect::<Vec<_>>().join(" and ");
     let all: Vec<String> = ways.iter().map(way).collect();
     format!("with {}", all.join(", or "))
 }
