@@ -75,7 +75,8 @@ impl Config {
         let reports = Problems::new(source, 0);
         let paths = Paths { directory, home };
         for document in documents.iter().filter(|document| !document.root.is_null()) {
-            if let Some(mut fields) = Fields::open(&document.root, FieldPath::root(), &reports) {
+            let root = Field::root(&document.root, FieldPath::root(), &reports);
+            if let Some(mut fields) = root.fields() {
                 if let Some(mut images) = fields.map("images") {
                     for (pattern, field) in images.entries() {
                         let entry = field.fields().map(|fields| entry(fields, &paths));
