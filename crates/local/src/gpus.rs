@@ -13,6 +13,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use trainyard_core::{Job, Role, TaskId};
 
+use crate::pod::Refusal;
+
 /// The names under which manifests ask for GPUs.
 pub const RESOURCES: &[&str] = &["nvidia.com/gpu", "alpha.kubernetes.io/nvidia-gpu"];
 
@@ -112,40 +114,6 @@ pub struct Split {
     pub any: bool,
 }
 
-/// There are not enough.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the job asks for {asked} GPU{plural} ({who}) and this machine has {there}",
-    there = count(*there),
-    plural = if *asked == 1 { "" } else { "s" }
-)]
-pub struct TooFew {
-    /// How many it asks for.
-    pub asked: u64,
-    /// Who asks for how many.
-    pub who: String,
-    /// How many there are.
-    pub there: usize,
-}
-
-impl TooFew {
-    /// What to do about it.
-    pub fn hint(&self) -> &'static str {
-        if self.there == 0 {
-            "`--share-gpus` runs the tasks without; or ask for none: leave out `--gpus`, or `--set` the limit to 0"
-        } else {
-            "`--share-gpus` lets tasks share those there are; or run fewer tasks: `--replicas worker=1`"
-        }
-    }
-}
-
-fn count(there: usize) -> String {
-    match there {
-        0 => "none".to_owned(),
-        some => some.to_string(),
-    }
-}
-
 /// How many GPUs each task of a role asks for.
 pub fn asked(role: &Role) -> u32 {
     let asked = RESOURCES.iter().filter_map(|name| role.ask.get(*name));
@@ -153,9 +121,25 @@ pub fn asked(role: &Role) -> u32 {
     u32::try_from(thousandths / 1000).unwrap_or(0)
 }
 
+fn too_few(asked: u64, who: &str, there: usize) -> Refusal {
+    let plural = if asked == 1 { "" } else { "s" };
+    let (there, hint) = match there {
+        0 => (
+            "none".to_owned(),
+            "`--share-gpus` runs the tasks without; or ask for none: leave out `--gpus`, or `--set` the limit to 0",
+        ),
+        some => (
+            some.to_string(),
+            "`--share-gpus` lets tasks share those there are; or run fewer tasks: `--replicas worker=1`",
+        ),
+    };
+    let message = format!("the job asks for {asked} GPU{plural} ({who}) and this machine has {there}");
+    Refusal::new("GPUs", message, Some(hint.to_owned()))
+}
+
 /// Gives each task as many GPUs as it asks for. With `share`, one GPU may be given to several tasks, and a task that
 /// asks for more than there are gets all.
-pub fn split(job: &Job, gpus: &[Gpu], share: bool) -> Result<Split, TooFew> {
+pub fn split(job: &Job, gpus: &[Gpu], share: bool) -> Result<Split, Refusal> {
     let roles = || {
         job.roles
             .iter()
@@ -166,11 +150,7 @@ pub fn split(job: &Job, gpus: &[Gpu], share: bool) -> Result<Split, TooFew> {
         .sum();
     if total > gpus.len() as u64 && !share {
         let who = roles().map(|role| format!("{}: {} × {}", role.name, role.replicas, asked(role)));
-        return Err(TooFew {
-            asked: total,
-            who: who.collect::<Vec<_>>().join(", "),
-            there: gpus.len(),
-        });
+        return Err(too_few(total, &who.collect::<Vec<_>>().join(", "), gpus.len()));
     }
     let mut next = gpus.iter().cycle();
     let mut tasks = BTreeMap::new();
@@ -264,8 +244,8 @@ mod tests {
         job.roles[0].ask.insert("nvidia.com/gpu".into(), 2000);
         let error = split(&job, &gpus(4), false).unwrap_err();
         let text = "the job asks for 6 GPUs (worker: 3 × 2) and this machine has 4";
-        assert_eq!(error.to_string(), text);
-        assert!(error.hint().contains("--share-gpus"));
+        assert_eq!(error.message, text);
+        assert!(error.hint.unwrap().contains("--share-gpus"));
         let shared = split(&job, &gpus(4), true).unwrap();
         let of = |task: &str| shared.tasks[&task.parse().unwrap()].join(",");
         assert_eq!(of("worker-0"), "GPU-0,GPU-1");
@@ -276,7 +256,7 @@ mod tests {
         let none = split(&job, &[], true).unwrap();
         assert_eq!(none, Split::default());
         let error = split(&job, &[], false).unwrap_err();
-        assert!(error.to_string().ends_with("this machine has none"), "{error}");
+        assert!(error.message.ends_with("this machine has none"), "{error:?}");
     }
 
     #[test]

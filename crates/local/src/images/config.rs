@@ -73,13 +73,16 @@ impl Config {
         let (documents, mut problems) = parse(source);
         let mut config = Self::default();
         let reports = Problems::new(source, 0);
-        let paths = Paths { directory, home };
+        let resolve = |text: &str| match (text.strip_prefix("~/"), home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => directory.join(text),
+        };
         for document in documents.iter().filter(|document| !document.root.is_null()) {
             let root = Field::root(&document.root, FieldPath::root(), &reports);
             if let Some(mut fields) = root.fields() {
                 if let Some(mut images) = fields.map("images") {
                     for (pattern, field) in images.entries() {
-                        let entry = field.fields().map(|fields| entry(fields, &paths));
+                        let entry = field.fields().map(|fields| entry(fields, &resolve));
                         config.images.extend(entry.map(|entry| (pattern.clone(), entry)));
                     }
                 }
@@ -102,14 +105,14 @@ impl Config {
     }
 }
 
-fn entry(mut fields: Fields<'_>, paths: &Paths<'_>) -> ImageEntry {
+fn entry(mut fields: Fields<'_>, resolve: &dyn Fn(&str) -> PathBuf) -> ImageEntry {
     let texts = |list: Vec<Field<'_>>| -> Vec<String> {
         list.iter()
             .filter_map(|item| Some(item.text()?.to_string()))
             .collect()
     };
     let mut entry = ImageEntry {
-        python: fields.get("python").and_then(|field| python(&field, paths)),
+        python: fields.get("python").and_then(|field| python(&field, resolve)),
         like: fields.text("like").map(ToString::to_string),
         workdir: fields.text("workdir").map(ToString::to_string),
         ..ImageEntry::default()
@@ -121,7 +124,7 @@ fn entry(mut fields: Fields<'_>, paths: &Paths<'_>) -> ImageEntry {
             Kind::List(_) => texts(field.items()),
             _ => field.text().map(ToString::to_string).into_iter().collect(),
         };
-        entry.path = list.iter().map(|text| paths.resolve(text)).collect();
+        entry.path = list.iter().map(|text| resolve(text)).collect();
     }
     if let Some(mut files) = fields.map("files") {
         for (target, source) in files.entries() {
@@ -129,7 +132,7 @@ fn entry(mut fields: Fields<'_>, paths: &Paths<'_>) -> ImageEntry {
                 let message = format!("`{target}` is a path in an image, and must begin with `/`");
                 source.report(Code::BadFormat, message);
             }
-            let source = source.text().map(|text| paths.resolve(text));
+            let source = source.text().map(|text| resolve(text));
             entry
                 .files
                 .extend(source.map(|source| (PathBuf::from(&**target), source)));
@@ -152,7 +155,7 @@ fn entry(mut fields: Fields<'_>, paths: &Paths<'_>) -> ImageEntry {
 }
 
 /// A version, which people like to write without quotes, or a path.
-fn python(field: &Field<'_>, paths: &Paths<'_>) -> Option<String> {
+fn python(field: &Field<'_>, resolve: &dyn Fn(&str) -> PathBuf) -> Option<String> {
     if let Kind::Float(_) | Kind::Int(_) = field.node.kind {
         let written = field.problems.written(field.node);
         let problem = field.problem(Code::WrongType, "a version of Python must be text");
@@ -162,25 +165,10 @@ fn python(field: &Field<'_>, paths: &Paths<'_>) -> Option<String> {
     }
     let text = field.text()?;
     Some(if text.contains('/') {
-        paths.resolve(text).display().to_string()
+        resolve(text).display().to_string()
     } else {
         text.to_string()
     })
-}
-
-/// How paths in the configuration are meant.
-struct Paths<'a> {
-    directory: &'a Path,
-    home: Option<&'a Path>,
-}
-
-impl Paths<'_> {
-    fn resolve(&self, text: &str) -> PathBuf {
-        match (text.strip_prefix("~/"), self.home) {
-            (Some(rest), Some(home)) => home.join(rest),
-            _ => self.directory.join(text),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -35,8 +35,7 @@ pub fn passed(variables: impl IntoIterator<Item = (OsString, OsString)>) -> BTre
 }
 
 /// Whether programs see the variable of ours.
-#[must_use]
-pub fn passes(name: &OsStr) -> bool {
+fn passes(name: &OsStr) -> bool {
     let ours = name.as_encoded_bytes().starts_with(b"TRAINYARD_");
     !ours && !DROPPED.iter().any(|dropped| name == *dropped)
 }

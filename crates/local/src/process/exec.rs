@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_sig
 use rustix::stdio::stdin;
 
 use crate::process::lookup::first_bytes;
-use crate::supervisor::reexec::{START, ourselves, text};
+use crate::supervisor::reexec::{START, ourselves};
 
 /// Turns a command into one that starts `program` bound to the life of the thread that spawns it.
 pub(crate) fn bound_to_us(program: &Path, argv: &[OsString]) -> Command {
@@ -65,10 +65,10 @@ pub(crate) fn become_program(arguments: &[OsString]) -> Result<(), u8> {
 
 /// Gives the reason if it comes back.
 fn try_to_become(arguments: &[OsString]) -> io::Error {
-    let parent = text(arguments.first()).and_then(|text| text.parse().ok());
-    let [_, program, argv0, rest @ ..] = arguments else {
+    let [parent, program, argv0, rest @ ..] = arguments else {
         return Errno::INVAL.into();
     };
+    let parent = parent.to_str().and_then(|text| text.parse().ok());
     if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
         return error.into();
     }

@@ -21,7 +21,7 @@ use crate::process::launch::{Ended, Program, TaskChange};
 use crate::process::lookup;
 use crate::process::orphans::{self, Among, Mark, TASK_MARK};
 use crate::process::stop::{Stopping, Wake};
-use crate::process::task::{MissingMounts, TaskThreads};
+use crate::process::task::TaskThreads;
 use crate::sandbox::isolation::Namespace;
 use crate::sandbox::mounts::{self, MountError};
 use crate::supervisor::watchdog::RUN_MARK;
@@ -142,9 +142,11 @@ impl Part<'_> {
         if missing.is_empty() {
             return Ok(());
         }
-        match self.task.context.missing_mounts {
-            MissingMounts::Refuse => return Err(refusal(&missing)),
-            MissingMounts::GoOn => missing.into_iter().for_each(|error| self.tell_missing(error)),
+        if !self.task.context.allow_missing_mounts {
+            return Err(refusal(&missing));
+        }
+        for error in missing {
+            self.tell_missing(error);
         }
         Ok(())
     }

@@ -31,16 +31,6 @@ const STACK: usize = 256 * 1024;
 /// and neither open files nor start threads or programs.
 pub type Tell = dyn Fn(TaskEvent) + Send + Sync;
 
-/// What is done about a mount that cannot be made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MissingMounts {
-    /// The program is not started.
-    #[default]
-    Refuse,
-    /// It is started without it, and that is told.
-    GoOn,
-}
-
 /// What all tasks of a run have in common.
 pub struct SpawnContext {
     /// The run's id: the mark of its processes.
@@ -57,8 +47,8 @@ pub struct SpawnContext {
     pub logs: PathBuf,
     /// How many programs run at once, more or less: decides how large their pipes may be.
     pub programs: usize,
-    /// What is done about a mount that cannot be made.
-    pub missing_mounts: MissingMounts,
+    /// A program is started even if one of its mounts cannot be made, and that is told.
+    pub allow_missing_mounts: bool,
     /// Where mount points are made.
     pub tree: Tree,
     /// The networks of tasks that have one each.

@@ -11,6 +11,7 @@
 //! environment holds, and what is found without one is removed and made again. It is made where it stays, because its
 //! scripts hold its path.
 
+mod build;
 mod choice;
 mod tools;
 mod version;
@@ -22,11 +23,11 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use self::build::build;
 use self::choice::{Chosen, choose};
 pub use self::choice::{Packages, Release, Wanted};
 pub use self::tools::Tools;
 pub(crate) use self::tools::on_path;
-use self::tools::run;
 pub(crate) use self::version::Version;
 use crate::pod::hash;
 use crate::system::user_directory;
@@ -371,65 +372,6 @@ fn plain(text: &str) -> String {
         .map(|c| if kept(c) { c } else { '-' })
         .take(60)
         .collect()
-}
-
-fn build(root: &Path, chosen: &Chosen, tools: &Tools, tell: &mut Tell<'_>) -> Result<(), PythonError> {
-    let uv = tools.uv.as_ref();
-    let by_uv = uv.is_some_and(|uv| with_uv(uv, root, chosen, tools, tell).is_ok());
-    // uv does not read pip's configuration: where only that knows the way to an index, pip gets there.
-    if !by_uv {
-        with_pip(root, chosen, tools, tell)?;
-    }
-    let Some(module) = chosen.proof else { return Ok(()) };
-    let mut command = tools.command(&root.join("bin/python"));
-    command.args(["-c", &format!("import {module}")]);
-    run(command, tell)
-}
-
-fn with_uv(
-    uv: &Path,
-    root: &Path,
-    chosen: &Chosen,
-    tools: &Tools,
-    tell: &mut Tell<'_>,
-) -> Result<(), PythonError> {
-    let mut venv = tools.command(uv);
-    venv.args(["venv", "--quiet", "--seed", "--python"])
-        .arg(&chosen.interpreter.path)
-        .arg(root);
-    run(venv, tell)?;
-    let mut install = tools.command(uv);
-    install
-        .args(["pip", "install", "--compile-bytecode", "--python"])
-        .arg(root.join("bin/python"));
-    if chosen.early {
-        install.args(["--prerelease", "allow"]);
-    }
-    install.args(&chosen.requirements);
-    run(install, tell)
-}
-
-fn with_pip(root: &Path, chosen: &Chosen, tools: &Tools, tell: &mut Tell<'_>) -> Result<(), PythonError> {
-    let mut venv = tools.command(&chosen.interpreter.path);
-    venv.args(["-m", "venv", "--clear"]).arg(root);
-    run(venv, tell)?;
-    let python = root.join("bin/python");
-    let pip = |arguments: &[&str]| {
-        let mut command = tools.command(&python);
-        command.args(["-m", "pip", "install", "--no-input", "--progress-bar", "off"]);
-        command.arg("--disable-pip-version-check").args(arguments);
-        command
-    };
-    // The pip that came with them knows nothing of today's wheels.
-    if chosen.interpreter.version.minor() < (3, 8) {
-        run(pip(&["--upgrade", "pip"]), tell)?;
-    }
-    let mut install = pip(&[]);
-    if chosen.early {
-        install.arg("--pre");
-    }
-    install.args(&chosen.requirements);
-    run(install, tell)
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ impl Begun {
     /// What the supervisor needs. The outer process keeps the claims.
     pub(super) fn into_inputs(self) -> Vec<JobInput> {
         let runs = self.runs.into_iter();
-        runs.map(|(directory, job)| JobInput::prepared(directory, job))
+        runs.map(|(directory, job)| JobInput::new(directory, job))
             .collect()
     }
 

@@ -18,6 +18,7 @@ use rustix::fs::{Mode, fchmod};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 
 use self::order::{Order, OrderReply};
+use super::json_line;
 use super::store::directory::RunDirectory;
 
 /// The most bytes of an order.
@@ -127,29 +128,22 @@ fn answer(mut connection: &UnixStream, obey: &Obey) -> io::Result<()> {
         Ok(order) => obey(order),
         Err(error) => OrderReply::Refused(format!("this version does not know the order: {error}")),
     };
-    let mut bytes = serde_json::to_vec(&answer)?;
-    bytes.push(b'\n');
-    connection.write_all(&bytes)
+    connection.write_all(&json_line(&answer)?)
 }
 
 /// Gives a run an order and waits for its answer.
 pub fn send(run: &RunDirectory, order: &Order) -> Result<OrderReply, NotReached> {
     let mut connection = match reachable(&run.socket(), |path| UnixStream::connect(path)) {
         Ok(connection) => connection,
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
-            ) =>
-        {
-            return Err(NotReached::NotListening);
+        Err(error) => {
+            return Err(match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => NotReached::NotListening,
+                _ => error.into(),
+            });
         }
-        Err(error) => return Err(error.into()),
     };
     connection.set_read_timeout(Some(PATIENCE))?;
-    let mut bytes = serde_json::to_vec(order).map_err(io::Error::from)?;
-    bytes.push(b'\n');
-    connection.write_all(&bytes)?;
+    connection.write_all(&json_line(order)?)?;
     let mut line = String::new();
     BufReader::new(&connection).read_line(&mut line)?;
     if line.is_empty() {
@@ -161,15 +155,8 @@ pub fn send(run: &RunDirectory, order: &Order) -> Result<OrderReply, NotReached>
 /// The path of a socket may have 107 bytes and no more; through its directory's descriptor it is short.
 fn reachable<T>(path: &Path, use_it: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
     let directory = File::open(path.parent().unwrap_or_else(|| Path::new("/")))?;
-    let name = path.file_name().unwrap_or_default();
-    let short: PathBuf = [
-        Path::new("/proc/self/fd"),
-        Path::new(&directory.as_raw_fd().to_string()),
-        Path::new(name),
-    ]
-    .iter()
-    .collect();
-    use_it(&short)
+    let short = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
+    use_it(&short.join(path.file_name().unwrap_or_default()))
 }
 
 #[cfg(test)]

@@ -31,3 +31,14 @@ pub mod store;
 pub mod supervise;
 pub mod timestamp;
 mod world;
+
+use std::io;
+
+use serde::Serialize;
+
+/// A value as one line of JSON.
+fn json_line(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    Ok(line)
+}

@@ -180,11 +180,7 @@ fn possible(
     refusals.extend(no_way_in(job, options.debug.as_ref()));
     refusals.extend(too_many_addresses(job));
     let gpus = gpus::split(job, &provisions.gpus, options.share_gpus).unwrap_or_else(|error| {
-        refusals.push(Refusal::new(
-            "GPUs",
-            error.to_string(),
-            Some(error.hint().to_owned()),
-        ));
+        refusals.push(error);
         Split::default()
     });
     let with: Vec<Reading> = options.with.iter().map(read).collect();

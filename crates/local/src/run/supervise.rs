@@ -8,14 +8,13 @@ mod debug_task;
 mod ending;
 mod finish;
 mod hints;
+mod input;
 mod orders;
 mod queue;
 mod runner;
 mod tensorboard;
 
-use std::collections::BTreeMap;
 use std::env;
-use std::fs;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -24,26 +23,25 @@ use std::thread;
 use std::time::Instant;
 
 use trainyard_core::Job;
-use trainyard_dialect::{ReadJob, Reading, read};
-use trainyard_document::Source;
 
 use self::clock::Clock;
 use self::hints::{Hints, Spoken};
+pub use self::input::JobInput;
 use self::queue::{LoopEvent, Waker, queue};
 use self::runner::Runner;
 use self::tensorboard::TensorBoardProcess;
 use super::event::{Reporter, RunEnd, RunEvent};
 use super::prepare::PreparedJob;
 use super::store::directory::{DirectoryError, RunDirectory};
-use super::store::run_file::{RunFile, UnkeptManifest};
+use super::store::run_file::RunFile;
 use super::store::status::TaskStatus;
 use super::world::World;
 use super::world::addresses::Addresses;
 use super::world::tmpfs;
 use crate::logs::pump::{LogBlock, LogSink, LogSource, LogTrouble};
-use crate::pod::{Machine, Network, Objects, Setting};
+use crate::pod::{Network, Setting};
 use crate::process::environment;
-use crate::process::task::{MissingMounts, SpawnContext};
+use crate::process::task::SpawnContext;
 use crate::sandbox::bridge::Bridge;
 use crate::sandbox::isolation::Isolation;
 use crate::sandbox::mounts::Tree;
@@ -87,57 +85,6 @@ pub enum CannotRun {
 
 fn system(what: &'static str) -> impl FnOnce(io::Error) -> CannotRun {
     move |source| CannotRun::System { what, source }
-}
-
-/// One run, and what it was told.
-#[derive(Debug)]
-pub struct JobInput {
-    directory: RunDirectory,
-    file: RunFile,
-    job: Job,
-    objects: Objects,
-    machine: Machine,
-}
-
-impl JobInput {
-    /// A run that was just prepared.
-    pub(crate) fn prepared(directory: RunDirectory, ready: PreparedJob) -> Self {
-        let mut job = Arc::unwrap_or_clone(ready.job);
-        bind(&mut job, &directory);
-        Self {
-            directory,
-            file: ready.file,
-            job,
-            objects: ready.objects,
-            machine: ready.machine,
-        }
-    }
-
-    /// What the files in the directory say, and for a run that keeps no manifest what was handed to us.
-    pub fn read(directory: RunDirectory, handed: Option<&UnkeptManifest>) -> Result<Self, CannotRun> {
-        let file = directory.read_run()?;
-        let (mut job, objects) = if let Some(UnkeptManifest { manifest, with }) = handed {
-            job(&directory, &file, manifest.as_bytes(), with)?
-        } else {
-            let manifest = fs::read(directory.manifest()).map_err(system("read the run's manifest"))?;
-            job(&directory, &file, &manifest, &file.with)?
-        };
-        bind(&mut job, &directory);
-        Ok(Self {
-            directory,
-            file,
-            job,
-            objects,
-            machine: Machine::look(),
-        })
-    }
-}
-
-/// Makes a job that of one run.
-fn bind(job: &mut Job, run: &RunDirectory) {
-    job.uid = run.id().into();
-    // A job ends with its run: there is nothing left to delete later.
-    job.limits.ttl = None;
 }
 
 /// Runs every job to its end; gives the ends in the same order. `watch` makes a reporter for each.
@@ -199,13 +146,14 @@ fn ready(
     run: &str,
     watch: &mut dyn FnMut(&Job) -> Arc<dyn Reporter>,
 ) -> Result<(Waker, Runner), CannotRun> {
-    let JobInput {
-        directory,
+    let JobInput { directory, prepared } = given;
+    let PreparedJob {
         file,
         job,
         objects,
         machine,
-    } = given;
+        notes: _,
+    } = prepared;
     let reporter = watch(&job);
     let spoken = Arc::new(Spoken::default());
     let (waker, mut queue) = queue().map_err(system("be woken up"))?;
@@ -221,7 +169,7 @@ fn ready(
     let files = files(&directory, &file, isolation)?;
     let setting = Setting {
         book: addresses.book(&job),
-        job: Arc::new(job),
+        job,
         network,
         objects,
         images: file.images.clone(),
@@ -291,31 +239,6 @@ fn speed() -> u32 {
     speed.unwrap_or(1)
 }
 
-/// The job of a run, and the objects beside it.
-fn job(
-    directory: &RunDirectory,
-    file: &RunFile,
-    manifest: &[u8],
-    with: &[String],
-) -> Result<(Job, Objects), CannotRun> {
-    let path = directory.manifest();
-    let changed = || CannotRun::Manifest {
-        path: path.clone(),
-        job: file.job.clone(),
-    };
-    let source = Source::from_bytes("manifest.yaml", manifest).map_err(|_| changed())?;
-    let reading = read(&source);
-    let found = |read: &&ReadJob| read.document == file.document && read.job.name == file.job;
-    let read_job = reading.jobs().find(found).ok_or_else(changed)?;
-    let with: Vec<Reading> = with
-        .iter()
-        .filter_map(|text| Source::from_bytes("with.yaml", text.as_bytes()).ok())
-        .map(|source| read(&source))
-        .collect();
-    let objects = Objects::beside(read_job, std::iter::once(&reading).chain(&with)).map_err(|_| changed())?;
-    Ok((read_job.job.clone(), objects))
-}
-
 fn network(job: &Job, per_task: bool) -> Result<(Network, Option<Bridge>), CannotRun> {
     if !per_task {
         return Ok((Network::Shared, None));
@@ -356,14 +279,10 @@ fn context(
         job: job.name.to_string(),
         isolation,
         workdir: file.directory.clone(),
-        environment: passed(),
+        environment: environment::passed(env::vars_os()),
         logs: directory.logs(),
         programs: usize::try_from(job.size()).unwrap_or(usize::MAX),
-        missing_mounts: if file.allow_missing_mounts {
-            MissingMounts::GoOn
-        } else {
-            MissingMounts::Refuse
-        },
+        allow_missing_mounts: file.allow_missing_mounts,
         tree: Tree::new(root, own.into_iter().flatten().collect()),
         bridge,
         sink: Arc::new(listener),
@@ -372,10 +291,6 @@ fn context(
             waker.wake(LoopEvent::Task(event));
         }),
     }
-}
-
-fn passed() -> BTreeMap<std::ffi::OsString, std::ffi::OsString> {
-    environment::passed(env::vars_os())
 }
 
 /// Hands output on to the reporter, and notes that there was some.

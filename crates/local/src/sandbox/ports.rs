@@ -46,9 +46,8 @@ pub enum PortError {
 /// The ports of one run; they stay its own until this is dropped.
 #[derive(Debug)]
 pub struct Ports {
-    range: Range<u16>,
+    allowed: &'static Allowed,
     next: u16,
-    reserved: Vec<Range<u16>>,
     tokens: BTreeMap<u16, UnixListener>,
 }
 
@@ -56,28 +55,29 @@ impl Ports {
     /// No port yet; where the search begins depends on the run, so that runs seldom meet.
     #[must_use]
     pub fn new(run: &str) -> Self {
-        let Allowed { range, reserved } = allowed().clone();
+        let allowed = allowed();
+        let range = &allowed.range;
         let mut hash = DefaultHasher::new();
         run.hash(&mut hash);
         let offset = hash.finish() % u64::from(range.end - range.start);
         Self {
             next: range.start + u16::try_from(offset).unwrap_or_default(),
-            reserved,
-            range,
+            allowed,
             tokens: BTreeMap::new(),
         }
     }
 
     /// A port on which no program listens and that no other run has taken.
     pub fn take(&mut self) -> Result<u16, PortError> {
-        for _ in self.range.clone() {
+        let Allowed { range, reserved } = self.allowed;
+        for _ in range.clone() {
             let port = self.next;
-            self.next = if port + 1 == self.range.end {
-                self.range.start
+            self.next = if port + 1 == range.end {
+                range.start
             } else {
                 port + 1
             };
-            if self.reserved.iter().any(|range| range.contains(&port)) || self.tokens.contains_key(&port) {
+            if reserved.iter().any(|range| range.contains(&port)) || self.tokens.contains_key(&port) {
                 continue;
             }
             let token = token(port).map_err(|source| PortError::Token { port, source })?;
@@ -88,9 +88,8 @@ impl Ports {
                 return Ok(port);
             }
         }
-        Err(PortError::AllTaken {
-            range: self.range.clone(),
-        })
+        let range = range.clone();
+        Err(PortError::AllTaken { range })
     }
 
     /// Gives a port back that another program turned out to use.
@@ -100,7 +99,7 @@ impl Ports {
 }
 
 /// Which ports there are to choose from.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Allowed {
     range: Range<u16>,
     reserved: Vec<Range<u16>>,

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::thread;
+use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
@@ -189,11 +190,8 @@ impl AsFd for SignalListener {
 
 /// The parent-death signal comes only if the parent dies after it was requested; the socket shows a death before that.
 fn outer_lives(socket: &UnixStream) -> bool {
-    let mut descriptors = [PollFd::new(socket, PollFlags::IN)];
-    match rustix::event::poll(&mut descriptors, Some(&rustix::event::Timespec::default())) {
-        Ok(_) => descriptors[0].revents().is_empty(),
-        Err(_) => false,
-    }
+    let readable = wait_for(&mut [PollFd::new(socket, PollFlags::IN)], Some(Instant::now()));
+    readable.is_ok_and(|readable| !readable)
 }
 
 /// A task costs half a dozen descriptors, and the usual limit is 1,024. What we start has the raised limit as well,

@@ -4,7 +4,7 @@
 //! nothing with this one. The command line calls [`enter`]
 //! first, before it parses anything or starts a thread.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::Path;
 
 use crate::process::exec;
@@ -44,8 +44,8 @@ pub struct Background {
 impl Background {
     fn read(arguments: &[OsString]) -> Option<Self> {
         Some(Self {
-            isolation: Isolation::parse(text(arguments.first())?)?,
-            run: text(arguments.get(1))?.to_owned(),
+            isolation: Isolation::parse(arguments.first()?.to_str()?)?,
+            run: arguments.get(1)?.to_str()?.to_owned(),
             arguments: arguments.get(2..)?.to_vec(),
         })
     }
@@ -68,9 +68,4 @@ pub fn enter(arguments: &[OsString]) -> Option<Reexec> {
 /// Where the program that is running now is found, even if its file has been replaced.
 pub(crate) fn ourselves() -> &'static Path {
     Path::new("/proc/self/exe")
-}
-
-/// An argument as text, if it is text.
-pub(crate) fn text(argument: Option<&OsString>) -> Option<&str> {
-    argument.map(OsString::as_os_str).and_then(OsStr::to_str)
 }

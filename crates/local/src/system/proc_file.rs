@@ -17,16 +17,10 @@ pub(crate) fn read(path: &str) -> String {
 
 /// The text of such a file.
 pub(crate) fn try_read(path: &str) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let (mut text, mut room) = (Vec::new(), [0; ROOM]);
-    loop {
-        match file.read(&mut room) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-            Ok(0) => return Ok(String::from_utf8_lossy(&text).into_owned()),
-            Ok(count) => text.extend_from_slice(&room[..count]),
-        }
-    }
+    let mut text = Vec::with_capacity(ROOM);
+    // Without a limit, the file would be asked for its length.
+    File::open(path)?.take(u64::MAX).read_to_end(&mut text)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 /// What the kernel said about this process when it was first asked. Those who ask want to know what we were started

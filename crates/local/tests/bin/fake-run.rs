@@ -16,7 +16,7 @@ use trainyard_core::{Stamp, TaskId};
 use trainyard_local::logs::pump::{LogBlock, LogSink, LogSource, LogTrouble};
 use trainyard_local::process::environment;
 use trainyard_local::process::launch::{Ended, Launch, Life, Mount, Program, TaskChange, TaskEvent};
-use trainyard_local::process::task::{MissingMounts, Running, SpawnContext, spawn};
+use trainyard_local::process::task::{Running, SpawnContext, spawn};
 use trainyard_local::sandbox::isolation::Isolation;
 use trainyard_local::sandbox::mounts::Tree;
 use trainyard_local::sandbox::ports::Ports;
@@ -197,11 +197,7 @@ fn context(plan: &Plan, isolation: Isolation, sender: mpsc::Sender<Happened>) ->
         environment: environment::passed(std::env::vars_os()),
         logs,
         programs: plan.tasks.len(),
-        missing_mounts: if plan.allow_missing_mounts {
-            MissingMounts::GoOn
-        } else {
-            MissingMounts::Refuse
-        },
+        allow_missing_mounts: plan.allow_missing_mounts,
         tree: Tree::new(root, vec![plan.directory.clone(), std::env::temp_dir()]),
         bridge: None,
         sink: Arc::new(Sink(merged.map(|file| Mutex::new((file, Vec::new()))))),

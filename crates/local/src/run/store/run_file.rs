@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use trainyard_core::TaskId;
+use trainyard_dialect::{ReadJob, Reading};
 
 use crate::gpus::Split;
 use crate::images::StandIn;
@@ -65,6 +66,12 @@ pub struct RunFile {
 }
 
 impl RunFile {
+    /// The run's job in its manifest.
+    pub(crate) fn find_in<'r>(&self, manifest: &'r Reading) -> Option<&'r ReadJob> {
+        let same = |read: &&ReadJob| read.document == self.document && read.job.name == self.job;
+        manifest.jobs().find(same)
+    }
+
     /// The same without what must not be on disk.
     pub(crate) fn to_keep(&self) -> Self {
         let mut kept = self.clone();

@@ -80,16 +80,14 @@ pub struct StoredRun {
 impl StoredRun {
     /// Reads a run. `is_running`: the job's lock is held, and this is the job's newest run.
     pub fn read(directory: RunDirectory, is_running: bool) -> Result<Self, Unreadable> {
-        let file = directory
-            .read_run()
-            .map_err(|error| Unreadable::explain(&error))?;
-        Unreadable::check_format(&directory.path.join("run.json"), file.format)?;
-        let mut status = read_status(&directory, is_running).map_err(|error| Unreadable::explain(&error))?;
+        let explain = |error: DirectoryError| Unreadable::explain(&error);
+        let file = directory.read_run().map_err(explain)?;
+        Unreadable::check(&directory.path.join("run.json"), Some(file.format.into()), None)?;
+        let mut status = read_status(&directory, is_running).map_err(explain)?;
         if let Some(status) = &status {
+            let memory = status.memory.as_ref().map(|memory| memory.format.into());
             let path = directory.path.join("status.json");
-            Unreadable::check_format(&path, status.format)?;
-            let memory = status.memory.as_ref();
-            Unreadable::check_memory(&path, memory.map(|memory| u64::from(memory.format)))?;
+            Unreadable::check(&path, Some(status.format.into()), memory)?;
         }
         if !is_running && status.as_ref().is_none_or(|status| status.end.is_none()) {
             status = told_end(&directory, &file, status.as_ref()).or(status);
@@ -206,40 +204,31 @@ impl Unreadable {
     /// Explains an error of reading. If a newer version wrote the file, that is the reason, whatever the error was.
     #[must_use]
     pub fn explain(error: &DirectoryError) -> Self {
-        let written = fs::read(&error.path)
-            .ok()
-            .and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+        let written = fs::read(&error.path).ok();
+        let written = written.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
         let written = written.unwrap_or_default();
-        let form = written["format"]
-            .as_u64()
-            .and_then(|form| u32::try_from(form).ok());
-        let newer = form.and_then(|form| Self::check_format(&error.path, form).err());
-        let newer =
-            newer.or_else(|| Self::check_memory(&error.path, written["memory"]["format"].as_u64()).err());
+        let memory = written["memory"]["format"].as_u64();
+        let newer = Self::check(&error.path, written["format"].as_u64(), memory).err();
         newer.unwrap_or_else(|| Self::new(&error.path, escaped(&error.to_string())))
     }
 
-    /// The job's memory has a format number of its own, as in the status of a job on a cluster.
-    fn check_memory(path: &Path, format: Option<u64>) -> Result<(), Self> {
-        let Some(format) = format.filter(|format| *format > u64::from(MEMORY_FORMAT)) else {
-            return Ok(());
-        };
-        let message = format!(
-            "`memory` in `{}` was written by a newer version of trainyard: its format is {format}, this one reads up to {MEMORY_FORMAT}",
-            path.display()
-        );
-        Err(Self::new(path, message))
-    }
-
-    fn check_format(path: &Path, format: u32) -> Result<(), Self> {
-        if format <= FORMAT {
-            return Ok(());
+    /// Refuses a file that a newer version wrote. The job's memory in it has a format number of its own, as in the
+    /// status of a job on a cluster.
+    fn check(path: &Path, format: Option<u64>, memory: Option<u64>) -> Result<(), Self> {
+        let shown = path.display();
+        let table = [
+            (format!("`{shown}`"), format, FORMAT),
+            (format!("`memory` in `{shown}`"), memory, MEMORY_FORMAT),
+        ];
+        for (what, format, newest) in table {
+            if let Some(format) = format.filter(|format| *format > newest.into()) {
+                let newer = "was written by a newer version of trainyard";
+                let message =
+                    format!("{what} {newer}: its format is {format}, this one reads up to {newest}");
+                return Err(Self::new(path, message));
+            }
         }
-        let message = format!(
-            "`{}` was written by a newer version of trainyard: its format is {format}, this one reads up to {FORMAT}",
-            path.display()
-        );
-        Err(Self::new(path, message))
+        Ok(())
     }
 }
 
@@ -248,10 +237,7 @@ impl Unreadable {
 pub fn read_job(directory: &RunDirectory, file: &RunFile) -> Option<Job> {
     let source = Source::read(directory.manifest().to_str()?).ok()?;
     let reading = trainyard_dialect::read(&source);
-    let job = reading
-        .jobs()
-        .find(|read| read.document == file.document && read.job.name == file.job);
-    job.map(|read| read.job.clone())
+    file.find_in(&reading).map(|read| read.job.clone())
 }
 
 impl JobRuns {

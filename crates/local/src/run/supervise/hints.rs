@@ -103,14 +103,14 @@ impl Hints {
             } else {
                 BTreeSet::new()
             };
-            let silent = due.iter().filter_map(|running| {
-                let port = running.port.filter(|port| !listening.contains(port))?;
-                Some((*running, port))
-            });
-            let silent: Vec<(RunningTask<'_>, u16)> = silent.collect();
-            let mut hang = silent;
             let used = processor_times();
-            hang.retain(|(running, _)| !self.works(running, &used, now));
+            let mut hang = Vec::new();
+            for running in &due {
+                let silent = running.port.filter(|port| !listening.contains(port));
+                if let Some(port) = silent.filter(|_| !self.works(running, &used, now)) {
+                    hang.push((*running, port));
+                }
+            }
             hints.extend(not_listening(world, &hang, now));
             let settled = due.iter().filter(|running| self.next_look(running) <= now);
             let settled: Vec<_> = settled
@@ -187,24 +187,14 @@ fn not_listening(world: &World, silent: &[(RunningTask<'_>, u16)], now: Time) ->
 /// The usual causes, those with a sign first.
 fn causes(job: &Job, tasks: &[TaskStatus]) -> String {
     let mut causes = vec!["it is still importing TensorFlow on a busy machine".to_owned()];
-    let down: Vec<String> = tasks
-        .iter()
-        .filter(|status| {
-            !matches!(
-                status.state,
-                TaskState::Running | TaskState::Succeeded | TaskState::Stopping
-            )
-        })
-        .map(|status| status.task.to_string())
-        .collect();
-    if let Some(first) = down.first() {
-        let others = down.len() - 1;
-        let more = if others > 0 {
-            format!(" and {others} more")
-        } else {
-            String::new()
+    let up = [TaskState::Running, TaskState::Succeeded, TaskState::Stopping];
+    let mut down = tasks.iter().filter(|status| !up.contains(&status.state));
+    if let Some(first) = down.next() {
+        let more = match down.count() {
+            0 => String::new(),
+            others => format!(" and {others} more"),
         };
-        causes.push(format!("it waits for {first}{more}, which does not run"));
+        causes.push(format!("it waits for {}{more}, which does not run", first.task));
     }
     let has = |kind| {
         job.roles

@@ -17,9 +17,7 @@ const TERMINATE: i32 = 15;
 impl Runner {
     /// Does what was ordered, or says why not.
     pub(crate) fn obey(&mut self, order: &Order) -> OrderReply {
-        let memory = self.memory.as_ref();
-        let decided = memory.is_some_and(|memory| memory.verdict.is_some());
-        if decided && !matches!(order, Order::Stop { .. }) {
+        if self.has_verdict() && !matches!(order, Order::Stop { .. }) {
             return OrderReply::Refused(ENDING.to_owned());
         }
         match order {
@@ -72,14 +70,9 @@ impl Runner {
     }
 
     fn scale(&mut self, role: &RoleName, replicas: u32) -> OrderReply {
-        let names: Vec<String> = self
-            .world
-            .job()
-            .roles
-            .iter()
-            .map(|role| role.name.to_string())
-            .collect();
-        let Some((_, found)) = self.world.job().role(role) else {
+        let job = self.world.job();
+        let Some((_, found)) = job.role(role) else {
+            let names: Vec<&str> = job.roles.iter().map(|role| role.name.as_str()).collect();
             return OrderReply::Refused(format!(
                 "the job has no role `{role}`; its roles are {}",
                 names.join(", ")

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
-use trainyard_core::{Memory, step};
+use trainyard_core::{Event, Memory, TaskId, step};
 
 use super::clock::Clock;
 use super::ending::{Ending, run_end};
@@ -17,9 +17,9 @@ use super::hints::{Hints, Spoken};
 use super::queue::{EventQueue, LoopEvent};
 use super::tensorboard::TensorBoardProcess;
 use crate::run::control::order::OrderReply;
-use crate::run::event::text;
-use crate::run::event::{Reporter, RunEvent, What};
-use crate::run::store::directory::{DirectoryError, Durable, RunDirectory};
+use crate::run::event::{Reporter, RunEnd, RunEvent, What, text};
+use crate::run::json_line;
+use crate::run::store::directory::{Durable, RunDirectory};
 use crate::run::store::run_file::RunFile;
 use crate::run::store::status::{FORMAT, Status};
 use crate::run::timestamp::Timestamp;
@@ -72,7 +72,7 @@ pub(crate) struct Runner {
 
 impl Runner {
     /// Runs the job to its end.
-    pub fn run(mut self) -> crate::run::event::RunEnd {
+    pub fn run(mut self) -> RunEnd {
         let tasks = u32::try_from(self.world.job().size()).unwrap_or(u32::MAX);
         self.tell(What::RunStarted {
             run: self.directory.id(),
@@ -104,17 +104,13 @@ impl Runner {
 
     /// Runs until the job has its verdict and every task that was asked to stop has, or the user ends the run. Returns the tasks
     /// that the job's own clean-up policy would leave running.
-    fn until_verdict(&mut self) -> Vec<trainyard_core::TaskId> {
+    fn until_verdict(&mut self) -> Vec<TaskId> {
         loop {
             if self.ending.is_some() {
                 return Vec::new();
             }
             let (acted, wake) = self.look();
-            let has_verdict = self
-                .memory
-                .as_ref()
-                .is_some_and(|memory| memory.verdict.is_some());
-            if has_verdict && !acted && !self.world.is_stopping() {
+            if self.has_verdict() && !acted && !self.world.is_stopping() {
                 return self.world.alive();
             }
             if acted {
@@ -124,6 +120,12 @@ impl Runner {
                 self.wait(wake);
             }
         }
+    }
+
+    /// Whether the job is decided.
+    pub(crate) fn has_verdict(&self) -> bool {
+        let memory = self.memory.as_ref();
+        memory.is_some_and(|memory| memory.verdict.is_some())
     }
 
     /// One step; whether something was done, so that another is due at once, and when the next one is due.
@@ -143,7 +145,7 @@ impl Runner {
             self.world.act(action, resumed);
         }
         for event in &decided.events {
-            if let trainyard_core::Event::Restarting { task: Some(task), .. } = event {
+            if let Event::Restarting { task: Some(task), .. } = event {
                 self.world.table.starts_again(task);
             }
             let told = text::told(self.world.job(), event, now);
@@ -151,8 +153,8 @@ impl Runner {
                 self.tell(what);
             }
         }
-        let memory = self.memory.as_ref();
-        if memory.is_some_and(|memory| memory.verdict.is_some() || memory.held.is_some()) {
+        let held = self.memory.as_ref().and_then(|memory| memory.held);
+        if self.has_verdict() || held.is_some() {
             self.world.table.nothing_starts_again();
         }
         self.unwritten |= changed || self.world.table.changed();
@@ -290,13 +292,7 @@ impl Runner {
             what,
         };
         if let Some(file) = &mut self.events {
-            let line = serde_json::to_vec(&event).map(|mut line| {
-                line.push(b'\n');
-                line
-            });
-            let written = line
-                .map_err(std::io::Error::from)
-                .and_then(|line| file.write_all(&line));
+            let written = json_line(&event).and_then(|line| file.write_all(&line));
             if let Err(error) = written {
                 // A full disk must not end a training; the reporter still hears everything.
                 self.events = None;
@@ -320,9 +316,8 @@ impl Runner {
     }
 
     /// Writes the status; whether that worked.
-    fn write(&mut self, end: Option<&crate::run::event::RunEnd>, durable: Durable) -> bool {
-        let memory = self.memory.as_ref();
-        let is_over = self.ending.is_some() || memory.is_some_and(|memory| memory.verdict.is_some());
+    fn write(&mut self, end: Option<&RunEnd>, durable: Durable) -> bool {
+        let is_over = self.ending.is_some() || self.has_verdict();
         let status = Status {
             format: FORMAT,
             job: self.file.job.clone(),
@@ -335,7 +330,7 @@ impl Runner {
             tasks: self.world.table.tasks().to_vec(),
             memory: self.memory.clone(),
         };
-        let written: Result<(), DirectoryError> = self.directory.write_status(&status, durable);
+        let written = self.directory.write_status(&status, durable);
         if let Err(error) = &written {
             self.refused_by_disk(&error.to_string());
         }
