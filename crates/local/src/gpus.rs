@@ -29,6 +29,12 @@ pub struct Gpu {
     pub number: u32,
 }
 
+impl Gpu {
+    fn is_slice(&self) -> bool {
+        self.uuid.starts_with("MIG-")
+    }
+}
+
 /// The GPUs that `program`, an `nvidia-smi`, lists, in its order; none if there is no such program. The error is a
 /// sentence. `visible` is our own `CUDA_VISIBLE_DEVICES`: what is hidden from us is not given to tasks.
 pub fn find(program: &Path, visible: Option<&OsStr>) -> Result<Vec<Gpu>, String> {
@@ -59,36 +65,31 @@ pub fn find(program: &Path, visible: Option<&OsStr>) -> Result<Vec<Gpu>, String>
 /// Reads what `nvidia-smi -L` prints. A GPU that is cut into slices is its slices.
 fn parse(text: &str) -> Vec<Gpu> {
     let mut gpus: Vec<Gpu> = Vec::new();
-    let mut whole: Option<Gpu> = None;
     for line in text.lines() {
-        let Some((before, uuid)) = line.split_once("(UUID: ") else {
+        let Some((before, rest)) = line.split_once("(UUID: ") else {
             continue;
         };
-        let Some((uuid, _)) = uuid.split_once(')') else {
+        let Some((uuid, _)) = rest.split_once(')') else {
             continue;
         };
-        let is_slice = line.starts_with(char::is_whitespace);
         let before = before.trim().trim_end_matches(':');
-        let gpu = |name: &str, number| Gpu {
+        let (number, name) = if line.starts_with(char::is_whitespace) {
+            let number = gpus.last().map_or(0, |gpu| gpu.number);
+            gpus.pop_if(|gpu| !gpu.is_slice());
+            (number, before)
+        } else {
+            let numbered = before.strip_prefix("GPU ").and_then(|rest| rest.split_once(':'));
+            let Some((number, name)) = numbered else {
+                continue;
+            };
+            (number.trim().parse().unwrap_or(0), name)
+        };
+        gpus.push(Gpu {
             uuid: uuid.trim().into(),
             name: name.trim().into(),
             number,
-        };
-        if is_slice {
-            let number = whole
-                .take()
-                .or_else(|| gpus.last().cloned())
-                .map_or(0, |gpu| gpu.number);
-            gpus.push(gpu(before, number));
-            continue;
-        }
-        let Some((number, name)) = before.strip_prefix("GPU ").and_then(|rest| rest.split_once(':')) else {
-            continue;
-        };
-        gpus.extend(whole.take());
-        whole = Some(gpu(name, number.trim().parse().unwrap_or(0)));
+        });
     }
-    gpus.extend(whole);
     gpus
 }
 

@@ -1,4 +1,4 @@
-//! A job on this machine: one process a task, nothing left behind.
+//! A job on this machine: one process per task, nothing left behind.
 //!
 //! `trainyard run` is two processes. The *outer* one is what the user started: it enters the namespaces, starts the
 //! *inner* one as their first process, passes signals on and takes its exit code over. The inner one supervises: it
@@ -30,7 +30,7 @@ pub mod sandbox;
 pub mod supervisor;
 pub mod system;
 
-/// An error with everything that led to it, each part once, as a sentence for people.
+/// An error and its sources on one line, each message once.
 #[must_use]
 pub fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();

@@ -2,31 +2,23 @@
 
 use crate::python::{Release, Version};
 
-/// The parts of an image's name that matter here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Reference<'a> {
-    repository: &'a str,
-    tag: Option<&'a str>,
-}
-
-/// `[registry/]repository[:tag][@digest]`.
-fn parse(image: &str) -> Reference<'_> {
+/// The repository and the tag of `[registry/]repository[:tag][@digest]`.
+fn parse(image: &str) -> (&str, Option<&str>) {
     let name = image.split_once('@').map_or(image, |(name, _)| name);
     // A colon before the last slash belongs to the registry's port.
     let (name, tag) = match name.rsplit_once(':') {
         Some((name, tag)) if !tag.contains('/') => (name, Some(tag)),
         _ => (name, None),
     };
-    let repository = match name.split_once('/') {
-        Some((host, rest)) if host.contains(['.', ':']) || host == "localhost" => rest,
-        _ => name,
-    };
-    Reference { repository, tag }
+    match name.split_once('/') {
+        Some((host, rest)) if host.contains(['.', ':']) || host == "localhost" => (rest, tag),
+        _ => (name, tag),
+    }
 }
 
 /// The TensorFlow in an image, if it is one of the official ones or a copy of it in another registry.
 pub(super) fn official(image: &str) -> Option<Release> {
-    let Reference { repository, tag } = parse(image);
+    let (repository, tag) = parse(image);
     (repository == "tensorflow/tensorflow").then(|| tag.map_or(Release::Newest, release))
 }
 
@@ -46,13 +38,12 @@ fn release(tag: &str) -> Release {
 /// Whether an image's name fits a pattern: `*` is anything, everything else is itself. A pattern without a tag fits
 /// every tag.
 pub(super) fn fits(pattern: &str, image: &str) -> bool {
-    let tagless = parse(pattern).tag.is_none() && !pattern.contains('@') && !pattern.ends_with('*');
+    let tagless = parse(pattern).1.is_none() && !pattern.contains('@') && !pattern.ends_with('*');
     glob(pattern, image)
         || tagless && {
             let name = image.split_once('@').map_or(image, |(name, _)| name);
-            let name = parse(name)
-                .tag
-                .map_or(name, |tag| &name[..name.len() - tag.len() - 1]);
+            let (_, tag) = parse(name);
+            let name = tag.map_or(name, |tag| &name[..name.len() - tag.len() - 1]);
             glob(pattern, name)
         }
 }

@@ -198,13 +198,10 @@ impl IndexReader {
 }
 
 fn entry(bytes: &[u8]) -> Option<Entry> {
-    let number = |range| {
-        Some(u64::from_le_bytes(
-            bytes.get::<std::ops::Range<usize>>(range)?.try_into().ok()?,
-        ))
-    };
-    let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_micros(number(0..8)?))?;
-    Some((time, number(8..16)?))
+    let (time, offset) = bytes.split_first_chunk()?;
+    let time = Duration::from_micros(u64::from_le_bytes(*time));
+    let time = SystemTime::UNIX_EPOCH.checked_add(time)?;
+    Some((time, u64::from_le_bytes(offset.try_into().ok()?)))
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ pub trait LogSink: Send + Sync {
     /// Lines of one program.
     fn lines(&self, source: &LogSource, block: LogBlock<'_>);
 
-    /// A log file cannot be written; said once a file.
+    /// A log file cannot be written; said once per file.
     fn trouble(&self, source: &LogSource, trouble: &LogTrouble);
 }
 
@@ -215,16 +215,13 @@ impl LogFile {
         let open = || {
             let file = private::append(path)?;
             let length = file.metadata()?.len();
-            Ok(((file, IndexWriter::open(path)?), length))
+            Ok((file, IndexWriter::open(path)?, length))
         };
-        let (files, offset) = match open() {
-            Ok((files, length)) => (Ok(files), length),
-            Err(error) => (Err(error), 0),
-        };
+        let files = open();
         Self {
             path: path.to_owned(),
-            files,
-            offset,
+            offset: files.as_ref().map_or(0, |(_, _, length)| *length),
+            files: files.map(|(file, index, _)| (file, index)),
             lost: 0,
             told: false,
         }
@@ -232,18 +229,9 @@ impl LogFile {
 
     /// Appends, and gives the first error there is.
     fn append(&mut self, bytes: &[u8]) -> Option<LogTrouble> {
-        let error = match self.try_append(bytes) {
-            Ok(()) => return None,
-            Err(error) => error,
-        };
-        if self.told {
-            return None;
-        }
-        self.told = true;
-        Some(LogTrouble {
-            path: self.path.clone(),
-            source: error,
-        })
+        let source = self.try_append(bytes).err()?;
+        let path = self.path.clone();
+        (!std::mem::replace(&mut self.told, true)).then_some(LogTrouble { path, source })
     }
 
     fn try_append(&mut self, bytes: &[u8]) -> io::Result<()> {

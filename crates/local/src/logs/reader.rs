@@ -80,19 +80,15 @@ impl LogReader {
     /// Begins with the first line that came at or after this time.
     pub fn begin_since(&mut self, time: SystemTime) -> io::Result<()> {
         let about = fs::metadata(&self.source.file)?;
-        let start = match self.index.offset_since(time)? {
+        let first = |time| self.index.offset_since(time);
+        let start = match first(time)? {
             // A damaged index may name any offset.
             Some(offset) => offset.min(about.len()),
             // The times of its lines are not known, only that the last was written since.
-            None if self.has_no_times()? && about.modified()? >= time => 0,
+            None if first(SystemTime::UNIX_EPOCH)?.is_none() && about.modified()? >= time => 0,
             None => about.len(),
         };
         self.begin_at(start)
-    }
-
-    fn has_no_times(&self) -> io::Result<bool> {
-        let first = self.index.offset_since(SystemTime::UNIX_EPOCH)?;
-        Ok(first.is_none())
     }
 
     /// Begins with the last so many lines, or later if it has been told to.

@@ -42,12 +42,18 @@ impl Network {
         Self::PerTask(job.tasks().zip(addresses).collect())
     }
 
+    /// The addresses of tasks that have one each.
+    pub(crate) fn addresses(&self) -> Option<&BTreeMap<TaskId, Ipv4Addr>> {
+        match self {
+            Self::Shared => None,
+            Self::PerTask(addresses) => Some(addresses),
+        }
+    }
+
     /// The address at which a task finds itself.
     pub fn address(&self, task: &TaskId) -> Ipv4Addr {
-        match self {
-            Self::Shared => Ipv4Addr::LOCALHOST,
-            Self::PerTask(addresses) => addresses.get(task).copied().unwrap_or(Ipv4Addr::LOCALHOST),
-        }
+        let own = self.addresses().and_then(|addresses| addresses.get(task));
+        own.copied().unwrap_or(Ipv4Addr::LOCALHOST)
     }
 
     /// Endings of names that must not be sent to a proxy.
@@ -65,10 +71,7 @@ impl Network {
     /// The text of `/etc/hosts` for a task, where it must be another than the machine's.
     pub(super) fn hosts(&self, job: &Job, pod: &Pod, machine: &Machine) -> Option<String> {
         let aliases = pod.spec.host_aliases.as_deref().unwrap_or_default();
-        let named = match self {
-            Self::Shared => None,
-            Self::PerTask(addresses) => Some(addresses),
-        };
+        let named = self.addresses();
         if aliases.is_empty() && named.is_none() {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Becoming a task's program, where no wall keeps it from outliving us.
+//! Becoming a task's program, where no pid namespace keeps it from outliving the supervisor.
 //!
 //! Only a process itself can ask to be killed when its parent dies, so this program is started first, asks for it, and
 //! then becomes the task's program. Its standard input is a socket on which it tells why it could not.

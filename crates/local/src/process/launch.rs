@@ -1,6 +1,6 @@
 //! What is to be started, and how it ended: the words that the parts of a local run share.
 //!
-//! A pod template becomes a [`Launch`] (`template`), a launch becomes processes ([`process`](crate::process::task)), and
+//! A pod template becomes a [`Launch`] (`pod`), a launch becomes processes ([`process`](crate::process::task)), and
 //! what happens to them comes back as [`TaskEvent`]s.
 
 use std::collections::BTreeMap;

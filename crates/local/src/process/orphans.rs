@@ -3,7 +3,7 @@
 //! A program's end is the end of everything it started, as in a container. What left its process group is found among
 //! the supervisor's adopted children, by the mark in its environment or by a namespace of its own (a program may wipe the
 //! one but not leave the other). The kernel gives orphans to the supervisor's first thread, and that thread starts no
-//! programs: so its children are the strays, and reading one file tells whether there are any.
+//! programs: so its children are the orphans, and reading one file tells whether there are any.
 
 use std::fs;
 use std::os::fd::OwnedFd;

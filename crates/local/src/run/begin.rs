@@ -58,21 +58,18 @@ impl Begun {
             runs: Vec::new(),
             claims: Vec::new(),
         };
-        let mut result = jobs
+        let claimed = jobs
             .iter()
             .try_for_each(|job| begun.claim(home, &job.file, alone));
-        if result.is_ok() {
-            result = jobs
-                .into_iter()
-                .try_for_each(|job| begun.make(home, manifest, job));
+        let made = claimed.and_then(|()| {
+            jobs.into_iter()
+                .try_for_each(|job| begun.make(home, manifest, job))
+        });
+        if let Err(error) = made {
+            begun.undo();
+            return Err(error);
         }
-        match result {
-            Ok(()) => Ok(begun),
-            Err(error) => {
-                begun.undo();
-                Err(error)
-            }
-        }
+        Ok(begun)
     }
 
     /// The directories, in the order of the manifest.

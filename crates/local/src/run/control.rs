@@ -89,7 +89,7 @@ impl ControlSocket {
         let builder = thread::Builder::new().name("orders".into());
         let _ = builder
             .stack_size(256 * 1024)
-            .spawn(move || serve(&connection, &*obey));
+            .spawn(move || answer(&connection, &*obey));
         Ok(())
     }
 }
@@ -99,12 +99,6 @@ impl AsFd for ControlSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.listener.as_fd()
     }
-}
-
-fn serve(connection: &UnixStream, obey: &Obey) {
-    let _ = connection.set_read_timeout(Some(PATIENCE));
-    // The client may have gone.
-    let _ = answer(connection, obey);
 }
 
 /// A socket file for its owner alone, from its first moment on: it takes its mode from the socket.
@@ -121,7 +115,9 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
     Ok(socket.into())
 }
 
+/// Fails if the client has gone.
 fn answer(mut connection: &UnixStream, obey: &Obey) -> io::Result<()> {
+    connection.set_read_timeout(Some(PATIENCE))?;
     let mut line = Vec::new();
     BufReader::new(connection.take(LONGEST)).read_until(b'\n', &mut line)?;
     let answer = match serde_json::from_slice(&line) {

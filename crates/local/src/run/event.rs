@@ -107,7 +107,7 @@ pub enum What {
     DebugTask {
         /// The task.
         task: TaskId,
-        /// What people should know, a sentence a line.
+        /// What people should know, one sentence per line.
         text: String,
         /// What a shell is given. The task's variables are in a file that it names, and not here: they may be secret.
         script: String,

@@ -176,9 +176,14 @@ fn possible(
 ) -> Result<(Setting, Surveyed), Vec<Refusal>> {
     let job = &read_job.job;
     let mut refusals = Vec::new();
-    refusals.extend(unknown_debug(job, options.debug.as_ref()));
-    refusals.extend(no_way_in(job, options.debug.as_ref()));
-    refusals.extend(too_many_addresses(job));
+    let network = needs_addresses(job);
+    if let Some(debug) = &options.debug {
+        refusals.extend(unknown_debug(job, debug));
+        refusals.extend(network.as_ref().map(|why| no_way_in(debug, why)));
+    }
+    if network.is_some() && job.size() > MOST_ADDRESSES {
+        refusals.push(too_many_addresses(job.size()));
+    }
     let gpus = gpus::split(job, &provisions.gpus, options.share_gpus).unwrap_or_else(|error| {
         refusals.push(error);
         Split::default()
@@ -212,17 +217,13 @@ fn possible(
     }
 }
 
-fn too_many_addresses(job: &Job) -> Option<Refusal> {
-    let size = job.size();
-    let too_many = size > MOST_ADDRESSES && needs_addresses(job).is_some();
+fn too_many_addresses(size: u64) -> Refusal {
     let message = format!("{size} tasks need an address each, and {MOST_ADDRESSES} can have one");
-    too_many.then(|| {
-        Refusal::new(
-            "tasks",
-            message,
-            Some("run fewer: `--replicas worker=2`".to_owned()),
-        )
-    })
+    Refusal::new(
+        "tasks",
+        message,
+        Some("run fewer: `--replicas worker=2`".to_owned()),
+    )
 }
 
 /// The problems that do not depend on what stands for the images.
@@ -241,8 +242,7 @@ fn folded(ignored: Vec<Ignored>) -> Vec<String> {
     places.into_iter().map(words).collect()
 }
 
-fn unknown_debug(job: &Job, debug: Option<&TaskId>) -> Option<Refusal> {
-    let debug = debug?;
+fn unknown_debug(job: &Job, debug: &TaskId) -> Option<Refusal> {
     let names: Vec<String> = job.tasks().map(|task| task.to_string()).collect();
     if names.contains(&debug.to_string()) {
         return None;
@@ -267,11 +267,9 @@ fn no_cache(job: &Job, options: &RunOptions, provisions: &Provisions) -> Option<
 }
 
 /// Starting one task by hand needs a network that it can be started in.
-fn no_way_in(job: &Job, debug: Option<&TaskId>) -> Option<Refusal> {
-    let why = needs_addresses(job)?;
-    let debug = debug?;
+fn no_way_in(debug: &TaskId, why: &str) -> Refusal {
     let message = format!("its tasks have a network each, which another terminal is not in: {why}");
-    Some(Refusal::new(format!("--debug {debug}"), message, None))
+    Refusal::new(format!("--debug {debug}"), message, None)
 }
 
 fn images(

@@ -159,7 +159,12 @@ fn ready(
     let (waker, mut queue) = queue().map_err(system("be woken up"))?;
     queue.open_socket(&directory).map_err(system("take orders"))?;
     let mut addresses = Addresses::choose(&job, &format!("{run}/{}", file.job), file.per_task_network)?;
-    let (network, bridge) = network(&job, file.per_task_network)?;
+    let network = if file.per_task_network {
+        Network::per_task(&job)
+    } else {
+        Network::Shared
+    };
+    let bridge = network.addresses().map(Bridge::make).transpose()?;
     let tensorboard = tensorboard(&directory, &file, run, &mut addresses, &waker)?;
     let listener = Listener {
         reporter: Arc::clone(&reporter),
@@ -237,18 +242,6 @@ fn tensorboard(
 fn speed() -> u32 {
     let speed = env::var(SPEED).ok().and_then(|speed| speed.parse().ok());
     speed.unwrap_or(1)
-}
-
-fn network(job: &Job, per_task: bool) -> Result<(Network, Option<Bridge>), CannotRun> {
-    if !per_task {
-        return Ok((Network::Shared, None));
-    }
-    let network = Network::per_task(job);
-    let bridge = match &network {
-        Network::PerTask(addresses) => Some(Bridge::make(addresses)?),
-        Network::Shared => None,
-    };
-    Ok((network, bridge))
 }
 
 #[expect(

@@ -1,6 +1,6 @@
 //! The processes of a run as a world: instances in, [`Observed`] out, actions carried out.
 //!
-//! It keeps the worlds' contract (docs/architecture.md, W1 to W7): one instance a task at a time, nothing goes back in
+//! It keeps the worlds' contract (docs/architecture.md, W1 to W7): one instance per task at a time, nothing goes back in
 //! time, and an instance that is gone stays visible until a memory knows of it, which lives as long as the instances do. What a cluster
 //! leaves to others is played here: programs are restarted in place, and gangs and addresses are always there.
 

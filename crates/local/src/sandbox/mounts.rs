@@ -1,7 +1,7 @@
 //! What a program finds at which path: a private mount namespace for a program with mounts.
 //!
 //! Called on the program's own thread, before it is spawned. First, in the namespace that all threads share, the mount
-//! points are found or made (`tree`): that happens once a run. Then the thread takes a mount namespace of its own,
+//! points are found or made (`tree`): once per run. Then the thread takes a mount namespace of its own,
 //! and the binds that follow are seen by that thread and its program alone. The machine's files stay as they are.
 
 mod points;

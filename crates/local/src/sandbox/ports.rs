@@ -33,7 +33,7 @@ pub enum PortError {
         range: Range<u16>,
     },
     /// No token could be taken.
-    #[error("cannot take the token of port {port}; a run needs one descriptor a port, see `ulimit -n`")]
+    #[error("cannot take the token of port {port}; a run needs one descriptor per port, see `ulimit -n`")]
     Token {
         /// Of this port.
         port: u16,

@@ -1,7 +1,7 @@
 //! Which namespaces this machine allows, found by making them in a process that is thrown away.
 //!
 //! Settings do not tell: a kernel may allow a namespace and then refuse every mount in it. The command line asks once
-//! a run, before [`outer`](crate::supervisor::outer).
+//! per run, before [`outer`](crate::supervisor::outer).
 
 mod cache;
 

@@ -77,7 +77,7 @@ pub enum InnerError {
     Isolation(#[from] SystemError),
 }
 
-/// A supervisor that is ready to start tasks. The run is guarded as long as this lives, and then as long as its [`SignalListener`] do.
+/// A supervisor that is ready to start tasks. The run is guarded as long as this lives, and then as long as its [`SignalListener`] does.
 #[derive(Debug)]
 pub struct Inner {
     /// Its namespaces.
@@ -91,7 +91,7 @@ pub struct Inner {
 
 /// Makes this process a supervisor. It must have one thread only.
 ///
-/// The calling thread must not start programs by itself, now or later: its children are taken for strays.
+/// The calling thread must not start programs by itself, now or later: its children are taken for orphans.
 pub fn prepare(inside: NewSupervisor) -> Result<Inner, InnerError> {
     let NewSupervisor {
         run,

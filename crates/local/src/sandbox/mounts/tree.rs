@@ -3,7 +3,7 @@
 //! A mount needs something to be mounted on. What is missing under the user's own directories is made there, and
 //! removed after the run (`points`) if it is still empty. Under `/`, `/etc` or `/usr/lib` nothing may be made: there, programs get
 //! another root directory, a small file system of its own in which every entry of `/` is bound again, and in it, for
-//! `/etc`, the same once more (a *mimic*). Root and mimics are made once a run, in the namespace that all threads of
+//! `/etc`, the same once more (a *mimic*). Root and mimics are made once per run, in the namespace that all threads of
 //! the supervisor share, and only when the first mount needs them.
 //!
 //! An overlay would be cheaper than a mimic, but is refused to users where something is mounted below the directory,
@@ -39,7 +39,7 @@ pub(super) enum Place {
     Tree,
 }
 
-/// The root directory of programs whose mount points this machine does not have; one a run.
+/// The root directory of programs whose mount points this machine does not have; one per run.
 #[derive(Debug)]
 pub struct Tree {
     root: PathBuf,
