@@ -3,9 +3,10 @@
 use std::process::ExitCode;
 
 /// How the program exits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
     /// 0: done.
+    #[default]
     Success,
     /// 1: done, with a negative result: a manifest has problems, a job failed.
     No,

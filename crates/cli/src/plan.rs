@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trainyard_core::explain::{self, RuleWords};
-use trainyard_core::{Addresses, Cluster, InPlace, Job, RoleKind, RoleName, TaskId, addresses};
+use trainyard_core::{Addresses, Cluster, Job, Role, TaskId, addresses};
 use trainyard_dialect::ReadJob;
 
 pub use self::json::JsonPlan;
@@ -32,13 +32,9 @@ pub struct JobPlan<'a> {
 
 /// One role, explained.
 pub struct RolePlan<'a> {
-    pub name: &'a RoleName,
-    pub kind: RoleKind,
-    pub replicas: u32,
-    pub port: u16,
-    pub in_place: InPlace,
+    pub spec: &'a Role,
     pub tasks: Vec<TaskPlan>,
-    pub ask: &'a BTreeMap<Arc<str>, i64>,
+    /// Requests of its tasks together.
     pub total: BTreeMap<Arc<str>, i64>,
     /// The roles it waits for.
     pub after: Option<String>,
@@ -64,21 +60,14 @@ impl<'a> JobPlan<'a> {
         for role in &job.roles {
             let together = times(&role.ask, role.replicas);
             add(&mut total, &together);
+            let task = |id| TaskPlan {
+                address: book.0.get(&id).cloned(),
+                decides: explain::decides(job, &id),
+                id,
+            };
             roles.push(RolePlan {
-                name: &role.name,
-                kind: role.kind,
-                replicas: role.replicas,
-                port: role.port,
-                in_place: role.in_place,
-                tasks: role
-                    .tasks()
-                    .map(|id| TaskPlan {
-                        address: book.0.get(&id).cloned(),
-                        decides: explain::decides(job, &id),
-                        id,
-                    })
-                    .collect(),
-                ask: &role.ask,
+                spec: role,
+                tasks: role.tasks().map(task).collect(),
                 total: together,
                 after: explain::start_order(job, role),
             });

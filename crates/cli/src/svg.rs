@@ -10,7 +10,6 @@ pub mod palette;
 use std::fmt::{Display, Write as _};
 
 use self::escape::escape;
-pub use self::measure::{shorten, text_width};
 
 /// Fonts that are there already, on every system.
 const FONTS: &str = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif";
@@ -238,6 +237,11 @@ impl Svg {
             font.color,
             escape(text)
         ));
+    }
+
+    /// The same, cut with an ellipsis if it is wider than this.
+    pub fn text_within(&mut self, x: i32, y: i32, font: Font, text: &str, width: i32) {
+        self.text(x, y, font, &font.shorten(text, width));
     }
 
     /// A line through these points with rounded corners, and heads where asked.

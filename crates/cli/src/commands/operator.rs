@@ -37,8 +37,8 @@ pub fn run(typed: Operator) -> Result<Exit, Failure> {
             legacy_labels: typed.legacy_labels,
             gang: typed.gang_scheduler_name,
         },
-        requests: typed.requests.max(1),
-        jobs: typed.controller_threads.max(1),
+        requests: typed.requests,
+        jobs: typed.controller_threads,
         limit: Some((typed.kube_api_qps, typed.kube_api_burst)),
         lease_id,
     };

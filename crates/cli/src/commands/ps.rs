@@ -29,7 +29,10 @@ pub fn run(typed: &Ps, printer: &mut Printer) -> Result<Exit, Failure> {
     };
     let now = Timestamp::now();
     match (typed.output, &typed.job, typed.all) {
-        (Format::Json, ..) => printer.json(&PsJson::of(&found))?,
+        (Format::Json, ..) => printer.json(&PsJson {
+            runs: found.runs.iter().map(JsonRun::of).collect(),
+            unreadable: &found.unreadable,
+        })?,
         (Format::Text, Some(_), false) => {
             for run in &found.runs {
                 printer.page(&tasks(run, now))?;
@@ -265,15 +268,6 @@ fn exit(end: &ProgramEnd) -> Option<String> {
 struct PsJson<'a> {
     runs: Vec<JsonRun<'a>>,
     unreadable: &'a [Unreadable],
-}
-
-impl<'a> PsJson<'a> {
-    fn of(found: &'a Listing) -> Self {
-        Self {
-            runs: found.runs.iter().map(JsonRun::of).collect(),
-            unreadable: &found.unreadable,
-        }
-    }
 }
 
 #[derive(Serialize)]

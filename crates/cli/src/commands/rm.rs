@@ -89,20 +89,11 @@ impl<'a> Chosen<'a> {
 }
 
 /// What has been removed so far.
+#[derive(Default)]
 struct Removal {
     exit: Exit,
     runs: usize,
     bytes: u64,
-}
-
-impl Default for Removal {
-    fn default() -> Self {
-        Self {
-            exit: Exit::Success,
-            runs: 0,
-            bytes: 0,
-        }
-    }
 }
 
 impl Removal {

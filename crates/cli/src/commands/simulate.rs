@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 use trainyard_core::sim::{self, Fault, Options, Rest, Script};
-use trainyard_core::{Hold, Job, Outcome, TaskId, Verdict};
+use trainyard_core::{Hold, Job, Outcome, TaskId};
 use trainyard_dialect::ReadJob;
 use trainyard_document::problem::shown;
 
@@ -16,8 +16,7 @@ use crate::locale;
 use crate::printer::{BAD, CAREFUL, GOOD, Printer, STRONG};
 use crate::report::{JsonProblem, count, suggest};
 use crate::simulate::faults::{known, lives};
-use crate::simulate::timeline::Lane;
-use crate::simulate::{JsonRun, story, svg, text, timeline};
+use crate::simulate::{JsonRun, Run, story, svg, text, timeline};
 
 /// Simulates each job of the file with the given faults, and shows the result.
 pub fn run(typed: &Simulate, printer: &mut Printer) -> Result<Exit, Failure> {
@@ -28,8 +27,7 @@ pub fn run(typed: &Simulate, printer: &mut Printer) -> Result<Exit, Failure> {
         .map(|read| play(typed, read))
         .collect::<Result<_, _>>()?;
     if let Some(path) = &typed.svg {
-        let pictures: Vec<svg::Picture<'_>> = runs.iter().map(picture).collect();
-        jobs::write_picture(path, &svg::render(&pictures), printer)?;
+        jobs::write_picture(path, &svg::render(&runs), printer)?;
     }
     if typed.output == Format::Json {
         printer.json(&SimulateOutput {
@@ -43,42 +41,6 @@ pub fn run(typed: &Simulate, printer: &mut Printer) -> Result<Exit, Failure> {
     Ok(Exit::no_if(
         !all_succeed || runs.is_empty() || reading.has_errors(),
     ))
-}
-
-/// A simulated job.
-struct Run<'a> {
-    job: &'a Job,
-    played: sim::Played,
-    lanes: Vec<Lane>,
-    length: u32,
-    story: Vec<story::Line>,
-}
-
-impl Run<'_> {
-    fn verdict(&self) -> Option<&Verdict> {
-        self.played.memory.as_ref()?.verdict.as_ref()
-    }
-
-    fn outcome(&self) -> Option<Outcome> {
-        self.verdict().map(|verdict| verdict.outcome)
-    }
-
-    /// Seconds until the result; without one, the simulated seconds.
-    fn after(&self) -> u32 {
-        let verdict = self
-            .verdict()
-            .and_then(|verdict| u32::try_from(verdict.at.0).ok());
-        verdict.unwrap_or(self.played.played)
-    }
-
-    fn alive(&self) -> Vec<TaskId> {
-        self.played
-            .left
-            .iter()
-            .filter(|left| left.alive)
-            .map(|left| left.task.clone())
-            .collect()
-    }
 }
 
 /// The output as JSON.
@@ -229,18 +191,6 @@ fn ending(run: &Run<'_>) -> String {
         );
     }
     page
-}
-
-fn picture<'a>(run: &'a Run<'_>) -> svg::Picture<'a> {
-    svg::Picture {
-        job: run.job,
-        lanes: &run.lanes,
-        story: &run.story,
-        length: run.length,
-        verdict: run
-            .verdict()
-            .map(|verdict| (verdict.outcome, u32::try_from(verdict.at.0).unwrap_or(u32::MAX))),
-    }
 }
 
 fn json<'a>(run: &'a Run<'_>) -> JsonRun<'a> {

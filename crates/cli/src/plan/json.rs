@@ -124,12 +124,12 @@ impl<'a> From<&'a JobPlan<'a>> for JsonPlan<'a> {
 
 fn role<'a>(plan: &JobPlan<'a>, role: &'a RolePlan<'a>) -> JsonRole<'a> {
     JsonRole {
-        name: role.name,
-        kind: role.kind.tfjob_name(),
-        replicas: role.replicas,
-        port: role.port,
-        restarts_in_place: role.in_place,
-        asks: amounts(role.ask),
+        name: &role.spec.name,
+        kind: role.spec.kind.tfjob_name(),
+        replicas: role.spec.replicas,
+        port: role.spec.port,
+        restarts_in_place: role.spec.in_place,
+        asks: amounts(&role.spec.ask),
         total: amounts(&role.total),
         starts: role.after.as_deref(),
         tasks: role

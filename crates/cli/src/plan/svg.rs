@@ -12,7 +12,7 @@ use trainyard_core::{ClusterForm, GangScheduler, RoleKind, explain};
 use self::card::Card;
 use super::JobPlan;
 use crate::report::count;
-use crate::svg::{Anchor, Font, Heads, Paint, Rect, Svg, palette, shorten, text_width};
+use crate::svg::{Anchor, Font, Heads, Paint, Rect, Svg, palette};
 
 /// Width of the picture; its height varies.
 const WIDTH: i32 = 960;
@@ -80,11 +80,11 @@ fn head(svg: &mut Svg, plan: &JobPlan<'_>, top: i32) -> i32 {
     } else {
         format!("{tasks} · {}", explain::ask(&plan.total).replace(", ", " · "))
     };
-    let total = shorten(&total, 14, true, room / 2);
-    let beside = text_width(&total, 14, true) + GAP;
-    let name = shorten(&job.name, 24, true, room - beside);
-    svg.text(MARGIN, top + 22, Font::new(24, palette::INK).bold(), &name);
     let right = Font::new(14, palette::INK).bold().anchored(Anchor::End);
+    let total = right.shorten(&total, room / 2);
+    let beside = room - right.width(&total) - GAP;
+    let title = Font::new(24, palette::INK).bold();
+    svg.text_within(MARGIN, top + 22, title, &job.name, beside);
     svg.text(WIDTH - MARGIN, top + 22, right, &total);
     let facts = format!(
         "{} {} · namespace {}",
@@ -92,14 +92,9 @@ fn head(svg: &mut Svg, plan: &JobPlan<'_>, top: i32) -> i32 {
         read.api_version,
         job.namespace
     );
-    svg.text(
-        MARGIN,
-        top + 44,
-        Font::new(13, palette::SOFT_INK),
-        &shorten(&facts, 13, false, room),
-    );
+    svg.text_within(MARGIN, top + 44, Font::new(13, palette::SOFT_INK), &facts, room);
     let success = Font::new(14, palette::GOOD).bold();
-    svg.text(MARGIN, top + 68, success, &shorten(&plan.success, 14, true, room));
+    svg.text_within(MARGIN, top + 68, success, &plan.success, room);
     top + 76
 }
 
@@ -110,7 +105,7 @@ fn place<'a>(plan: &'a JobPlan<'a>, top: i32) -> Vec<Card<'a>> {
     for tier in TIERS {
         let mut roles = Vec::new();
         for kind in tier {
-            roles.extend(plan.roles.iter().filter(|role| role.kind == *kind));
+            roles.extend(plan.roles.iter().filter(|role| role.spec.kind == *kind));
         }
         for row in roles.chunks(ROW) {
             let gap = if tier.contains(&RoleKind::Evaluator) {
@@ -172,23 +167,18 @@ fn gang(svg: &mut Svg, plan: &JobPlan<'_>, all: Rect) {
             .iter()
             .try_for_each(|value| write!(words, " · {name} {value}"));
     }
-    let label = shorten(&words, 12, true, outline.width - 48);
+    let font = Font::new(12, palette::GANG).bold();
+    let label = font.shorten(&words, outline.width - 48);
     // The label interrupts the line.
-    let width = text_width(&label, 12, true) + 16;
+    let width = font.width(&label) + 16;
     let behind = Rect::new(outline.x + 20, outline.y - 8, width, 16);
     svg.rect(behind, Paint::filled(palette::GROUND));
-    svg.text(
-        behind.x + 6,
-        outline.y + 4,
-        Font::new(12, palette::GANG).bold(),
-        &label,
-    );
+    svg.text(behind.x + 6, outline.y + 4, font, &label);
 }
 
 /// The legend and the story; returns the bottom.
 fn legend(svg: &mut Svg, plan: &JobPlan<'_>, top: i32) -> i32 {
     let mut y = top;
-    let font = Font::new(12, palette::SOFT_INK);
     if plan
         .roles
         .iter()
@@ -203,12 +193,12 @@ fn legend(svg: &mut Svg, plan: &JobPlan<'_>, top: i32) -> i32 {
                 .on(palette::GOOD_GROUND)
                 .round(3),
         );
-        svg.text(MARGIN + 20, y, font, "decides success");
+        svg.text(MARGIN + 20, y, palette::NOTE, "decides success");
         y += 20;
     }
     for sentence in plan.story.iter().skip(1) {
         for line in lines_of(sentence, 12, WIDTH - 2 * MARGIN) {
-            svg.text(MARGIN, y, font, &line);
+            svg.text(MARGIN, y, palette::NOTE, &line);
             y += 17;
         }
     }

@@ -43,7 +43,7 @@ pub fn render(plan: &JobPlan<'_>, columns: usize, ascii: bool) -> String {
 fn start_order(plan: &JobPlan<'_>) -> Vec<String> {
     let waiting = plan.roles.iter().filter_map(|role| {
         let after = role.after.as_ref()?;
-        Some(format!("{} tasks are created {after}.", role.name))
+        Some(format!("{} tasks are created {after}.", role.spec.name))
     });
     waiting.collect()
 }
@@ -98,9 +98,9 @@ impl Page {
     /// A box per role: its tasks, their addresses and requests.
     fn role(&mut self, role: &RolePlan<'_>) {
         let inner = self.columns - 4;
-        let title = self.presentable(&match role.replicas {
-            1 => format!(" {} ", role.name),
-            replicas => format!(" {} × {replicas} ", role.name),
+        let title = self.presentable(&match role.spec.replicas {
+            1 => format!(" {} ", role.spec.name),
+            replicas => format!(" {} × {replicas} ", role.spec.name),
         });
         let deciding = role.tasks.iter().filter(|task| task.decides).count();
         let partly = deciding > 0 && deciding < role.tasks.len();
@@ -229,8 +229,8 @@ fn fit(name: &str, address: &str, inner: usize) -> Vec<String> {
 }
 
 fn asks(role: &RolePlan<'_>) -> String {
-    let each = explain::ask(role.ask);
-    match (role.ask.is_empty(), role.replicas) {
+    let each = explain::ask(&role.spec.ask);
+    match (role.spec.ask.is_empty(), role.spec.replicas) {
         (_, 0) => "no tasks".into(),
         (true, _) => "no requests".into(),
         (false, 1) => format!("requests {each}"),

@@ -73,7 +73,7 @@ enum Server {
     Over,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // A thread that panicked while writing has lost a line, not all others.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
 //! The reporter of one job: its output and its events, in the form that the view asks for.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex};
 
 use trainyard_core::TaskId;
 use trainyard_local::logs::pump::{LogBlock, LogSink, LogSource, LogTrouble};
@@ -9,7 +9,7 @@ use trainyard_local::run::event::{Reporter, RunEvent, What};
 use trainyard_local::run::store::status::TaskStatus;
 use trainyard_local::run::timestamp::Timestamp;
 
-use super::display::{Message, Shared};
+use super::display::{Message, Shared, lock};
 use super::json;
 use super::prefix::{self, LinePrefix};
 use super::sentences::{self, Narration};
@@ -27,7 +27,7 @@ pub struct JobReporter {
     several: bool,
     tasks: Vec<TaskId>,
     care: Care,
-    prefixes: RwLock<Prefixes>,
+    prefixes: Mutex<Prefixes>,
     narration: Mutex<Narration>,
 }
 
@@ -48,7 +48,7 @@ impl JobReporter {
             job: job.into(),
             several,
             tasks: tasks.to_vec(),
-            prefixes: RwLock::default(),
+            prefixes: Mutex::default(),
             narration: Mutex::new(Narration::new(job, several, tasks.len())),
             shared,
         }
@@ -57,15 +57,13 @@ impl JobReporter {
     /// The prefix of a program, made with its first line and again when the column has become wider.
     fn prefix(&self, source: &LogSource) -> Arc<LinePrefix> {
         let key = (source.task.clone(), source.container.clone());
-        let known = self.prefixes.read().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.prefixes);
         if let Some(prefix) = known.get(&key)
             && prefix.width == self.shared.column.width()
         {
             return Arc::clone(prefix);
         }
-        drop(known);
         let prefix = Arc::new(self.new_prefix(source));
-        let mut known = self.prefixes.write().unwrap_or_else(PoisonError::into_inner);
         known.insert(key, Arc::clone(&prefix));
         prefix
     }
@@ -158,7 +156,7 @@ impl Reporter for JobReporter {
         if view.output == Format::Json {
             return self.shared.tell(Message::Out(json::event(event)));
         }
-        let mut narration = self.narration.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut narration = lock(&self.narration);
         if let What::RunEnded(end) = &event.what {
             let page = summary::page(&self.job, end, narration.directory(), locale::columns());
             let message = Message::Err(view.dress(&page, view.err).into_bytes());
@@ -184,7 +182,7 @@ impl Reporter for JobReporter {
             });
         }
         if view.output == Format::Text && !view.quiet {
-            let mut narration = self.narration.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut narration = lock(&self.narration);
             if let Some(said) = narration.stand(tasks) {
                 self.shared.say(Timestamp::now(), &said.text);
             }

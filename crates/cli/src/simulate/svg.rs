@@ -1,11 +1,12 @@
 //! A simulated run as a picture: one lane per task over a time axis, and the story below.
 
-use trainyard_core::{Job, Outcome};
+use trainyard_core::Outcome;
 
+use super::Run;
 use super::story::{Line, Tone};
 use super::text::{alike, names, seconds};
 use super::timeline::{AttemptEnd, Lane, LaneState};
-use crate::svg::{Anchor, Font, Heads, Paint, Rect, Svg, palette, shorten};
+use crate::svg::{Anchor, Font, Heads, Paint, Rect, Svg, palette};
 use crate::wrap::wrap;
 
 /// Width of the picture; its height varies.
@@ -22,19 +23,11 @@ const LINE: i32 = 18;
 const MOST_LINES: usize = 60;
 /// Between two jobs in one picture.
 const JOB_GAP: i32 = 40;
-
-/// One job's run.
-pub struct Picture<'a> {
-    pub job: &'a Job,
-    pub lanes: &'a [Lane],
-    pub story: &'a [Line],
-    pub length: u32,
-    /// How it ended, and when.
-    pub verdict: Option<(Outcome, u32)>,
-}
+/// The line of a task that is down until its next attempt.
+const DOWN: Paint = Paint::outlined(palette::STOPPING).dashed();
 
 /// All runs in one picture, one below the other.
-pub fn render(runs: &[Picture<'_>]) -> String {
+pub fn render(runs: &[Run<'_>]) -> String {
     let mut svg = Svg::new();
     let mut y = MARGIN;
     for run in runs {
@@ -48,36 +41,32 @@ pub fn render(runs: &[Picture<'_>]) -> String {
     )
 }
 
-fn draw(svg: &mut Svg, run: &Picture<'_>, top: i32) -> i32 {
+fn draw(svg: &mut Svg, run: &Run<'_>, top: i32) -> i32 {
     let room = WIDTH - 2 * MARGIN;
-    let title = shorten(&run.job.name, 24, true, room * 2 / 3);
-    svg.text(MARGIN, top + 22, Font::new(24, palette::INK).bold(), &title);
-    let (word, color) = match run.verdict.map(|(outcome, _)| outcome) {
+    let title = Font::new(24, palette::INK).bold();
+    svg.text_within(MARGIN, top + 22, title, &run.job.name, room * 2 / 3);
+    let (word, color) = match run.outcome() {
         Some(Outcome::Succeeded) => ("succeeds", palette::GOOD),
         Some(Outcome::Failed) => ("fails", palette::BAD),
         Some(Outcome::Terminated) => ("is terminated", palette::CAREFUL),
         None => ("does not end", palette::CAREFUL),
     };
-    let after = run.verdict.map_or(run.length, |(_, at)| at);
+    let after = run.outcome().map_or(run.length, |_| run.after());
     let verdict = format!("{word} after {}", seconds(u64::from(after)));
-    svg.text(
-        WIDTH - MARGIN,
-        top + 22,
-        Font::new(16, color).bold().anchored(Anchor::End),
-        &verdict,
-    );
-    let groups = alike(run.lanes);
+    let right = Font::new(16, color).bold().anchored(Anchor::End);
+    svg.text(WIDTH - MARGIN, top + 22, right, &verdict);
+    let groups = alike(&run.lanes);
     let height = i32::try_from(groups.len()).unwrap_or(i32::MAX / LANE - 1) * LANE;
     let first = top + 64;
     grid(svg, run.length, first, height);
     for (position, (tasks, lane)) in groups.iter().enumerate() {
         let y = first + i32::try_from(position).unwrap_or(0) * LANE;
-        let label = shorten(&names(tasks), 13, false, NAMES - 12);
-        svg.text(MARGIN, y + LANE / 2 + 4, Font::new(13, palette::INK), &label);
+        let font = Font::new(13, palette::INK);
+        svg.text_within(MARGIN, y + LANE / 2 + 4, font, &names(tasks), NAMES - 12);
         bars(svg, lane, run.length, y + (LANE - BAR) / 2);
     }
     let below = legend(svg, first + height + 24);
-    story(svg, run.story, below + 12)
+    story(svg, &run.story, below + 12)
 }
 
 /// The x of a moment.
@@ -97,11 +86,8 @@ fn grid(svg: &mut Svg, length: u32, top: i32, height: i32) {
     let mut at = 0;
     while at <= length {
         let x = x_of(at, length);
-        svg.route(
-            &[(x, top - 6), (x, top + height)],
-            Paint::outlined(palette::FAINT),
-            Heads::None,
-        );
+        let line = Paint::outlined(palette::FAINT);
+        svg.route(&[(x, top - 6), (x, top + height)], line, Heads::None);
         let font = Font::new(11, palette::SOFT_INK).anchored(Anchor::Middle);
         svg.text(x, top - 12, font, &seconds(u64::from(at)));
         at = at.saturating_add(step);
@@ -115,11 +101,7 @@ fn bars(svg: &mut Svg, lane: &Lane, length: u32, y: i32) {
         match span.what {
             LaneState::Down => {
                 let middle = y + BAR / 2;
-                svg.route(
-                    &[(from, middle), (to, middle)],
-                    Paint::outlined(palette::STOPPING).dashed(),
-                    Heads::None,
-                );
+                svg.route(&[(from, middle), (to, middle)], DOWN, Heads::None);
             }
             LaneState::Waiting => svg.rect(rect, Paint::filled(palette::WAITING)),
             LaneState::Running => svg.rect(rect, Paint::filled(palette::RUNNING)),
@@ -133,19 +115,10 @@ fn bars(svg: &mut Svg, lane: &Lane, length: u32, y: i32) {
         let rect = Rect::new(x - size / 2, y - 2, size, size);
         let title = format!("{} at {}", words(mark.what), seconds(u64::from(mark.at)));
         svg.titled_rect(rect, Paint::outlined(ink).on(ground).round(size / 2), &title);
-        svg.text(
-            x,
-            y + BAR - 3,
-            Font::new(11, ink).bold().anchored(Anchor::Middle),
-            sign,
-        );
+        let font = Font::new(11, ink).bold();
+        svg.text(x, y + BAR - 3, font.anchored(Anchor::Middle), sign);
         if let AttemptEnd::Failed(Some(code)) = mark.what {
-            svg.text(
-                x + size / 2 + 3,
-                y + BAR - 3,
-                Font::new(11, palette::BAD).bold(),
-                &code.to_string(),
-            );
+            svg.text(x + size / 2 + 3, y + BAR - 3, font, &code.to_string());
         }
     }
 }
@@ -170,22 +143,17 @@ fn words(end: AttemptEnd) -> &'static str {
 
 fn legend(svg: &mut Svg, y: i32) -> i32 {
     let mut x = MARGIN;
-    let font = Font::new(12, palette::SOFT_INK);
     for (text, fill) in [
         ("waits to start", palette::WAITING),
         ("runs", palette::RUNNING),
         ("stopping", palette::STOPPING),
     ] {
         svg.rect(Rect::new(x, y - 10, 18, 10), Paint::filled(fill));
-        svg.text(x + 24, y, font, text);
+        svg.text(x + 24, y, palette::NOTE, text);
         x += 120;
     }
-    svg.route(
-        &[(x, y - 5), (x + 18, y - 5)],
-        Paint::outlined(palette::STOPPING).dashed(),
-        Heads::None,
-    );
-    svg.text(x + 24, y, font, "down, until the next attempt");
+    svg.route(&[(x, y - 5), (x + 18, y - 5)], DOWN, Heads::None);
+    svg.text(x + 24, y, palette::NOTE, "down, until the next attempt");
     x += 230;
     for end in [
         AttemptEnd::Succeeded,
@@ -197,7 +165,7 @@ fn legend(svg: &mut Svg, y: i32) -> i32 {
         let mark = Rect::new(x, y - 12, 16, 16);
         svg.rect(mark, Paint::outlined(ink).on(ground).round(8));
         svg.text(x + 8, y, Font::new(11, ink).bold().anchored(Anchor::Middle), sign);
-        svg.text(x + 22, y, font, words(end));
+        svg.text(x + 22, y, palette::NOTE, words(end));
         x += 100;
     }
     y + 16
@@ -206,7 +174,7 @@ fn legend(svg: &mut Svg, y: i32) -> i32 {
 fn story(svg: &mut Svg, lines: &[Line], top: i32) -> i32 {
     let mut y = top;
     for line in lines.iter().take(MOST_LINES) {
-        let time = Font::new(12, palette::SOFT_INK).anchored(Anchor::End);
+        let time = palette::NOTE.anchored(Anchor::End);
         svg.text(MARGIN + 60, y, time, &seconds(u64::from(line.at)));
         let color = match line.tone {
             Tone::Plain => palette::INK,
@@ -221,12 +189,8 @@ fn story(svg: &mut Svg, lines: &[Line], top: i32) -> i32 {
         }
     }
     if let Some(more) = lines.len().checked_sub(MOST_LINES).filter(|more| *more > 0) {
-        svg.text(
-            MARGIN + 76,
-            y,
-            Font::new(12, palette::SOFT_INK),
-            &format!("… and {more} lines more"),
-        );
+        let more = format!("… and {more} lines more");
+        svg.text(MARGIN + 76, y, palette::NOTE, &more);
         y += LINE;
     }
     y

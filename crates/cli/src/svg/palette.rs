@@ -1,5 +1,7 @@
 //! The colours, all of them. Dark enough on a light ground to be read, and told apart by people who see few colours.
 
+use super::Font;
+
 /// The paper.
 pub const GROUND: &str = "#ffffff";
 /// Text.
@@ -30,6 +32,9 @@ pub const STOPPING: &str = "#9fb6c8";
 pub const FAINT: &str = "#eceff1";
 /// The gang's outline.
 pub const GANG: &str = "#b45309";
+
+/// Small text for things to look up.
+pub const NOTE: Font = Font::new(12, SOFT_INK);
 
 /// The three shades of one role: its ground, its outline, its tasks.
 #[derive(Clone, Copy, Debug)]

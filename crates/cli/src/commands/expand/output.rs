@@ -1,6 +1,6 @@
 //! Writes the manifest to standard output, or atomically to a file.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -148,13 +148,9 @@ fn pointed(path: PathBuf) -> PathBuf {
 
 /// `mnist.yaml` becomes `mnist_tfjob.yaml`; other names get `_tfjob.yaml` appended.
 fn beside(template: &Path) -> PathBuf {
-    let name = template.as_os_str().as_encoded_bytes();
-    let stem = name.strip_suffix(b".yaml").unwrap_or(name).len();
     let name = template.as_os_str();
-    let mut result = match name.to_str() {
-        Some(name) => OsString::from(&name[..stem]),
-        None => name.to_owned(),
-    };
+    let stem = name.to_str().and_then(|name| name.strip_suffix(".yaml"));
+    let mut result = stem.map_or(name, OsStr::new).to_owned();
     result.push("_tfjob.yaml");
     result.into()
 }

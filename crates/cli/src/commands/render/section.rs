@@ -87,10 +87,9 @@ impl Section {
         }
         for note in &self.notes {
             text.push_str("#\n");
-            for (at, line) in wrap(&note.what, WIDTH - 4).into_iter().enumerate() {
-                let bullet = if at == 0 { "-" } else { " " };
+            for line in bullet(&note.what, WIDTH - 4) {
                 // Writing to a String cannot fail.
-                let _ = writeln!(text, "# {bullet} {line}");
+                let _ = writeln!(text, "# {line}");
             }
             for command in &note.commands {
                 let _ = writeln!(text, "#       {command}");
@@ -109,12 +108,8 @@ impl Section {
             self.title
         );
         for note in &self.notes {
-            for (at, line) in wrap(&note.what, columns.saturating_sub(4))
-                .into_iter()
-                .enumerate()
-            {
-                let bullet = if at == 0 { "-" } else { " " };
-                let _ = write!(text, "\n  {bullet} {line}");
+            for line in bullet(&note.what, columns.saturating_sub(4)) {
+                let _ = write!(text, "\n  {line}");
             }
             for command in &note.commands {
                 let _ = write!(text, "\n      {QUIET}{command}{QUIET:#}");
@@ -122,6 +117,12 @@ impl Section {
         }
         Some(text)
     }
+}
+
+/// A text as an item of a list.
+fn bullet(text: &str, width: usize) -> Vec<String> {
+    let lines = wrap(text, width).join("\n  ");
+    format!("- {lines}").lines().map(str::to_owned).collect()
 }
 
 /// Kind, namespace and name of a job in its manifest, whatever namespace it is rendered for.

@@ -3,8 +3,8 @@
 use trainyard_core::{RoleKind, explain};
 
 use crate::plan::{RolePlan, TaskPlan};
-use crate::svg::palette::{AMBER, BLUE, GRAY, Shades, TEAL, VIOLET};
-use crate::svg::{Anchor, Font, Paint, Rect, Svg, palette, shorten, text_width};
+use crate::svg::palette::{AMBER, BLUE, GRAY, NOTE, Shades, TEAL, VIOLET};
+use crate::svg::{Anchor, Font, Paint, Rect, Svg, palette};
 
 /// Padding inside a card.
 const PADDING: i32 = 16;
@@ -51,11 +51,10 @@ impl<'a> Card<'a> {
     pub fn new(role: &'a RolePlan<'a>, room: i32) -> Self {
         let grid = Grid::fitting(role, room - 2 * PADDING);
         let drawn = role.tasks.len().min(DRAWN);
-        let columns = pixels(grid.columns.min(drawn.max(1)));
-        let rows = pixels(drawn.div_ceil(grid.columns.max(1)));
-        let inside = grid.margin + columns * grid.pitch.0 - (grid.pitch.0 - grid.size.0);
-        let heading = [title(role), asks(role)].map(|text| text_width(&text, 15, true) + 70);
-        let starts = starts(role).map_or(0, |text| text_width(&text, 12, false));
+        let (inside, rows) = grid.extent(drawn);
+        let bold = Font::new(15, palette::INK).bold();
+        let heading = [title(role), asks(role)].map(|text| bold.width(&text) + 70);
+        let starts = starts(role).map_or(0, |text| NOTE.width(&text));
         let wanted = heading.into_iter().fold(inside.max(starts), i32::max);
         let width = (wanted + 2 * PADDING).clamp(NARROWEST.min(room), room);
         let foot = if drawn < role.tasks.len() { 20 } else { 0 };
@@ -70,28 +69,23 @@ impl<'a> Card<'a> {
 
     /// Draws the card and its tasks.
     pub fn draw(&self, svg: &mut Svg) {
-        let shades = shades(self.role.kind);
+        let shades = shades(self.role.spec.kind);
         let inside = self.rect.width - 2 * PADDING;
         svg.rect(
             self.rect,
             Paint::outlined(shades.edge).on(shades.ground).round(10),
         );
         let (x, y) = (self.rect.x + PADDING, self.rect.y);
-        let port = format!("port {}", self.role.port);
-        let name = shorten(
-            &title(self.role),
-            15,
-            true,
-            inside - text_width(&port, 12, false) - 8,
-        );
-        svg.text(x, y + 26, Font::new(15, shades.edge).bold(), &name);
-        let right = Font::new(12, palette::SOFT_INK).anchored(Anchor::End);
-        svg.text(self.rect.right() - PADDING, y + 26, right, &port);
-        let soft = Font::new(12, palette::SOFT_INK);
-        svg.text(x, y + 45, soft, &shorten(&asks(self.role), 12, false, inside));
+        let port = format!("port {}", self.role.spec.port);
+        let bold = Font::new(15, shades.edge).bold();
+        let beside = inside - NOTE.width(&port) - 8;
+        svg.text_within(x, y + 26, bold, &title(self.role), beside);
+        let right = self.rect.right() - PADDING;
+        svg.text(right, y + 26, NOTE.anchored(Anchor::End), &port);
+        svg.text_within(x, y + 45, NOTE, &asks(self.role), inside);
         let mut top = y + HEAD;
         if let Some(starts) = starts(self.role) {
-            svg.text(x, y + 63, soft, &shorten(&starts, 12, false, inside));
+            svg.text_within(x, y + 63, NOTE, &starts, inside);
             top += 18;
         }
         self.tasks(svg, top, shades);
@@ -99,9 +93,7 @@ impl<'a> Card<'a> {
 
     fn tasks(&self, svg: &mut Svg, top: i32, shades: Shades) {
         let drawn = self.role.tasks.len().min(DRAWN);
-        let rows = pixels(drawn.div_ceil(self.grid.columns.max(1)));
-        let used = self.grid.margin + pixels(self.grid.columns.min(drawn.max(1))) * self.grid.pitch.0
-            - (self.grid.pitch.0 - self.grid.size.0);
+        let (used, rows) = self.grid.extent(drawn);
         let left = self.rect.x + (self.rect.width - used) / 2;
         for (position, task) in self.role.tasks.iter().take(DRAWN).enumerate() {
             let (row, column) = (position / self.grid.columns, position % self.grid.columns);
@@ -121,8 +113,7 @@ impl<'a> Card<'a> {
         }
         if drawn < self.role.tasks.len() {
             let more = format!("… and {} more", self.role.tasks.len() - drawn);
-            let font = Font::new(12, palette::SOFT_INK);
-            svg.text(left, top + rows * self.grid.pitch.1 + 10, font, &more);
+            svg.text(left, top + rows * self.grid.pitch.1 + 10, NOTE, &more);
         }
     }
 
@@ -148,12 +139,19 @@ impl<'a> Card<'a> {
         let color = if task.decides { palette::GOOD } else { palette::INK };
         let font = Font::new(12, color).anchored(Anchor::Middle);
         let font = if task.decides { font.bold() } else { font };
-        let label = shorten(&label, 12, task.decides, node.width - 6);
-        svg.text(node.middle_x(), node.middle_y() + 4, font, &label);
+        svg.text_within(node.middle_x(), node.middle_y() + 4, font, &label, node.width - 6);
     }
 }
 
 impl Grid {
+    /// The width in pixels, and the number of rows, of this many tasks.
+    fn extent(&self, tasks: usize) -> (i32, i32) {
+        let columns = pixels(self.columns.min(tasks.max(1)));
+        let gap = self.pitch.0 - self.size.0;
+        let rows = pixels(tasks.div_ceil(self.columns.max(1)));
+        (self.margin + columns * self.pitch.0 - gap, rows)
+    }
+
     /// The largest style that fits this number of tasks into the width.
     fn fitting(role: &RolePlan<'_>, room: i32) -> Self {
         let count = role.tasks.len().max(1);
@@ -164,10 +162,8 @@ impl Grid {
         };
         let (pitch, size) = match style {
             Style::Named => {
-                let widest = role
-                    .tasks
-                    .iter()
-                    .map(|task| text_width(&task.id.to_string(), 12, true));
+                let names = role.tasks.iter().map(|task| task.id.to_string());
+                let widest = names.map(|name| NOTE.bold().width(&name));
                 let width = (widest.max().unwrap_or(0) + 24).clamp(72, 220.min(room));
                 ((width + 10, 42), (width, 32))
             }
@@ -215,9 +211,9 @@ fn pixels(count: usize) -> i32 {
 }
 
 fn title(role: &RolePlan<'_>) -> String {
-    match role.replicas {
-        1 => role.name.to_string(),
-        replicas => format!("{} × {replicas}", role.name),
+    match role.spec.replicas {
+        1 => role.spec.name.to_string(),
+        replicas => format!("{} × {replicas}", role.spec.name),
     }
 }
 
@@ -227,8 +223,8 @@ fn starts(role: &RolePlan<'_>) -> Option<String> {
 }
 
 fn asks(role: &RolePlan<'_>) -> String {
-    let each = explain::ask(role.ask);
-    match (role.ask.is_empty(), role.replicas) {
+    let each = explain::ask(&role.spec.ask);
+    match (role.spec.ask.is_empty(), role.spec.replicas) {
         (true, _) => "no requests".into(),
         (false, 1) => each,
         (false, _) => format!("each {each}"),

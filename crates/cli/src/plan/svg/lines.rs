@@ -4,7 +4,8 @@ use trainyard_core::RoleKind;
 
 use super::card::Card;
 use super::{MARGIN, WIDTH};
-use crate::svg::{Anchor, Font, Heads, Paint, Rect, Svg, palette, text_width};
+use crate::svg::palette::{self, NOTE};
+use crate::svg::{Anchor, Heads, Paint, Rect, Svg};
 
 /// Distance of a loop from its card.
 const BYPASS: i32 = 22;
@@ -14,7 +15,7 @@ pub fn draw(svg: &mut Svg, cards: &[Card<'_>], left: i32) {
     let with = |kinds: &[RoleKind]| {
         cards
             .iter()
-            .find(|card| kinds.contains(&card.role.kind) && card.role.replicas > 0)
+            .find(|card| kinds.contains(&card.role.spec.kind) && card.role.spec.replicas > 0)
     };
     let leader = with(&[RoleKind::Chief, RoleKind::Master]);
     let worker = with(&[RoleKind::Worker]);
@@ -36,7 +37,7 @@ pub fn draw(svg: &mut Svg, cards: &[Card<'_>], left: i32) {
         if let (Some(leader), Some(worker)) = (leader, worker) {
             down(svg, leader.rect, worker.rect, "gradients");
         }
-        if let Some(worker) = worker.filter(|card| card.role.replicas > 1) {
+        if let Some(worker) = worker.filter(|card| card.role.spec.replicas > 1) {
             among(svg, worker.rect, "gradients");
         }
     }
@@ -56,7 +57,7 @@ fn down(svg: &mut Svg, from: Rect, to: Rect, words: &str) {
     let x = i32::midpoint(left, right.max(left));
     svg.route(&[(x, from.bottom() + 2), (x, to.y - 2)], line(), Heads::Both);
     let middle = i32::midpoint(from.bottom(), to.y);
-    label(svg, x + 10, middle + 4, words);
+    svg.text(x + 10, middle + 4, NOTE, words);
 }
 
 /// A line to a card behind others: out to the left, down, and in again.
@@ -69,10 +70,10 @@ fn around(svg: &mut Svg, from: Rect, to: Rect, x: i32, words: &str) {
     ];
     svg.route(&points, line(), Heads::Both);
     let beside = from.x - x;
-    if beside > text_width(words, 12, false) + 20 {
-        label(svg, x + 14, from.middle_y() - 8, words);
-    } else if to.x - x > text_width(words, 12, false) + 20 {
-        label(svg, x + 14, to.middle_y() - 8, words);
+    if beside > NOTE.width(words) + 20 {
+        svg.text(x + 14, from.middle_y() - 8, NOTE, words);
+    } else if to.x - x > NOTE.width(words) + 20 {
+        svg.text(x + 14, to.middle_y() - 8, NOTE, words);
     }
 }
 
@@ -87,11 +88,11 @@ fn among(svg: &mut Svg, card: Rect, words: &str) {
         (x + 2, middle + reach),
     ];
     svg.route(&points, line(), Heads::Both);
-    let font = Font::new(12, palette::SOFT_INK).anchored(Anchor::Middle);
-    if card.right() + BYPASS + 8 + text_width(words, 12, false) < WIDTH - MARGIN {
-        label(svg, x + BYPASS + 8, middle + 4, words);
+    if card.right() + BYPASS + 8 + NOTE.width(words) < WIDTH - MARGIN {
+        svg.text(x + BYPASS + 8, middle + 4, NOTE, words);
     } else {
-        svg.text(x + BYPASS + 14, middle, font.upwards(), words);
+        let font = NOTE.anchored(Anchor::Middle).upwards();
+        svg.text(x + BYPASS + 14, middle, font, words);
     }
 }
 
@@ -101,15 +102,11 @@ fn checkpoints(svg: &mut Svg, evaluator: Rect, source: Rect) {
     if source.y < evaluator.bottom() {
         // Beside each other.
         let y = source.middle_y();
-        svg.route(
-            &[(source.right() + 2, y), (evaluator.x - 2, y)],
-            paint,
-            Heads::End,
-        );
+        let points = [(source.right() + 2, y), (evaluator.x - 2, y)];
+        svg.route(&points, paint, Heads::End);
         let x = i32::midpoint(source.right(), evaluator.x);
-        let font = Font::new(12, palette::SOFT_INK).anchored(Anchor::Middle);
-        if evaluator.x - source.right() > text_width("checkpoints", 12, false) {
-            svg.text(x, y - 8, font, "checkpoints");
+        if evaluator.x - source.right() > NOTE.width("checkpoints") {
+            svg.text(x, y - 8, NOTE.anchored(Anchor::Middle), "checkpoints");
         }
         return;
     }
@@ -119,14 +116,6 @@ fn checkpoints(svg: &mut Svg, evaluator: Rect, source: Rect) {
         paint,
         Heads::End,
     );
-    label(
-        svg,
-        x + 10,
-        i32::midpoint(evaluator.bottom(), source.y) + 4,
-        "checkpoints",
-    );
-}
-
-fn label(svg: &mut Svg, x: i32, y: i32, words: &str) {
-    svg.text(x, y, Font::new(12, palette::SOFT_INK), words);
+    let middle = i32::midpoint(evaluator.bottom(), source.y);
+    svg.text(x + 10, middle + 4, NOTE, "checkpoints");
 }
