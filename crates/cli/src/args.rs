@@ -5,6 +5,8 @@ pub mod simpletfjob;
 
 use std::path::PathBuf;
 
+use anstream::stream::RawStream;
+use anstream::{AutoStream, ColorChoice};
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use trainyard_core::sim::Fault;
@@ -189,6 +191,17 @@ pub enum Command {
     Explain(Explain),
     /// Print a completion script for a shell
     Completions(Completions),
+}
+
+impl Color {
+    /// Whether and how to write colours to this stream.
+    pub fn choice(self, stream: &impl RawStream) -> ColorChoice {
+        match self {
+            Self::Auto => AutoStream::choice(stream),
+            Self::Always => ColorChoice::AlwaysAnsi,
+            Self::Never => ColorChoice::Never,
+        }
+    }
 }
 
 /// Output format.

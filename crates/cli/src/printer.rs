@@ -5,7 +5,7 @@
 
 use std::io::{self, BufWriter, Write};
 
-use anstream::{AutoStream, ColorChoice};
+use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 
 use crate::args::Color;
@@ -38,13 +38,8 @@ pub struct Printer {
 impl Printer {
     /// A printer that uses colour as `--color` says.
     pub fn new(color: Color) -> Self {
-        let choice = |automatic: ColorChoice| match color {
-            Color::Auto => automatic,
-            Color::Always => ColorChoice::AlwaysAnsi,
-            Color::Never => ColorChoice::Never,
-        };
         let (out, err) = (io::stdout(), io::stderr());
-        let (for_out, for_err) = (choice(AutoStream::choice(&out)), choice(AutoStream::choice(&err)));
+        let (for_out, for_err) = (color.choice(&out), color.choice(&err));
         Self {
             out: BufWriter::with_capacity(1 << 16, AutoStream::new(out, for_out)),
             err: AutoStream::new(err, for_err),

@@ -15,13 +15,12 @@ mod reporter;
 mod sentences;
 mod streams;
 mod summary;
-pub mod terminal;
+mod terminal;
 #[cfg(test)]
 mod tests;
 mod view;
 
 pub use self::display::Display;
 pub use self::glob::Glob;
-pub use self::reporter::care;
 pub use self::sentences::stamp;
 pub use self::view::{Lines, View};

@@ -11,11 +11,11 @@ use crate::printer::Printer;
 
 /// Prints it.
 pub fn run(typed: &Crd, printer: &mut Printer) -> Result<Exit, Failure> {
-    let served = if typed.newest_only {
-        Served::Newest
-    } else {
-        Served::All
-    };
-    printer.data(&yaml::write(&definition(served)))?;
+    printer.data(&yaml::write(&definition(served(typed.newest_only))))?;
     Ok(Exit::Success)
+}
+
+/// The versions that the definition serves.
+pub fn served(newest_only: bool) -> Served {
+    if newest_only { Served::Newest } else { Served::All }
 }

@@ -62,7 +62,8 @@ fn finish(
     let note = if typed.dry_run {
         let change = target.change(text, typed.force)?;
         printer.page(&parts(cast))?;
-        Some(format!("would {change}: {}; nothing was written", roles(cast)))
+        let would = target.would(change);
+        Some(format!("{would}: {}; nothing was written", roles(cast)))
     } else if matches!(target, Target::Standard) {
         printer.data(text)?;
         // simpletfjob's output has no final line break; on a terminal the prompt would follow it.
@@ -72,8 +73,8 @@ fn finish(
         None
     } else {
         let change = target.change(text, typed.force)?;
-        warning = target.write(text, &change)?;
-        Some(format!("{}: {}", change.done(), roles(cast)))
+        warning = target.write(text, change)?;
+        Some(format!("{}: {}", target.did(change), roles(cast)))
     };
     if typed.quiet {
         return Ok(());

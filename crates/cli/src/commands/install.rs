@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use trainyard_cluster::{ClusterError, Newcomer, Session, Trial, named};
 use trainyard_manifest::install::access::LEASE;
 use trainyard_manifest::install::{Install as Wishes, NAME, image, text};
-use trainyard_manifest::kinds::Served;
 
 use self::outcome::{Done, Outcomes};
+use super::crd::served;
 use crate::args::{DryRun, Format, Install, Place, Uninstall};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -160,24 +160,16 @@ fn leftovers(session: &Session, wishes: &Wishes, objects: &[Value]) -> Result<Ve
         replicas: wishes.replicas.max(2),
         ..wishes.clone()
     };
-    let known = |object: &Value| {
-        let same = |other: &Value| {
-            ["/kind", "/metadata/name", "/metadata/namespace"]
-                .iter()
-                .all(|path| object.pointer(path) == other.pointer(path))
-        };
-        objects.iter().any(same)
-    };
+    let identity = |object: &Value| (named(object), object["metadata"]["namespace"].clone());
+    let known: Vec<_> = objects.iter().map(identity).collect();
     let mut left: Vec<Value> = widest.objects();
-    left.retain(|object| !known(object));
+    left.retain(|object| !known.contains(&identity(object)));
     left.reverse();
     let bound = bound(session, wishes);
     let mut found = Vec::new();
     for object in left {
-        let wide = matches!(
-            object["kind"].as_str(),
-            Some("ClusterRole" | "ClusterRoleBinding")
-        );
+        let wide =
+            ["ClusterRole", "ClusterRoleBinding"].contains(&object["kind"].as_str().unwrap_or_default());
         let ours = !wide || bound.as_ref() == Some(&wishes.namespace);
         if ours && session.find(&object).map_err(no_cluster)?.is_some() {
             found.push(object);
@@ -192,11 +184,10 @@ fn bound(session: &Session, wishes: &Wishes) -> Option<String> {
         watch: None,
         ..wishes.clone()
     };
-    let objects = widest.objects();
-    let mut all = objects.iter();
-    let binding = all.find(|object| object["kind"] == "ClusterRoleBinding")?;
+    let mut objects = widest.objects().into_iter();
+    let binding = objects.find(|object| object["kind"] == "ClusterRoleBinding")?;
     // Without the right to read it, it cannot be removed either.
-    let found = session.find(binding).ok().flatten()?;
+    let found = session.find(&binding).ok().flatten()?;
     found["subjects"][0]["namespace"].as_str().map(str::to_owned)
 }
 
@@ -227,11 +218,7 @@ fn wishes(typed: &Install) -> Wishes {
         image: typed.image.clone().unwrap_or_else(image),
         replicas: typed.replicas,
         priority_class: typed.priority_class.clone(),
-        served: if typed.newest_only {
-            Served::Newest
-        } else {
-            Served::All
-        },
+        served: served(typed.newest_only),
         gang: typed.gang_scheduler_name.clone(),
         arguments: {
             let labels = typed.legacy_labels.then(|| "--legacy-labels".to_owned());

@@ -23,14 +23,15 @@ pub fn home() -> Result<Home, Failure> {
     })
 }
 
-/// What could not be listed at all.
-pub fn unlisted(error: &DirectoryError) -> Failure {
-    Failure::usage(error.to_string(), None)
+impl From<DirectoryError> for Failure {
+    fn from(error: DirectoryError) -> Self {
+        Self::usage(error.to_string(), None)
+    }
 }
 
 /// The jobs of these names. All that do not exist are told at once.
 pub fn jobs(home: &Home, names: &[String]) -> Result<Vec<JobRuns>, Failure> {
-    let all = home.jobs().map_err(|error| unlisted(&error))?;
+    let all = home.jobs()?;
     let mut found: Vec<JobRuns> = Vec::new();
     let mut unknown = Vec::new();
     for name in names {
@@ -66,7 +67,7 @@ pub fn job(home: &Home, name: &str) -> Result<JobRuns, Failure> {
 
 /// The run with that id, or the newest.
 pub fn run(job: &JobRuns, id: Option<&str>) -> Result<RunDirectory, Failure> {
-    let mut runs = job.runs().map_err(|error| unlisted(&error))?;
+    let mut runs = job.runs()?;
     let Some(id) = id else {
         let hint = "it may be just about to begin, or nothing of it is left";
         let none = || Failure::usage(format!("`{}` has no runs", shown(&job.name)), hint);

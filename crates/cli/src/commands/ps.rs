@@ -80,7 +80,7 @@ impl Listing {
 
 fn every_job(home: &Home, all: bool) -> Result<Listing, Failure> {
     let mut found = Listing::default();
-    for job in home.jobs().map_err(|error| lookup::unlisted(&error))? {
+    for job in home.jobs()? {
         found.add_job(&job, all);
     }
     found.runs.sort_by(|a, b| {

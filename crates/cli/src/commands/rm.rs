@@ -18,7 +18,7 @@ use trainyard_local::run::store::state::is_over;
 pub fn run(typed: &Rm, printer: &mut Printer) -> Result<Exit, Failure> {
     let home = lookup::home()?;
     let jobs = if typed.all {
-        home.jobs().map_err(|error| lookup::unlisted(&error))?
+        home.jobs()?
     } else {
         lookup::jobs(&home, &typed.jobs)?
     };
@@ -63,8 +63,8 @@ struct Chosen<'a> {
 impl<'a> Chosen<'a> {
     fn of(job: &'a JobRuns, typed: &Rm) -> Result<Self, Failure> {
         // Listed under the lock, so no run can begin meanwhile: a new one is not among them.
-        let claim = job.claim().map_err(|error| lookup::unlisted(&error))?;
-        let mut runs = job.runs().map_err(|error| lookup::unlisted(&error))?;
+        let claim = job.claim()?;
+        let mut runs = job.runs()?;
         let live = runs
             .last()
             .filter(|newest| claim.is_none() && !is_over(newest))

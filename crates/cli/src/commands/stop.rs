@@ -25,6 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const REMINDER: Duration = Duration::from_secs(10);
 /// The lock of a run that has ended is free at once, but for runs of several jobs: they hold all until the last one ends.
 const LINGERING: Duration = Duration::from_secs(1);
+/// The states of tasks that a run waits for.
+const ALIVE: [TaskState; 3] = [TaskState::Starting, TaskState::Running, TaskState::Stopping];
 /// More tasks than this are counted, not named.
 const MOST_NAMED: usize = 8;
 
@@ -41,8 +43,8 @@ pub fn run(typed: &Stop, printer: &mut Printer) -> Result<Exit, Failure> {
         let mut left = Vec::new();
         for mut end in ends {
             match end.glance(printer)? {
-                StopCheck::Stays => left.push(end),
-                StopCheck::Over(how) => exit = exit.max(how),
+                None => left.push(end),
+                Some(how) => exit = exit.max(how),
             }
         }
         let waited = begun.elapsed();
@@ -86,11 +88,6 @@ enum Heard {
     Obeys,
 }
 
-enum StopCheck {
-    Stays,
-    Over(Exit),
-}
-
 impl Ending {
     fn of(job: JobRuns, now: bool) -> Self {
         Self {
@@ -107,8 +104,8 @@ impl Ending {
         shown(&self.job.name)
     }
 
-    /// Looks whether it has ended, and gives the order if it has not been taken yet.
-    fn glance(&mut self, printer: &mut Printer) -> Result<StopCheck, Failure> {
+    /// The exit code if it has ended; else gives the order if it has not been taken yet.
+    fn glance(&mut self, printer: &mut Printer) -> Result<Option<Exit>, Failure> {
         let newest = self.job.newest().ok().flatten();
         if self.run.is_none() {
             self.run.clone_from(&newest);
@@ -122,23 +119,23 @@ impl Ending {
             };
             let state = self.read().map(|run| format!(": {}", run.state.word()));
             printer.say(&format!("`{}` {ended}{}", self.name(), state.unwrap_or_default()))?;
-            return Ok(StopCheck::Over(Exit::Success));
+            return Ok(Some(Exit::Success));
         }
         let Some(run) = self.run.as_ref().filter(|_| self.heard != Heard::Obeys) else {
-            return Ok(StopCheck::Stays);
+            return Ok(None);
         };
         match control::send(run, &self.order) {
             Ok(OrderReply::Done) => self.heard = Heard::Obeys,
             Ok(OrderReply::Refused(why)) => {
                 let message = format!("`{}` does not stop: {}", self.name(), why);
                 printer.error(&message, None)?;
-                return Ok(StopCheck::Over(Exit::No));
+                return Ok(Some(Exit::No));
             }
             Err(NotReached::NoAnswer) => self.heard = Heard::Unanswered,
             // It is just beginning, or just ending.
             Err(NotReached::NotListening | NotReached::Socket(_)) => {}
         }
-        Ok(StopCheck::Stays)
+        Ok(None)
     }
 
     /// Whether it has written down its end, which it does when nothing of it is left, and only its lock remains.
@@ -178,12 +175,7 @@ impl Ending {
         let live: Vec<String> = run
             .iter()
             .flat_map(StoredRun::tasks)
-            .filter(|task| {
-                matches!(
-                    task.state,
-                    TaskState::Starting | TaskState::Running | TaskState::Stopping
-                )
-            })
+            .filter(|task| ALIVE.contains(&task.state))
             .map(|task| task.task.to_string())
             .collect();
         match live.len() {

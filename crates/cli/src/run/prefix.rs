@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anstyle::{AnsiColor, Color, Style};
 use trainyard_core::TaskId;
+use trainyard_local::logs::pump::LogBlock;
 
-use super::view::View;
+use super::terminal;
+use super::view::{Lines, View};
 use crate::printer::QUIET;
 
 /// Colours that are told apart on light and on dark ground. Red is kept for what is wrong.
@@ -81,6 +83,20 @@ pub struct LinePrefix {
 }
 
 impl LinePrefix {
+    /// Appends a block of lines as the view shows them, each after `time`.
+    pub fn write(&self, out: &mut Vec<u8>, view: &View, time: &str, block: LogBlock<'_>) {
+        let (first, continuation): (&[u8], &[u8]) = match view.lines {
+            Lines::Prefixed => (&self.first, &self.continuation),
+            Lines::Plain | Lines::Raw => (b"", b""),
+        };
+        let care = view.care();
+        if time.is_empty() {
+            return terminal::write(out, block, first, continuation, care);
+        }
+        let after_time = |rest: &[u8]| [time.as_bytes(), rest].concat();
+        terminal::write(out, block, &after_time(first), &after_time(continuation), care);
+    }
+
     /// The prefix for this name, in a column of this width.
     pub fn new(view: &View, shown: bool, label: &str, style: Style, width: usize) -> Self {
         let before = |sign: char| {

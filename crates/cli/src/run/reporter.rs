@@ -14,8 +14,7 @@ use super::json;
 use super::prefix::{self, LinePrefix};
 use super::sentences::{self, Narration};
 use super::summary;
-use super::terminal::{self, Care};
-use super::view::{Lines, View};
+use super::view::Lines;
 use crate::args::Format;
 use crate::locale;
 
@@ -26,7 +25,6 @@ pub struct JobReporter {
     job: Arc<str>,
     several: bool,
     tasks: Vec<TaskId>,
-    care: Care,
     prefixes: Mutex<Prefixes>,
     narration: Mutex<Narration>,
 }
@@ -43,7 +41,6 @@ impl JobReporter {
             }
         }
         Self {
-            care: care(&shared.view),
             number,
             job: job.into(),
             several,
@@ -80,21 +77,6 @@ impl JobReporter {
         LinePrefix::new(view, shown, &label, style, self.shared.column.width())
     }
 
-    fn write(&self, out: &mut Vec<u8>, prefix: &LinePrefix, block: LogBlock<'_>) {
-        let view = &self.shared.view;
-        let (prefix, continuation): (&[u8], &[u8]) = match view.lines {
-            Lines::Prefixed => (&prefix.first, &prefix.continuation),
-            Lines::Plain | Lines::Raw => (b"", b""),
-        };
-        if view.timestamps {
-            let time = sentences::stamp(view, Timestamp::now());
-            let before = |rest: &[u8]| [time.as_bytes(), rest].concat();
-            terminal::write(out, block, &before(prefix), &before(continuation), self.care);
-        } else {
-            terminal::write(out, block, prefix, continuation, self.care);
-        }
-    }
-
     fn tell_footer(&self, event: &RunEvent) {
         let job = self.number;
         match event.what {
@@ -102,17 +84,6 @@ impl JobReporter {
             What::RunEnded(_) => self.shared.tell(Message::Ended { job }),
             _ => {}
         }
-    }
-}
-
-/// Bytes for a file are not touched; a terminal must not be wrecked.
-pub fn care(view: &View) -> Care {
-    if view.out.terminal {
-        Care::Terminal
-    } else if view.out.color && view.lines == Lines::Prefixed {
-        Care::EndColors
-    } else {
-        Care::None
     }
 }
 
@@ -131,7 +102,14 @@ impl LogSink for JobReporter {
                 json::lines(out, Timestamp::now(), &self.job, source, block);
             }),
             (Format::Text, Lines::Raw) => self.shared.print(block.bytes),
-            (Format::Text, _) => self.shared.print_built(|out| self.write(out, &prefix, block)),
+            (Format::Text, _) => self.shared.print_built(|out| {
+                let time = if view.timestamps {
+                    sentences::stamp(view, Timestamp::now())
+                } else {
+                    String::new()
+                };
+                prefix.write(out, view, &time, block);
+            }),
         }
     }
 

@@ -3,11 +3,12 @@
 use std::io::{self, IsTerminal as _};
 use std::os::fd::AsFd;
 
-use anstream::{AutoStream, ColorChoice};
+use anstream::ColorChoice;
 use rustix::fs::{FileType, fstat};
 use trainyard_core::TaskId;
 
 use super::glob::Glob;
+use super::terminal::Care;
 use crate::args::{Color, Format};
 use crate::locale;
 use crate::visible;
@@ -38,18 +39,13 @@ pub struct Stream {
 impl Stream {
     /// Standard output or standard error, and whether colour is wanted there.
     fn of(stream: &(impl anstream::stream::RawStream + AsFd), color: Color) -> Self {
-        let color = match color {
-            Color::Auto => AutoStream::choice(stream) != ColorChoice::Never,
-            Color::Always => true,
-            Color::Never => false,
-        };
         Self {
             terminal: anstream::stream::IsTerminal::is_terminal(stream),
             pipe: fstat(stream).is_ok_and(|stat| {
                 let kind = FileType::from_raw_mode(stat.st_mode);
                 kind.is_fifo() || kind.is_socket()
             }),
-            color,
+            color: color.choice(stream) != ColorChoice::Never,
         }
     }
 }
@@ -120,6 +116,17 @@ impl View {
     pub fn has_footer(&self) -> bool {
         let text = self.output == Format::Text && self.lines != Lines::Raw;
         self.footer && self.err.terminal && text && !self.out.pipe && !self.quiet
+    }
+
+    /// How to treat the output of tasks: bytes for a file are not touched, a terminal must not be wrecked.
+    pub fn care(&self) -> Care {
+        if self.out.terminal {
+            Care::Terminal
+        } else if self.out.color && self.lines == Lines::Prefixed {
+            Care::EndColors
+        } else {
+            Care::None
+        }
     }
 
     /// Our own text as this stream can show it, whatever text from elsewhere is in it.

@@ -1,7 +1,6 @@
 //! Writes the manifest to standard output, or atomically to a file.
 
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -22,14 +21,8 @@ pub enum Target {
 }
 
 /// What happens to the file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    what: What,
-    shown: String,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+pub enum Change {
     /// It does not exist and is created.
     Make,
     /// It is replaced.
@@ -40,30 +33,35 @@ enum What {
     Fill,
 }
 
-impl fmt::Display for Change {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = &self.shown;
-        match self.what {
-            What::Make | What::Fill => write!(out, "write {shown}"),
-            What::Replace => write!(out, "replace {shown}"),
-            What::Leave => write!(out, "keep {shown}, which is up to date"),
-        }
-    }
-}
-
-impl Change {
-    /// The same in the past tense.
-    pub fn done(&self) -> String {
-        let shown = &self.shown;
-        match self.what {
-            What::Make | What::Fill => format!("wrote {shown}"),
-            What::Replace => format!("replaced {shown}"),
-            What::Leave => format!("{shown} is up to date"),
-        }
-    }
-}
-
 impl Target {
+    /// The name for messages.
+    fn shown(&self) -> &str {
+        match self {
+            Self::Standard => "to standard output",
+            Self::File { shown, .. } => shown,
+        }
+    }
+
+    /// `would …`, for a dry run.
+    pub fn would(&self, change: Change) -> String {
+        let shown = self.shown();
+        match change {
+            Change::Make | Change::Fill => format!("would write {shown}"),
+            Change::Replace => format!("would replace {shown}"),
+            Change::Leave => format!("would keep {shown}, which is up to date"),
+        }
+    }
+
+    /// What was done.
+    pub fn did(&self, change: Change) -> String {
+        let shown = self.shown();
+        match change {
+            Change::Make | Change::Fill => format!("wrote {shown}"),
+            Change::Replace => format!("replaced {shown}"),
+            Change::Leave => format!("{shown} is up to date"),
+        }
+    }
+
     /// The given file, or simpletfjob's default: `mnist_tfjob.yaml` beside `mnist.yaml`.
     pub fn of(output: Option<&Path>, template: &Path) -> Result<Self, Failure> {
         let standard = Path::new("-");
@@ -95,38 +93,32 @@ impl Target {
 
     /// What would happen to the file; an error if it was not written by `expand`.
     pub fn change(&self, text: &str, force: bool) -> Result<Change, Failure> {
-        let (path, shown) = match self {
-            Self::Standard => ("/dev/stdout".as_ref(), "to standard output"),
-            Self::File { path, shown } => (path.as_path(), shown.as_str()),
+        let Self::File { path, shown } = self else {
+            return Ok(Change::Fill);
         };
-        let what = match fs::metadata(path) {
-            _ if *self == Self::Standard => What::Fill,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => What::Make,
-            Ok(about) if !about.is_file() => What::Fill,
-            Ok(about) => replaced(path, shown, about.len(), text, force)?,
-            Err(cause) => return Err(Failure::file(shown, &cause)),
-        };
-        Ok(Change {
-            what,
-            shown: shown.to_owned(),
-        })
+        match fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Change::Make),
+            Ok(about) if !about.is_file() => Ok(Change::Fill),
+            Ok(about) => replaced(path, shown, about.len(), text, force),
+            Err(cause) => Err(Failure::file(shown, &cause)),
+        }
     }
 
     /// Writes the manifest: after an error the file is unchanged. Returns a warning.
-    pub fn write(&self, text: &str, change: &Change) -> Result<Option<String>, Failure> {
+    pub fn write(&self, text: &str, change: Change) -> Result<Option<String>, Failure> {
         let Self::File { path, shown } = self else {
             return Ok(None);
         };
         let bytes = text.as_bytes();
         let failed = |cause: io::Error| Failure::file(shown, &cause);
-        match change.what {
-            What::Leave => {}
-            What::Fill => {
+        match change {
+            Change::Leave => {}
+            Change::Fill => {
                 let file = File::options().write(true).open(path);
                 file.and_then(|mut file| file.write_all(bytes)).map_err(failed)?;
                 return Ok(None);
             }
-            What::Make | What::Replace => whole(path, bytes).map_err(failed)?,
+            Change::Make | Change::Replace => whole(path, bytes).map_err(failed)?,
         }
         let remembered = ours::remember(path, bytes);
         Ok(remembered.err().map(|error| {
@@ -156,18 +148,18 @@ fn beside(template: &Path) -> PathBuf {
 }
 
 /// Whether an existing file may be replaced.
-fn replaced(path: &Path, shown: &str, length: u64, text: &str, force: bool) -> Result<What, Failure> {
+fn replaced(path: &Path, shown: &str, length: u64, text: &str, force: bool) -> Result<Change, Failure> {
     let same_length = length == text.len() as u64;
     let content = fs::read(path);
     if same_length && content.as_ref().is_ok_and(|content| content == text.as_bytes()) {
-        return Ok(What::Leave);
+        return Ok(Change::Leave);
     }
     if force {
-        return Ok(What::Replace);
+        return Ok(Change::Replace);
     }
     let content = content.map_err(|cause| Failure::file(shown, &cause))?;
     let why = match ours::look(path, &content) {
-        Known::Ours => return Ok(What::Replace),
+        Known::Ours => return Ok(Change::Replace),
         Known::Changed => "has been changed since `trainyard expand` wrote it",
         Known::Foreign => "exists, and `trainyard expand` did not write it",
     };

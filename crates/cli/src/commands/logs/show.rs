@@ -16,18 +16,15 @@ use crate::args::{Color, Format};
 use crate::failure::Failure;
 use crate::run::Lines;
 use crate::run::View;
-use crate::run::care;
 use crate::run::json;
 use crate::run::prefix::{self, Column, LinePrefix};
 use crate::run::stamp;
-use crate::run::terminal::{self, Care};
 use trainyard_local::run::store::state::StoredRun;
 
 /// Writes lines as was asked for.
 pub struct Show {
     out: BufWriter<File>,
     view: View,
-    care: Care,
     job: Arc<str>,
     begun: Timestamp,
     /// All tasks of the run: a task has the same colour whatever is shown beside it.
@@ -48,7 +45,6 @@ impl Show {
         let out = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         let mut show = Self {
             out: BufWriter::with_capacity(1 << 16, out),
-            care: care(&view),
             view,
             job: Arc::clone(&run.file.job),
             begun: run.file.started,
@@ -96,26 +92,17 @@ impl Show {
             None if self.view.timestamps => format!("{:<24} ", "-"),
             _ => String::new(),
         };
-        let before = |rest: &[u8]| [time.as_bytes(), rest].concat();
-        let (prefix, continuation) = if self.view.lines == Lines::Prefixed {
-            let prefix = self.prefix(merged.source);
-            (before(&prefix.first), before(&prefix.continuation))
-        } else {
-            (before(b""), before(b""))
-        };
-        self.block.clear();
-        terminal::write(&mut self.block, merged.block, &prefix, &continuation, self.care);
-        Ok(self.out.write_all(&self.block)?)
-    }
-
-    fn prefix(&mut self, source: &LogSource) -> &LinePrefix {
+        let source = merged.source;
         let key = (source.task.clone(), source.container.clone());
         let (view, tasks, width) = (&self.view, &self.tasks, self.column.width());
-        self.prefixes.entry(key).or_insert_with(|| {
+        let prefix = self.prefixes.entry(key).or_insert_with(|| {
             let label = prefix::label(None, &source.task, source.container.as_ref());
             let style = prefix::style(tasks, 0, &source.task);
             LinePrefix::new(view, true, &label, style, width)
-        })
+        });
+        self.block.clear();
+        prefix.write(&mut self.block, view, &time, merged.block);
+        Ok(self.out.write_all(&self.block)?)
     }
 
     /// Hands on everything written.
