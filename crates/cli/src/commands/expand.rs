@@ -137,14 +137,12 @@ fn wanted(typed: &Expand) -> Result<Wanted, Failure> {
     })
 }
 
-fn at_least(flag: &str, number: i64, least: i64) -> Result<usize, Failure> {
-    let number = Some(number).filter(|number| *number >= least).ok_or(number);
-    number
-        .and_then(|number| usize::try_from(number).map_err(|_| number))
-        .map_err(|number| {
-            let hint = (least == 1).then(|| "omit it to use all hosts".to_owned());
-            Failure::usage(format!("`{flag}` must be at least {least}, not {number}"), hint)
-        })
+fn at_least(flag: &str, number: i64, least: usize) -> Result<usize, Failure> {
+    let enough = usize::try_from(number).ok().filter(|number| *number >= least);
+    enough.ok_or_else(|| {
+        let hint = (least == 1).then(|| "omit it to use all hosts".to_owned());
+        Failure::usage(format!("`{flag}` must be at least {least}, not {number}"), hint)
+    })
 }
 
 /// The names in a file of hosts.

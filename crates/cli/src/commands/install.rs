@@ -6,11 +6,11 @@ mod words;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use trainyard_cluster::{ClusterError, Newcomer, Session, Trial, named};
+use trainyard_cluster::{ClusterError, Newcomer, Outcome, Session, Trial, named};
 use trainyard_manifest::install::access::LEASE;
 use trainyard_manifest::install::{Install as Wishes, NAME, image, text};
 
-use self::outcome::{Done, Outcomes};
+use self::outcome::{DELETED, KEPT, NOT_FOUND, Outcomes, SKIPPED};
 use super::crd::served;
 use crate::args::{DryRun, Format, Install, Place, Uninstall};
 use crate::exit::Exit;
@@ -40,7 +40,7 @@ pub fn run(typed: &Install, printer: &mut Printer) -> Result<Exit, Failure> {
         Vec::new()
     };
     for left in left {
-        let done = session.delete(&left, trial).map(|_| Done::Deleted);
+        let done = session.delete(&left, trial).map(|_| DELETED);
         outcomes.tell(&left, done)?;
     }
     let exit = outcomes.finish()?;
@@ -82,7 +82,7 @@ pub fn remove(typed: &Uninstall, printer: &mut Printer) -> Result<Exit, Failure>
             continue;
         }
         let done = match stopped {
-            Stopped::Refused => Ok(Done::Skipped),
+            Stopped::Refused => Ok(SKIPPED),
             Stopped::Yes | Stopped::NotYet => session.delete(object, trial).map(deleted),
         };
         outcomes.tell(object, done)?;
@@ -95,13 +95,13 @@ pub fn remove(typed: &Uninstall, printer: &mut Printer) -> Result<Exit, Failure>
         }
     }
     for object in &kept {
-        outcomes.tell(object, Ok(Done::Kept))?;
+        outcomes.tell(object, Ok(KEPT))?;
     }
     outcomes.finish()
 }
 
-fn deleted(there: bool) -> Done {
-    if there { Done::Deleted } else { Done::NotThere }
+fn deleted(there: bool) -> &'static str {
+    if there { DELETED } else { NOT_FOUND }
 }
 
 /// Whether an operator has stopped.
@@ -300,10 +300,10 @@ fn apply(session: &Session, objects: &[Value], outcomes: &mut Outcomes<'_>) -> R
     for object in objects {
         let home = object["metadata"]["namespace"].as_str();
         if home.is_some() && home == homeless {
-            outcomes.tell(object, Ok(Done::Skipped))?;
+            outcomes.tell(object, Ok(SKIPPED))?;
             continue;
         }
-        let mut done = session.apply(object, trial).map(Done::Applied);
+        let mut done = session.apply(object, trial).map(Outcome::word);
         if object["kind"] == "CustomResourceDefinition" && trial == Trial::Real && done.is_ok() {
             done = session.established(object).and(done);
         }

@@ -81,12 +81,11 @@ fn tell_of_none(
     if !chosen.is_empty() || typed.follow && run.state.is_running() {
         return Ok(());
     }
-    let what = if typed.previous {
-        "none of these tasks has been started again in this run"
-    } else {
-        "none of these tasks has been started in this run"
-    };
-    printer.say(&format!("`{}`: {what}", typed.job))
+    let again = if typed.previous { " again" } else { "" };
+    printer.say(&format!(
+        "`{}`: none of these tasks has been started{again} in this run",
+        typed.job
+    ))
 }
 
 /// Logs that are being shown.

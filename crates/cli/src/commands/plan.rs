@@ -92,10 +92,8 @@ fn tf_config(typed: &str, jobs: &[&ReadJob]) -> Result<String, Failure> {
 }
 
 fn task(typed: &str, read: &ReadJob) -> Option<TaskId> {
-    lookup::task_named(typed, &read.job.name, |id| {
-        let role = read.job.role(&id.role);
-        role.is_some_and(|(_, role)| id.index < role.replicas)
-    })
+    let exists = |id: &TaskId| read.job.tasks().any(|task| task == *id);
+    lookup::task_named(typed, &read.job.name, exists)
 }
 
 fn no_such_task(typed: &str, jobs: &[&ReadJob]) -> Failure {

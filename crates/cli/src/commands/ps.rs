@@ -211,22 +211,10 @@ fn about(run: &StoredRun, now: Timestamp) -> String {
     };
     let source = run.file.source.as_deref().map(escaped);
     let from = source.map_or_else(String::new, |source| format!(", from {source}"));
-    line(
-        "job",
-        &format!(
-            "{STRONG}{}{STRONG:#} ({}{from})",
-            shown(&run.file.job),
-            shown(&run.file.kind)
-        ),
-    );
-    line(
-        "run",
-        &format!(
-            "{}, begun {} ago",
-            run.directory.id(),
-            table::age(now.since(run.file.started))
-        ),
-    );
+    let (job, kind) = (shown(&run.file.job), shown(&run.file.kind));
+    line("job", &format!("{STRONG}{job}{STRONG:#} ({kind}{from})"));
+    let (id, age) = (run.directory.id(), table::age(now.since(run.file.started)));
+    line("run", &format!("{id}, begun {age} ago"));
     let word = run.state.word();
     let state = style(word);
     let after = seconds(run).map_or_else(String::new, |seconds| format!(" after {}", table::took(seconds)));
@@ -241,10 +229,7 @@ fn about(run: &StoredRun, now: Timestamp) -> String {
         let FirstFailure { life, meaning, .. } = failure;
         line("cause", &format!("{}: {}", life.task, escaped(meaning)));
     }
-    let url = run
-        .status
-        .as_ref()
-        .and_then(|status| status.tensorboard.as_deref());
+    let url = run.status.as_ref().and_then(|status| status.tensorboard.as_ref());
     if let Some(url) = url.filter(|_| run.state.is_running()) {
         line("TensorBoard", &shown(url));
     }

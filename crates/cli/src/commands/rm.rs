@@ -3,8 +3,9 @@
 mod volumes;
 
 use trainyard_document::problem::shown;
-use trainyard_local::run::store::directory::{JobRuns, RunDirectory};
+use trainyard_local::run::store::directory::{Home, JobRuns, RunDirectory};
 
+use self::volumes::Unused;
 use super::lookup;
 use crate::args::runs::Rm;
 use crate::exit::Exit;
@@ -124,12 +125,7 @@ impl Removal {
         self.failed(&message, Some(&hint), printer)
     }
 
-    fn volumes(
-        &mut self,
-        unused: &volumes::Unused,
-        home: &trainyard_local::run::store::directory::Home,
-        printer: &mut Printer,
-    ) -> Result<(), Failure> {
+    fn volumes(&mut self, unused: &Unused, home: &Home, printer: &mut Printer) -> Result<(), Failure> {
         for (path, others) in &unused.still_named {
             let path = path.display();
             printer.say(&format!(

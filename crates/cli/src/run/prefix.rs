@@ -1,6 +1,5 @@
 //! The names before lines: aligned, in a colour that a task keeps.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -50,15 +49,9 @@ impl Column {
 
 /// The name of a program before its lines.
 pub fn label(job: Option<&str>, task: &TaskId, container: Option<&Arc<str>>) -> String {
-    let mut label = String::new();
-    if let Some(job) = job {
-        let _ = write!(label, "{job}/");
-    }
-    let _ = write!(label, "{task}");
-    if let Some(container) = container {
-        let _ = write!(label, ":{container}");
-    }
-    label
+    let job = job.map(|job| format!("{job}/")).unwrap_or_default();
+    let container = container.map(|name| format!(":{name}")).unwrap_or_default();
+    format!("{job}{task}{container}")
 }
 
 /// The colour of a task: by its role's place among the roles, and its number.

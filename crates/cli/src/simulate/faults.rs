@@ -7,35 +7,18 @@ use crate::failure::Failure;
 
 /// `30`, `30s`, `2m`, `1h30m`, `1d`: seconds.
 pub fn duration(text: &str) -> Result<u32, String> {
-    let bad = || format!("`{text}` is not a time: expected something like `30s`, `2m` or `1h30m`");
-    if let Ok(seconds) = text.parse() {
-        return Ok(seconds);
-    }
-    let (mut sum, mut digits) = (0u32, String::new());
-    for character in text.chars() {
-        if character.is_ascii_digit() {
-            digits.push(character);
-            continue;
-        }
-        let unit = match character {
-            's' => 1,
-            'm' => 60,
-            'h' => 60 * 60,
-            'd' => 24 * 60 * 60,
-            _ => return Err(bad()),
-        };
-        let number: u32 = digits.parse().map_err(|_| bad())?;
-        let seconds = number
-            .checked_mul(unit)
-            .and_then(|seconds| sum.checked_add(seconds));
-        sum = seconds.ok_or_else(bad)?;
-        digits.clear();
-    }
-    if digits.is_empty() && !text.is_empty() {
-        Ok(sum)
-    } else {
-        Err(bad())
-    }
+    const UNITS: [(char, u32); 4] = [('s', 1), ('m', 60), ('h', 60 * 60), ('d', 24 * 60 * 60)];
+    let seconds = |part: &str| {
+        let (unit, seconds) = UNITS.into_iter().find(|(unit, _)| part.ends_with(*unit))?;
+        let number: u32 = part.strip_suffix(unit)?.parse().ok()?;
+        number.checked_mul(seconds)
+    };
+    let mut parts = text.split_inclusive(|letter: char| !letter.is_ascii_digit());
+    let sum = parts.try_fold(0u32, |sum, part| sum.checked_add(seconds(part)?));
+    let plain = text.parse().ok();
+    plain
+        .or_else(|| sum.filter(|_| !text.is_empty()))
+        .ok_or_else(|| format!("`{text}` is not a time: expected something like `30s`, `2m` or `1h30m`"))
 }
 
 /// `--fail worker-1=137@30s`: the task exits with this code (or `oom`, `missing`, `evicted`) at this second, or when it
@@ -123,13 +106,10 @@ fn task_id(text: &str) -> Result<TaskId, String> {
 
 /// Checks that the job has this task.
 pub fn known(job: &Job, task: &TaskId) -> Result<(), Failure> {
-    let found = job
-        .role(&task.role)
-        .is_some_and(|(_, role)| task.index < role.replicas);
-    if found {
+    let tasks: Vec<TaskId> = job.tasks().collect();
+    if tasks.contains(task) {
         return Ok(());
     }
-    let tasks: Vec<TaskId> = job.tasks().collect();
     let message = format!("job `{}` has no task `{task}`", job.name);
     let help = format!("the tasks are {}", super::text::names(&tasks));
     Err(Failure::usage(message, help))

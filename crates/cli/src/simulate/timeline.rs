@@ -119,20 +119,14 @@ impl Open {
                 self.mark(at, exit);
                 self.turn(at, Some(LaneState::Down));
             }
-            Happened::Gone { .. } => {
-                let alive = matches!(
-                    self.now,
-                    Some((LaneState::Waiting | LaneState::Running | LaneState::Stopping, _))
-                );
-                if alive {
-                    let what = if self.stopped_by_us {
-                        AttemptEnd::Stopped
-                    } else {
-                        AttemptEnd::Disrupted
-                    };
-                    self.marks.push(Mark { at, what });
-                    self.turn(at, Some(LaneState::Down));
-                }
+            Happened::Gone { .. } if self.now.is_some_and(|(state, _)| state != LaneState::Down) => {
+                let what = if self.stopped_by_us {
+                    AttemptEnd::Stopped
+                } else {
+                    AttemptEnd::Disrupted
+                };
+                self.marks.push(Mark { at, what });
+                self.turn(at, Some(LaneState::Down));
             }
             _ => {}
         }
@@ -158,8 +152,7 @@ impl Open {
 
     /// Extends the last state to the end of the run, unless the task stays down.
     fn close(mut self, task: TaskId, length: u32) -> Lane {
-        let next = self.now.filter(|(state, _)| *state != LaneState::Down);
-        self.now = next;
+        self.now = self.now.filter(|(state, _)| *state != LaneState::Down);
         self.turn(length, None);
         Lane {
             task,

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use trainyard_cluster::{ClusterNode, Question, Toleration, Unfit, tolerations};
+use trainyard_cluster::{Question, Toleration, Unfit, tolerations};
 use trainyard_expand::hosts::{Miscast, Wanted, names};
 use trainyard_expand::stand_ins;
 use trainyard_expand::template::UserTemplate;
@@ -85,18 +85,14 @@ fn asked(typed: &Expand, pods: &[Vec<Toleration>]) -> Result<HostList, Failure> 
         };
         Failure::usage(error.message, hint)
     })?;
-    Ok(fit(nodes, pods, typed.all_nodes))
-}
-
-fn fit(nodes: Vec<ClusterNode>, pods: &[Vec<Toleration>], all: bool) -> HostList {
     let mut found = HostList::default();
     for node in nodes {
-        match node.unfit(pods).filter(|_| !all) {
+        match node.unfit(pods).filter(|_| !typed.all_nodes) {
             Some(why) => found.unfit.push((node.name, why)),
             None => found.hosts.push(node.name),
         }
     }
-    found
+    Ok(found)
 }
 
 /// Comma-separated names, a file of names, or standard input.
@@ -111,9 +107,9 @@ fn named(word: &str, typed: &Expand) -> Result<HostList, Failure> {
     let path = Path::new(word);
     // Names have no slash; lists have commas.
     if !word.contains(',') && (word.contains('/') || path.is_file()) {
-        let file =
-            fs::File::open(path).map_err(|error| unreadable(&format!("`{}`", shown_path(path)), &error))?;
-        return listed(file, &format!("`{}`", shown_path(path)));
+        let whence = format!("`{}`", shown_path(path));
+        let file = fs::File::open(path).map_err(|error| unreadable(&whence, &error))?;
+        return listed(file, &whence);
     }
     let hosts = names(word);
     if hosts.is_empty() {

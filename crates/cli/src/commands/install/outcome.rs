@@ -1,7 +1,7 @@
 //! Reports the result per object: one line each as text, or one JSON value at the end.
 
 use serde_json::{Value, json};
-use trainyard_cluster::{ClusterError, Outcome, Trial, named};
+use trainyard_cluster::{ClusterError, Trial, named};
 
 use crate::args::Format;
 use crate::exit::Exit;
@@ -9,32 +9,14 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::visible;
 
-/// What was done with an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Done {
-    /// It was applied.
-    Applied(Outcome),
-    /// Not tried: its namespace is missing, or the operator that needs it still runs.
-    Skipped,
-    /// It was deleted.
-    Deleted,
-    /// It did not exist.
-    NotThere,
-    /// It is never deleted.
-    Kept,
-}
-
-impl Done {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Applied(outcome) => outcome.word(),
-            Self::Skipped => "skipped",
-            Self::Deleted => "deleted",
-            Self::NotThere => "not found",
-            Self::Kept => "kept",
-        }
-    }
-}
+/// An object was not tried: its namespace is missing, or the operator that needs it still runs.
+pub const SKIPPED: &str = "skipped";
+/// An object was deleted.
+pub const DELETED: &str = "deleted";
+/// An object that was to be deleted did not exist.
+pub const NOT_FOUND: &str = "not found";
+/// An object is never deleted.
+pub const KEPT: &str = "kept";
 
 /// The results so far.
 pub struct Outcomes<'a> {
@@ -56,10 +38,10 @@ impl<'a> Outcomes<'a> {
         }
     }
 
-    /// Reports one object.
-    pub fn tell(&mut self, object: &Value, done: Result<Done, ClusterError>) -> Result<(), Failure> {
+    /// Reports one object, with a word for what was done to it.
+    pub fn tell(&mut self, object: &Value, done: Result<&str, ClusterError>) -> Result<(), Failure> {
         let name = named(object);
-        let word = done.as_ref().map_or("refused", |done| done.word());
+        let word = *done.as_ref().unwrap_or(&"refused");
         if self.format == Format::Json {
             let mut told = json!({
                 "apiVersion": object["apiVersion"], "kind": object["kind"], "name": object["metadata"]["name"],

@@ -18,13 +18,9 @@ const MAIN: &str = "main";
 pub struct Choice {
     job: String,
     tasks: Vec<Glob>,
-    container: Option<Container>,
+    /// Only these containers, all if empty; `None` is the main one, as in [`LogSource`].
+    containers: Vec<Option<String>>,
     pub lives: Lives,
-}
-
-enum Container {
-    Main,
-    Named(String),
 }
 
 impl Choice {
@@ -38,7 +34,7 @@ impl Choice {
         let choice = Self {
             job: run.file.job.to_string(),
             tasks: typed.task.iter().map(|glob| Glob::new(glob)).collect(),
-            container: None,
+            containers: Vec::new(),
             lives,
         };
         let tasks = || {
@@ -50,12 +46,12 @@ impl Choice {
                 return Err(lookup::no_such_task(run, typed));
             }
         }
-        let container = typed
-            .container
-            .as_deref()
-            .map(|name| container(name, run, listed))
-            .transpose()?;
-        Ok(Self { container, ..choice })
+        let container = typed.container.iter();
+        let containers = container.map(|name| container_named(name, run, listed));
+        Ok(Self {
+            containers: containers.collect::<Result<_, _>>()?,
+            ..choice
+        })
     }
 
     /// Those of the meant tasks and of the meant container.
@@ -63,19 +59,17 @@ impl Choice {
         let means = |source: &LogSource| {
             let task =
                 self.tasks.is_empty() || self.tasks.iter().any(|glob| glob.means(&self.job, &source.task));
-            task && match &self.container {
-                None => true,
-                Some(Container::Main) => source.container.is_none(),
-                Some(Container::Named(name)) => source.container.as_deref() == Some(name.as_str()),
-            }
+            let mut containers = self.containers.iter().map(Option::as_deref);
+            task && (self.containers.is_empty() || containers.any(|name| name == source.container.as_deref()))
         };
         sources.into_iter().filter(means).collect()
     }
 }
 
-fn container(typed: &str, run: &StoredRun, listed: &[LogSource]) -> Result<Container, Failure> {
+/// The container of that name; `None` is the main one.
+fn container_named(typed: &str, run: &StoredRun, listed: &[LogSource]) -> Result<Option<String>, Failure> {
     if typed == MAIN {
-        return Ok(Container::Main);
+        return Ok(None);
     }
     let mut named: Vec<&str> = listed
         .iter()
@@ -84,16 +78,12 @@ fn container(typed: &str, run: &StoredRun, listed: &[LogSource]) -> Result<Conta
     named.sort_unstable();
     named.dedup();
     if named.contains(&typed) {
-        return Ok(Container::Named(typed.to_owned()));
+        return Ok(Some(typed.to_owned()));
     }
     // Whatever else the manifest calls a container writes no log of its own: it is the main one, or has not begun.
     let declared = declared(run);
     if let Some((_, beside)) = declared.iter().find(|(name, _)| name == typed) {
-        return Ok(if *beside {
-            Container::Named(typed.to_owned())
-        } else {
-            Container::Main
-        });
+        return Ok(beside.then(|| typed.to_owned()));
     }
     let all: Vec<&str> = std::iter::once(MAIN).chain(named).collect();
     let mut hint = suggest("containers", typed, &all);

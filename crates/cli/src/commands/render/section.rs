@@ -128,11 +128,9 @@ fn bullet(text: &str, width: usize) -> Vec<String> {
 /// Kind, namespace and name of a job in its manifest, whatever namespace it is rendered for.
 pub fn owner(read: &ReadJob) -> String {
     let (kind, name) = (read.dialect.kind(), &read.job.name);
-    let metadata = read.node.get("metadata");
-    let namespace = metadata.and_then(|metadata| metadata.get("namespace"));
-    match namespace.and_then(|node| node.as_text()) {
-        Some(namespace) if !namespace.is_empty() => format!("{kind} {namespace}/{name}"),
-        _ => format!("{kind} {name}"),
+    match read.own_namespace() {
+        Some(namespace) => format!("{kind} {namespace}/{name}"),
+        None => format!("{kind} {name}"),
     }
 }
 
