@@ -313,11 +313,8 @@ async fn try_to(api: &Api, writes: &Writes, report: &mut Report) -> Result<(), A
             .await;
         let (made, stored) = written.map_err(doing("write its status"))?;
         let stored = stored.unwrap_or_default();
-        // A status without memory says what its job waits for: where that is dropped, the same write would be due again at once.
-        let is_kept = |field: &str| status.get(field).is_none() || stored.get(field).is_some();
-        let kept = is_kept(MEMORY_FIELD) && (status.get(MEMORY_FIELD).is_some() || is_kept(WAITING_FIELD));
+        forgotten = !is_kept(status, &stored);
         report.written = Some((made.version, stored));
-        forgotten = !kept;
     }
     let acted = match &*writes.meaning {
         _ if forgotten => Err(pruned(writes.key.kind.api.kind)),
@@ -333,6 +330,16 @@ async fn try_to(api: &Api, writes: &Writes, report: &mut Report) -> Result<(), A
         let _ = api.event(&writes.key.namespace, event).await;
     }
     acted
+}
+
+/// Whether the API server has stored what the operator reads back. A status without memory says what its job waits for: where that is
+/// dropped, the same write would be due again at once.
+fn is_kept(status: &Value, stored: &Value) -> bool {
+    let field = match status.get(MEMORY_FIELD) {
+        Some(_) => MEMORY_FIELD,
+        None => WAITING_FIELD,
+    };
+    status.get(field).is_none() || stored.get(field).is_some()
 }
 
 /// The API server drops the memory: going on would restart tasks for ever.
@@ -438,5 +445,28 @@ fn owner(writes: &Writes) -> Owner {
         api: writes.key.kind.api,
         name: Arc::clone(&writes.key.name),
         uid: Arc::clone(&writes.uid),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_status_is_kept_if_its_memory_is_or_else_what_it_waits_for() {
+        let all = json!({ "trainyard": {}, "waiting": [{}], "conditions": [] });
+        let waits = json!({ "waiting": [{}] });
+        let rows = [
+            (&all, json!({ "trainyard": {} }), true),
+            (&all, json!({ "waiting": [{}] }), false),
+            (&waits, json!({ "waiting": [{}] }), true),
+            (&waits, json!({ "conditions": [] }), false),
+            (&json!({ "conditions": [] }), json!({}), true),
+        ];
+        for (status, stored, kept) in rows {
+            assert_eq!(is_kept(status, &stored), kept, "{status} {stored}");
+        }
     }
 }

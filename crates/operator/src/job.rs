@@ -342,6 +342,58 @@ mod tests {
         );
     }
 
+    /// A job with that annotation and status, read by an operator with two gang schedulers.
+    fn choosing(gang: &str, status: &Value, before: Option<&JobSeen>) -> JobSeen {
+        let template = json!({ "spec": { "containers": [{ "name": "tensorflow", "image": "i" }] } });
+        let wire = json!({
+            "metadata": {
+                "name": "mnist", "namespace": "ml", "uid": "u", "generation": 1,
+                "annotations": { "trainyard.dev/gang": gang },
+            },
+            "spec": { "tfReplicaSpecs": { "Worker": { "template": template } } },
+            "status": status,
+        });
+        let reading = Reading {
+            gang: "volcano,plugins".parse().unwrap(),
+            ..Reading::default()
+        };
+        reading.read(&TFJOB, serde_json::from_value(wire).unwrap(), before)
+    }
+
+    fn scheduler(seen: &JobSeen) -> &str {
+        let Meaning::Job(compiled) = &*seen.meaning else {
+            panic!("it cannot be read")
+        };
+        compiled.job().gang.as_ref().unwrap().scheduler.name().unwrap()
+    }
+
+    #[test]
+    fn an_edit_that_names_a_gang_scheduler_that_was_not_chosen_leaves_a_job_as_it_was() {
+        let first = choosing("plugins", &Value::Null, None);
+        let edited = choosing("kube-batch", &Value::Null, Some(&first));
+        assert!(Arc::ptr_eq(&edited.meaning, &first.meaning));
+        assert!(edited.mistake.is_some_and(|words| words.contains("kube-batch")));
+        let new = choosing("kube-batch", &Value::Null, None);
+        assert!(matches!(&*new.meaning, Meaning::Waits { .. }));
+    }
+
+    #[test]
+    fn a_held_job_may_change_its_gang_scheduler_and_one_that_runs_may_not() {
+        let began = |held: Option<&str>| {
+            let memory = json!({ "format": 1, "job": "u", "started": 1_800_000_000, "gang": "volcano" });
+            let mut status = json!({ "trainyard": memory });
+            if let Some(held) = held {
+                status["trainyard"]["held"] = held.into();
+            }
+            status
+        };
+        assert_eq!(scheduler(&choosing("plugins", &began(None), None)), "volcano");
+        assert_eq!(
+            scheduler(&choosing("plugins", &began(Some("Suspended")), None)),
+            "plugins"
+        );
+    }
+
     /// The names of the variables of worker 0's containers, where its main one has these arguments.
     fn variables(argument: &str) -> Vec<Vec<String>> {
         let template = json!({ "spec": {

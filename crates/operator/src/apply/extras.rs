@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::addresses::make;
-use super::{ApplyError, Created, Report, Writes, creating, doing, name_of, owner, unless_gone};
+use super::{ApplyError, Created, Report, Writes, creating, doing, name_of, owner};
 use crate::api::{Api, ApiError};
 use crate::job::Compiled;
 use crate::store::ExtraSeen;
@@ -46,9 +46,7 @@ pub async fn ensure(
 pub async fn remove(api: &Api, writes: &Writes, report: &mut Report) -> Result<(), ApplyError> {
     for extra in &writes.extras {
         let deleted = api.delete_extra(&writes.key.namespace, extra).await;
-        // No watch shows these objects, so one that was replaced (409) would be deleted by its old UID for ever.
-        let deleted = deleted.or_else(|refused| if refused.code == 409 { Ok(()) } else { Err(refused) });
-        unless_gone(deleted).map_err(doing("delete an object that it needed"))?;
+        unless_replaced(deleted).map_err(doing("delete an object that it needed"))?;
         report.removed_extras.push(extra.uid.clone());
     }
     Ok(())
@@ -64,4 +62,32 @@ fn plural(object: &Value) -> Result<&'static str, ApiError> {
 
 fn text<'a>(object: &'a Value, field: &str) -> &'a str {
     object[field].as_str().unwrap_or_default()
+}
+
+/// The object does not exist any more. No watch shows these objects, so one that was replaced (409) would be deleted by its old UID for ever.
+fn unless_replaced(deleted: Result<(), ApiError>) -> Result<(), ApiError> {
+    deleted.or_else(|refused| {
+        if [404, 409].contains(&refused.code) {
+            Ok(())
+        } else {
+            Err(refused)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_that_was_replaced_or_is_gone_is_deleted() {
+        for (code, deleted) in [(404, true), (409, true), (403, false), (0, false), (500, false)] {
+            let refused = ApiError {
+                code,
+                ..ApiError::unsent(String::new())
+            };
+            assert_eq!(unless_replaced(Err(refused)).is_ok(), deleted, "{code}");
+        }
+        assert!(unless_replaced(Ok(())).is_ok());
+    }
 }

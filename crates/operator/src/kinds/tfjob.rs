@@ -172,7 +172,7 @@ mod tests {
             json!({ "startTime": began, "trainyard": { "format": 1, "job": "u", "started": 1_800_000_000, "form": form } })
         };
         let mut held = memory("null");
-        held["trainyard"]["held"] = "suspended".into();
+        held["trainyard"]["held"] = "Suspended".into();
         let (theirs, per_job) = (Some("per-replica"), Some("per-job"));
         let rows = [
             // What the author says, the status, the flag; then whether addresses are per replica, and all is as Kubeflow's.

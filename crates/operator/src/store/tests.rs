@@ -15,6 +15,7 @@ mod panics;
 mod refusals;
 mod slow;
 mod strangers;
+mod taken_over;
 mod unreadable_memory;
 mod unreadable_pods;
 

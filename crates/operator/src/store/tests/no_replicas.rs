@@ -16,7 +16,12 @@ fn with(replicas: u32, suspend: bool, version: &str, status: &Value) -> JobWire 
 
 /// What the status of a new job without replicas says, and the events about it.
 fn told(reading: Reading) -> (Store, Value, Vec<Value>) {
+    let apis = reading.gang.apis();
     let mut store = Store::new(reading);
+    for api in apis {
+        store.groups_begin(api);
+        store.groups_end(api);
+    }
     store.job_seen(&TFJOB, with(0, false, "10", &Value::Null));
     let writes = store.next(NOW).unwrap();
     let status = writes.status.clone().unwrap();
@@ -107,4 +112,23 @@ fn a_server_alone_cannot_complete_the_job() {
             );
         }
     }
+}
+
+#[test]
+fn a_job_that_needs_no_service_has_none_to_remove() {
+    let mut store = Store::new(Reading {
+        per_replica: true,
+        ..Reading::default()
+    });
+    store.job_seen(&TFJOB, with(0, true, "10", &Value::Null));
+    for version in 11..14 {
+        let Some(writes) = store.next(NOW) else { return };
+        assert_eq!(writes.actions, [], "there is nothing of the job's to remove");
+        let report = Report {
+            services: Vec::new(),
+            ..report(&writes, version, Vec::new())
+        };
+        store.applied(report, NOW);
+    }
+    panic!("it is written again and again");
 }
