@@ -79,7 +79,7 @@ pub struct Memory {
     /// The first failure of the job; its instance is the first to go.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_failure: Option<Failure>,
-    /// Orders obeyed that are still visible.
+    /// Orders obeyed that are still visible, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub orders: Vec<Arc<str>>,
     /// How the job ended. Never changes.

@@ -1,5 +1,6 @@
 //! The loop: watch updates in, writes out.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -77,6 +78,8 @@ pub async fn operate(
         applying: JoinSet::new(),
         observer,
         unseen: unseen(&options.reading),
+        unknown: BTreeSet::new(),
+        kinds: options.reading.kinds.len(),
         leads: false,
         store: Store::with_slots(options.reading, options.jobs),
     };
@@ -114,6 +117,18 @@ fn unseen(reading: &Reading) -> Vec<Source> {
         .collect()
 }
 
+/// Whether jobs may be acted on. What a job has made must be known; and so must the jobs of all other kinds, one of which may have its
+/// name. Jobs of one kind have different names, so those of a single kind are acted on while they are listed. A kind without a definition has
+/// no jobs. Groups are waited for by the jobs that need them.
+fn may_act(unseen: &[Source], unknown: &BTreeSet<Source>, kinds: usize) -> bool {
+    let mut awaited = unseen.iter().filter(|source| !unknown.contains(source));
+    awaited.all(|source| match source {
+        Source::Jobs(_) => kinds == 1,
+        Source::Pods(_) | Source::Services(_) => false,
+        Source::Groups(..) => true,
+    })
+}
+
 struct Operator {
     api: Arc<Api>,
     store: Store,
@@ -121,6 +136,10 @@ struct Operator {
     observer: Arc<dyn Observer>,
     /// What has not been seen as a whole yet.
     unseen: Vec<Source>,
+    /// What the cluster had no API for when it was last asked.
+    unknown: BTreeSet<Source>,
+    /// How many kinds of jobs are run.
+    kinds: usize,
     /// Whether it is ours to act.
     leads: bool,
 }
@@ -205,12 +224,7 @@ impl Operator {
         if !self.leads {
             return self.store.stop_leading();
         }
-        if self
-            .unseen
-            .iter()
-            .any(|source| !matches!(source, Source::Jobs(_)))
-        {
-            // What a job has made is not known yet. Other jobs need not be.
+        if !may_act(&self.unseen, &self.unknown, self.kinds) {
             return;
         }
         while let Some(writes) = self.store.next(now()) {
@@ -260,6 +274,13 @@ impl Operator {
                 self.store.groups_end(api);
                 self.listed(Source::groups(api));
             }
+            WatchUpdate::Unknown(source) => {
+                self.unknown.insert(source);
+                self.store.api_unknown(source);
+                if matches!(source, Source::Groups(..)) {
+                    self.seen(source);
+                }
+            }
             // An unreadable object does not exist for us; the watch has reported it.
             WatchUpdate::Service(_, InitApply(_) | Apply(_) | Delete(_))
             | WatchUpdate::Group(_, InitApply(_) | Apply(_) | Delete(_)) => {}
@@ -268,6 +289,12 @@ impl Operator {
 
     fn listed(&mut self, source: Source) {
         self.store.list_ends(source);
+        self.unknown.remove(&source);
+        self.seen(source);
+    }
+
+    /// As much is known of these objects as there is to know.
+    fn seen(&mut self, source: Source) {
         let before = self.unseen.len();
         self.unseen.retain(|unseen| *unseen != source);
         if self.unseen.is_empty() && before > 0 {
@@ -301,6 +328,30 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
+
+    #[test]
+    fn jobs_are_acted_on_once_those_of_all_kinds_and_their_objects_are_listed() {
+        use crate::kinds::t9k::KIND as T9K;
+        use crate::kinds::tfjob::KIND as TFJOB;
+
+        let (jobs, others) = (Source::Jobs(&TFJOB), Source::Jobs(&T9K));
+        let groups = Source::Groups("podgroups", "scheduling.volcano.sh");
+        let rows = [
+            (vec![jobs], vec![], 1, true),
+            (vec![jobs, groups], vec![], 1, true),
+            (vec![Source::Pods(&TFJOB)], vec![], 1, false),
+            (vec![Source::Services(&TFJOB)], vec![], 1, false),
+            (vec![jobs], vec![], 2, false),
+            (vec![others], vec![], 2, false),
+            (vec![others], vec![others], 2, true),
+            (vec![jobs, others], vec![others], 2, false),
+            (vec![], vec![], 2, true),
+        ];
+        for (unseen, unknown, kinds, expected) in rows {
+            let known = may_act(&unseen, &unknown.iter().copied().collect(), kinds);
+            assert_eq!(known, expected, "{unseen:?} {unknown:?} {kinds}");
+        }
+    }
 
     #[tokio::test]
     async fn a_time_that_never_comes_is_waited_for() {

@@ -1,17 +1,19 @@
 //! Orders for a job of any kind, by an annotation on it: `trainyard.dev/order: <id>/<Restart|Stop>`.
 //!
-//! The annotation is the user's and stays. Memory holds its id for as long as it is visible, so each order is obeyed once; another
-//! id is another order.
+//! The annotation is the user's and stays. Memory holds the ids of the last orders that were obeyed, so each is obeyed once, also if its
+//! annotation is removed or replaced and then put back; another id is another order.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trainyard_core::{Order, Ordered, Outcome};
+use trainyard_core::{Memory, Order, Ordered, Outcome};
 
 /// The annotation.
 pub const ANNOTATION: &str = "trainyard.dev/order";
 /// Longest id, in bytes: memory holds it.
 const LONGEST_ID: usize = 63;
+/// So many obeyed orders stay in memory.
+const MOST: usize = 16;
 
 /// The order that the annotations of a job give; an error says why theirs is none.
 #[must_use]
@@ -26,6 +28,19 @@ pub fn read(annotations: Option<&BTreeMap<String, String>>) -> Option<Result<Ord
         .into()
     });
     Some(order)
+}
+
+/// The last orders that were obeyed, other than `current`. `step` forgets an order that it does not see, so it is shown these again: they
+/// are in memory, and what they say is not obeyed a second time.
+#[must_use]
+pub fn obeyed(memory: &Memory, current: &[Order]) -> Vec<Order> {
+    let last = memory.orders.iter().rev();
+    let others = last.filter(|id| !current.iter().any(|order| order.id == **id));
+    let kept = others.take(MOST - 1).map(|id| Order {
+        id: Arc::clone(id),
+        what: Ordered::Resume { paid: false },
+    });
+    kept.collect()
 }
 
 fn parse(text: &str) -> Option<Order> {

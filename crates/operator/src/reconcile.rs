@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use trainyard_core::{
     Action, Event, Fixture, FixtureSeen, Observed, Oddity, Persist, Refusal, Step, Storage, Time, step,
 };
-use trainyard_manifest::gang::other_scheduler;
+use trainyard_manifest::gang::{GroupApi, other_scheduler};
 use trainyard_manifest::names::STAMP;
 use trainyard_status::{Unread, newer_memory};
 
@@ -26,10 +26,13 @@ use self::waiting::{WAITING_FIELD, waiting};
 use crate::apply::{ApplyErrorKind, Writes};
 use crate::job::{Compiled, JobKey, JobSeen, Meaning};
 use crate::kinds::{Kind, Stage};
+use crate::order;
 use crate::store::{Entry, extras};
 
 /// A job of another kind has its name.
 const NAME_TAKEN: &str = "NameTaken";
+/// Its gang scheduler is not installed.
+const GANG_UNKNOWN: &str = "GangSchedulerNotInstalled";
 
 /// What to do about a job.
 #[derive(Debug)]
@@ -84,6 +87,10 @@ fn reconcile_runnable(
     let grouping = Grouping::of(entry, compiled, job, memory.as_ref());
     entry.not_later(now);
     let mut observed = entry.observed(&job.uid, job.deleting);
+    if let Some(memory) = &memory {
+        let obeyed = order::obeyed(memory, &observed.orders);
+        observed.orders.extend(obeyed);
+    }
     observed.fixtures.extend(addresses(entry, job, compiled));
     let extras = extras::seen(&entry.extras, &compiled.subject.objects);
     observed.fixtures.extend(extras);
@@ -271,7 +278,8 @@ fn refuse(key: &JobKey, job: &JobSeen, words: &str, now: Time) -> Decision {
 /// A job about which nothing is done says why, and nothing else of its status changes.
 fn leave_waiting(key: &JobKey, job: &JobSeen, reason: &str, message: &str, now: Time) -> Decision {
     let before = job.status.clone().unwrap_or_else(|| json!({}));
-    let over = job.deleting || key.kind.has_ended(Some(&before));
+    let newer = newer_memory(Some(&before)).is_some();
+    let over = job.deleting || newer || key.kind.has_ended(Some(&before));
     match waits_for(&before, reason, message).filter(|_| !over) {
         Some(status) => Decision::Apply(Box::new(status_write(key, job, status, now))),
         None => Decision::Idle,
@@ -291,6 +299,21 @@ pub fn name_taken(key: &JobKey, entry: &Entry, holder: &JobKey, now: Time) -> De
         holder.kind.api.plural, holder.kind.api.group, holder.namespace
     );
     leave_waiting(key, job, NAME_TAKEN, &message, now)
+}
+
+/// The cluster has no API for the groups of a job: nothing is done about it but to say so.
+#[must_use]
+pub fn gang_unknown(key: &JobKey, entry: &Entry, api: &GroupApi, now: Time) -> Decision {
+    let Some(job) = &entry.job else {
+        return Decision::Idle;
+    };
+    let message = format!(
+        "the cluster knows no {} ({}), by which the job's gang scheduler places its tasks: install that scheduler, or let the job choose \
+         another with the annotation `trainyard.dev/gang`",
+        api.resource(),
+        api.version
+    );
+    leave_waiting(key, job, GANG_UNKNOWN, &message, now)
 }
 
 /// The status of a job that has run, and whose spec cannot be read by an operator that does not know the spec before it. None if it

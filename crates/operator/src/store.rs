@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
-use trainyard_core::{Storage, Time};
+use trainyard_core::{Action, Storage, Time};
 use trainyard_manifest::gang::GroupApi;
 use trainyard_manifest::observe::PodSeen;
 use trainyard_status::MEMORY_FIELD;
@@ -27,7 +27,7 @@ pub use self::addresses::{Addresses, NeededObject};
 pub use self::entry::{Entry, LastError};
 pub use self::extras::ExtraSeen;
 use self::groups::GroupIndex;
-pub use self::groups::{GroupChange, GroupWrite, Groups};
+pub use self::groups::{GroupChange, GroupWrite, Groups, Unlisted};
 use self::queue::Queue;
 pub use self::reread::{Panicked, words as panic_words};
 use self::slots::Slots;
@@ -50,6 +50,17 @@ pub enum Source {
 }
 
 impl Source {
+    /// What the watch shows, for people.
+    #[must_use]
+    pub const fn objects(self) -> &'static str {
+        match self {
+            Self::Jobs(_) => "jobs",
+            Self::Pods(_) => "pods",
+            Self::Services(_) => "services",
+            Self::Groups(..) => "groups",
+        }
+    }
+
     /// The watch of this API.
     #[must_use]
     pub const fn groups(api: &GroupApi) -> Self {
@@ -82,6 +93,7 @@ impl Store {
     #[must_use]
     pub fn new(reading: Reading) -> Self {
         Self {
+            groups: GroupIndex::awaiting(reading.gang.apis()),
             reading,
             ..Self::default()
         }
@@ -237,6 +249,8 @@ impl Store {
         self.queue.started(&key);
         self.slots.end(&key.namespace);
         self.learn(&report);
+        // Whether it has begun may be known now.
+        self.enqueue_namesakes(&key);
         if let Some(words) = report.panicked {
             return self.panicked(key, words, now);
         }
@@ -272,15 +286,7 @@ impl Store {
     /// is reconciled.
     fn memory_is_kept(&mut self, kind: &'static Kind) {
         if self.storage.insert(kind, Storage::Keeps) == Some(Storage::Drops) {
-            let all: Vec<JobKey> = self
-                .entries
-                .keys()
-                .filter(|key| key.kind == kind)
-                .cloned()
-                .collect();
-            for key in all {
-                self.enqueue(key);
-            }
+            self.enqueue_all(|key| key.kind == kind);
         }
     }
 
@@ -308,7 +314,11 @@ impl Store {
 
     /// This operator acts: every job is reconciled.
     pub fn start_leading(&mut self) {
-        let all: Vec<JobKey> = self.entries.keys().cloned().collect();
+        self.enqueue_all(|_| true);
+    }
+
+    fn enqueue_all(&mut self, which: impl Fn(&JobKey) -> bool) {
+        let all: Vec<JobKey> = self.entries.keys().filter(|key| which(key)).cloned().collect();
         for key in all {
             self.enqueue(key);
         }
@@ -335,7 +345,8 @@ impl Store {
             }
             match self.decide(&key, now) {
                 Decision::Apply(writes) => {
-                    self.set(&key, |entry| entry.applying = true);
+                    let creates = writes.actions.iter().any(Action::makes);
+                    self.set(&key, |entry| (entry.applying, entry.creating) = (true, creates));
                     self.slots.begin(&key.namespace);
                     if writes.starts() {
                         self.queue.starts(key);

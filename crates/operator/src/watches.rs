@@ -21,6 +21,7 @@ use crate::job::JobWire;
 use crate::kinds::Kind;
 use crate::notice::{Notice, Observer};
 use crate::operate::Options;
+use crate::store::Source;
 use crate::watched::{WatchedPod, WatchedService, group_resource, job_resource};
 
 /// Jobs per page of a list, so that the first jobs are reconciled before the last are listed.
@@ -40,6 +41,8 @@ pub enum WatchUpdate {
     Service(&'static Kind, watcher::Event<Guarded<WatchedService>>),
     /// A group object of this API.
     Group(&'static GroupApi, watcher::Event<Guarded<DynamicObject>>),
+    /// The cluster has no API for these objects. The watch is begun again by itself.
+    Unknown(Source),
 }
 
 /// Begins to watch what there is to operate.
@@ -59,24 +62,25 @@ pub fn begin(
         let paged = all.clone().page_size(JOBS_PER_PAGE);
         let jobs = scoped_with(client.clone(), scope, &job_resource(kind.api));
         let wrap = move |event| WatchUpdate::Job(kind, event);
-        watches.spawn(follow(("jobs", no_jobs(kind)), jobs, paged, ears(), wrap));
+        let what = (Source::Jobs(kind), no_jobs(kind));
+        watches.spawn(follow(what, jobs, paged, ears(), wrap));
         let pods = scoped_with(client.clone(), scope, &ApiResource::erase::<Pod>(&()));
         let wrap = move |event| WatchUpdate::Pod(kind, event);
-        let what = ("pods", String::new());
+        let what = (Source::Pods(kind), String::new());
         watches.spawn(follow(what, pods, ours.clone(), ears(), wrap));
         let services = match scope {
             Some(namespace) => Watched::namespaced(client.clone(), namespace),
             None => Watched::all(client.clone()),
         };
         let wrap = move |event| WatchUpdate::Service(kind, event);
-        let what = ("services", String::new());
+        let what = (Source::Services(kind), String::new());
         watches.spawn(follow(what, services, ours, ears(), wrap));
     }
     for api in options.reading.gang.apis() {
         // Without a selector: a group that a user has made for a job is respected.
         let groups = scoped_with(client.clone(), scope, &group_resource(api));
         let wrap = |event| WatchUpdate::Group(api, event);
-        let what = ("groups", no_groups(api));
+        let what = (Source::groups(api), no_groups(api));
         watches.spawn(follow(what, groups, all.clone(), ears(), wrap));
     }
     (watches, news)
@@ -92,9 +96,10 @@ where
     }
 }
 
-/// Forwards what a watch shows until the receiver is dropped. A watch that is cut begins again.
+/// Forwards what a watch shows until the receiver is dropped. A watch that is cut begins again. `unknown` is what is said where the cluster
+/// has no API for its objects.
 async fn follow<K>(
-    (what, unknown): (&'static str, String),
+    (source, unknown): (Source, String),
     objects: Watched<K>,
     config: watcher::Config,
     (observer, sender): (Arc<dyn Observer>, Sender<WatchUpdate>),
@@ -102,6 +107,7 @@ async fn follow<K>(
 ) where
     K: kube::Resource + MaybeReadable + Clone + DeserializeOwned + Debug + Send + 'static,
 {
+    let what = source.objects();
     let mut stream = std::pin::pin!(watcher(objects, config).default_backoff());
     let mut complaints = Complaints::default();
     let mut unreadable = Complaints::default();
@@ -114,8 +120,19 @@ async fn follow<K>(
                 }
             }
             Err(error) => {
-                let why = unwatched(&unknown, &error);
-                let news = complaints.is_news(&why, Instant::now());
+                let is_unknown = is_unknown(&error) && !unknown.is_empty();
+                let why = if is_unknown {
+                    unknown.clone()
+                } else {
+                    unwatched(&error)
+                };
+                // Jobs without gangs go on where groups are unknown: that is told once.
+                let once = is_unknown && matches!(source, Source::Groups(..));
+                let again = if once { Duration::MAX } else { SAME_WORDS };
+                let news = complaints.is_news(&why, Instant::now(), again);
+                if is_unknown && sender.send(WatchUpdate::Unknown(source)).await.is_err() {
+                    return;
+                }
                 observer.notice(&Notice::WatchCut {
                     what,
                     why: &why,
@@ -140,7 +157,7 @@ fn tell_unreadable<K: kube::Resource + MaybeReadable>(
     let metadata = object.meta();
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let which = format!("{}/{}", text(&metadata.namespace), text(&metadata.name));
-    let news = complaints.is_news(&which, Instant::now());
+    let news = complaints.is_news(&which, Instant::now(), SAME_WORDS);
     observer.notice(&Notice::Unreadable {
         what,
         which: &which,
@@ -154,10 +171,10 @@ fn tell_unreadable<K: kube::Resource + MaybeReadable>(
 struct Complaints(Option<(String, Instant)>);
 
 impl Complaints {
-    /// Whether this is worth a line: a watch is tried again every second.
-    fn is_news(&mut self, why: &str, now: Instant) -> bool {
+    /// Whether this is worth a line, since a watch is tried again every second: the same is after so long.
+    fn is_news(&mut self, why: &str, now: Instant, again: Duration) -> bool {
         let known = self.0.as_ref();
-        let news = known.is_none_or(|(told, when)| told != why || now - *when >= SAME_WORDS);
+        let news = known.is_none_or(|(told, when)| told != why || now - *when >= again);
         if news {
             self.0 = Some((why.to_owned(), now));
         }
@@ -176,20 +193,22 @@ fn no_jobs(kind: &Kind) -> String {
 /// What is said where the cluster does not know the groups of a chosen scheduler.
 fn no_groups(api: &GroupApi) -> String {
     format!(
-        "the cluster knows no {} ({}), which `--gang-scheduler-name` asks for, and nothing is done about jobs: install that \
-         scheduler, or take it out of the flag",
+        "the cluster knows no {} ({}), which `--gang-scheduler-name` asks for, and jobs that are placed by that scheduler wait: install \
+         it, or take it out of the flag",
         api.resource(),
         api.version
     )
 }
 
-/// Why a watch does not go on, for people. `unknown` is for an API that the cluster does not have.
-fn unwatched(unknown: &str, error: &watcher::Error) -> String {
+/// Whether the cluster has no API for what is watched.
+fn is_unknown(error: &watcher::Error) -> bool {
+    matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404)
+}
+
+/// Why a watch does not go on, for people.
+fn unwatched(error: &watcher::Error) -> String {
     use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
     match error {
-        InitialListFailed(kube::Error::Api(status)) if status.code == 404 && !unknown.is_empty() => {
-            unknown.to_owned()
-        }
         InitialListFailed(error) | WatchStartFailed(error) | WatchFailed(error) => match error {
             kube::Error::Api(status) => status.message.clone(),
             other => told(other),
@@ -217,7 +236,13 @@ mod tests {
         ];
         for (why, second, expected) in rows {
             let now = begun + Duration::from_secs(second);
-            assert_eq!(complaints.is_news(why, now), expected, "{why} at {second}");
+            assert_eq!(
+                complaints.is_news(why, now, SAME_WORDS),
+                expected,
+                "{why} at {second}"
+            );
         }
+        let much_later = begun + Duration::from_secs(1_000_000);
+        assert!(!complaints.is_news("a", much_later, Duration::MAX), "told once");
     }
 }

@@ -1,5 +1,7 @@
 //! Orders of users and other controllers, each obeyed once: a Volcano Command, `trainyard stop`, an annotation.
 
+use std::sync::Arc;
+
 use super::StepContext;
 use super::restart::{Reason, restart};
 use super::suspend::{hold, resume};
@@ -13,13 +15,15 @@ pub fn obey(ctx: &mut StepContext) {
     let mut orders: Vec<_> = ctx.observed.orders.iter().collect();
     orders.sort();
     orders.dedup_by(|left, right| left.id == right.id);
-    let visible: Vec<_> = orders.iter().map(|order| order.id.clone()).collect();
+    // The ids stay in the order in which they were obeyed: a caller that shows old orders again can tell the oldest.
+    let is_visible = |id: &Arc<str>| orders.iter().any(|order| order.id == *id);
+    ctx.memory.orders.retain(is_visible);
     for order in orders {
         if !ctx.memory.orders.contains(&order.id) {
             carry_out(ctx, order.what);
+            ctx.memory.orders.push(order.id.clone());
         }
     }
-    ctx.memory.orders = visible;
 }
 
 /// Deletes orders that were obeyed.
@@ -95,6 +99,21 @@ mod tests {
         assert_eq!(second.memory.epoch, 1);
         let gone = bench.look(Some(&second.memory), &crate::policy::testing::observed(&[]), 30);
         assert!(gone.memory.orders.is_empty());
+    }
+
+    #[test]
+    fn ids_are_kept_in_the_order_in_which_they_were_obeyed() {
+        let bench = Bench::workers(1);
+        let restart = Ordered::RestartJob { paid: false };
+        let seen = |ids: &[&str]| Observed {
+            orders: ids.iter().map(|id| order(id, restart)).collect(),
+            ..observed(&[])
+        };
+        let mut memory = bench.look(None, &seen(&["b"]), 10).memory;
+        memory = bench.look(Some(&memory), &seen(&["c", "a", "b"]), 20).memory;
+        assert_eq!(memory.orders, ["b".into(), "a".into(), "c".into()]);
+        memory = bench.look(Some(&memory), &seen(&["c", "b"]), 30).memory;
+        assert_eq!(memory.orders, ["b".into(), "c".into()]);
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub struct Entry {
     pub extras: Vec<ExtraSeen>,
     /// An apply is in flight.
     pub applying: bool,
+    /// The last apply creates objects.
+    pub creating: bool,
     /// It is queued.
     pub queued: bool,
     /// A watch showed a change while an apply was in flight.
@@ -127,6 +129,9 @@ impl Entry {
         self.extras.clear();
         self.gone.clear();
         self.counts_since = None;
+        if let Some(pending) = &mut self.pending_reread {
+            pending.claim = None;
+        }
         self.clear_errors();
     }
 
@@ -163,13 +168,17 @@ impl Entry {
     }
 
     /// How good the job's claim to its name is against jobs of other kinds, best first: one that has begun, then the oldest. None if
-    /// there is no job, or another controller runs it.
+    /// there is no job, or another controller runs it. A job that is being read again keeps the claim that it had.
     #[must_use]
     pub fn claim(&self) -> Option<(bool, Time)> {
+        if let Some(pending) = &self.pending_reread {
+            return pending.claim;
+        }
         let job = self.job.as_ref()?;
         let ours = |held: &HeldPod| held.pod.owner.as_ref() == Some(&job.uid);
         let remembers = |status: &Value| status.get(MEMORY_FIELD).is_some();
-        let begun = job.status.as_ref().is_some_and(remembers) || self.pods.values().any(ours);
+        let creating = self.applying && self.creating;
+        let begun = creating || job.status.as_ref().is_some_and(remembers) || self.pods.values().any(ours);
         (!matches!(*job.meaning, Meaning::NotOurs)).then_some((!begun, job.created))
     }
 

@@ -10,9 +10,9 @@ use serde_json::Value;
 use trainyard_core::{GangSeen, TaskSeen};
 use trainyard_manifest::gang::{self, GroupApi, GroupWanted};
 
-use super::Store;
 use super::tracked::{Named, Tracked};
-use crate::job::{JobKey, Meaning};
+use super::{Source, Store};
+use crate::job::{JobKey, JobSeen, Meaning};
 use crate::watched::GroupSeen;
 
 /// Plural and API group of group objects.
@@ -188,9 +188,20 @@ fn corrected(write: &GroupWrite) -> Option<&Arc<str>> {
     }
 }
 
+/// Groups of an API that have not been listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unlisted {
+    /// They are being listed.
+    Awaited,
+    /// The cluster has no such API.
+    Unknown,
+}
+
 /// What is known of groups beside those in the entries of jobs.
 #[derive(Debug, Default)]
 pub struct GroupIndex {
+    /// APIs whose groups have not been listed since the operator started. Jobs that need one of them wait.
+    unlisted: BTreeMap<ApiId, Unlisted>,
     /// UIDs that the list of each API has shown so far, while one is read.
     listed: BTreeMap<ApiId, BTreeSet<Arc<str>>>,
     /// The job that wants a group of that name.
@@ -199,7 +210,38 @@ pub struct GroupIndex {
     aside: BTreeMap<GroupKey, GroupSeen>,
 }
 
+impl GroupIndex {
+    /// Before the groups of these APIs have been listed.
+    pub fn awaiting(apis: Vec<&'static GroupApi>) -> Self {
+        let unlisted = apis.into_iter().map(|api| (id(api), Unlisted::Awaited));
+        Self {
+            unlisted: unlisted.collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The first API of a job's groups of which none has been listed; none where the job has no groups.
+    pub fn unlisted(&self, job: &JobSeen) -> Option<(&'static GroupApi, Unlisted)> {
+        let Meaning::Job(compiled) = &*job.meaning else {
+            return None;
+        };
+        let module = gang::scheduler(&compiled.job().gang.as_ref()?.scheduler)?;
+        let mut apis = module.apis.iter();
+        apis.find_map(|api| Some((*api, *self.unlisted.get(&id(api))?)))
+    }
+}
+
 impl Store {
+    /// The cluster has no API for these objects. Groups that have been listed before stay as they were.
+    pub fn api_unknown(&mut self, source: Source) {
+        if let Source::Groups(plural, group) = source
+            && let Some(unlisted) = self.groups.unlisted.get_mut(&(plural, group))
+            && std::mem::replace(unlisted, Unlisted::Unknown) == Unlisted::Awaited
+        {
+            self.enqueue_all(|_| true);
+        }
+    }
+
     /// A list of all groups of an API begins.
     pub fn groups_begin(&mut self, api: &'static GroupApi) {
         self.groups.listed.insert(id(api), BTreeSet::new());
@@ -215,6 +257,9 @@ impl Store {
         let Some(listed) = self.groups.listed.remove(&id(api)) else {
             return;
         };
+        if self.groups.unlisted.remove(&id(api)).is_some() {
+            self.enqueue_all(|_| true);
+        }
         let aside = &mut self.groups.aside;
         aside.retain(|(of, ..), group| *of != id(api) || listed.contains(&group.uid));
         let mut touched = Vec::new();

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use serde_json::Value;
 use trainyard_core::{Storage, Time};
 
-use super::{Entry, Store};
+use super::{Entry, Store, Unlisted};
 use crate::apply::reread::Reread;
 use crate::apply::{Report, Writes};
 use crate::job::{JobKey, Reading};
 use crate::kinds::Kind;
-use crate::reconcile::{Decision, events, name_taken, reconcile};
+use crate::reconcile::{Decision, events, gang_unknown, name_taken, reconcile};
 
 /// A job is tried again after this many seconds, then after twice as many, and so on.
 const FIRST_WAIT: u32 = 1;
@@ -67,12 +67,16 @@ pub struct PendingReread {
     uid: Arc<str>,
     /// What is to be told of it on the cluster.
     events: Vec<Value>,
+    /// The job's claim to its name before it was dropped.
+    pub(super) claim: Option<(bool, Time)>,
 }
 
 impl Store {
     /// What follows from reconciling a job.
     pub(super) fn decide(&mut self, key: &JobKey, now: Time) -> Decision {
         let holder = self.name_holder(key);
+        let job = self.entries.get(key).and_then(|entry| entry.job.as_ref());
+        let unlisted = job.and_then(|job| self.groups.unlisted(job));
         let Some(entry) = self.entries.get_mut(key) else {
             return Decision::Idle;
         };
@@ -85,9 +89,12 @@ impl Store {
             let looked = catch_unwind(AssertUnwindSafe(|| {
                 #[cfg(test)]
                 entry.hook.inspect(|hook| hook());
-                match holder {
-                    Some(holder) => name_taken(key, entry, &holder, now),
-                    None => reconcile(key, entry, storage, now),
+                match (holder, unlisted) {
+                    (Some(holder), _) => name_taken(key, entry, &holder, now),
+                    // What the job has made is not known yet.
+                    (None, Some((_, Unlisted::Awaited))) => Decision::Idle,
+                    (None, Some((api, Unlisted::Unknown))) => gang_unknown(key, entry, api, now),
+                    (None, None) => reconcile(key, entry, storage, now),
                 }
             }));
             match looked {
@@ -103,9 +110,11 @@ impl Store {
             .entries
             .get_mut(key)
             .and_then(|entry| entry.pending_reread.as_mut());
-        let lost = lost.map(std::mem::take).unwrap_or_default();
-        let mut writes = Writes::empty(key, lost.uid, now);
-        (writes.reread, writes.events) = (true, lost.events);
+        // The claim stays until the job has been read.
+        let lost = lost.map(|lost| (std::mem::take(&mut lost.uid), std::mem::take(&mut lost.events)));
+        let (uid, events) = lost.unwrap_or_default();
+        let mut writes = Writes::empty(key, uid, now);
+        (writes.reread, writes.events) = (true, events);
         Decision::Apply(Box::new(writes))
     }
 
@@ -120,6 +129,7 @@ impl Store {
         let change = events::panicked(&words, wait, now);
         let told = old.job.as_ref().and_then(|job| events::event(job, &change));
         entry.pending_reread = Some(PendingReread {
+            claim: old.claim(),
             uid: old.job.map(|job| job.uid).unwrap_or_default(),
             events: told.into_iter().collect(),
         });
@@ -153,6 +163,7 @@ impl Entry {
     /// The job itself is to be read again; what is known of its pods stands.
     fn lose_job(&mut self) {
         self.pending_reread = Some(PendingReread {
+            claim: self.claim(),
             uid: self.job.take().map(|job| job.uid).unwrap_or_default(),
             events: Vec::new(),
         });

@@ -217,6 +217,13 @@ fn where_groups_are_unknown_it_is_said_and_it_goes_on_when_they_are_known() {
     let harness = Harness::with("gang-unknown", &["--gang-scheduler-name", "coscheduler"]);
     harness.operator.says("podgroups.scheduling.x-k8s.io");
     harness.create(&job("late", &json!({}), &[("Worker", 1, "Never")]));
+    harness.create(&choosing("alone", Some("none"), None));
+    harness.pod("alone-worker-0", "0.0");
+    let waits = |job: &Value| {
+        let wait = &job["status"]["waiting"][0];
+        (wait["reason"] == "GangSchedulerNotInstalled").then_some(())
+    };
+    harness.api().wait(&harness.path("late"), "why it waits", waits);
     shared().install(Crds::Coscheduling);
     let pod = harness.pod("late-worker-0", "0.0");
     assert_eq!(pod["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"], "late");

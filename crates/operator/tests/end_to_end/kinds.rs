@@ -165,6 +165,6 @@ fn an_order_restarts_a_job_once_and_another_stops_it() {
         ended.then(|| job["status"].clone())
     });
     assert_eq!(status["trainyard"]["epoch"], 1, "restarted once: {status:#}");
-    assert_eq!(status["trainyard"]["orders"], json!(["second"]));
+    assert_eq!(status["trainyard"]["orders"], json!(["first", "second"]));
     assert_eq!(status["summary"], "stopped by an order");
 }

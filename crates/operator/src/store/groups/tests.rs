@@ -1,9 +1,11 @@
 use serde_json::json;
-use trainyard_core::{GangScheduler, Time};
+use trainyard_core::{Cause, GangScheduler, Outcome, Time, Verdict};
 use trainyard_manifest::gang::GroupState;
 
 use super::*;
+use crate::apply::Report;
 use crate::job::Reading;
+use crate::kinds::t9k::KIND as T9K;
 use crate::kinds::tfjob::KIND as TFJOB;
 
 static GROUPS: GroupApi = GroupApi {
@@ -167,4 +169,109 @@ fn a_group_that_a_user_made_is_found_whether_it_or_its_job_comes_first() {
         store.groups_end(api);
         assert!(store.groups.aside.is_empty(), "it was not listed again");
     }
+}
+
+fn volcano() -> (&'static GroupApi, Store) {
+    let store = Store::new(Reading {
+        kinds: vec![&TFJOB, &T9K],
+        gang: "volcano".parse().unwrap(),
+        ..Reading::default()
+    });
+    (gang::scheduler(&GangScheduler::Volcano).unwrap().apis[0], store)
+}
+
+#[test]
+fn an_ended_job_keeps_its_claim_to_a_group_that_a_user_made() {
+    let (api, mut store) = volcano();
+    store.group_seen(group(api, "mnist", None));
+    store.job_seen(&TFJOB, job_wire("mnist"));
+    let verdict = Verdict {
+        outcome: Outcome::Succeeded,
+        cause: Cause::Order,
+        at: Time(1_800_000_000),
+    };
+    let memory = json!({ "format": 1, "job": JOB, "started": 1_800_000_000, "verdict": verdict });
+    for version in ["2", "3"] {
+        let mut ended = job_wire("mnist");
+        ended.metadata.resource_version = Some(version.into());
+        ended.status = Some(json!({ "trainyard": memory }));
+        store.job_seen(&TFJOB, ended);
+    }
+    let entry = store.entries.values().next().unwrap();
+    let Meaning::Job(compiled) = &*entry.job.as_ref().unwrap().meaning else {
+        panic!("it can be read")
+    };
+    assert!(compiled.shrunk);
+    store.group_gone(&group(api, "mnist", None));
+    store.job_gone(&TFJOB, &job_wire("mnist"));
+    assert!(store.entries.is_empty(), "{:?}", store.entries);
+}
+
+#[test]
+fn a_job_of_another_kind_does_not_take_a_group_over() {
+    let (api, mut store) = volcano();
+    store.job_seen(&TFJOB, job_wire("mnist"));
+    let template = json!({ "spec": { "containers": [{ "name": "tensorflow", "image": "i" }] } });
+    let other = json!({
+        "metadata": { "name": "mnist", "namespace": "research", "uid": "other", "resourceVersion": "1", "generation": 1 },
+        "spec": { "replicaSpecs": [{ "type": "worker", "replicas": 1, "template": template }] },
+    });
+    let other: crate::job::JobWire = serde_json::from_value(other).unwrap();
+    store.job_seen(&T9K, other.clone());
+    store.group_seen(group(api, "mnist", None));
+    let holders = |store: &Store| -> Vec<&'static crate::kinds::Kind> {
+        let with_group = store.entries.iter().filter(|(_, entry)| !entry.groups.is_empty());
+        with_group.map(|(key, _)| key.kind).collect()
+    };
+    assert_eq!(holders(&store), [&TFJOB]);
+    // And when it goes, the other one still wants its group.
+    store.job_gone(&T9K, &other);
+    store.group_gone(&group(api, "mnist", None));
+    store.group_seen(group(api, "mnist", None));
+    assert_eq!(holders(&store), [&TFJOB]);
+}
+
+#[test]
+fn where_a_gang_scheduler_is_not_installed_only_the_jobs_that_it_places_wait() {
+    let now = Time(1_800_000_000);
+    let (api, mut store) = volcano();
+    store.job_seen(&TFJOB, job_wire("mnist"));
+    let mut alone = job_wire("alone");
+    alone.metadata.uid = Some("alone".into());
+    alone.metadata.annotations = Some([("trainyard.dev/gang".to_owned(), "none".to_owned())].into());
+    store.job_seen(&TFJOB, alone);
+    let writes = store.next(now).unwrap();
+    assert_eq!(&*writes.key.name, "alone");
+    assert!(store.next(now).is_none(), "groups may be listed in a moment");
+
+    store.api_unknown(Source::groups(api));
+    let writes = store.next(now).unwrap();
+    assert!(writes.actions.is_empty(), "{writes:?}");
+    let status = writes.status.clone().unwrap();
+    let wait = &status["waiting"][0];
+    assert_eq!(wait["reason"], "GangSchedulerNotInstalled");
+    assert!(
+        wait["message"]
+            .as_str()
+            .unwrap()
+            .contains("podgroups.scheduling.volcano.sh"),
+        "{wait}"
+    );
+    let told = Report {
+        written: Some((20, status)),
+        ..Report::of(writes.key.clone(), Arc::clone(&writes.uid))
+    };
+    store.applied(told, now);
+    store.api_unknown(Source::groups(api));
+    assert!(store.next(now).is_none(), "told once");
+
+    store.groups_begin(api);
+    store.groups_end(api);
+    let writes = store.next(now).unwrap();
+    assert_eq!(&*writes.key.name, "mnist");
+    assert_eq!(writes.groups.len(), 1, "{writes:?}");
+    assert_eq!(writes.status.unwrap()["waiting"], Value::Null);
+    // Once listed, groups are known though their API goes.
+    store.api_unknown(Source::groups(api));
+    assert!(store.groups.unlisted.is_empty());
 }

@@ -122,3 +122,60 @@ fn a_pod_of_another_kind_is_not_the_jobs_whatever_its_uid() {
     let entry = store.entries.values().next().unwrap();
     assert!(entry.pods.values().all(|held| held.pod.owner.is_none()));
 }
+
+#[test]
+fn a_job_whose_first_pods_are_being_created_has_begun() {
+    let mut store = both();
+    store.storage.insert(&TFJOB, Storage::Keeps);
+    store.job_seen(&TFJOB, tfjob(LATE));
+    let writes = store.next(NOW).unwrap();
+    assert_eq!((creates(&writes).len(), &writes.status), (2, &None));
+    store.job_seen(&T9K, training_job(EARLY));
+    let all = settle(&mut store, NOW);
+    assert_eq!(all.len(), 1, "{all:#?}");
+    assert!(waits(&all, &T9K), "{all:#?}");
+
+    // All of it was refused: the older one has the name, and learns so.
+    let refused = Report {
+        error: Some(refusal(ApplyErrorKind::Creating(Created::Pod))),
+        ..Report::of(writes.key.clone(), Arc::clone(&writes.uid))
+    };
+    store.applied(refused, NOW);
+    let all = settle(&mut store, NOW + 60);
+    assert!(waits(&all, &TFJOB) && !waits(&all, &T9K), "{all:#?}");
+    let begins = |writes: &Writes| writes.key.kind == &T9K && !writes.actions.is_empty();
+    assert!(all.iter().any(begins), "{all:#?}");
+}
+
+#[test]
+fn a_job_that_is_read_again_keeps_its_name() {
+    let mut store = both();
+    store.job_seen(&TFJOB, tfjob(LATE));
+    settle(&mut store, NOW);
+    store.job_seen(&T9K, training_job(EARLY));
+    settle(&mut store, NOW);
+    let [key, other] = [&TFJOB, &T9K].map(|kind| JobKey {
+        kind,
+        namespace: "ml".into(),
+        name: "mnist".into(),
+    });
+    store.panicked(key.clone(), "no".into(), NOW);
+    assert_eq!(
+        store.name_holder(&other).as_ref(),
+        Some(&key),
+        "it waits to be read"
+    );
+    let writes = store.next(NOW + 2).unwrap();
+    assert!(writes.reread, "{writes:?}");
+    assert_eq!(store.name_holder(&other).as_ref(), Some(&key), "it is being read");
+    store.job_gone(&TFJOB, &tfjob(LATE));
+    assert_eq!(store.name_holder(&other), None, "it is gone");
+
+    // One that waited does not get the name by a panic.
+    let mut store = both();
+    store.job_seen(&TFJOB, tfjob(EARLY));
+    store.job_seen(&T9K, training_job(LATE));
+    settle(&mut store, NOW);
+    store.panicked(other.clone(), "no".into(), NOW);
+    assert_eq!(store.name_holder(&key), None);
+}

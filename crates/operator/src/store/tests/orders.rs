@@ -91,3 +91,56 @@ fn what_is_no_order_is_told_once_and_ignored() {
     store.job_seen(&TFJOB, ordered(41, &status, "four/Explode"));
     assert_eq!(store.next(NOW).unwrap().events.len(), 1, "another one");
 }
+
+#[test]
+fn a_restart_is_not_obeyed_again_when_its_annotation_comes_back() {
+    let (mut store, status) = running_with_status();
+    let mut version = 40;
+    // Stores what is written; gives the epoch.
+    let mut settle = |store: &mut Store, wire: JobWire, status: &mut Value| {
+        store.job_seen(&TFJOB, wire);
+        for _ in 0..3 {
+            let Some(writes) = store.next(NOW) else { break };
+            version += 1;
+            if let Some(written) = &writes.status {
+                status.clone_from(written);
+            }
+            store.applied(report(&writes, version * 10, Vec::new()), NOW);
+        }
+        status["trainyard"]["epoch"].clone()
+    };
+    let mut stored = status;
+    let mut version_seen = 10_000;
+    let mut seen = |order: Option<&str>, status: &Value| {
+        version_seen += 10_000;
+        match order {
+            Some(order) => ordered(version_seen, status, order),
+            None => job(version_seen, 1, status),
+        }
+    };
+    let rows = [
+        (Some("one/Restart"), 1),
+        (None, 1),
+        (Some("one/Restart"), 1),
+        (Some("one/Explode"), 1),
+        (Some("one/Restart"), 1),
+        (Some("two/Restart"), 2),
+        (Some("one/Restart"), 2),
+        (Some("two/Restart"), 2),
+    ];
+    for (order, epoch) in rows {
+        let wire = seen(order, &stored);
+        assert_eq!(settle(&mut store, wire, &mut stored), epoch, "{order:?}");
+    }
+    assert_eq!(stored["trainyard"]["orders"], json!(["one", "two"]));
+    // Of very many orders the last stay.
+    for number in 0..40 {
+        let wire = seen(Some(&format!("many-{number}/Restart")), &stored);
+        settle(&mut store, wire, &mut stored);
+    }
+    let kept = stored["trainyard"]["orders"].as_array().unwrap();
+    assert_eq!(
+        (kept.len(), &kept[0], &kept[15]),
+        (16, &json!("many-24"), &json!("many-39"))
+    );
+}
