@@ -143,15 +143,32 @@ pub fn gang(named: &GangScheduler, job: &Job) -> Gang {
     }
 }
 
+/// The annotation of the groups that this operator creates. Its value is the name of the group, so that a group of another controller that
+/// copies annotations does not have it.
+const MARK: &str = "trainyard.dev/group";
+
+/// Whether a group that a job owns was created by this operator, and may be changed and deleted. Volcano itself creates groups that
+/// a job owns; the last release and Kubeflow's operator called theirs like the job and set no mark.
+#[must_use]
+pub fn is_ours(annotations: Option<&BTreeMap<String, String>>, name: &str, job: &str) -> bool {
+    let mark = annotations.and_then(|annotations| annotations.get(MARK));
+    mark.is_some_and(|mark| mark == name) || name == job
+}
+
 /// The group objects that a job should have now; none where its templates name a group.
 #[must_use]
 pub fn groups(subject: &Subject, memory: Option<&Memory>) -> Vec<GroupWanted> {
     let gang = subject.job.gang.as_ref().filter(|gang| gang.existing.is_none());
     let module = gang.and_then(|gang| scheduler(&gang.scheduler));
-    match (gang, module) {
-        (Some(gang), Some(module)) => (module.groups)(subject, gang, memory),
-        _ => Vec::new(),
+    let (Some(gang), Some(module)) = (gang, module) else {
+        return Vec::new();
+    };
+    let mut groups = (module.groups)(subject, gang, memory);
+    for group in &mut groups {
+        let name = group.name().to_owned();
+        group.object["metadata"]["annotations"][MARK] = name.into();
     }
+    groups
 }
 
 /// How far a job's gang has come: `groups` are those that exist of `wanted`.

@@ -1,6 +1,7 @@
 //! Numbers for dashboards: Kubeflow's five counters under their own names, and what its operators wished they had.
 
 use std::fmt;
+use std::hash::Hash;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -10,7 +11,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::{Metric, Registry, Unit};
 
 use crate::job::JobKey;
 use crate::notice::{Notice, Observer, Phase};
@@ -67,6 +68,31 @@ struct OfKind {
 type Jobs = Family<OfNamespace, Counter>;
 type Times<L> = Family<L, Histogram, fn() -> Histogram>;
 
+fn fast() -> Histogram {
+    Histogram::new(FAST)
+}
+
+fn slow() -> Histogram {
+    Histogram::new(SLOW)
+}
+
+/// A counter or gauge, registered under its name.
+fn counted<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
+    let metric = M::default();
+    registry.register(name, help, metric.clone());
+    metric
+}
+
+/// Durations, registered under their name.
+fn timed<L>(registry: &mut Registry, name: &str, help: &str, buckets: fn() -> Histogram) -> Times<L>
+where
+    L: Clone + fmt::Debug + Hash + Eq + EncodeLabelSet + Send + Sync + 'static,
+{
+    let metric = Times::new_with_constructor(buckets);
+    registry.register_with_unit(name, help, Unit::Seconds, metric.clone());
+    metric
+}
+
 /// Everything that is counted. It hears what the operator tells.
 pub struct Metrics {
     registry: Registry,
@@ -105,102 +131,50 @@ impl Metrics {
     /// All at nought.
     #[must_use]
     pub fn new() -> Self {
-        let mut metrics = Self {
-            registry: Registry::default(),
-            created: Family::default(),
-            deleted: Family::default(),
-            successful: Family::default(),
-            failed: Family::default(),
-            restarted: Family::default(),
-            passes: Family::new_with_constructor(|| Histogram::new(FAST)),
-            requests: Family::default(),
-            request_times: Family::new_with_constructor(|| Histogram::new(FAST)),
-            starts: Family::new_with_constructor(|| Histogram::new(SLOW)),
-            cuts: Family::default(),
-            unreadable: Family::default(),
-            panics: Counter::default(),
-            queued: Gauge::default(),
-            active: Gauge::default(),
-            known: Family::default(),
-            leads: Gauge::default(),
-            ready: AtomicBool::new(false),
-        };
-        metrics.register_kubeflows();
-        metrics.register_ours();
-        metrics
-    }
-
-    /// The names and labels that dashboards made for Kubeflow's operator look for.
-    fn register_kubeflows(&mut self) {
-        let names = self.registry.sub_registry_with_prefix("training_operator_jobs");
-        names.register("created", "Jobs that were created", self.created.clone());
-        names.register(
+        let mut registry = Registry::default();
+        // The names and labels that dashboards made for Kubeflow's operator look for.
+        let jobs = registry.sub_registry_with_prefix("training_operator_jobs");
+        let created = counted(jobs, "created", "Jobs that were created");
+        let deleted = counted(
+            jobs,
             "deleted",
             "Jobs that were deleted since their time was over",
-            self.deleted.clone(),
         );
-        names.register("successful", "Jobs that succeeded", self.successful.clone());
-        names.register("failed", "Jobs that failed", self.failed.clone());
-        names.register(
-            "restarted",
-            "Restarts of jobs or of their replicas",
-            self.restarted.clone(),
-        );
-    }
-
-    fn register_ours(&mut self) {
-        let names = self.registry.sub_registry_with_prefix("trainyard");
-        let seconds = || Unit::Seconds;
-        names.register_with_unit(
-            "pass_duration",
-            "From a decision to the last of its writes",
-            seconds(),
-            self.passes.clone(),
-        );
-        names.register(
-            "api_requests",
-            "Requests to the API server",
-            self.requests.clone(),
-        );
-        names.register_with_unit(
-            "api_request_duration",
-            "How long the API server took",
-            seconds(),
-            self.request_times.clone(),
-        );
-        names.register_with_unit(
-            "job_start",
-            "From a job's creation until it was accepted, its pods were created, it ran",
-            seconds(),
-            self.starts.clone(),
-        );
-        names.register(
-            "watch_cuts",
-            "Watches that were cut and begun again",
-            self.cuts.clone(),
-        );
-        names.register(
-            "unreadable_objects",
-            "Objects shown by a watch that could not be read",
-            self.unreadable.clone(),
-        );
-        names.register(
-            "panics",
-            "Decisions about jobs, or their requests, that panicked: bugs of the operator",
-            self.panics.clone(),
-        );
-        names.register(
-            "queue_depth",
-            "Jobs that wait to be looked at",
-            self.queued.clone(),
-        );
-        names.register(
-            "passes_active",
-            "Decisions that are being carried out",
-            self.active.clone(),
-        );
-        names.register("known", "Objects that are known", self.known.clone());
-        names.register("leader", "1 if this operator acts", self.leads.clone());
+        let successful = counted(jobs, "successful", "Jobs that succeeded");
+        let failed = counted(jobs, "failed", "Jobs that failed");
+        let restarted = counted(jobs, "restarted", "Restarts of jobs or of their replicas");
+        let ours = registry.sub_registry_with_prefix("trainyard");
+        let help = "From a job's creation until it was accepted, its pods were created, it ran";
+        let panics = "Decisions about jobs, or their requests, that panicked: bugs of the operator";
+        Self {
+            created,
+            deleted,
+            successful,
+            failed,
+            restarted,
+            passes: timed(
+                ours,
+                "pass_duration",
+                "From a decision to the last of its writes",
+                fast,
+            ),
+            requests: counted(ours, "api_requests", "Requests to the API server"),
+            request_times: timed(ours, "api_request_duration", "How long the API server took", fast),
+            starts: timed(ours, "job_start", help, slow),
+            cuts: counted(ours, "watch_cuts", "Watches that were cut and begun again"),
+            unreadable: counted(
+                ours,
+                "unreadable_objects",
+                "Objects shown by a watch that could not be read",
+            ),
+            panics: counted(ours, "panics", panics),
+            queued: counted(ours, "queue_depth", "Jobs that wait to be looked at"),
+            active: counted(ours, "passes_active", "Decisions that are being carried out"),
+            known: counted(ours, "known", "Objects that are known"),
+            leads: counted(ours, "leader", "1 if this operator acts"),
+            ready: AtomicBool::new(false),
+            registry,
+        }
     }
 
     /// Whether every job and pod has been seen once.

@@ -10,7 +10,7 @@ use kube::core::{ApiResource, DynamicObject, DynamicResourceScope, PartialObject
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use trainyard_core::Time;
-use trainyard_manifest::gang::{GroupApi, GroupState};
+use trainyard_manifest::gang::{self, GroupApi, GroupState};
 use trainyard_manifest::kinds::{ALL, JobApi};
 use trainyard_manifest::observe::PodSeen;
 
@@ -142,6 +142,8 @@ pub struct GroupSeen {
     pub deleting: bool,
     /// Kind, name and UID of the job that controls it; none where a user or another controller made it.
     pub owner: Option<(&'static JobApi, Arc<str>, Arc<str>)>,
+    /// It was created by this operator, if a job of ours owns it.
+    pub is_ours: bool,
     /// Its spec.
     pub spec: Value,
     /// What its scheduler says.
@@ -160,25 +162,37 @@ impl GroupSeen {
                 JobApi::find(&owner.api_version, &owner.kind).filter(|_| owner.controller == Some(true))?;
             Some((api, owner.name.as_str().into(), owner.uid.as_str().into()))
         };
+        let owner: Option<(_, Arc<str>, _)> = owners.iter().find_map(job);
+        let name = text(metadata.name.as_ref());
+        let annotations = metadata.annotations.as_ref();
         let created = metadata.creation_timestamp.as_ref();
         Self {
             api,
-            name: text(metadata.name.as_ref()),
+            is_ours: owner
+                .as_ref()
+                .is_some_and(|(_, job, _)| gang::is_ours(annotations, &name, job)),
+            name,
             namespace: text(metadata.namespace.as_ref()),
             uid: text(metadata.uid.as_ref()),
             version: version(metadata.resource_version.as_deref()),
             created: Time(created.map_or(0, |time| u64::try_from(time.0.as_second()).unwrap_or_default())),
             deleting: metadata.deletion_timestamp.is_some(),
-            owner: owners.iter().find_map(job),
+            owner,
             state: (api.state)(&object.data["status"]),
             spec: object.data["spec"].take(),
         }
     }
 
-    /// Whether it was created for the job with that UID.
+    /// Whether the job with that UID owns it.
     #[must_use]
     pub fn is_of(&self, job: &Arc<str>) -> bool {
         self.owner.as_ref().is_some_and(|(_, _, uid)| uid == job)
+    }
+
+    /// Whether this operator created it for the job with that UID, so that it may be changed and deleted.
+    #[must_use]
+    pub fn was_made_for(&self, job: &Arc<str>) -> bool {
+        self.is_ours && self.is_of(job)
     }
 }
 

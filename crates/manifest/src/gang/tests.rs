@@ -156,7 +156,7 @@ fn a_group_holds_all_tasks_unless_the_job_says_otherwise() {
         json!({
             "apiVersion": "scheduling.volcano.sh/v1beta1",
             "kind": "PodGroup",
-            "metadata": { "name": "mnist", "namespace": "research", "annotations": { "team": "vision" } },
+            "metadata": { "name": "mnist", "namespace": "research", "annotations": { "team": "vision", "trainyard.dev/group": "mnist" } },
             "spec": {
                 "minMember": 3, "queue": "default",
                 "minResources": { "cpu": "4500m", "memory": "3221225472" },

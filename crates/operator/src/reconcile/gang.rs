@@ -91,7 +91,7 @@ pub fn waits(entry: &Entry, job: &JobSeen, subject: &Subject, now: Time, waiting
         waiting.settles = Some(settled);
         return;
     }
-    let whose = if group.is_of(&job.uid) {
+    let whose = if group.was_made_for(&job.uid) {
         ""
     } else {
         ", which was not made for this job and is left as it is,"

@@ -110,7 +110,7 @@ impl Groups {
     /// The groups that were made for a job, and may be changed and deleted.
     fn own<'a>(&'a self, job: &'a Arc<str>) -> impl Iterator<Item = &'a GroupSeen> {
         let all = self.known.values().flat_map(Tracked::all);
-        all.filter(|group| !group.deleting && group.is_of(job))
+        all.filter(|group| !group.deleting && group.was_made_for(job))
     }
 
     /// How far a job's groups have come.
@@ -144,7 +144,7 @@ impl Groups {
     fn correction(&self, wanted: &GroupWanted, job: &Arc<str>) -> Option<GroupWrite> {
         let change = match self.joined(wanted, job) {
             None => GroupChange::Create(wanted.object.clone()),
-            Some(group) if group.is_of(job) => {
+            Some(group) if group.was_made_for(job) => {
                 GroupChange::Correct(Arc::clone(&group.uid), wanted.correction(&group.spec)?)
             }
             Some(_) => return None,

@@ -37,6 +37,7 @@ fn group(api: &'static GroupApi, name: &str, owner: Option<&str>) -> GroupSeen {
         created: Time(1),
         deleting: false,
         owner: owner.map(|uid| (TFJOB.api, "mnist".into(), uid.into())),
+        is_ours: true,
         spec: json!({ "minMember": 3 }),
         state: GroupState::Waiting(None),
     }
@@ -274,4 +275,39 @@ fn where_a_gang_scheduler_is_not_installed_only_the_jobs_that_it_places_wait() {
     // Once listed, groups are known though their API goes.
     store.api_unknown(Source::groups(api));
     assert!(store.groups.unlisted.is_empty());
+}
+
+#[test]
+fn a_group_that_volcano_made_for_a_job_is_left_alone() {
+    let (api, _) = volcano();
+    let seen = |name: &str, mark: Option<&str>| {
+        let annotations = mark.map(|mark| json!({ "trainyard.dev/group": mark }));
+        let object = json!({
+            "metadata": {
+                "name": name, "namespace": "research", "uid": name, "annotations": annotations,
+                "ownerReferences": [{
+                    "apiVersion": "kubeflow.org/v1", "kind": "TFJob", "name": "mnist", "uid": JOB, "controller": true,
+                }],
+            },
+            "spec": { "minMember": 1 },
+        });
+        GroupSeen::of(api, serde_json::from_value(object).unwrap())
+    };
+    let job: Arc<str> = JOB.into();
+    let mut groups = Groups::default();
+    groups.see(seen("podgroup-8a3f", None), false);
+    groups.see(seen("podgroup-copied", Some("mnist")), false);
+    groups.see(seen("mnist-workers", Some("mnist-workers")), false);
+    // The last release set no mark.
+    groups.see(seen("mnist", None), false);
+    let deleted: Vec<String> = groups
+        .deletions(&job)
+        .iter()
+        .map(|write| write.name.to_string())
+        .collect();
+    assert_eq!(deleted, ["mnist", "mnist-workers"]);
+    let want = [wanted(api, "mnist"), wanted(api, "podgroup-8a3f")];
+    let written = changes(groups.corrections(&want, &job));
+    let names: Vec<&str> = written.iter().map(|(name, _)| &**name).collect();
+    assert_eq!(names, ["mnist", "mnist-workers"]);
 }
