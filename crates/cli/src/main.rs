@@ -1,6 +1,6 @@
-//! The program `trainyard`: what was typed goes in, data and talk and an exit code come out.
+//! The program `trainyard`: parses the command line, runs a command, writes data and messages, and sets the exit code.
 //!
-//! Everything that means or decides something is in the libraries; this crate reads files, prints, and exits.
+//! All decisions are in the libraries; this crate reads files, prints, and exits.
 
 mod args;
 mod commands;
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Does what a user typed.
+/// Parses the command line and runs its command.
 fn typed(all: &[OsString]) -> ExitCode {
     let arguments = match Arguments::try_parse_from(all) {
         Ok(arguments) => arguments,
@@ -70,7 +70,7 @@ fn as_simpletfjob(words: &[OsString]) -> ExitCode {
     })
 }
 
-/// Does it, and says how it ended.
+/// Runs a command, reports its failure, and returns the exit code.
 fn done(mut printer: Printer, work: impl FnOnce(&mut Printer) -> Result<Exit, Failure>) -> ExitCode {
     let ended = work(&mut printer).and_then(|exit| {
         printer.flush()?;
@@ -88,7 +88,7 @@ fn done(mut printer: Printer, work: impl FnOnce(&mut Printer) -> Result<Exit, Fa
     exit.into()
 }
 
-/// With the command that was meant, where the parser sees none: it does not think of letters that change places.
+/// Adds the nearest command if clap suggests none: it misses swapped letters.
 fn suggested(mut error: clap::Error) -> clap::Error {
     use clap::error::{ContextKind, ContextValue};
     if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
@@ -101,7 +101,7 @@ fn suggested(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Help and version are answers; everything else that stops the parser is a mistake in what was typed.
+/// Prints what stopped the parser: help and version are successful output, the rest are usage errors.
 fn usage(error: &clap::Error) -> Exit {
     let printed = error.print();
     match (error.use_stderr(), printed) {

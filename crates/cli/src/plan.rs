@@ -59,7 +59,10 @@ impl<'a> JobPlan<'a> {
         let mut roles = Vec::new();
         for role in &job.roles {
             let together = times(&role.ask, role.replicas);
-            add(&mut total, &together);
+            for (name, milli) in &together {
+                let sum: &mut i64 = total.entry(name.clone()).or_default();
+                *sum = sum.saturating_add(*milli);
+            }
             let task = |id| TaskPlan {
                 address: book.0.get(&id).cloned(),
                 decides: explain::decides(job, &id),
@@ -107,10 +110,9 @@ impl<'a> JobPlan<'a> {
 fn notes(read: &ReadJob, said: Vec<String>) -> Vec<String> {
     let mut notes = Vec::new();
     if read.generate_name {
-        notes.push(
-            "the API server replaces `xxxxx` by five random characters, in the name and in every address"
-                .to_owned(),
-        );
+        let note =
+            "the API server replaces `xxxxx` by five random characters, in the name and in every address";
+        notes.push(note.to_owned());
     }
     if let Some(manager) = &read.managed_by {
         notes.push(format!("it is managed by `{manager}`: Trainyard does not run it"));
@@ -126,11 +128,4 @@ fn times(ask: &BTreeMap<Arc<str>, i64>, count: u32) -> BTreeMap<Arc<str>, i64> {
     ask.iter()
         .map(|(name, milli)| (name.clone(), milli.saturating_mul(count.into())))
         .collect()
-}
-
-fn add(sum: &mut BTreeMap<Arc<str>, i64>, more: &BTreeMap<Arc<str>, i64>) {
-    for (name, milli) in more {
-        let entry = sum.entry(name.clone()).or_default();
-        *entry = entry.saturating_add(*milli);
-    }
 }

@@ -62,7 +62,7 @@ pub fn quoted(names: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// How a severity is stressed.
+/// The style of a severity.
 pub fn severity_style(severity: Severity) -> Style {
     match severity {
         Severity::Error => BAD,

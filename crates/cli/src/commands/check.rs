@@ -1,5 +1,6 @@
 //! `trainyard check FILE…`: all problems of all files.
 
+use trainyard_dialect::Reading;
 use trainyard_document::Source;
 use trainyard_document::codes::Code;
 use trainyard_document::problem::{Problem, tidy};
@@ -17,9 +18,8 @@ pub fn run(typed: &Check, printer: &mut Printer) -> Result<Exit, Failure> {
     let inputs = inputs::expand(&typed.files);
     let columns = locale::columns();
     let checked = inputs::each(&inputs, |source| check(source, typed.output, columns));
-    let (errors, warnings) = checked.iter().fold((0, 0), |(errors, warnings), file| {
-        (errors + file.errors, warnings + file.warnings)
-    });
+    let errors = checked.iter().map(|file| file.errors).sum();
+    let warnings = checked.iter().map(|file| file.warnings).sum();
     let jobs = checked.iter().map(|file| file.jobs).sum();
     let unreadable = checked.iter().any(|file| file.unreadable);
     let files = checked.len();
@@ -62,12 +62,9 @@ fn check(source: Result<Source, Box<Problem>>, format: Format, columns: usize) -
             (source.name, Some(source.text), reading)
         }
         Err(problem) => {
-            let name = problem.place.source.clone();
-            let reading = trainyard_dialect::Reading {
-                items: Vec::new(),
-                problems: vec![*problem],
-            };
-            (name, None, reading)
+            let (name, items) = (problem.place.source.clone(), Vec::new());
+            let problems = vec![*problem];
+            (name, None, Reading { items, problems })
         }
     };
     let problems = &reading.problems;

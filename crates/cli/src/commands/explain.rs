@@ -26,12 +26,9 @@ pub fn run(typed: &Explain, printer: &mut Printer) -> Result<Exit, Failure> {
 }
 
 fn one_code(code: Code) -> String {
-    let style = severity_style(code.severity());
-    let mut text = format!(
-        "{style}{}[{code}]{style:#}{STRONG}: {}{STRONG:#}\n\n",
-        code.severity(),
-        code.title()
-    );
+    let (severity, title) = (code.severity(), code.title());
+    let style = severity_style(severity);
+    let mut text = format!("{style}{severity}[{code}]{style:#}{STRONG}: {title}{STRONG:#}\n\n");
     for line in wrap(code.explain(), locale::columns()) {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{line}");
@@ -43,11 +40,10 @@ fn every_code() -> String {
     let mut text = String::new();
     for code in Code::ALL {
         let style = severity_style(code.severity());
+        let (severity, title) = (code.severity().to_string(), code.title());
         let _ = writeln!(
             text,
-            "{STRONG}{code}{STRONG:#}  {style}{:<7}{style:#}  {}",
-            code.severity().to_string(),
-            code.title()
+            "{STRONG}{code}{STRONG:#}  {style}{severity:<7}{style:#}  {title}"
         );
     }
     text

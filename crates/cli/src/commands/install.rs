@@ -212,6 +212,7 @@ fn is_kept(object: &Value, wishes: &Wishes) -> bool {
 }
 
 fn wishes(typed: &Install) -> Wishes {
+    let labels = typed.legacy_labels.then(|| "--legacy-labels".to_owned());
     Wishes {
         namespace: typed.place.namespace.clone(),
         watch: typed.place.watch_namespace.clone(),
@@ -220,10 +221,7 @@ fn wishes(typed: &Install) -> Wishes {
         priority_class: typed.priority_class.clone(),
         served: served(typed.newest_only),
         gang: typed.gang_scheduler_name.clone(),
-        arguments: {
-            let labels = typed.legacy_labels.then(|| "--legacy-labels".to_owned());
-            labels.into_iter().chain(typed.arguments.clone()).collect()
-        },
+        arguments: labels.into_iter().chain(typed.arguments.clone()).collect(),
     }
 }
 

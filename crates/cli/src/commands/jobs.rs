@@ -30,11 +30,8 @@ pub fn chosen<'a>(name: Option<&str>, reading: &'a Reading) -> Result<Vec<&'a Re
         return Err(Failure::usage("there is no job in this file", kinds));
     }
     let Some(name) = name else { return Ok(all) };
-    let named: Vec<&ReadJob> = all
-        .iter()
-        .copied()
-        .filter(|read| *read.job.name == *name)
-        .collect();
+    let mut named = all.clone();
+    named.retain(|read| *read.job.name == *name);
     // A job with errors is not among those that were read; its problems have been told.
     if named.is_empty() && !reading.has_errors() {
         let names: Vec<&str> = all.iter().map(|read| &*read.job.name).collect();

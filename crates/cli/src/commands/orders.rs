@@ -66,13 +66,11 @@ fn newest(job: &str) -> Result<StoredRun, Failure> {
 /// Every role, also one that has no tasks for now.
 fn roles(run: &StoredRun) -> Vec<RoleName> {
     let job = run.job();
-    let mut roles: Vec<RoleName> = job
-        .iter()
-        .flat_map(|job| job.roles.iter().map(|role| role.name.clone()))
-        .collect();
-    for task in run.tasks() {
-        if !roles.contains(&task.task.role) {
-            roles.push(task.task.role.clone());
+    let declared = job.iter().flat_map(|job| &job.roles).map(|role| &role.name);
+    let mut roles: Vec<RoleName> = Vec::new();
+    for role in declared.chain(run.tasks().iter().map(|task| &task.task.role)) {
+        if !roles.contains(role) {
+            roles.push(role.clone());
         }
     }
     roles

@@ -1,7 +1,6 @@
 //! `trainyard ps [JOB]`: the runs on this machine, or the tasks of one.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use anstyle::Style;
 use serde::Serialize;
@@ -16,6 +15,7 @@ use crate::args::Format;
 use crate::args::runs::Ps;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::inputs::shown_path;
 use crate::printer::{BAD, CAREFUL, GOOD, Printer, QUIET, STRONG};
 use crate::table::{self, Cell};
 use trainyard_local::run::store::state::{RunState, StoredRun, Unreadable};
@@ -188,7 +188,7 @@ fn tasks(run: &StoredRun, now: Timestamp) -> String {
                 table::age(now.since(task.since)).into(),
                 or_nothing(task.port.map(|port| port.to_string())),
                 or_nothing(task.end.as_ref().and_then(exit)),
-                or_nothing(task.log.as_deref().map(whole_path)),
+                or_nothing(task.log.as_deref().map(shown_path)),
             ]
         })
         .collect();
@@ -233,13 +233,8 @@ fn about(run: &StoredRun, now: Timestamp) -> String {
     if let Some(url) = url.filter(|_| run.state.is_running()) {
         line("TensorBoard", &shown(url));
     }
-    line("kept in", &whole_path(&run.directory.path));
+    line("kept in", &shown_path(&run.directory.path));
     text
-}
-
-/// A path that can be copied, however long it is.
-fn whole_path(path: &Path) -> String {
-    escaped(&path.to_string_lossy())
 }
 
 /// `0`, `137`, `not started`.

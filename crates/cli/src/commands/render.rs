@@ -110,7 +110,8 @@ fn is_plain(form: As) -> bool {
 /// The objects of the file in order, and all problems.
 fn sections(typed: &Render, source: &Source, reading: &Reading) -> (Vec<Section>, Vec<Problem>) {
     let (mut sections, mut problems) = (Vec::new(), Vec::new());
-    let home = section::home(reading, typed.namespace.as_deref(), is_plain(typed.to));
+    let namespace = typed.namespace.as_deref();
+    let home = section::home(reading, namespace, is_plain(typed.to));
     // Other objects belong to the first job.
     let first = reading.items.iter().find_map(|item| match item {
         Item::Job(read) => Some(section::owner(read)),
@@ -121,16 +122,12 @@ fn sections(typed: &Render, source: &Source, reading: &Reading) -> (Vec<Section>
             Item::Job(read) if typed.job.as_ref().is_none_or(|name| **name == *read.job.name) => {
                 match dialect(&typed.to) {
                     Some(to) => {
-                        let refusal = check_namespace(read.own_namespace(), typed.namespace.as_deref());
+                        let refusal = check_namespace(read.own_namespace(), namespace);
                         problems.extend(refusal.map(|refusal| problem(source, read, &refusal)));
-                        let mut converted = convert(source, read, to);
-                        problems.append(&mut converted.losses);
+                        let converted = convert(source, read, to);
+                        problems.extend(converted.losses);
                         let owner = section::owner(read);
-                        sections.push(Section::of_other(
-                            owner,
-                            converted.manifest,
-                            typed.namespace.as_deref(),
-                        ));
+                        sections.push(Section::of_other(owner, converted.manifest, namespace));
                     }
                     None => match plain(typed, read) {
                         Ok(rendered) => sections.push(Section::of_job(read, typed.to, rendered)),
@@ -154,18 +151,9 @@ fn sections(typed: &Render, source: &Source, reading: &Reading) -> (Vec<Section>
 
 /// The job as plain objects.
 fn plain(typed: &Render, read: &ReadJob) -> Result<Rendered, Vec<Refusal>> {
-    let wishes = wishes(typed);
-    let subject = read.subject(wishes.namespace.as_deref(), wishes.addresses);
-    trainyard_manifest::render(&subject, &wishes)
-}
-
-fn wishes(typed: &Render) -> Wishes {
-    Wishes {
-        form: if typed.to == As::Jobset {
-            Form::JobSet
-        } else {
-            Form::Jobs
-        },
+    let jobset = typed.to == As::Jobset;
+    let wishes = Wishes {
+        form: if jobset { Form::JobSet } else { Form::Jobs },
         addresses: typed.addresses.map(|how| match how {
             Addressing::PerJob => Addresses::PerJob,
             Addressing::PerReplica => Addresses::PerReplica,
@@ -173,24 +161,22 @@ fn wishes(typed: &Render) -> Wishes {
         }),
         nodes: typed.nodes.clone(),
         namespace: typed.namespace.clone(),
-    }
+    };
+    let subject = read.subject(wishes.namespace.as_deref(), wishes.addresses);
+    trainyard_manifest::render(&subject, &wishes)
 }
 
 /// A refusal as a problem with its position.
 fn problem(source: &Source, read: &ReadJob, refusal: &Refusal) -> Problem {
     let problems = Problems::new(source, read.document);
-    let path = refusal
-        .path
-        .iter()
+    let names = refusal.path.iter();
+    let path = names
+        .clone()
         .fold(FieldPath::root(), |path, name| path.field(*name));
-    let steps: Vec<Step<'_>> = refusal.path.iter().map(|name| Step::Field(name)).collect();
+    let steps: Vec<Step<'_>> = names.map(|name| Step::Field(name)).collect();
     let node = read.node.at(&steps).unwrap_or(&read.node);
-    let problem = Problem::new(
-        refusal.code,
-        problems.place(Some(node.span), &path),
-        refusal.message.clone(),
-    );
-    problem.hint(refusal.hint.clone())
+    let place = problems.place(Some(node.span), &path);
+    Problem::new(refusal.code, place, refusal.message.clone()).hint(refusal.hint.clone())
 }
 
 /// Reports the namespace if the manifest has none: it is written anyway, since addresses contain it.

@@ -177,10 +177,8 @@ fn ending(run: &Run<'_>) -> String {
             failure.exit.meaning()
         );
     }
-    let unused = run
-        .played
-        .unused
-        .iter()
+    let unused = run.played.unused.iter();
+    let unused = unused
         .filter(|fault| !matches!(fault, Fault::Ends { .. }))
         .count();
     if unused > 0 {

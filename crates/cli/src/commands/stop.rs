@@ -1,4 +1,4 @@
-//! `trainyard stop JOB…`: tells runs to end, and waits until nothing of them is left.
+//! `trainyard stop JOB…`: orders runs to end, and waits until none of their processes is left.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,11 +17,11 @@ use crate::printer::Printer;
 use crate::table;
 use trainyard_local::run::store::state::{StoredRun, is_over};
 
-/// How often is looked whether a run has ended.
+/// Poll interval for the end of a run.
 const GLANCE: Duration = Duration::from_millis(50);
-/// After this time a message says what is waited for.
+/// A message says what the command waits for after this time,
 const PATIENCE: Duration = Duration::from_secs(2);
-/// And again after this, if nothing changes.
+/// and again after each such time in which nothing changes.
 const REMINDER: Duration = Duration::from_secs(10);
 /// The lock of a run that has ended is free at once, but for runs of several jobs: they hold all until the last one ends.
 const LINGERING: Duration = Duration::from_secs(1);
@@ -77,14 +77,14 @@ struct Ending {
     ended: Option<Instant>,
 }
 
-/// Whether a run knows that it is to end.
+/// Whether a run has received the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Heard {
     /// The run does not take orders yet.
     No,
-    /// It has been told, and there was no answer.
+    /// The order was sent, and there was no answer.
     Unanswered,
-    /// It has answered that it will.
+    /// It accepted the order.
     Obeys,
 }
 
@@ -166,7 +166,7 @@ impl Ending {
         Ok(())
     }
 
-    /// What it takes so long for.
+    /// What the run still waits for.
     fn waits_for(&self) -> String {
         if self.heard == Heard::No {
             return "but does not take orders yet".into();
@@ -194,14 +194,10 @@ impl Ending {
             printer.say(&format!("`{}` is stopping", self.name()))?;
             return Ok(Exit::Success);
         }
-        let message = format!(
-            "`{}` has not stopped within {}: {}",
-            self.name(),
-            table::age(limit),
-            self.waits_for()
-        );
+        let (name, time) = (self.name(), table::age(limit));
+        let message = format!("`{name}` has not stopped within {time}: {}", self.waits_for());
         let gentle = matches!(self.order, Order::Stop { now: false });
-        let hint = gentle.then(|| format!("`trainyard stop {} --now` kills its tasks", self.name()));
+        let hint = gentle.then(|| format!("`trainyard stop {name} --now` kills its tasks"));
         printer.error(&message, hint.as_deref())?;
         Ok(Exit::No)
     }

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use trainyard_core::{ClusterForm, GangScheduler, RoleKind, explain};
 
 use self::card::Card;
-use super::JobPlan;
+use super::{JobPlan, RolePlan};
 use crate::report::count;
 use crate::svg::{Anchor, Font, Heads, Paint, Rect, Svg, palette};
 
@@ -108,11 +108,8 @@ fn place<'a>(plan: &'a JobPlan<'a>, top: i32) -> Vec<Card<'a>> {
             roles.extend(plan.roles.iter().filter(|role| role.spec.kind == *kind));
         }
         for row in roles.chunks(ROW) {
-            let gap = if tier.contains(&RoleKind::Evaluator) {
-                LINE_GAP
-            } else {
-                GAP
-            };
+            let labelled = tier.contains(&RoleKind::Evaluator);
+            let gap = if labelled { LINE_GAP } else { GAP };
             let count = i32::try_from(row.len()).unwrap_or(1);
             let room = (WIDTH - 2 * INSET - (count - 1) * gap) / count;
             let mut placed: Vec<Card<'a>> = row.iter().map(|role| Card::new(role, room)).collect();
@@ -179,20 +176,10 @@ fn gang(svg: &mut Svg, plan: &JobPlan<'_>, all: Rect) {
 /// The legend and the story; returns the bottom.
 fn legend(svg: &mut Svg, plan: &JobPlan<'_>, top: i32) -> i32 {
     let mut y = top;
-    if plan
-        .roles
-        .iter()
-        .flat_map(|role| &role.tasks)
-        .any(|task| task.decides)
-    {
+    let decides = |role: &RolePlan<'_>| role.tasks.iter().any(|task| task.decides);
+    if plan.roles.iter().any(decides) {
         let mark = Rect::new(MARGIN, y - 10, 12, 12);
-        svg.rect(
-            mark,
-            Paint::outlined(palette::GOOD)
-                .wide(2)
-                .on(palette::GOOD_GROUND)
-                .round(3),
-        );
+        svg.rect(mark, palette::DECIDES.round(3));
         svg.text(MARGIN + 20, y, palette::NOTE, "decides success");
         y += 20;
     }

@@ -204,11 +204,8 @@ fn rows(role: &RolePlan<'_>, partly: bool) -> Vec<(String, String)> {
         }
         all => all.iter().map(row).collect(),
     };
-    let widest = rows
-        .iter()
-        .map(|(name, _)| name.chars().count())
-        .max()
-        .unwrap_or(0);
+    let widest = rows.iter().map(|(name, _)| name.chars().count()).max();
+    let widest = widest.unwrap_or(0);
     let pad = |(name, address): (String, String)| (format!("{name:<widest$}"), address);
     rows.into_iter().map(pad).collect()
 }

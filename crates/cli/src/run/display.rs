@@ -129,7 +129,7 @@ impl Shared {
         }
     }
 
-    /// Says a line of talk.
+    /// Writes a message of ours to standard error.
     pub fn say(self: &Arc<Self>, at: Timestamp, text: &str) {
         let block = sentences::block(&self.view, self.column.width(), at, text);
         self.tell(Message::Err(block.into_bytes()));
@@ -168,13 +168,9 @@ impl Shared {
     fn await_work(&self, footer: bool) -> bool {
         let idle = |queue: &mut Queue| queue.messages.is_empty() && !queue.draw && !queue.over;
         let queue = lock(&self.queue);
-        let mut queue = if footer {
-            let waited = self.wake.wait_timeout_while(queue, TICK, idle);
-            waited.unwrap_or_else(PoisonError::into_inner).0
-        } else {
-            let waited = self.wake.wait_while(queue, idle);
-            waited.unwrap_or_else(PoisonError::into_inner)
-        };
+        let longest = if footer { TICK } else { Duration::MAX };
+        let waited = self.wake.wait_timeout_while(queue, longest, idle);
+        let mut queue = waited.unwrap_or_else(PoisonError::into_inner).0;
         queue.draw = false;
         queue.over
     }
@@ -182,7 +178,7 @@ impl Shared {
 
 /// The terminal, or whatever standard output and standard error are, for all jobs of a run.
 ///
-/// [`Display::finish`] must be called before the process ends: talk is queued.
+/// [`Display::finish`] must be called before the process ends: messages are queued.
 pub struct Display {
     shared: Arc<Shared>,
 }
@@ -216,7 +212,7 @@ impl Display {
         Self { shared }
     }
 
-    /// Who is to watch this job. With several jobs, its name stands before the names of its tasks.
+    /// The reporter of this job. With several jobs, its name stands before the names of its tasks.
     pub fn reporter(&self, job: &str, several: bool, tasks: &[TaskId]) -> Arc<dyn Reporter> {
         let number = lock(&self.shared.streams).add_job(job);
         Arc::new(JobReporter::new(

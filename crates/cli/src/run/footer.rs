@@ -1,4 +1,4 @@
-//! The footer of a run on a terminal: every task's state, as far as there is room; else how many of a role are how.
+//! The footer of a run on a terminal: the state of every task or, without room for that, how many tasks are in which state.
 
 use anstyle::Style;
 use trainyard_local::run::store::status::{TaskState, TaskStatus};
@@ -11,10 +11,10 @@ use crate::simulate::text;
 /// Between two tasks in one row.
 const GAP: usize = 3;
 
-/// However high the terminal is, so many rows are enough.
+/// The most rows of a footer, however high the terminal is.
 const MOST_ROWS: usize = 16;
 
-/// A job as the footer shows it.
+/// The part of a job that the footer shows.
 #[derive(Clone, Debug)]
 pub struct JobRows {
     name: String,
@@ -22,12 +22,12 @@ pub struct JobRows {
     pub began: Option<Timestamp>,
     /// Its tasks, as of the newest event.
     pub tasks: Vec<TaskStatus>,
-    /// It has ended and is not shown any more.
+    /// It has ended and is no longer shown.
     pub ended: bool,
 }
 
 impl JobRows {
-    /// A job of which nothing is known yet.
+    /// A job before its first event.
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -38,7 +38,7 @@ impl JobRows {
     }
 }
 
-/// A line of the footer: text and how it is stressed.
+/// A line of the footer: pieces of text with their styles.
 #[derive(Clone, Debug, Default)]
 pub struct Line(Vec<(String, Style)>);
 
@@ -53,12 +53,12 @@ impl Line {
         self.push(" ".repeat(missing), Style::new());
     }
 
-    /// How many columns it takes. What we write is one column a character.
+    /// Its width in columns, of which each character takes one.
     pub fn width(&self) -> usize {
         self.0.iter().map(|(text, _)| text.chars().count()).sum()
     }
 
-    /// Cuts what has no room.
+    /// Cuts the line to this width.
     fn cut(mut self, width: usize) -> Self {
         let mut room = width;
         for (text, _) in &mut self.0 {
@@ -75,7 +75,7 @@ impl Line {
     }
 }
 
-/// How much is told of a job.
+/// One way to lay out a job: per task, per role, or in one line.
 type Layout = fn(&JobRows, Timestamp, usize) -> Vec<Line>;
 
 /// The footer for a terminal of this size; nothing if there is nothing to show.
@@ -103,11 +103,9 @@ fn head(job: &JobRows, now: Timestamp, width: usize) -> Line {
     let mut line = Line::default();
     line.push("── ", QUIET);
     line.push(job.name.clone(), STRONG);
-    let mut facts = vec![count(job.tasks.len(), "task")];
-    if let Some(began) = job.began {
-        facts.push(age(began, now));
-    }
-    line.push(format!("  {} ", facts.join(", ")), QUIET);
+    let age = job.began.map(|began| format!(", {}", age(began, now)));
+    let (tasks, age) = (count(job.tasks.len(), "task"), age.unwrap_or_default());
+    line.push(format!("  {tasks}{age} "), QUIET);
     let rest = width.saturating_sub(line.width());
     line.push("─".repeat(rest), QUIET);
     line
@@ -172,7 +170,7 @@ fn each_role(job: &JobRows, now: Timestamp, width: usize) -> Vec<Line> {
     lines
 }
 
-/// The head alone, with what there is of the whole job.
+/// One line with the counts of the whole job.
 fn only_head(job: &JobRows, _: Timestamp, _: usize) -> Vec<Line> {
     let mut line = Line::default();
     line.push(format!("{}  ", job.name), STRONG);
@@ -208,7 +206,7 @@ fn age(since: Timestamp, now: Timestamp) -> String {
     text::seconds(seconds - unsaid)
 }
 
-/// How a state is stressed.
+/// The style of a state.
 pub fn state_style(state: TaskState) -> Style {
     match state {
         TaskState::Running => Style::new(),

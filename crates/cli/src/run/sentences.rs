@@ -91,10 +91,8 @@ impl Narration {
             return None;
         }
         self.all_run = true;
-        let job = self
-            .job
-            .as_ref()
-            .map_or_else(String::new, |job| format!("{job}: "));
+        let job = self.job.as_ref().map(|job| format!("{job}: "));
+        let job = job.unwrap_or_default();
         Some(remark(format!("{job}all {} tasks run", tasks.len())))
     }
 

@@ -24,10 +24,10 @@ pub type Size = Box<dyn Fn() -> Option<(usize, usize)> + Send>;
 /// A footer is drawn at most once in this time.
 pub const FRAME: Duration = Duration::from_millis(40);
 
-/// So much is not kept until the frame is over.
+/// With this many bytes collected, the frame is drawn at once.
 const FULL: usize = 256 * 1024;
 
-/// The size of a terminal that does not tell.
+/// The size to assume if the terminal does not report one.
 const USUAL: (usize, usize) = (80, 24);
 
 /// Both streams and the footer.
@@ -72,7 +72,7 @@ impl Streams {
         }
     }
 
-    /// A further job in the footer; by its number it is spoken of.
+    /// Adds a job to the footer; returns its number.
     pub fn add_job(&mut self, name: &str) -> usize {
         self.jobs.push(JobRows::new(name));
         self.jobs.len() - 1
@@ -95,7 +95,7 @@ impl Streams {
         }
     }
 
-    /// Writes data.
+    /// Writes to standard output.
     pub fn out(&mut self, bytes: &[u8]) {
         if self.footer.wanted && self.view.one_terminal {
             return self.collect(bytes);
@@ -111,7 +111,7 @@ impl Streams {
         }
     }
 
-    /// Writes talk.
+    /// Writes to standard error.
     pub fn err(&mut self, bytes: &[u8]) {
         if self.footer.wanted {
             self.collect(bytes);

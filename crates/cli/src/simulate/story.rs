@@ -4,7 +4,8 @@
 use serde::Serialize;
 use trainyard_core::sim::{Entry, Happened, StopReason, Trace};
 use trainyard_core::{
-    Ending, Event, Exit, Fixture, Hold, How, Job, Ordered, Outcome, Scope, TaskId, Verdict,
+    Cause, Ending, Event, Exit, Fixture, Hold, How, Job, Ordered, Outcome, RoleName, Scope, TaskId, Then,
+    Verdict, Why,
 };
 
 use super::text::names;
@@ -96,11 +97,8 @@ fn ended<'a>(task: &'a TaskId, exit: &Exit) -> (&'a TaskId, String, Tone) {
         }
         Ending::NotStarted => (task, "could not be started".into(), Tone::Bad),
         Ending::Failed(_) => {
-            let memory = if exit.why == trainyard_core::Why::OutOfMemory {
-                ", out of memory"
-            } else {
-                ""
-            };
+            let is_memory = exit.why == Why::OutOfMemory;
+            let memory = if is_memory { ", out of memory" } else { "" };
             (task, format!("failed{code}{memory}"), Tone::Bad)
         }
     }
@@ -162,7 +160,7 @@ fn decided(job: &Job, event: &Event, at: u32) -> Option<(Tone, String)> {
                 (Scope::Task, Some(task)) => task.to_string(),
                 (Scope::Task, None) => "it".into(),
                 (Scope::Roles(roles), _) => {
-                    let roles: Vec<&str> = roles.iter().map(trainyard_core::RoleName::as_str).collect();
+                    let roles: Vec<&str> = roles.iter().map(RoleName::as_str).collect();
                     format!("every {}", roles.join(" and "))
                 }
                 (Scope::Job, _) => "the whole job".into(),
@@ -197,7 +195,6 @@ fn decided(job: &Job, event: &Event, at: u32) -> Option<(Tone, String)> {
 
 /// The result and its cause.
 pub fn finished(job: &Job, verdict: &Verdict) -> (Tone, String) {
-    use trainyard_core::Cause;
     let (tone, word) = match verdict.outcome {
         Outcome::Succeeded => (Tone::Good, "succeeds"),
         Outcome::Failed => (Tone::Bad, "fails"),
@@ -205,17 +202,12 @@ pub fn finished(job: &Job, verdict: &Verdict) -> (Tone, String) {
     };
     let why = match &verdict.cause {
         Cause::Rule { from, task } => {
-            let position = job
-                .rules
-                .iter()
-                .position(|rule| rule.from == *from && ends_so(&rule.then, verdict.outcome));
-            let task = task
-                .as_ref()
-                .map_or_else(String::new, |task| format!(", because of {task}"));
-            format!(
-                "{task}{}",
-                by_rule(job, position.and_then(|at| u16::try_from(at).ok()))
-            )
+            let then = Then::Finish(verdict.outcome);
+            let mut rules = job.rules.iter();
+            let position = rules.position(|rule| rule.from == *from && rule.then == then);
+            let rule = by_rule(job, position.and_then(|at| u16::try_from(at).ok()));
+            let task = task.as_ref().map(|task| format!(", because of {task}"));
+            format!("{}{rule}", task.unwrap_or_default())
         }
         Cause::Restarts { task: Some(task) } => format!(": no restart is left for {task}"),
         Cause::Restarts { task: None } => ": no restart is left".into(),
@@ -223,10 +215,6 @@ pub fn finished(job: &Job, verdict: &Verdict) -> (Tone, String) {
         Cause::Order => ": by a command".into(),
     };
     (tone, format!("⇒ the job {word}{why}"))
-}
-
-fn ends_so(then: &trainyard_core::Then, outcome: Outcome) -> bool {
-    matches!(then, trainyard_core::Then::Finish(ends) if *ends == outcome)
 }
 
 fn by_rule(job: &Job, rule: Option<u16>) -> String {

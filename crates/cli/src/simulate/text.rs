@@ -16,20 +16,14 @@ const MOST_LANES: usize = 24;
 pub fn lanes(lanes: &[Lane], length: u32, columns: usize) -> String {
     let groups = alike(lanes);
     let labels: Vec<String> = groups.iter().map(|(tasks, _)| names(tasks)).collect();
-    let label = labels
-        .iter()
-        .map(|label| label.chars().count())
-        .max()
-        .unwrap_or(0);
+    let label = labels.iter().map(|label| label.chars().count()).max();
+    let label = label.unwrap_or(0);
     let width = columns.saturating_sub(label + 2).max(20);
     let mut page = String::new();
     let _ = writeln!(page, "{:label$}  {QUIET}{}{QUIET:#}", "", scale(length, width));
     for (text, (_, lane)) in labels.iter().zip(&groups) {
-        let _ = writeln!(
-            page,
-            "{STRONG}{text:<label$}{STRONG:#}  {}",
-            draw(lane, length, width)
-        );
+        let lane = draw(lane, length, width);
+        let _ = writeln!(page, "{STRONG}{text:<label$}{STRONG:#}  {lane}");
     }
     let _ = writeln!(
         page,
@@ -134,12 +128,8 @@ pub fn story(lines: &[Line]) -> String {
     for (line, time) in lines.iter().zip(&times) {
         let time = if last == Some(line.at) { "" } else { time };
         last = Some(line.at);
-        let style = tone(line.tone);
-        let _ = writeln!(
-            page,
-            "{QUIET}{time:>width$}{QUIET:#}  {style}{}{style:#}",
-            line.text
-        );
+        let (style, text) = (tone(line.tone), &line.text);
+        let _ = writeln!(page, "{QUIET}{time:>width$}{QUIET:#}  {style}{text}{style:#}");
     }
     page
 }

@@ -1,6 +1,6 @@
 //! The colours, all of them. Dark enough on a light ground to be read, and told apart by people who see few colours.
 
-use super::Font;
+use super::{Font, Paint};
 
 /// The paper.
 pub const GROUND: &str = "#ffffff";
@@ -33,6 +33,8 @@ pub const FAINT: &str = "#eceff1";
 /// The gang's outline.
 pub const GANG: &str = "#b45309";
 
+/// A task that decides success.
+pub const DECIDES: Paint = Paint::outlined(GOOD).wide(2).on(GOOD_GROUND);
 /// Small text for things to look up.
 pub const NOTE: Font = Font::new(12, SOFT_INK);
 

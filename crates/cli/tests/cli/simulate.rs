@@ -77,6 +77,7 @@ fn what_is_typed_wrong_is_refused_with_what_is_right() {
         &["simulate", PARAMETER_SERVER, "--suspend", "9s..3s"],
         &["simulate", PARAMETER_SERVER, "--scale", "worker=99999999@1s"],
         &["simulate", PARAMETER_SERVER, "--runs", "trainer=1m"],
+        &["simulate", PARAMETER_SERVER, "--scale", "wroker=1@1m"],
     ] {
         let ran = run(typed);
         assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{typed:?}");

@@ -52,11 +52,8 @@ impl<'a> Outcomes<'a> {
             told["outcome"] = word.into();
             self.told.push(told);
         } else {
-            let dry = if self.trial == Trial::Dry {
-                " (server dry run)"
-            } else {
-                ""
-            };
+            let is_dry = self.trial == Trial::Dry;
+            let dry = if is_dry { " (server dry run)" } else { "" };
             // Flushed, to show progress.
             self.printer
                 .page(&format!("{} {word}{dry}\n", visible::line(&name)))?;

@@ -1,4 +1,4 @@
-//! Which logs were meant.
+//! Chooses logs by task, attempt and container.
 
 use trainyard_document::problem::shown;
 use trainyard_local::logs::files::Lives;
@@ -14,7 +14,7 @@ use trainyard_local::run::store::state::StoredRun;
 /// The name by which the main container goes, whatever the manifest calls it.
 const MAIN: &str = "main";
 
-/// Which tasks, which lives, which container.
+/// The tasks, attempts and containers whose logs to show.
 pub struct Choice {
     job: String,
     tasks: Vec<Glob>,

@@ -166,12 +166,8 @@ fn files(sections: &[Section]) -> Vec<New> {
 /// A name, as part of a file name.
 fn word(value: &Value) -> String {
     let text = value.as_str().unwrap_or_default().to_lowercase();
-    let plain = |letter: char| {
-        if letter.is_ascii_alphanumeric() || letter == '.' {
-            letter
-        } else {
-            '-'
-        }
-    };
-    text.chars().map(plain).collect()
+    text.replace(
+        |letter: char| !letter.is_ascii_alphanumeric() && letter != '.',
+        "-",
+    )
 }

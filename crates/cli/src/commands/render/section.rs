@@ -45,10 +45,8 @@ pub struct Section {
 
 impl Section {
     pub fn of_job(read: &ReadJob, form: As, rendered: Rendered) -> Self {
-        let form = match form {
-            As::Jobset => "a JobSet",
-            _ => "plain Jobs",
-        };
+        let jobset = form == As::Jobset;
+        let form = if jobset { "a JobSet" } else { "plain Jobs" };
         Self {
             title: format!("{} `{}` as {form}", read.dialect.kind(), read.job.name),
             notes: rendered.notes,
@@ -178,17 +176,21 @@ pub fn homeless(reading: &Reading) -> Vec<String> {
         .collect()
 }
 
+fn text_of(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
 /// Two objects of one kind and name; the second would replace the first.
-pub fn twice(sections: &[Section]) -> Option<(String, String)> {
+pub fn twice(sections: &[Section]) -> Option<(&str, &str)> {
     let mut seen = BTreeSet::new();
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     for object in sections.iter().flat_map(|section| &section.objects) {
-        let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
+        let metadata = &object["metadata"];
+        let (kind, name) = (text_of(&object["kind"]), text_of(&metadata["name"]));
         let key = (
-            text(&object["apiVersion"]),
-            kind.clone(),
-            text(&object["metadata"]["namespace"]),
-            name.clone(),
+            text_of(&object["apiVersion"]),
+            kind,
+            text_of(&metadata["namespace"]),
+            name,
         );
         if !name.is_empty() && !seen.insert(key) {
             return Some((kind, name));

@@ -90,10 +90,8 @@ impl Frontend for Console<'_> {
     }
 
     fn ended(&mut self, ends: Result<Vec<RunEnd>, CannotRun>) -> u8 {
-        let signalled = ends
-            .as_ref()
-            .is_ok_and(|ends| ends.iter().any(|end| end.signal.is_some()));
-        self.finish(signalled);
+        let signalled = |ends: &Vec<RunEnd>| ends.iter().any(|end| end.signal.is_some());
+        self.finish(ends.as_ref().is_ok_and(signalled));
         match ends {
             Ok(ends) => ends.iter().map(code).find(|code| *code != 0).unwrap_or(0),
             Err(error) => {

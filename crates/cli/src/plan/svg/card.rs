@@ -122,7 +122,7 @@ impl<'a> Card<'a> {
         let round = if matrix { node.width / 6 } else { 6 };
         let paint = match (task.decides, matrix) {
             (true, true) => Paint::filled(palette::GOOD),
-            (true, false) => Paint::outlined(palette::GOOD).wide(2).on(palette::GOOD_GROUND),
+            (true, false) => palette::DECIDES,
             (false, true) => Paint::filled(shades.edge),
             (false, false) => Paint::outlined(shades.edge).on(shades.node),
         };

@@ -91,11 +91,9 @@ impl Present {
 
     /// A conflicting entry that is not a file.
     pub fn odd(&self) -> Option<&str> {
-        let mut odd = self
-            .0
-            .iter()
-            .filter(|found| found.state == FileState::Odd && found.meets);
-        odd.next().map(|found| found.name.as_str())
+        let mut found = self.0.iter();
+        let odd = found.find(|found| found.state == FileState::Odd && found.meets);
+        odd.map(|found| found.name.as_str())
     }
 
     /// Files to remove after the new ones have been written.
