@@ -22,8 +22,8 @@ use trainyard_document::yaml::write as to_yaml;
 use trainyard_document::{Source, parse};
 
 use self::path::{Step, assignment, put};
-pub use self::quick::{BadQuick, Quick};
-pub use self::words::{BadWords, words};
+pub use self::quick::Quick;
+pub use self::words::words;
 use crate::pod::Refusal;
 
 /// Changes to a job's manifest.
@@ -67,10 +67,16 @@ pub struct Variable {
     pub value: String,
 }
 
-/// Text that is not what an option takes.
+/// Options that make no sense: a sentence that says why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BadOption(String);
+
+impl BadOption {
+    fn new(why: &str) -> Self {
+        Self(why.to_owned())
+    }
+}
 
 impl FromStr for Assignment {
     type Err = BadOption;

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use trainyard_document::yaml::write as to_yaml;
 
-use super::Variable;
+use super::{BadOption, Variable};
 
 /// The image where none was named: what a cluster needs to run the job.
 const IMAGE: &str = "tensorflow/tensorflow:latest";
@@ -43,30 +43,20 @@ pub struct Quick {
     pub command: Vec<String>,
 }
 
-/// Flags that make no job.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadQuick {
-    /// There is nothing to run.
-    #[error("no command: put it behind `--`, as in `trainyard run --workers 2 -- python train.py`")]
-    NoCommand,
-    /// The job has no task.
-    #[error("no task: say at least `--workers 1` or `--chief`")]
-    NoTask,
-    /// A role that is none.
-    #[error("`{0}` is no scope of restarts: `job`, `replica`, or roles such as `chief,ps`")]
-    Scope(String),
-}
+const NO_COMMAND: &str =
+    "no command: put it behind `--`, as in `trainyard run --workers 2 -- python train.py`";
+const NO_TASK: &str = "no task: say at least `--workers 1` or `--chief`";
 
 impl Quick {
     /// The TFJob, ready for a cluster.
-    pub fn to_yaml(&self) -> Result<String, BadQuick> {
+    pub fn to_yaml(&self) -> Result<String, BadOption> {
         self.to_json().map(|job| to_yaml(&job))
     }
 
     /// The TFJob.
-    pub fn to_json(&self) -> Result<Value, BadQuick> {
+    pub fn to_json(&self) -> Result<Value, BadOption> {
         if self.command.is_empty() {
-            return Err(BadQuick::NoCommand);
+            return Err(BadOption::new(NO_COMMAND));
         }
         let roles = [
             ("Chief", u32::from(self.chief), true),
@@ -75,7 +65,7 @@ impl Quick {
             ("Evaluator", u32::from(self.evaluator), false),
         ];
         if !self.chief && self.workers == 0 {
-            return Err(BadQuick::NoTask);
+            return Err(BadOption::new(NO_TASK));
         }
         let roles = roles.into_iter().filter(|(_, count, _)| *count > 0);
         let specs: Map<String, Value> = roles
@@ -94,7 +84,7 @@ impl Quick {
         self.restarts.or(by_scope)
     }
 
-    fn run_policy(&self) -> Result<Value, BadQuick> {
+    fn run_policy(&self) -> Result<Value, BadOption> {
         // On a cluster, workers and parameter servers that are still there when the job has ended cost money.
         let mut policy = json!({"cleanPodPolicy": "Running"});
         if let Some(count) = self.restarts() {
@@ -171,7 +161,7 @@ fn literal(word: &str) -> String {
 }
 
 /// `Job`, `Replica`, or a list of roles, as the manifest spells them.
-fn restart_scope(text: &str) -> Result<Value, BadQuick> {
+fn restart_scope(text: &str) -> Result<Value, BadOption> {
     let spelt = |known: &[&'static str], word: &str| {
         let word = word.trim();
         known
@@ -186,7 +176,6 @@ fn restart_scope(text: &str) -> Result<Value, BadQuick> {
         .split(',')
         .map(|word| spelt(&["Chief", "PS", "Worker", "Evaluator"], word));
     let roles: Option<Vec<&str>> = roles.collect();
-    roles
-        .map(Value::from)
-        .ok_or_else(|| BadQuick::Scope(text.to_owned()))
+    let bad = || format!("`{text}` is no scope of restarts: `job`, `replica`, or roles such as `chief,ps`");
+    roles.map(Value::from).ok_or_else(|| BadOption(bad()))
 }

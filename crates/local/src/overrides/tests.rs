@@ -376,10 +376,12 @@ fn scopes_are_spelt_as_the_manifest_has_them() {
 fn flags_that_make_no_job_are_refused() {
     let mut none = quick();
     none.command.clear();
-    assert_eq!(none.to_json(), Err(BadQuick::NoCommand));
+    let error = none.to_json().unwrap_err().to_string();
+    assert!(error.starts_with("no command: "), "{error}");
     let empty = Quick {
         workers: 0,
         ..quick()
     };
-    assert_eq!(empty.to_json(), Err(BadQuick::NoTask));
+    let error = empty.to_json().unwrap_err().to_string();
+    assert!(error.starts_with("no task: "), "{error}");
 }

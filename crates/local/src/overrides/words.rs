@@ -1,22 +1,15 @@
 //! `--command`: one line as the words of a command.
 
-/// A command that cannot be split.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadWords {
-    /// It has no words.
-    #[error("the command is empty")]
-    Empty,
-    /// A quote is open at its end, or a backslash is its last character.
-    #[error("the command ends within a quote or after a backslash")]
-    Open,
-}
+use super::BadOption;
 
 /// Splits a command into words as a POSIX shell does. Variables, pipes and everything else that a shell does are text; for those
 /// there is `sh -c '…'`.
-pub fn words(line: &str) -> Result<Vec<String>, BadWords> {
+pub fn words(line: &str) -> Result<Vec<String>, BadOption> {
     match shlex::split(line) {
-        None => Err(BadWords::Open),
-        Some(words) if words.is_empty() => Err(BadWords::Empty),
+        None => Err(BadOption::new(
+            "the command ends within a quote or after a backslash",
+        )),
+        Some(words) if words.is_empty() => Err(BadOption::new("the command is empty")),
         Some(words) => Ok(words),
     }
 }
@@ -39,9 +32,10 @@ mod tests {
         for (line, expected) in table {
             assert_eq!(words(line).unwrap(), *expected, "{line}");
         }
-        assert_eq!(words("a 'b"), Err(BadWords::Open));
-        assert_eq!(words("a \"b\\\""), Err(BadWords::Open));
-        assert_eq!(words("a\\"), Err(BadWords::Open));
-        assert_eq!(words("  "), Err(BadWords::Empty));
+        let open = BadOption::new("the command ends within a quote or after a backslash");
+        assert_eq!(words("a 'b"), Err(open.clone()));
+        assert_eq!(words("a \"b\\\""), Err(open.clone()));
+        assert_eq!(words("a\\"), Err(open.clone()));
+        assert_eq!(words("  "), Err(BadOption::new("the command is empty")));
     }
 }

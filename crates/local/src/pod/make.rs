@@ -17,12 +17,7 @@ use crate::system::private;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Make {
     /// A directory, with everything above it; left alone if it is there.
-    Directory {
-        /// Its absolute path.
-        path: PathBuf,
-        /// Who may do what in it.
-        mode: u32,
-    },
+    Directory(PathBuf),
     /// A volume in a directory of ours: every user may write to it, as to a pod's volumes, since a program may become
     /// another user in its namespaces; and none but us reaches it, since the directories above it are closed. It is
     /// left alone if it is there, and they are closed even then.
@@ -60,14 +55,6 @@ impl Make {
         Self::Volume {
             path: path.to_owned(),
             within: within.to_owned(),
-        }
-    }
-
-    /// A directory as they usually are.
-    pub(super) fn directory(path: &Path) -> Self {
-        Self::Directory {
-            path: path.to_owned(),
-            mode: 0o755,
         }
     }
 }
@@ -112,7 +99,7 @@ pub enum CannotMake {
 pub fn make(list: &[Make]) -> Result<(), CannotMake> {
     for one in list {
         let (path, result) = match one {
-            Make::Directory { path, mode } => (path, directory(path, *mode)),
+            Make::Directory(path) => (path, directory(path, 0o755)),
             Make::Volume { path, within } => (path, volume(path, within)),
             Make::File { path, content, mode } => (path, file(path, content, *mode)),
             Make::EmptyFile(path) => (path, empty_file(path)),
@@ -194,15 +181,9 @@ fn expect(path: &Path, what: Option<FileType>, volume: &Arc<str>) -> Result<(), 
     })
 }
 
-/// Removes the directory of one life of a task, with everything in it. One that is not there is fine.
-pub fn forget(life: &Path) -> Result<(), CannotMake> {
-    match fs::remove_dir_all(life) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(CannotMake::Write {
-            path: life.to_owned(),
-            source,
-        }),
-        _ => Ok(()),
-    }
+/// Removes the directory of one life of a task, with everything in it. What cannot be removed is removed with the run.
+pub fn forget(life: &Path) {
+    let _ = fs::remove_dir_all(life);
 }
 
 #[cfg(test)]
@@ -244,8 +225,8 @@ mod tests {
         let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(volume.clone()), 0o777);
         assert_eq!(mode(volume.join("sub/read-only")), 0o440);
-        forget(&scratch.path().join("a")).unwrap();
-        forget(&scratch.path().join("a")).unwrap();
+        forget(&scratch.path().join("a"));
+        forget(&scratch.path().join("a"));
         assert!(!scratch.path().join("a").exists());
     }
 

@@ -490,7 +490,7 @@ fn volumes_become_mounts_and_files() {
             .any(|one| matches!(one, Make::Expect { path, .. } if *path == wanted))
     };
     assert!(expects("/data") && expects("/home/me/data"));
-    assert!(prepared.make.contains(&Make::directory(Path::new("/data/in"))));
+    assert!(prepared.make.contains(&Make::Directory("/data/in".into())));
     assert!(prepared.make.contains(&Make::volume(
         Path::new("/state/volumes/default/dataset"),
         Path::new("/state/volumes")

@@ -101,7 +101,7 @@ impl<'a> Volumes<'a> {
             source.push(&within);
             // What a file of the volume is named so will be there by then; anything else is a directory.
             if root.open || !self.writes(&source) {
-                self.make.push(Make::directory(&source));
+                self.make.push(Make::Directory(source.clone()));
             }
         }
         Some(Mount {
@@ -210,7 +210,7 @@ impl<'a> Volumes<'a> {
         };
         let make = match asked.kind.as_deref().unwrap_or_default() {
             "" => expect(None),
-            "DirectoryOrCreate" => Make::directory(&path),
+            "DirectoryOrCreate" => Make::Directory(path.clone()),
             "Directory" => expect(Some(FileType::Directory)),
             "FileOrCreate" => Make::EmptyFile(path.clone()),
             "File" => expect(Some(FileType::RegularFile)),

@@ -154,7 +154,7 @@ impl Part<'_> {
     fn tell_missing(&self, error: MountError) {
         self.task.tell(TaskChange::MountMissing {
             container: Arc::clone(&self.program.container),
-            why: sentence(&error),
+            why: error.to_string(),
             mount: error.mount,
         });
     }
@@ -281,13 +281,9 @@ impl Started {
 }
 
 fn refusal(missing: &[MountError]) -> String {
-    let all: Vec<String> = missing.iter().map(sentence).collect();
+    let all: Vec<String> = missing.iter().map(ToString::to_string).collect();
     format!(
         "{}; to go on without, give --allow-missing-mounts",
         all.join("; ")
     )
-}
-
-fn sentence(error: &MountError) -> String {
-    format!("{error} ({})", error.source)
 }

@@ -25,7 +25,8 @@ use crate::python::{Cache, Progress, on_path};
 use crate::sandbox::isolation::Isolation;
 use crate::sandbox::probe::{self, NoNetwork, probe_once};
 use crate::supervisor::inner::{self, InnerError};
-use crate::supervisor::outer::{self, OuterError, Split, SupervisorEnd};
+use crate::supervisor::outer::{self, Split, SupervisorEnd};
+use crate::system::error::SystemError;
 use crate::{error_chain, gpus};
 
 /// What to run, and how.
@@ -86,7 +87,7 @@ pub enum RunError {
     Begin(#[from] CannotBegin),
     /// The supervisor could not be started.
     #[error("{}", error_chain(.0))]
-    Outer(#[from] OuterError),
+    Outer(#[from] SystemError),
     /// The supervisor could not enter its namespaces.
     #[error("{}", error_chain(.0))]
     Inner(#[from] InnerError),

@@ -154,11 +154,8 @@ impl World {
                 instance,
                 force,
             } => {
-                let named = self
-                    .instances
-                    .get(task)
-                    .is_some_and(|held| held.name == *instance);
-                if named {
+                let held = self.instances.get(task);
+                if held.is_some_and(|held| held.name == *instance) {
                     self.stop(task, *force);
                 }
             }
@@ -298,8 +295,8 @@ impl World {
 
     fn remove(&mut self, task: &TaskId) {
         if let Some(instance) = self.instances.remove(task) {
-            let _ = pod::forget(&self.setting.life(task, instance.stamp));
-            let _ = pod::forget(&self.setting.files(task, instance.stamp));
+            pod::forget(&self.setting.life(task, instance.stamp));
+            pod::forget(&self.setting.files(task, instance.stamp));
             self.gone.push(instance.gone());
         }
     }

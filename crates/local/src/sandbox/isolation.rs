@@ -26,25 +26,17 @@ pub enum Namespace {
     Network,
 }
 
-const ALL: [(Namespace, &str); 4] = [
-    (Namespace::Users, "users"),
-    (Namespace::Processes, "processes"),
-    (Namespace::Mounts, "mounts"),
-    (Namespace::Network, "network"),
+/// Every kind, with its name in texts and its flag for the kernel.
+const ALL: [(Namespace, &str, CloneFlags); 4] = [
+    (Namespace::Users, "users", CloneFlags::CLONE_NEWUSER),
+    (Namespace::Processes, "processes", CloneFlags::CLONE_NEWPID),
+    (Namespace::Mounts, "mounts", CloneFlags::CLONE_NEWNS),
+    (Namespace::Network, "network", CloneFlags::CLONE_NEWNET),
 ];
 
 impl Namespace {
     fn bit(self) -> u8 {
         1 << self as u8
-    }
-
-    fn flag(self) -> CloneFlags {
-        match self {
-            Self::Users => CloneFlags::CLONE_NEWUSER,
-            Self::Processes => CloneFlags::CLONE_NEWPID,
-            Self::Mounts => CloneFlags::CLONE_NEWNS,
-            Self::Network => CloneFlags::CLONE_NEWNET,
-        }
     }
 }
 
@@ -80,19 +72,20 @@ impl Isolation {
         if text == "none" {
             return Some(Self::NONE);
         }
-        let named = |part: &str| ALL.iter().find(|(_, name)| *name == part);
+        let named = |part: &str| ALL.iter().find(|(_, name, _)| *name == part);
         text.split('+')
             .try_fold(Self::NONE, |set, part| Some(set.with(named(part)?.0)))
     }
 
-    fn each(self) -> impl Iterator<Item = (Namespace, &'static str)> {
-        ALL.into_iter().filter(move |(namespace, _)| self.has(*namespace))
+    fn each(self) -> impl Iterator<Item = (Namespace, &'static str, CloneFlags)> {
+        ALL.into_iter()
+            .filter(move |(namespace, ..)| self.has(*namespace))
     }
 }
 
 impl fmt::Display for Isolation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.each().map(|(_, name)| name).collect();
+        let names: Vec<&str> = self.each().map(|(_, name, _)| name).collect();
         if names.is_empty() {
             out.write_str("none")
         } else {
@@ -134,8 +127,10 @@ pub(crate) fn unshare_in_supervisor(isolation: Isolation) -> Result<(), SystemEr
 
 /// Unshares those of `which` that are in the set.
 fn make(isolation: Isolation, which: &[Namespace]) -> Result<(), SystemError> {
-    let wanted = which.iter().filter(|namespace| isolation.has(**namespace));
-    let flags = wanted.fold(CloneFlags::empty(), |flags, namespace| flags | namespace.flag());
+    let wanted = isolation
+        .each()
+        .filter(|(namespace, ..)| which.contains(namespace));
+    let flags = wanted.fold(CloneFlags::empty(), |flags, (.., flag)| flags | flag);
     if flags.is_empty() {
         return Ok(());
     }

@@ -27,39 +27,24 @@ use tree::{Place, TMPFS_FLAGS};
 
 /// A mount that could not be made.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot mount `{}` at `{}`: {step}", mount.source.display(), mount.target.display())]
+#[error("cannot mount `{}` at `{}`: {why}", mount.source.display(), mount.target.display())]
 pub struct MountError {
     /// The mount that could not be made.
     pub mount: Mount,
-    /// What could not be done.
-    pub step: &'static str,
-    /// What the system said.
-    #[source]
-    pub source: io::Error,
+    /// What could not be done, and what the system said.
+    pub why: String,
 }
 
-/// One step that failed, before it is known for which mount.
-#[derive(Debug)]
-struct Failed {
-    step: &'static str,
-    source: io::Error,
-}
-
-fn failed<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> Failed {
-    move |source| Failed {
-        step,
-        source: source.into(),
+impl MountError {
+    fn new(mount: &Mount, why: String) -> Self {
+        let mount = mount.clone();
+        Self { mount, why }
     }
 }
 
-impl Failed {
-    fn of(self, mount: &Mount) -> MountError {
-        MountError {
-            mount: mount.clone(),
-            step: self.step,
-            source: self.source,
-        }
-    }
+/// Why a mount cannot be made, with what the system said.
+fn failed<E: Into<io::Error>>(step: &'static str) -> impl Fn(E) -> String {
+    move |source| format!("{step} ({})", source.into())
 }
 
 /// Gives the calling thread these mounts, and a mount namespace of its own if there are any (making and unmaking one is
@@ -76,15 +61,13 @@ pub(crate) fn enter(tree: &Tree, isolation: Isolation, mounts: &[Mount]) -> Vec<
     for mount in in_order(mounts) {
         match find_place(tree, &mount, &ready) {
             Ok(place) => ready.push((mount, place)),
-            Err(failure) => missing.push(failure.of(&mount)),
+            Err(why) => missing.push(MountError::new(&mount, why)),
         }
     }
     let own_directories = tree.own_directories();
     if let Err(error) = unshare(CloneFlags::CLONE_NEWNS) {
-        let refused = |(mount, _): (Mount, Place)| {
-            failed("a mount namespace was refused")(io::Error::from(error)).of(&mount)
-        };
-        missing.extend(ready.into_iter().map(refused));
+        let why = failed("a mount namespace was refused")(error);
+        missing.extend(ready.iter().map(|(mount, _)| MountError::new(mount, why.clone())));
         return missing;
     }
     missing.extend(bind_all(tree, ready, &own_directories));
@@ -97,10 +80,9 @@ fn without_namespace(mounts: &[Mount]) -> Vec<MountError> {
         (Ok(source), Ok(target)) => source == target && !mount.read_only,
         _ => false,
     };
-    let refused = |mount: &Mount| {
-        failed("this machine allows no mount namespaces")(io::Error::from(Errno::PERM)).of(mount)
-    };
-    mounts.iter().filter(|mount| !same(mount)).map(refused).collect()
+    let why = failed("this machine allows no mount namespaces")(Errno::PERM);
+    let refused = mounts.iter().filter(|mount| !same(mount));
+    refused.map(|mount| MountError::new(mount, why.clone())).collect()
 }
 
 /// Targets without `.` and `..`, outer ones first. Of several mounts at one target the last one counts.
@@ -134,10 +116,10 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 /// Finds or makes the mount point, on this machine, in the tree, or in a directory mounted around it.
-fn find_place(tree: &Tree, mount: &Mount, outer: &[(Mount, Place)]) -> Result<Place, Failed> {
+fn find_place(tree: &Tree, mount: &Mount, outer: &[(Mount, Place)]) -> Result<Place, String> {
     if !mount.target.is_absolute() || mount.target.parent().is_none() {
-        let refused = io::Error::from(io::ErrorKind::InvalidInput);
-        return Err(failed("the target is not an absolute path below `/`")(refused));
+        let why = failed("the target is not an absolute path below `/`");
+        return Err(why(io::ErrorKind::InvalidInput));
     }
     let source = fs::metadata(&mount.source).map_err(failed("the source is not there"))?;
     let around = outer
@@ -158,17 +140,22 @@ fn bind_all(tree: &Tree, ready: Vec<(Mount, Place)>, own_directories: &[PathBuf]
     for (mount, _) in ready {
         match open(&mount.source, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
             Ok(source) => sources.push((mount, source)),
-            Err(error) => missing.push(failed("the source cannot be opened")(error).of(&mount)),
+            Err(error) => {
+                let why = failed("the source cannot be opened")(error);
+                missing.push(MountError::new(&mount, why));
+            }
         }
     }
     let root = if in_tree {
         match move_root(tree.root()) {
             Ok(root) => root,
             Err(error) => {
-                let refused = |(mount, _): (Mount, OwnedFd)| {
-                    failed("the new root directory was refused")(io::Error::from(error)).of(&mount)
-                };
-                missing.extend(sources.into_iter().map(refused));
+                let why = failed("the new root directory was refused")(error);
+                missing.extend(
+                    sources
+                        .iter()
+                        .map(|(mount, _)| MountError::new(mount, why.clone())),
+                );
                 return missing;
             }
         }
@@ -191,14 +178,17 @@ fn bind_opened(sources: Vec<(Mount, OwnedFd)>) -> Vec<MountError> {
         // Not without what is mounted below it: the kernel refuses that to users other than root.
         match mount_bind_recursive(path.as_str(), &mount.target) {
             Ok(()) => bound.push(mount),
-            Err(error) => missing.push(failed("the bind was refused")(error).of(&mount)),
+            Err(error) => missing.push(MountError::new(&mount, failed("the bind was refused")(error))),
         }
     }
     for mount in bound.iter().filter(|mount| mount.read_only) {
         if let Err(error) = make_read_only(&mount.target) {
             // Better no mount than one that can be written.
             let _ = unmount(&mount.target, UnmountFlags::DETACH);
-            missing.push(failed("it could not be made read-only")(error).of(mount));
+            missing.push(MountError::new(
+                mount,
+                failed("it could not be made read-only")(error),
+            ));
         }
     }
     missing

@@ -31,21 +31,6 @@ pub enum SupervisorEnd {
     Signal(i32),
 }
 
-/// The supervisor could not be started or waited for.
-#[derive(Debug, thiserror::Error)]
-pub enum OuterError {
-    /// A namespace could not be made.
-    #[error("cannot enter the run's namespaces")]
-    Isolation(#[from] SystemError),
-    /// A signal handler, socket or process was refused.
-    #[error(transparent)]
-    System(SystemError),
-}
-
-fn system<E: Into<io::Error>>(name: &'static str) -> impl FnOnce(E) -> OuterError {
-    move |source| OuterError::System(step(name)(source))
-}
-
 /// The process in which [`fork_supervisor`] returned.
 #[derive(Debug)]
 pub enum Split {
@@ -60,16 +45,18 @@ pub enum Split {
 ///
 /// The process must have one thread only, and nothing that it has buffered may be unwritten. If the outer one ends, the
 /// supervisor does.
-pub fn fork_supervisor(run: &str, isolation: Isolation) -> Result<Split, OuterError> {
+pub fn fork_supervisor(run: &str, isolation: Isolation) -> Result<Split, SystemError> {
     let wanted = Wanted::look();
     if !isolation.has(Namespace::Network) {
         // The supervisor remembers it. A network of its own has ports of its own.
         let _ = ports::allowed();
     }
-    unshare_before_fork(isolation)?;
-    let (ours, theirs) = UnixStream::pair().map_err(system("make a pair of sockets"))?;
-    let (ready, unready) = io::pipe().map_err(system("make a pipe"))?;
-    let process = match fork().map_err(system("start the supervisor"))? {
+    unshare_before_fork(isolation)
+        .map_err(io::Error::other)
+        .map_err(step("enter the run's namespaces"))?;
+    let (ours, theirs) = UnixStream::pair().map_err(step("make a pair of sockets"))?;
+    let (ready, unready) = io::pipe().map_err(step("make a pipe"))?;
+    let process = match fork().map_err(step("start the supervisor"))? {
         Forked::Child => {
             drop((ours, ready));
             return Ok(Split::Supervisor(NewSupervisor {
@@ -89,7 +76,7 @@ pub fn fork_supervisor(run: &str, isolation: Isolation) -> Result<Split, OuterEr
         process,
         socket: Some(ours),
         ready,
-        signals: Signals::catch(&wanted).map_err(system("catch signals"))?,
+        signals: Signals::catch(&wanted).map_err(step("catch signals"))?,
     }))
 }
 
@@ -108,8 +95,8 @@ pub struct OuterProcess {
 
 impl OuterProcess {
     /// Passes signals on to the supervisor, and waits until it has ended.
-    pub fn wait(mut self) -> Result<SupervisorEnd, OuterError> {
-        let end = self.attend().map_err(system("wait for the supervisor"))?;
+    pub fn wait(mut self) -> Result<SupervisorEnd, SystemError> {
+        let end = self.attend().map_err(step("wait for the supervisor"))?;
         if !self.isolation.has(Namespace::Processes) {
             // The watchdog does it, too, but may have been killed.
             watchdog::sweep(&self.run);

@@ -116,6 +116,7 @@ impl World {
         };
         // That was the last thing its thread did.
         instance.running = None;
+        let stopping = instance.stopping.is_some();
         let failed = match &mut instance.phase {
             Phase::Ended { lingers, exit } => {
                 *lingers = false;
@@ -131,10 +132,6 @@ impl World {
                 ),
             }));
         }
-        let stopping = self
-            .instances
-            .get(task)
-            .is_some_and(|instance| instance.stopping.is_some());
         if stopping {
             self.remove(task);
         }

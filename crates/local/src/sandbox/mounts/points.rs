@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, mkdir, open};
 
-use super::{Failed, failed};
+use super::failed;
 use crate::system::is_at;
 
 /// Another run that removes a mount point takes a moment.
@@ -46,7 +46,7 @@ impl Points {
         target: &Path,
         directory: bool,
         may_make_in: impl Fn(&Path) -> bool,
-    ) -> Result<Option<(PathBuf, PathBuf)>, Failed> {
+    ) -> Result<Option<(PathBuf, PathBuf)>, String> {
         for _ in 0..GLANCES {
             let (nearest, rest) = nearest(target).map_err(failed("its directory cannot be found"))?;
             let missing = !rest.as_os_str().is_empty();
@@ -63,8 +63,9 @@ impl Points {
             }
             thread::sleep(GLANCE);
         }
-        let busy = io::Error::from(ErrorKind::ResourceBusy);
-        Err(failed("its mount point is just being removed")(busy))
+        Err(failed("its mount point is just being removed")(
+            ErrorKind::ResourceBusy,
+        ))
     }
 
     fn make(&mut self, existing: &Path, rest: &Path, directory: bool) -> io::Result<()> {
@@ -160,16 +161,16 @@ fn joined(directory: &Path, rest: &Path) -> PathBuf {
     directory.components().chain(rest.components()).collect()
 }
 
-fn fits(point: &Path, directory: bool) -> Result<(), Failed> {
+fn fits(point: &Path, directory: bool) -> Result<(), String> {
     let found = fs::metadata(point).map_err(failed("its directory cannot be found"))?;
     match (directory, found.is_dir()) {
         (true, false) => {
-            let error = io::Error::from(ErrorKind::NotADirectory);
-            Err(failed("a directory cannot be mounted over a file")(error))
+            let why = failed("a directory cannot be mounted over a file");
+            Err(why(ErrorKind::NotADirectory))
         }
         (false, true) => {
-            let error = io::Error::from(ErrorKind::IsADirectory);
-            Err(failed("a file cannot be mounted over a directory")(error))
+            let why = failed("a file cannot be mounted over a directory");
+            Err(why(ErrorKind::IsADirectory))
         }
         _ => Ok(()),
     }

@@ -23,8 +23,8 @@ use rustix::mount::{
 };
 use rustix::process::getuid;
 
+use super::failed;
 use super::points::Points;
-use super::{Failed, failed};
 use crate::system::private;
 
 /// How our own small file systems are mounted.
@@ -82,7 +82,7 @@ impl Tree {
     }
 
     /// Finds or makes the mount point for a target.
-    pub(super) fn make(&self, target: &Path, directory: bool) -> Result<Place, Failed> {
+    pub(super) fn make(&self, target: &Path, directory: bool) -> Result<Place, String> {
         let mut state = self.state();
         let missing = state
             .points
@@ -105,7 +105,7 @@ impl Tree {
     }
 
     /// Finds or makes a mount point inside the source of another mount.
-    pub(super) fn make_in_source(&self, point: &Path, directory: bool) -> Result<Place, Failed> {
+    pub(super) fn make_in_source(&self, point: &Path, directory: bool) -> Result<Place, String> {
         let taken = self.state().points.take(point, directory, |_| true);
         taken.map(|_| Place::Here)
     }
