@@ -93,7 +93,7 @@ fn parse(text: &str) -> Vec<Gpu> {
     gpus
 }
 
-/// Only the GPUs that `CUDA_VISIBLE_DEVICES` names, in its order; as CUDA does, up to the first that is none.
+/// Only the GPUs that `CUDA_VISIBLE_DEVICES` names, in its order, up to the first entry that names no GPU, as CUDA does.
 fn limit(gpus: &[Gpu], visible: &str) -> Vec<Gpu> {
     let find = |word: &str| {
         let word = word.trim();

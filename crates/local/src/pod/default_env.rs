@@ -1,5 +1,5 @@
-//! The variables that every task is given: who it is, where the others are, and what makes TensorFlow bearable on
-//! one machine.
+//! The variables that every task is given: its role and number, the addresses of the others, and what TensorFlow needs
+//! to run well on one machine.
 //!
 //! | variable | value | when |
 //! |---|---|---|

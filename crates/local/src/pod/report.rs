@@ -51,7 +51,7 @@ pub(super) struct Findings {
     pub ignored: Vec<Ignored>,
 }
 
-/// A place, and the list that findings go to.
+/// A field of a template, and the list that findings about it go to.
 #[derive(Clone, Debug)]
 pub(super) struct Report<'a> {
     path: String,

@@ -111,7 +111,7 @@ impl Variables {
     }
 }
 
-/// Where values come from that are not written in the template.
+/// The sources of values that the template only refers to: the pod itself, ConfigMaps and Secrets.
 pub(super) struct Sources<'a> {
     pub identity: Identity<'a>,
     pub objects: &'a Objects,

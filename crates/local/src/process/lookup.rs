@@ -1,6 +1,6 @@
 //! Finding a program's file, and saying in a sentence why it cannot be started.
 //!
-//! Looking for it ourselves, on the program's own `PATH` and behind its own mounts, tells people where was looked; and
+//! Searching the program's own `PATH`, behind its own mounts, lets the message say which directories were searched; and
 //! with a full path the standard library can start it without copying our process first.
 
 use std::ffi::OsStr;

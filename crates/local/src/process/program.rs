@@ -27,10 +27,10 @@ use crate::sandbox::mounts::{self, MountError};
 use crate::supervisor::watchdog::RUN_MARK;
 use crate::system::poll::wait_for;
 
-/// How long output is waited for that a process holds back which we could not find.
+/// How long the pump waits for EOF after the program has ended: a process that was not found may hold the pipe open.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// Where the kernel has no descriptors for processes, a program's end is looked for this often.
+/// Poll interval for a program's end, where the kernel has no pidfd.
 const GLANCE: Duration = Duration::from_millis(20);
 
 /// One program of a task.

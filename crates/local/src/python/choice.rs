@@ -1,4 +1,4 @@
-//! Which packages, for which interpreter: from what was asked for to what can be had.
+//! Which packages, for which interpreter: from what was asked for to what the index offers.
 
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +42,7 @@ pub enum Release {
     Version(String),
 }
 
-/// What can be had.
+/// The interpreter and the packages that were chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Chosen {
     pub interpreter: Interpreter,

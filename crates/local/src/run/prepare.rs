@@ -109,12 +109,10 @@ pub fn prepare(
     let asked = tensorboard(read_job, options, provisions, tell)?;
     let network = needs_addresses(job);
     let mut notes = images.notes;
-    notes.extend(notices(
-        asked.is_some() && options.isolate,
-        network.as_deref(),
-        read_job,
-    ));
+    let unreachable_board = asked.is_some() && options.isolate;
+    notes.extend(notices(unreachable_board, network.as_deref(), read_job));
     notes.extend(folded(ignored));
+    let with = options.with.iter();
     let file = RunFile {
         format: FORMAT,
         job: job.name.clone(),
@@ -124,11 +122,7 @@ pub fn prepare(
         started: Timestamp::now(),
         directory: options.directory.clone(),
         manifest_not_kept: options.manifest_not_kept,
-        with: options
-            .with
-            .iter()
-            .map(|source| source.text.to_string())
-            .collect(),
+        with: with.map(|source| source.text.to_string()).collect(),
         images: setting.images,
         gpus: setting.gpus,
         volumes: setting.volumes,

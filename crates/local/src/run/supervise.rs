@@ -94,11 +94,10 @@ pub fn supervise(
     runs: Vec<JobInput>,
     watch: &mut dyn FnMut(&Job) -> Arc<dyn Reporter>,
 ) -> Result<Vec<RunEnd>, CannotRun> {
-    let (isolation, run) = (inner.isolation, inner.run.clone());
     let mut runners = Vec::new();
     let mut wakers = Vec::new();
     for given in runs {
-        let (waker, runner) = ready(given, pid, isolation, &run, watch)?;
+        let (waker, runner) = ready(given, pid, &inner, watch)?;
         wakers.push(waker);
         runners.push(runner);
     }
@@ -142,18 +141,12 @@ fn run_all(mut runners: Vec<Runner>) -> Result<Vec<RunEnd>, CannotRun> {
 fn ready(
     given: JobInput,
     pid: u32,
-    isolation: Isolation,
-    run: &str,
+    inner: &Inner,
     watch: &mut dyn FnMut(&Job) -> Arc<dyn Reporter>,
 ) -> Result<(Waker, Runner), CannotRun> {
+    let (run, isolation) = (&inner.run, inner.isolation);
     let JobInput { directory, prepared } = given;
-    let PreparedJob {
-        file,
-        job,
-        objects,
-        machine,
-        notes: _,
-    } = prepared;
+    let (file, job) = (prepared.file.clone(), Arc::clone(&prepared.job));
     let reporter = watch(&job);
     let spoken = Arc::new(Spoken::default());
     let (waker, mut queue) = queue().map_err(system("be woken up"))?;
@@ -170,21 +163,8 @@ fn ready(
         reporter: Arc::clone(&reporter),
         spoken: Arc::clone(&spoken),
     };
-    let context = context(&directory, &file, &job, run, isolation, bridge, listener, &waker);
-    let files = files(&directory, &file, isolation)?;
-    let setting = Setting {
-        book: addresses.book(&job),
-        job,
-        network,
-        objects,
-        images: file.images.clone(),
-        gpus: file.gpus.clone(),
-        machine,
-        volumes: file.volumes.clone(),
-        lives: directory.lives(),
-        files,
-        kept: file.kept.clone(),
-    };
+    let context = context(&directory, &file, job.size(), inner, bridge, listener, &waker);
+    let setting = setting(&directory, prepared, &addresses, network, isolation)?;
     let clock = Clock::start(speed());
     let world = World::new(setting, addresses, Arc::new(context), clock, file.debug.clone());
     let runner = Runner {
@@ -210,6 +190,36 @@ fn ready(
         unanswered: Vec::new(),
     };
     Ok((waker, runner))
+}
+
+/// What the pods of the tasks are made from.
+fn setting(
+    directory: &RunDirectory,
+    prepared: PreparedJob,
+    addresses: &Addresses,
+    network: Network,
+    isolation: Isolation,
+) -> Result<Setting, CannotRun> {
+    let PreparedJob {
+        file,
+        job,
+        objects,
+        machine,
+        notes: _,
+    } = prepared;
+    Ok(Setting {
+        files: files(directory, &file, isolation)?,
+        book: addresses.book(&job),
+        job,
+        network,
+        objects,
+        images: file.images,
+        gpus: file.gpus,
+        machine,
+        volumes: file.volumes,
+        lives: directory.lives(),
+        kept: file.kept,
+    })
 }
 
 /// Where the files of the tasks' volumes are written: into memory where the manifest must not be kept on disk.
@@ -244,16 +254,12 @@ fn speed() -> u32 {
     speed.unwrap_or(1)
 }
 
-#[expect(
-    clippy::too_many_arguments,
-    reason = "each is one thing that all tasks share, and this is the one caller"
-)]
+/// What the tasks of a run share.
 fn context(
     directory: &RunDirectory,
     file: &RunFile,
-    job: &Job,
-    run: &str,
-    isolation: Isolation,
+    tasks: u64,
+    inner: &Inner,
     bridge: Option<Bridge>,
     listener: Listener,
     waker: &Waker,
@@ -268,13 +274,13 @@ fn context(
     ];
     let waker = waker.clone();
     SpawnContext {
-        run: run.to_owned(),
-        job: job.name.to_string(),
-        isolation,
+        run: inner.run.clone(),
+        job: file.job.to_string(),
+        isolation: inner.isolation,
         workdir: file.directory.clone(),
         environment: environment::passed(env::vars_os()),
         logs: directory.logs(),
-        programs: usize::try_from(job.size()).unwrap_or(usize::MAX),
+        programs: usize::try_from(tasks).unwrap_or(usize::MAX),
         allow_missing_mounts: file.allow_missing_mounts,
         tree: Tree::new(root, own.into_iter().flatten().collect()),
         bridge,

@@ -98,7 +98,7 @@ impl Ports {
     }
 }
 
-/// Which ports there are to choose from.
+/// The ports to choose from: below the ephemeral range, without those that are reserved.
 #[derive(Debug)]
 pub(crate) struct Allowed {
     range: Range<u16>,

@@ -13,16 +13,16 @@ use crate::run::event::What;
 use crate::run::store::status::{TaskState, TaskStatus};
 use crate::run::world::{RunningTask, World};
 
-/// A task should have opened its port by then.
+/// Seconds after which a task should have opened its port.
 const PORT_AFTER: u32 = 30;
 
-/// One that works hard meanwhile, as importing TensorFlow on a busy machine does, is given so long.
+/// The same for a task that uses the processor meanwhile, as importing TensorFlow does.
 const PORT_AFTER_WORK: u32 = 120;
 
 /// A task that used so much processor time since the last look is working: in hundredths of one processor. A hang uses none.
 const WORKS: u64 = 10;
 
-/// Something should have been said by then.
+/// Seconds after which some task should have written something.
 const WORD_AFTER: u32 = 60;
 
 /// Whether the tasks of a job have written anything; set by the threads that read their output.
