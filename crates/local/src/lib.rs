@@ -11,7 +11,7 @@
 //! |---|---|
 //! | [`run`] | one run from its manifest to its end: preparation, the loop around `step`, what is kept on disk |
 //! | [`pod`] | a pod template as programs, files and mounts |
-//! | [`overrides`], [`images`], [`python`], [`gpus`] | what the command line and this machine add to the manifest |
+//! | [`overrides`], [`images`], [`python`], `gpus` | what the command line and this machine add to the manifest |
 //! | [`process`] | one task as processes: start, stop, end |
 //! | [`logs`] | task output: into log files, to the reporter, and back |
 //! | [`sandbox`] | namespaces, mounts, networks and ports |

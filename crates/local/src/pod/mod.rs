@@ -6,8 +6,8 @@
 //!   images, GPUs, options) ───┘        └──▶ refusals, all at once
 //! ```
 //!
-//! [`prepare`] is pure: it reads no file and asks no clock, so that the same task is prepared the same way each time.
-//! What it needs on disk it describes as [`Make`]s, and [`make()`] makes them.
+//! `prepare` is pure: it reads no file and asks no clock, so that the same task is prepared the same way each time.
+//! What it needs on disk it describes as `Make`s, and `make()` makes them.
 
 mod default_env;
 mod downward;

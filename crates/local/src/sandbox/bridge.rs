@@ -1,7 +1,7 @@
 //! A network for each task, joined by a bridge: as pods have it, on one machine.
 //!
 //! For manifests whose tasks all listen on the same port (why no spelling of addresses mends that:
-//! [`Network`](crate::pod::Network)). [`Bridge::make`] is called once per run by the supervisor; each task's thread
+//! `pod::Network`). [`Bridge::make`] is called once per run by the supervisor; each task's thread
 //! [enters](Bridge::enter) its network before it starts anything, and finds there loopback and one interface with the
 //! task's address. A network stays when its task is restarted, so neighbour tables stay valid. Nothing of
 //! this is seen from outside, and all of it goes with the supervisor.
