@@ -113,6 +113,11 @@ pub enum GroupState {
     Broken,
 }
 
+/// The APIs of every scheduler that there is a module for.
+pub fn apis() -> impl Iterator<Item = &'static GroupApi> {
+    SCHEDULERS.iter().flat_map(|module| module.apis).copied()
+}
+
 /// The module that serves a scheduler; none for [`GangScheduler::Default`], which has no name.
 #[must_use]
 pub fn scheduler(named: &GangScheduler) -> Option<&'static Scheduler> {

@@ -17,6 +17,7 @@ use std::time::Instant;
 use futures_util::future::join_all;
 use serde_json::Value;
 use trainyard_core::{Action, Fixture, Stamp, TaskId, Time, task_name};
+use trainyard_manifest::gang;
 use trainyard_manifest::observe::PodSeen;
 use trainyard_manifest::task_pod::Owner;
 use trainyard_status::MEMORY_FIELD;
@@ -169,10 +170,34 @@ pub enum Created {
     Service,
     /// The map of the addresses of a large job.
     ConfigMap,
-    /// A group of a gang scheduler, created or corrected.
-    Group,
+    /// A group of a gang scheduler, created or corrected, by the kind of its object.
+    Group(&'static str),
     /// Another object that its kind needs.
     Extra,
+}
+
+impl Created {
+    /// The kind of the object.
+    #[must_use]
+    pub const fn object(self) -> &'static str {
+        match self {
+            Self::Pod => "Pod",
+            Self::Service => "Service",
+            Self::ConfigMap => "ConfigMap",
+            Self::Group(kind) => kind,
+            Self::Extra => "Object",
+        }
+    }
+
+    /// The one whose object is of that kind.
+    #[must_use]
+    pub fn named(object: &str) -> Option<Self> {
+        let groups = gang::apis().map(|api| Self::Group(api.kind));
+        let mut all = [Self::Pod, Self::Service, Self::ConfigMap, Self::Extra]
+            .into_iter()
+            .chain(groups);
+        all.find(|one| one.object() == object)
+    }
 }
 
 fn doing(doing: &'static str) -> impl FnOnce(ApiError) -> ApplyError {
@@ -188,7 +213,7 @@ fn creating(what: Created) -> impl FnOnce(ApiError) -> ApplyError {
         Created::Pod => "create a pod",
         Created::Service => "create what its tasks are found by",
         Created::ConfigMap => "create the map of its addresses",
-        Created::Group => "write its PodGroup",
+        Created::Group(_) => "write a group of its gang scheduler",
         Created::Extra => "create an object that it needs",
     };
     move |refused| ApplyError {
@@ -322,7 +347,7 @@ async fn try_to(api: &Api, writes: &Writes, report: &mut Report) -> Result<(), A
             .await
             .map(|read| report.reread = Some(read)),
         Meaning::Job(compiled) => act(api, writes, compiled, report).await,
-        Meaning::NotOurs | Meaning::Broken(_) | Meaning::Waits { .. } => Ok(()),
+        Meaning::NotOurs | Meaning::Broken(_) | Meaning::Waits(_) => Ok(()),
     };
     for event in &writes.events {
         // What the status says is told whatever became of the rest: the next apply finds nothing changed. An event that is

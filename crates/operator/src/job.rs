@@ -17,6 +17,7 @@ use trainyard_status::{MEMORY_FIELD, Unread};
 pub use crate::job_wire::JobWire;
 use crate::kinds::{self, Kind};
 use crate::order;
+use crate::reconcile::wait::{Reason, Wait};
 use crate::store::{NeededObject, panic_words};
 
 /// Longest description of what is wrong with a job, in characters.
@@ -76,12 +77,7 @@ pub enum Meaning {
     /// Another controller is to run it.
     NotOurs,
     /// Nothing is done about it, and its status says why, until the job or the operator is changed.
-    Waits {
-        /// In one word.
-        reason: &'static str,
-        /// For its author.
-        message: String,
-    },
+    Waits(Wait),
     /// It cannot be read: these are the problems, one a line.
     Broken(String),
 }
@@ -205,7 +201,7 @@ impl Reading {
             ))
         });
         match (meaning, last) {
-            (Meaning::Broken(words) | Meaning::Waits { message: words, .. }, Some(last))
+            (Meaning::Broken(words) | Meaning::Waits(Wait { message: words, .. }), Some(last))
                 if matches!(**last, Meaning::Job(_)) =>
             {
                 (Arc::clone(last), Some(words.into()))
@@ -293,13 +289,11 @@ fn not_chosen(scheduler: &GangScheduler, told: &Schedulers) -> Meaning {
         none if none.is_empty() => "no gang scheduler".to_owned(),
         names => format!("`{names}` alone"),
     };
-    Meaning::Waits {
-        reason: "GangSchedulerNotChosen",
-        message: format!(
-            "the job asks for the gang scheduler `{name}`, and the operator was installed with {told}: add it with `trainyard install \
-             --gang-scheduler-name`, or change the annotation `trainyard.dev/gang`"
-        ),
-    }
+    let message = format!(
+        "the job asks for the gang scheduler `{name}`, and the operator was installed with {told}: add it with `trainyard install \
+         --gang-scheduler-name`, or change the annotation `trainyard.dev/gang`"
+    );
+    Meaning::Waits(Wait::new(Reason::GangSchedulerNotChosen, message))
 }
 
 /// Versions of one kind of object grow; one that is no number is older than all.
@@ -374,7 +368,7 @@ mod tests {
         assert!(Arc::ptr_eq(&edited.meaning, &first.meaning));
         assert!(edited.mistake.is_some_and(|words| words.contains("kube-batch")));
         let new = choosing("kube-batch", &Value::Null, None);
-        assert!(matches!(&*new.meaning, Meaning::Waits { .. }));
+        assert!(matches!(&*new.meaning, Meaning::Waits(_)));
     }
 
     #[test]

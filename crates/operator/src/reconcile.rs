@@ -6,6 +6,7 @@ mod lost_nodes;
 mod status_diff;
 mod summary;
 mod unreadable;
+pub mod wait;
 pub mod waiting;
 pub mod warnings;
 
@@ -22,17 +23,13 @@ use trainyard_status::{Unread, newer_memory};
 use self::gang::Grouping;
 use self::status_diff::{QUIET, SAME_WAIT, StatusDiff, diff};
 use self::summary::{SUMMARY_FIELD, of_wait, summary};
+use self::wait::{Reason, Wait};
 use self::waiting::{WAITING_FIELD, waiting};
 use crate::apply::{ApplyErrorKind, Writes};
 use crate::job::{Compiled, JobKey, JobSeen, Meaning};
 use crate::kinds::{Kind, Stage};
 use crate::order;
 use crate::store::{Entry, extras};
-
-/// A job of another kind has its name.
-const NAME_TAKEN: &str = "NameTaken";
-/// Its gang scheduler is not installed.
-const GANG_UNKNOWN: &str = "GangSchedulerNotInstalled";
 
 /// What to do about a job.
 #[derive(Debug)]
@@ -59,7 +56,7 @@ pub fn reconcile(key: &JobKey, entry: &mut Entry, storage: Storage, now: Time) -
         Meaning::NotOurs => return Decision::Idle,
         Meaning::Broken(_) if newer_memory(job.status.as_ref()).is_some() => Decision::Idle,
         Meaning::Broken(words) => refuse(key, &job, words, now),
-        Meaning::Waits { reason, message } => leave_waiting(key, &job, reason, message, now),
+        Meaning::Waits(wait) => leave_waiting(key, &job, wait, now),
         Meaning::Job(compiled) => reconcile_runnable(key, entry, (&job, compiled), storage, now),
     };
     match next {
@@ -164,14 +161,12 @@ fn project_status(
     let mut waiting = waiting(entry, job, wants, now);
     if step.memory.verdict.is_some() || step.memory.held.is_some() {
         // Nothing is waited for but that what is to stop does.
-        waiting
-            .entries
-            .retain(|entry| entry["reason"] == lost_nodes::NODE_LOST);
+        waiting.entries.retain(|wait| wait.reason == Reason::NodeLost);
     } else {
         waiting.entries.extend(unknown_lives(&step.events));
     }
     if !waiting.entries.is_empty() {
-        status[WAITING_FIELD] = Value::Array(waiting.entries);
+        status[WAITING_FIELD] = json!(waiting.entries);
     }
     step.wake = earlier(step.wake, waiting.settles);
     if let Some(error) = entry
@@ -181,12 +176,12 @@ fn project_status(
     {
         kind.stall(&mut status, job.status.as_ref(), &error.message, now);
     }
-    status[SUMMARY_FIELD] = summary(compiled.job(), &step.memory, observed, &status[WAITING_FIELD]).into();
+    status[SUMMARY_FIELD] = summary(compiled.job(), &step.memory, observed, waiting.entries.first()).into();
     status
 }
 
 /// Tasks whose pods carry a later life than any that was decided: they are left alone, and a user must say what is right.
-fn unknown_lives(events: &[Event]) -> Option<Value> {
+fn unknown_lives(events: &[Event]) -> Option<Wait> {
     let newer = events.iter().filter_map(|event| match event {
         Event::Odd(Oddity::NewerThanMemory(task)) => Some(task.to_string()),
         _ => None,
@@ -197,7 +192,10 @@ fn unknown_lives(events: &[Event]) -> Option<Value> {
         "the annotation {STAMP} of {first} names a life that the operator has not begun, so its pod is neither judged nor \
          replaced: delete the pod"
     );
-    Some(json!({ "reason": "UnknownLife", "message": message, "pods": tasks.len() }))
+    Some(Wait {
+        pods: Some(tasks.len()),
+        ..Wait::new(Reason::UnknownLife, message)
+    })
 }
 
 /// What has to be sent to the API server after a step, and when.
@@ -276,11 +274,11 @@ fn refuse(key: &JobKey, job: &JobSeen, words: &str, now: Time) -> Decision {
 }
 
 /// A job about which nothing is done says why, and nothing else of its status changes.
-fn leave_waiting(key: &JobKey, job: &JobSeen, reason: &str, message: &str, now: Time) -> Decision {
+fn leave_waiting(key: &JobKey, job: &JobSeen, wait: &Wait, now: Time) -> Decision {
     let before = job.status.clone().unwrap_or_else(|| json!({}));
     let newer = newer_memory(Some(&before)).is_some();
     let over = job.deleting || newer || key.kind.has_ended(Some(&before));
-    match waits_for(&before, reason, message).filter(|_| !over) {
+    match waits_for(&before, wait).filter(|_| !over) {
         Some(status) => Decision::Apply(Box::new(status_write(key, job, status, now))),
         None => Decision::Idle,
     }
@@ -298,7 +296,7 @@ pub fn name_taken(key: &JobKey, entry: &Entry, holder: &JobKey, now: Time) -> De
          delete the other one (`kubectl delete {}.{} {name} -n {}`)",
         holder.kind.api.plural, holder.kind.api.group, holder.namespace
     );
-    leave_waiting(key, job, NAME_TAKEN, &message, now)
+    leave_waiting(key, job, &Wait::new(Reason::NameTaken, message), now)
 }
 
 /// The cluster has no API for the groups of a job: nothing is done about it but to say so.
@@ -313,7 +311,8 @@ pub fn gang_unknown(key: &JobKey, entry: &Entry, api: &GroupApi, now: Time) -> D
         api.resource(),
         api.version
     );
-    leave_waiting(key, job, GANG_UNKNOWN, &message, now)
+    let wait = Wait::new(Reason::GangSchedulerNotInstalled, message);
+    leave_waiting(key, job, &wait, now)
 }
 
 /// The status of a job that has run, and whose spec cannot be read by an operator that does not know the spec before it. None if it
@@ -321,14 +320,15 @@ pub fn gang_unknown(key: &JobKey, entry: &Entry, api: &GroupApi, now: Time) -> D
 fn unreadable_spec(kind: &Kind, status: &Value, words: &str) -> Option<Value> {
     let message =
         format!("the spec cannot be read, and nothing is done about the job until it can be: {words}");
-    (!kind.has_ended(Some(status))).then(|| waits_for(status, kind.invalid_edit, &message))?
+    let wait = Wait::new(Reason::Other(kind.invalid_edit.into()), message);
+    (!kind.has_ended(Some(status))).then(|| waits_for(status, &wait))?
 }
 
 /// The same status, but for the one thing that is waited for; none if it says so already.
-fn waits_for(status: &Value, reason: &str, message: &str) -> Option<Value> {
-    let said = json!([{ "reason": reason, "message": message }]);
+fn waits_for(status: &Value, wait: &Wait) -> Option<Value> {
+    let said = json!([wait]);
     let mut fields = status.as_object()?.clone();
-    fields.insert(SUMMARY_FIELD.into(), of_wait(&said[0]).into());
+    fields.insert(SUMMARY_FIELD.into(), of_wait(wait).into());
     let before = fields.insert(WAITING_FIELD.into(), said.clone());
     (before != Some(said)).then(|| fields.into())
 }

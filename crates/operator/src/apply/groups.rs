@@ -28,7 +28,9 @@ pub async fn write(api: &Api, writes: &Writes, report: &mut Report) -> Result<()
                 continue;
             }
         };
-        report.groups.push(written.map_err(creating(Created::Group))?);
+        report
+            .groups
+            .push(written.map_err(creating(Created::Group(write.api.kind)))?);
     }
     Ok(())
 }

@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use trainyard_core::Time;
 use trainyard_status::rfc3339;
 
-use super::lost_nodes::NODE_LOST;
-use super::waiting::{REFUSED, WAITING_FIELD, is_ordinary};
+use super::wait::{Reason, Wait};
 use crate::job::JobSeen;
 use crate::kinds::Kind;
 
@@ -115,39 +114,38 @@ pub fn changes(kind: &Kind, before: Option<&Value>, after: &Value, now: Time) ->
 }
 
 fn waits(before: Option<&Value>, after: &Value, now: Time) -> Vec<Change> {
-    let known = before
-        .map(|status| list(status, WAITING_FIELD))
-        .unwrap_or_default();
-    let new = |wait: &&Value| !known.iter().any(|known| known["reason"] == wait["reason"]);
-    let after = list(after, WAITING_FIELD);
-    let new = after.into_iter().filter(new);
-    new.map(|wait| {
-        let text = |field: &str| wait[field].as_str().unwrap_or_default();
-        let (pod, said) = (text("pod"), text("message"));
-        // Kubeflow's words.
-        let message = match (pod, text("container")) {
-            ("", _) if REFUSED.contains(&text("reason")) => format!("Error creating: {said}"),
-            ("", _) => said.to_owned(),
-            _ if text("reason") == NODE_LOST => said.to_owned(),
-            (pod, _) if is_ordinary(text("reason")) => format!("pod {pod}: {said}"),
-            (pod, "") => format!("Error pod {pod} condition message: {said}"),
-            (pod, container) => format!("Error pod {pod} container {container} waiting message: {said}"),
-        };
-        let severity = if is_ordinary(text("reason")) {
-            Severity::Normal
-        } else {
-            Severity::Warning
-        };
-        Change::beside(Topic::Wait, severity, text("reason"), message, now)
-    })
-    .collect()
+    let known = Wait::of_status(before);
+    let new = |wait: &Wait| !known.iter().any(|known| known.reason == wait.reason);
+    let after = Wait::of_status(Some(after)).into_iter();
+    after.filter(new).map(|wait| told(wait, now)).collect()
 }
 
-fn list<'a>(status: &'a Value, field: &str) -> Vec<&'a Value> {
-    status[field]
-        .as_array()
-        .map(|list| list.iter().collect())
-        .unwrap_or_default()
+/// What is told of a wait, in Kubeflow's words.
+fn told(wait: Wait, now: Time) -> Change {
+    let Wait {
+        reason,
+        message: said,
+        pod,
+        container,
+        ..
+    } = wait;
+    let message = match (pod, container) {
+        (None, _) if reason.is_refusal() => format!("Error creating: {said}"),
+        (Some(pod), _) if reason.is_ordinary() => format!("pod {pod}: {said}"),
+        (Some(pod), None) if reason != Reason::NodeLost => {
+            format!("Error pod {pod} condition message: {said}")
+        }
+        (Some(pod), Some(container)) => {
+            format!("Error pod {pod} container {container} waiting message: {said}")
+        }
+        _ => said,
+    };
+    let severity = if reason.is_ordinary() {
+        Severity::Normal
+    } else {
+        Severity::Warning
+    };
+    Change::beside(Topic::Wait, severity, &reason.to_string(), message, now)
 }
 
 /// The event that tells of a change; none for what is not worth one.

@@ -1,9 +1,9 @@
 //! The groups of a job in one reconcile: what `step` sees of them, and what is written.
 
-use serde_json::json;
 use trainyard_core::{Action, Fixture, FixtureSeen, Memory, Observed, Subject, Time};
 use trainyard_manifest::gang::{GroupState, GroupWanted, groups};
 
+use super::wait::{Reason, Wait};
 use super::waiting::{SETTLES, Waiting, cut};
 use crate::job::{Compiled, JobSeen};
 use crate::store::{Entry, GroupWrite};
@@ -63,10 +63,8 @@ pub fn waits(entry: &Entry, job: &JobSeen, subject: &Subject, now: Time, waiting
     let wanted = groups(subject, None);
     let mut add = |group: &GroupWanted, words: &str| {
         let message = cut(&format!("{} {}{words}", group.api.kind, group.name()));
-        let reason = format!("{}Pending", group.api.kind);
-        waiting
-            .entries
-            .push(json!({ "reason": reason, "message": message }));
+        let reason = Reason::Other(format!("{}Pending", group.api.kind));
+        waiting.entries.push(Wait::new(reason, message));
     };
     let tasks = subject.job.size();
     if let Some(first) = wanted.first().filter(|_| u64::from(gang.members) > tasks) {

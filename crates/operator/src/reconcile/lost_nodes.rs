@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use super::wait::{Reason, Wait};
 
-/// The reason under which it is told.
-pub const NODE_LOST: &str = "NodeLost";
 /// So many names are written out; the others are counted.
 const NAMED: usize = 3;
 
@@ -20,7 +18,7 @@ impl<'a> LostNodes<'a> {
     }
 
     /// As it stands in `status.waiting`; `patience` is the job's `lostNodeSeconds`.
-    pub fn told(&self, namespace: &str, patience: Option<u32>) -> Option<Value> {
+    pub fn told(&self, namespace: &str, patience: Option<u32>) -> Option<Wait> {
         let nodes: Vec<&str> = self.0.keys().copied().collect();
         let pods: Vec<&str> = self.0.values().flatten().copied().collect();
         let (node, pod) = (nodes.first()?, pods.first()?);
@@ -43,9 +41,12 @@ impl<'a> LostNodes<'a> {
             list(&nodes),
             list(&pods),
         );
-        Some(json!({
-            "reason": NODE_LOST, "message": message, "pods": pods.len(), "pod": pod, "node": node,
-        }))
+        Some(Wait {
+            pods: Some(pods.len()),
+            pod: Some((*pod).to_owned()),
+            node: Some((*node).to_owned()),
+            ..Wait::new(Reason::NodeLost, message)
+        })
     }
 }
 
@@ -68,7 +69,7 @@ mod tests {
         assert_eq!(nodes.told("ml", None), None);
         nodes.add("gpu-7", "mnist-worker-1");
         let told = nodes.told("ml", None).unwrap();
-        let message = told["message"].as_str().unwrap();
+        let message = &told.message;
         for words in [
             "node gpu-7 does not answer",
             "(mnist-worker-1)",
@@ -78,13 +79,13 @@ mod tests {
         ] {
             assert!(message.contains(words), "{message}");
         }
-        assert_eq!((&told["pods"], &told["node"]), (&json!(1), &json!("gpu-7")));
+        assert_eq!((told.pods, told.node.as_deref()), (Some(1), Some("gpu-7")));
 
         for pod in ["mnist-worker-2", "mnist-worker-3", "mnist-worker-4"] {
             nodes.add("gpu-8", pod);
         }
         let told = nodes.told("ml", Some(300)).unwrap();
-        let message = told["message"].as_str().unwrap();
+        let message = &told.message;
         for words in [
             "nodes gpu-7, gpu-8 do not answer",
             "(mnist-worker-1, mnist-worker-2, mnist-worker-3 and 1 more)",
@@ -93,6 +94,6 @@ mod tests {
             assert!(message.contains(words), "{message}");
         }
         assert!(!message.contains("--force"), "{message}");
-        assert_eq!(told["pods"], 4);
+        assert_eq!(told.pods, Some(4));
     }
 }

@@ -5,7 +5,8 @@ use serde_json::Value;
 use trainyard_status::MEMORY_FIELD;
 
 use super::summary::SUMMARY_FIELD;
-use super::waiting::{WAITING_FIELD, reasons};
+use super::wait::{Reason, Wait};
+use super::waiting::WAITING_FIELD;
 use crate::kinds::Kind;
 
 /// Counts may wait this long, in seconds: by then the next condition has often come, and one write says both.
@@ -31,6 +32,11 @@ pub enum StatusDiff {
 pub fn diff(kind: &Kind, before: Option<&Value>, after: &Value) -> StatusDiff {
     let Some(before) = before else {
         return StatusDiff::Substance;
+    };
+    // The words may change with every look of a scheduler.
+    let reasons = |status: &Value| -> Vec<Reason> {
+        let waits = Wait::of_status(Some(status)).into_iter();
+        waits.map(|wait| wait.reason).collect()
     };
     if reasons(before) != reasons(after) {
         return StatusDiff::Substance;

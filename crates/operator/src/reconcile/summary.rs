@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
 use trainyard_core::{Cause, Hold, Job, Memory, Observed, Outcome, Seen, TaskId, Verdict};
+
+use super::wait::Wait;
 
 /// Where it stands in the status.
 pub const SUMMARY_FIELD: &str = "summary";
 /// Longest summary, in characters: it is a column of a table.
 const LONGEST: usize = 200;
 
-/// The summary of a job with that memory; `waiting` is what its status says it waits for.
+/// The summary of a job with that memory; `waiting` is the first thing that it waits for.
 #[must_use]
-pub fn summary(job: &Job, memory: &Memory, observed: &Observed, waiting: &Value) -> String {
+pub fn summary(job: &Job, memory: &Memory, observed: &Observed, waiting: Option<&Wait>) -> String {
     if let Some(verdict) = &memory.verdict {
         return cut(&ended(memory, verdict));
     }
@@ -21,7 +22,7 @@ pub fn summary(job: &Job, memory: &Memory, observed: &Observed, waiting: &Value)
         Some(Hold::Aborted) => return "stopped until it is resumed".to_owned(),
         None => {}
     }
-    match waiting.get(0) {
+    match waiting {
         Some(wait) => of_wait(wait),
         None => format!("{} of {} tasks ready", ready(job, memory, observed), job.size()),
     }
@@ -29,9 +30,8 @@ pub fn summary(job: &Job, memory: &Memory, observed: &Observed, waiting: &Value)
 
 /// The summary of a job that waits for this.
 #[must_use]
-pub fn of_wait(wait: &Value) -> String {
-    let text = |field: &str| wait[field].as_str().unwrap_or_default();
-    cut(&format!("{}: {}", text("reason"), text("message")))
+pub fn of_wait(wait: &Wait) -> String {
+    cut(&format!("{}: {}", wait.reason, wait.message))
 }
 
 fn ended(memory: &Memory, verdict: &Verdict) -> String {

@@ -4,18 +4,17 @@
 use trainyard_core::Time;
 use trainyard_status::Flaw;
 
+use super::wait::{Reason, Wait};
 use super::{Decision, status_write, waits_for};
 use crate::job::{JobKey, JobSeen};
-
-/// It waits until its memory can be read, in one word.
-pub const UNREADABLE: &str = "UnreadableMemory";
 
 /// What is done about a job that has not ended, as far as its status says. Of a newer format not even a word is written: the API
 /// server keeps a status as a whole, and other fields of it may have changed their meaning as well.
 pub fn leave(key: &JobKey, job: &JobSeen, flaw: &Flaw, now: Time) -> Decision {
     let broken = matches!(flaw, Flaw::Broken(_)) && !job.deleting;
     let status = job.status.as_ref().filter(|_| broken);
-    let said = status.and_then(|status| waits_for(status, UNREADABLE, &words(flaw)));
+    let wait = Wait::new(Reason::UnreadableMemory, words(flaw));
+    let said = status.and_then(|status| waits_for(status, &wait));
     said.map_or(Decision::Idle, |status| {
         Decision::Apply(Box::new(status_write(key, job, status, now)))
     })

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
 use trainyard_core::{Count, Job, Outcome, Role, Rule, Seen, TaskSeen, Then, Time, When};
-use trainyard_manifest::observe::{PodSeen, UNREADABLE, Waits};
+use trainyard_manifest::observe::{PodSeen, Waits};
 
 use super::gang;
-use super::lost_nodes::{LostNodes, NODE_LOST};
+use super::lost_nodes::LostNodes;
+use super::wait::{Reason, Wait};
 use crate::apply::{ApplyErrorKind, Created};
 use crate::job::{JobSeen, Meaning};
 use crate::store::{Entry, LastError};
@@ -22,27 +22,6 @@ const SLOW: u32 = 60;
 /// A refusal is told after so many in a row: one may be a hiccup of the API server, or a pod of that name that is being deleted. A quota
 /// is told at once.
 const LASTS: u32 = 3;
-const EXCEEDED_QUOTA: &str = "ExceededQuota";
-const FAILED_CREATE_POD: &str = "FailedCreatePod";
-const FAILED_CREATE_POD_GROUP: &str = "FailedCreatePodGroup";
-const FAILED_CREATE_SERVICE: &str = "FailedCreateService";
-const FAILED_CREATE_CONFIG_MAP: &str = "FailedCreateConfigMap";
-const FAILED_CREATE_OBJECT: &str = "FailedCreateObject";
-/// It was the API server that refused something.
-pub const REFUSED: [&str; 6] = [
-    EXCEEDED_QUOTA,
-    FAILED_CREATE_POD,
-    FAILED_CREATE_POD_GROUP,
-    FAILED_CREATE_SERVICE,
-    FAILED_CREATE_CONFIG_MAP,
-    FAILED_CREATE_OBJECT,
-];
-/// No task is wanted of it.
-const NO_REPLICAS: &str = "NoReplicas";
-/// Its node prepares a pod, in the kubelet's word.
-const CREATING: &str = "ContainerCreating";
-/// No scheduler has said a word about a pod.
-const NOT_SCHEDULED: &str = "NotScheduled";
 /// More reasons than these are one too many to read.
 const MOST: usize = 4;
 /// Longer words are cut.
@@ -52,7 +31,7 @@ const LONGEST: usize = 500;
 #[derive(Debug, Default, PartialEq)]
 pub struct Waiting {
     /// As it stands in the status; empty where nothing is waited for.
-    pub entries: Vec<Value>,
+    pub entries: Vec<Wait>,
     /// When a pod that is new now will have had its time.
     pub settles: Option<Time>,
 }
@@ -77,7 +56,7 @@ pub fn waiting(entry: &Entry, job: &JobSeen, wants: bool, now: Time) -> Waiting 
         }
     }
     let mut silent = LostNodes::default();
-    let mut reasons: BTreeMap<(bool, &str), (usize, &PodSeen, &Waits)> = BTreeMap::new();
+    let mut reasons: BTreeMap<(bool, String), (usize, &PodSeen, &Waits)> = BTreeMap::new();
     let ours = entry.pods.values().map(|held| &held.pod);
     let ours = ours.filter(|pod| pod.owner.as_ref() == Some(&job.uid));
     waiting.entries.extend(unreadable(ours.clone()));
@@ -96,44 +75,43 @@ pub fn waiting(entry: &Entry, job: &JobSeen, wants: bool, now: Time) -> Waiting 
         }
         let reason = reason(waits);
         // What may be ordinary is told after what is not.
-        let order = (is_ordinary(reason), reason);
+        let order = (reason.is_ordinary(), reason.to_string());
         reasons.entry(order).or_insert((0, pod, waits)).0 += 1;
     }
     let patience = meant.and_then(|meant| meant.limits.lost_node);
     waiting.entries.extend(silent.told(&job.key.namespace, patience));
     let told = reasons.into_iter().take(MOST);
-    let told = told.map(|((_, reason), (pods, pod, waits))| {
-        let mut entry = json!({
-            "reason": reason, "message": cut(&words(pod, waits)), "pods": pods, "pod": pod.name,
-        });
-        if let Waits::Said {
-            container: Some(container),
-            ..
-        } = waits
-        {
-            entry["container"] = json!(container);
-        }
-        entry
+    let told = told.map(|((_, reason), (pods, pod, waits))| Wait {
+        pods: Some(pods),
+        pod: Some(pod.name.to_string()),
+        container: match waits {
+            Waits::Said { container, .. } => container.as_deref().map(str::to_owned),
+            _ => None,
+        },
+        ..Wait::new(reason.into(), cut(&words(pod, waits)))
     });
     waiting.entries.extend(told);
     waiting
 }
 
 /// What is wrong with the last edit.
-fn mistaken(job: &JobSeen) -> Option<Value> {
+fn mistaken(job: &JobSeen) -> Option<Wait> {
     let words = job.mistake.as_ref()?;
     let message = format!("the last edit cannot be read and the job goes on as it was: {words}");
-    Some(json!({ "reason": job.key.kind.invalid_edit, "message": cut(&message) }))
+    let reason = Reason::Other(job.key.kind.invalid_edit.into());
+    Some(Wait::new(reason, cut(&message)))
 }
 
 /// Pods of the job that cannot be read: they are in the way of its tasks.
-fn unreadable<'a>(ours: impl Iterator<Item = &'a PodSeen>) -> Option<Value> {
+fn unreadable<'a>(ours: impl Iterator<Item = &'a PodSeen>) -> Option<Wait> {
     let mut unread = ours.filter(|pod| pod.unreadable().is_some()).peekable();
     let first = *unread.peek()?;
     let message = format!("it cannot be read: {}", first.unreadable().unwrap_or_default());
-    Some(json!({
-        "reason": UNREADABLE, "message": cut(&message), "pods": unread.count(), "pod": first.name,
-    }))
+    Some(Wait {
+        pods: Some(unread.count()),
+        pod: Some(first.name.to_string()),
+        ..Wait::new(Reason::UnreadablePod, cut(&message))
+    })
 }
 
 /// When a pod has had its time.
@@ -146,12 +124,12 @@ fn settles(task: &TaskSeen, waits: &Waits) -> Time {
     }
 }
 
-fn reason(waits: &Waits) -> &str {
+fn reason(waits: &Waits) -> Reason {
     match waits {
-        Waits::Said { reason, .. } => reason,
-        Waits::Preparing { .. } => CREATING,
-        Waits::Unplaced { .. } => NOT_SCHEDULED,
-        Waits::Silent { .. } => NODE_LOST,
+        Waits::Said { reason, .. } => reason.to_string().into(),
+        Waits::Preparing { .. } => Reason::ContainerCreating,
+        Waits::Unplaced { .. } => Reason::NotScheduled,
+        Waits::Silent { .. } => Reason::NodeLost,
     }
 }
 
@@ -172,15 +150,9 @@ fn words(pod: &PodSeen, waits: &Waits) -> String {
     }
 }
 
-/// Whether it may be intended, or pass by itself.
-#[must_use]
-pub fn is_ordinary(reason: &str) -> bool {
-    matches!(reason, NO_REPLICAS | CREATING | NOT_SCHEDULED)
-}
-
 /// What was refused last, as long as it is wanted. An operator that has just started knows of no refusal, or of too few: what its
 /// status says of one stands until what was refused is made.
-fn refused(entry: &Entry, job: &JobSeen, wants: bool) -> Vec<Value> {
+fn refused(entry: &Entry, job: &JobSeen, wants: bool) -> Vec<Wait> {
     let creating = |error: &LastError| match error.kind {
         ApplyErrorKind::Creating(what) => Some(what),
         ApplyErrorKind::Pruned | ApplyErrorKind::Other => None,
@@ -188,27 +160,23 @@ fn refused(entry: &Entry, job: &JobSeen, wants: bool) -> Vec<Value> {
     let error = entry.last_error.as_ref();
     let error = error.and_then(|error| Some((error, creating(error)?)));
     // A group that is corrected is no part of what the job itself wants.
-    let error = error.filter(|(_, what)| wants || *what == Created::Group);
+    let error = error.filter(|(_, what)| wants || matches!(what, Created::Group(_)));
     if let Some((error, what)) = error.filter(|(error, _)| error.is_quota || entry.failures >= LASTS) {
-        let reason = match what {
-            _ if error.is_quota => EXCEEDED_QUOTA,
-            Created::Group => FAILED_CREATE_POD_GROUP,
-            Created::Service => FAILED_CREATE_SERVICE,
-            Created::ConfigMap => FAILED_CREATE_CONFIG_MAP,
-            Created::Extra => FAILED_CREATE_OBJECT,
-            Created::Pod => FAILED_CREATE_POD,
+        let reason = if error.is_quota {
+            Reason::ExceededQuota
+        } else {
+            Reason::FailedCreate(what)
         };
-        return vec![json!({ "reason": reason, "message": cut(&error.message) })];
+        return vec![Wait::new(reason, cut(&error.message))];
     }
-    let said = job.status.as_ref().map(|status| &status[WAITING_FIELD]);
-    let said = said.and_then(Value::as_array).into_iter().flatten();
-    let is_refusal = |entry: &&Value| REFUSED.iter().any(|reason| entry["reason"] == *reason);
     let stands = wants || error.is_some();
-    said.filter(is_refusal).filter(|_| stands).cloned().collect()
+    let mut said = Wait::of_status(job.status.as_ref());
+    said.retain(|wait| stands && wait.reason.is_refusal());
+    said
 }
 
 /// It waits for its author to give it a replica: there is none at all, or none whose success would be the job's.
-fn no_replicas(job: &Job) -> Option<Value> {
+fn no_replicas(job: &Job) -> Option<Wait> {
     let message = if job.size() == 0 {
         "every role has `replicas: 0`: nothing runs before one of them is raised".to_owned()
     } else if can_be_completed(job) {
@@ -221,7 +189,7 @@ fn no_replicas(job: &Job) -> Option<Value> {
             empty.join(", ")
         )
     };
-    Some(json!({ "reason": NO_REPLICAS, "message": message }))
+    Some(Wait::new(Reason::NoReplicas, message))
 }
 
 /// Whether the job has every task whose success would complete it.
@@ -249,11 +217,4 @@ fn counts(task: &TaskSeen, waits: &Waits) -> bool {
 
 pub(super) fn cut(words: &str) -> String {
     words.chars().take(LONGEST).collect()
-}
-
-/// The reasons alone: the words may change with every look of a scheduler.
-pub fn reasons(status: &Value) -> Vec<Value> {
-    let entries = status[WAITING_FIELD].as_array();
-    let entries = entries.map(Vec::as_slice).unwrap_or_default();
-    entries.iter().map(|entry| entry["reason"].clone()).collect()
 }

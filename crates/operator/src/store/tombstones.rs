@@ -66,7 +66,7 @@ impl Tombstones {
                 stone.is_of(compiled.job()) && self.lives_of(task) < OF_A_TASK
             }
             Some(Meaning::NotOurs) => false,
-            Some(Meaning::Broken(_) | Meaning::Waits { .. }) | None => self.count < UNKNOWN,
+            Some(Meaning::Broken(_) | Meaning::Waits(_)) | None => self.count < UNKNOWN,
         }
     }
 
