@@ -131,6 +131,7 @@ fn kinds(owner: Option<&'static JobApi>) -> impl Iterator<Item = &'static JobApi
     let all = ALL.iter().copied();
     all.filter(move |api| owner.is_none_or(|owner| owner == *api))
 }
+
 /// A label by the keys of the owner's kind, or of every kind where the owner is no job.
 fn label<'a>(
     wire: &'a PodWire,

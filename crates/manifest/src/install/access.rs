@@ -100,6 +100,7 @@ pub(crate) const fn of_jobs(group: &'static str, plural: &'static str) -> Use {
         ..jobs(group, plural)
     }
 }
+
 /// What it does with their statuses.
 pub(crate) const fn of_statuses(group: &'static str, resource: &'static str) -> Use {
     Use {
@@ -108,6 +109,7 @@ pub(crate) const fn of_statuses(group: &'static str, resource: &'static str) -> 
         ..jobs(group, resource)
     }
 }
+
 /// What it does with the objects by which a gang scheduler places a job's tasks together.
 pub(crate) const fn of_groups(group: &'static str, plural: &'static str) -> Use {
     Use {

@@ -4,6 +4,8 @@
 //! `runPolicy` in v1 are still known where they were. Pod templates are kept as they are. What the rules cannot say,
 //! the operator says in a condition of the job.
 
+mod status;
+
 use serde_json::{Map, Value, json};
 use trainyard_core::{JOB_LABEL, ROLE_LABEL, TASK_INDEX_LABEL};
 use trainyard_document::names::LABEL_LENGTH;
@@ -41,8 +43,8 @@ pub static API: JobApi = JobApi {
         },
     ],
 };
+
 const GROUP: &str = "kubeflow.org";
-const SUMMARY: &str = "One sentence: why it failed, what it waits for, or how many of its tasks are ready.";
 /// Names of replica types, as they may be spelt in any case.
 const TYPES: &str = "['ps', 'worker', 'chief', 'master', 'evaluator']";
 /// Bounds that let the server estimate what its rules cost; far beyond any job.
@@ -81,7 +83,7 @@ fn version(name: &str) -> Value {
                 "kind": { "type": "string" },
                 "metadata": { "type": "object", "properties": { "name": { "type": "string", "maxLength": 253 } } },
                 "spec": spec(),
-                "status": status(),
+                "status": status::schema(),
             },
         } },
     })
@@ -144,24 +146,16 @@ fn spec() -> Value {
 
 fn limits() -> Map<String, Value> {
     object(json!({
-        "ttlSecondsAfterFinished": seconds("int32", "The job is deleted so many seconds after its end; never unless given."),
-        "activeDeadlineSeconds": some_seconds("int64", "The job fails when it has run for so long."),
-        "backoffLimit": {
-            "type": "integer", "format": "int32", "minimum": 0,
-            "description": "So many restarts are allowed, and the next failure that would need one ends the job; no limit unless given.",
-        },
+        "ttlSecondsAfterFinished": integer("int32", 0, "The job is deleted so many seconds after its end; never unless given."),
+        "activeDeadlineSeconds": integer("int64", 1, "The job fails when it has run for so long."),
+        "backoffLimit": integer(
+            "int32", 0, "So many restarts are allowed, and the next failure that would need one ends the job; no limit unless given.",
+        ),
     }))
 }
 
-fn seconds(format: &str, description: &str) -> Value {
-    json!({ "type": "integer", "format": format, "minimum": 0, "description": description })
-}
-
-/// A limit that no job could keep if it were 0.
-fn some_seconds(format: &str, description: &str) -> Value {
-    let mut seconds = seconds(format, description);
-    seconds["minimum"] = 1.into();
-    seconds
+fn integer(format: &str, minimum: u32, description: &str) -> Value {
+    json!({ "type": "integer", "format": format, "minimum": minimum, "description": description })
 }
 
 fn clean_pod_policy() -> Value {
@@ -192,20 +186,17 @@ fn run_policy() -> Value {
             "x-kubernetes-preserve-unknown-fields": true,
             "description": "Replica types, as a list or with commas: each starts when all tasks of the one before are ready.",
         },
-        "startTimeoutSeconds": some_seconds("int32", "The job fails when a task that was created has not come to run for so long."),
-        "lostNodeSeconds": {
-            "type": "integer", "format": "int32", "minimum": LEAST_LOST_NODE,
-            "description": "A pod that is still there so many seconds after its grace, as on a node that does not answer, is deleted by force and \
-                            its task started again; never unless given. The node may still run it: then the task runs twice.",
-        },
+        "startTimeoutSeconds": integer("int32", 1, "The job fails when a task that was created has not come to run for so long."),
+        "lostNodeSeconds": integer(
+            "int32", LEAST_LOST_NODE,
+            "A pod that is still there so many seconds after its grace, as on a node that does not answer, is deleted by force and \
+             its task started again; never unless given. The node may still run it: then the task runs twice.",
+        ),
         "schedulingPolicy": {
             "type": "object",
             "description": "How a gang scheduler places the job, where the operator is told of one.",
             "properties": {
-                "minAvailable": {
-                    "type": "integer", "format": "int32", "minimum": 0,
-                    "description": "So many tasks are placed together; all of them unless given.",
-                },
+                "minAvailable": integer("int32", 0, "So many tasks are placed together; all of them unless given."),
                 "queue": {
                     "type": "string", "maxLength": 253,
                     "description": "Volcano's queue.",
@@ -216,7 +207,7 @@ fn run_policy() -> Value {
                     "type": "object", "additionalProperties": { "x-kubernetes-int-or-string": true },
                 },
                 "priorityClass": { "type": "string", "description": "The priority class of the group." },
-                "scheduleTimeoutSeconds": seconds("int32", "How long the coscheduling plugin waits for the group."),
+                "scheduleTimeoutSeconds": integer("int32", 0, "How long the coscheduling plugin waits for the group."),
             },
         },
     })));
@@ -310,82 +301,6 @@ fn template() -> Value {
                 },
             } },
         } },
-    })
-}
-
-/// One thing that a job waits for.
-fn wait() -> Value {
-    let text = |description: &str| json!({ "type": "string", "description": description });
-    json!({
-        "type": "object", "x-kubernetes-preserve-unknown-fields": true,
-        "description": "One thing that it waits for.",
-        "properties": {
-            "reason": text("In one word, as Unschedulable."),
-            "message": text("In the cluster's own words, where it has any."),
-            "pods": { "type": "integer", "format": "int32", "description": "How many pods wait for it." },
-            "pod": text("One of them."),
-            "node": text("The node that does not answer, where that is the reason."),
-            "container": text("Which container of it waits."),
-        },
-    })
-}
-
-fn status() -> Value {
-    let time =
-        |description: &str| json!({ "type": "string", "format": "date-time", "description": description });
-    let anything = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
-    let said = |description: &str| {
-        let mut anything = anything.clone();
-        anything["description"] = description.into();
-        anything
-    };
-    json!({
-        "type": "object",
-        "description": "What has become of the job: conditions, pods by replica type, what it waits for, why it failed.",
-        // It is written by one program, whole: the server need not note down who wrote which field of it.
-        "x-kubernetes-map-type": "atomic",
-        // The memory of our decisions, the first failure, and what older operators wrote.
-        "x-kubernetes-preserve-unknown-fields": true,
-        "properties": {
-            "startTime": time("When the job began, or began again after it was suspended."),
-            "completionTime": time("When it ended."),
-            "lastReconcileTime": time("As Kubeflow's operator wrote it."),
-            "summary": { "type": "string", "description": SUMMARY },
-            "waiting": {
-                "type": "array", "items": wait(),
-                "description": "What it waits for that is not ordinary: reason, message, and which pods.",
-            },
-            "firstFailure": said("Which task failed first, and how: its exit code, reason, message, and where."),
-            "conditions": {
-                "type": "array",
-                "description": "What the job has been and is; the last one is what it is now.",
-                "items": {
-                    "type": "object",
-                    "required": ["type", "status"],
-                    "properties": {
-                        "type": { "type": "string" },
-                        "status": { "type": "string" },
-                        "reason": { "type": "string" },
-                        "message": { "type": "string" },
-                        "lastUpdateTime": time("When something of it was last written."),
-                        "lastTransitionTime": time("When it last became true or false."),
-                    },
-                },
-            },
-            "replicaStatuses": {
-                "type": "object",
-                "description": "How many pods are active, succeeded and failed, by replica type.",
-                "additionalProperties": {
-                    "type": "object",
-                    "x-kubernetes-preserve-unknown-fields": true,
-                    "properties": {
-                        "active": { "type": "integer", "format": "int32" },
-                        "succeeded": { "type": "integer", "format": "int32" },
-                        "failed": { "type": "integer", "format": "int32" },
-                    },
-                },
-            },
-        },
     })
 }
 

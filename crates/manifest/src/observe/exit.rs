@@ -15,6 +15,7 @@ const NOT_STARTED: &[&str] = &[
     "ContainerCannotRun",
     "ContainerStatusUnknown.StartError",
 ];
+
 /// With these a pod was ended for a fault of its own, though the kubelet did it.
 const OWN_FAULT: &[&str] = &["Evicted", "DeadlineExceeded"];
 /// What a container waits for in the ordinary course of things. Where there are init containers all say the latter, also before
@@ -209,6 +210,7 @@ fn others_run(wire: &PodWire) -> bool {
 fn is_ready(wire: &PodWire) -> bool {
     is_true(wire, "Ready")
 }
+
 fn is_true(wire: &PodWire, condition: &str) -> bool {
     let condition = wire.status.condition(condition);
     condition.is_some_and(|condition| condition.status == "True")

@@ -141,6 +141,26 @@ fn a_pod_is_a_tasks_only_by_its_name_and_numbers_and_roles_are_written_in_one_wa
     }
 }
 
+/// A master is a role of TFJob and not of TensorFlowTrainingJob, so a pod that says so is a task of the first alone.
+#[test]
+fn roles_are_those_of_the_owners_kind() {
+    let mut master = pod("Running", json!({}));
+    master["metadata"]["name"] = json!("mnist-master-1");
+    master["metadata"]["labels"]["trainyard.dev/role"] = json!("master");
+    let mut other = master.clone();
+    let t9k = json!({ "apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "TensorFlowTrainingJob" });
+    for owner in other["metadata"]["ownerReferences"].as_array_mut().unwrap() {
+        merge(owner, &t9k);
+    }
+    let read = |pod: &Value| serde_json::from_value::<PodSeen>(pod.clone()).unwrap();
+    assert!(read(&master).task.is_some());
+    assert_eq!(read(&other).owner.as_deref(), Some("job"));
+    assert!(read(&other).task.is_none());
+    other["metadata"]["name"] = json!("mnist-chief-1");
+    other["metadata"]["labels"]["trainyard.dev/role"] = json!("chief");
+    assert!(read(&other).task.is_some());
+}
+
 #[test]
 fn a_pod_is_owned_by_the_job_that_controls_it_and_by_nothing_else() {
     let owner = |reference: Value| {
