@@ -63,7 +63,7 @@ impl RoleList {
     }
 
     pub(crate) fn of_job(read: &ReadJob) -> &'static Self {
-        let is_list = |field: &str| read.node.at(&["spec".into(), field.into()])?.as_list();
+        let is_list = |field: &str| read.node.at(["spec", field])?.as_list();
         Self::choose(read.dialect, |field| is_list(field).is_some())
     }
 

@@ -12,9 +12,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use trainyard_core::{GangChoice, Job};
 use trainyard_document::Node;
-use trainyard_document::fields::Field;
+use trainyard_document::fields::{Field, Fields};
 use trainyard_document::problem::{Problem, has_errors};
 
+use crate::check;
 use crate::dialect::Dialect;
 
 pub(crate) use self::metadata::{Metadata, OUR_PREFIX};
@@ -93,10 +94,7 @@ impl ReadJob {
     /// The namespace that the manifest itself names.
     #[must_use]
     pub fn own_namespace(&self) -> Option<&str> {
-        let namespace = self
-            .node
-            .at(&["metadata".into(), "namespace".into()])?
-            .as_text()?;
+        let namespace = self.node.at(["metadata", "namespace"])?.as_text()?;
         Some(namespace).filter(|text| !text.is_empty())
     }
 }
@@ -133,7 +131,18 @@ pub(crate) struct Object<'a> {
     pub document: usize,
 }
 
-impl Object<'_> {
+impl<'a> Object<'a> {
+    /// Its metadata, of which the names are checked, and the fields of its `spec`.
+    pub fn open(&self) -> Option<(Metadata<'a>, Option<Fields<'a>>)> {
+        let mut fields = self.root.fields()?;
+        fields.skip(&["apiVersion", "kind", "status"]);
+        let metadata = Metadata::read(&self.root, &mut fields);
+        check::name(&metadata);
+        let spec = fields.require("spec").and_then(|field| field.fields());
+        fields.finish();
+        Some((metadata, spec))
+    }
+
     /// The result of reading this object.
     pub fn read_as(&self, dialect: Dialect, metadata: &Metadata<'_>, job: Job) -> ReadJob {
         ReadJob {

@@ -64,13 +64,8 @@ pub(crate) static DESCRIPTION: Description = Description {
 
 /// Reads a `TensorFlowTrainingJob`.
 pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
-    let mut fields = object.root.fields()?;
-    fields.skip(&["apiVersion", "kind", "status"]);
-    let metadata = Metadata::read(&object.root, &mut fields);
+    let (metadata, body) = object.open()?;
     let wishes = Wishes::read(&metadata);
-    check::name(&metadata);
-    let body = fields.require("spec").and_then(|field| field.fields());
-    fields.finish();
     let Body {
         spec,
         modes,

@@ -99,13 +99,8 @@ pub(crate) static DESCRIPTION: Description = Description {
 
 /// Reads a `TFJob`.
 pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
-    let mut fields = object.root.fields()?;
-    fields.skip(&["apiVersion", "kind", "status"]);
-    let metadata = Metadata::read(&object.root, &mut fields);
+    let (metadata, body) = object.open()?;
     let wishes = Wishes::read(&metadata);
-    check::name(&metadata);
-    let body = fields.require("spec").and_then(|field| field.fields());
-    fields.finish();
     let spec = match object.version {
         "v1alpha1" => first::read(body?, &wishes)?,
         version => spec::read(body?, version, &wishes)?,
@@ -209,6 +204,7 @@ fn cluster(spec: &Spec<'_>, wishes: &Wishes<'_>) -> ClusterForm {
         environment: true,
     }
 }
+
 /// The roles that `TF_CONFIG` lists, in the order of the alphabet, as Kubeflow writes them.
 pub(crate) fn in_cluster(spec: &Spec<'_>, wishes: &Wishes<'_>) -> Vec<RoleName> {
     let mut alphabet = vec![RoleKind::Chief, RoleKind::Master, RoleKind::Ps, RoleKind::Worker];
@@ -218,6 +214,7 @@ pub(crate) fn in_cluster(spec: &Spec<'_>, wishes: &Wishes<'_>) -> Vec<RoleName> 
     alphabet.retain(|kind| spec.replica(*kind).is_some());
     alphabet.into_iter().map(roles::name).collect()
 }
+
 /// How long an end is left unanswered: longer where the tasks of a job restart together.
 pub(crate) fn settle(spec: &Spec<'_>) -> u32 {
     match spec.run.scope {

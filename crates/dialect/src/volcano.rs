@@ -77,13 +77,8 @@ pub(crate) static DESCRIPTION: Description = Description {
 
 /// Reads a Volcano job.
 pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
-    let mut root = object.root.fields()?;
-    let metadata = Metadata::read(&object.root, &mut root);
+    let (metadata, spec) = object.open()?;
     metadata.check_our_annotations(&[EVALUATOR_IN_CLUSTER]);
-    check::name(&metadata);
-    root.skip(&["apiVersion", "kind", "status"]);
-    let spec = root.require("spec").and_then(|field| field.fields());
-    root.finish();
     let spec = spec::read(spec?);
     if !hosts_fit(&spec, &metadata) {
         return None;
@@ -153,6 +148,7 @@ fn kind(spec: &Spec<'_>, task: &str) -> RoleKind {
         .find(named)
         .map_or(RoleKind::Other, |(_, kind)| *kind)
 }
+
 fn tf_type(kind: RoleKind, task: &str) -> Arc<str> {
     match kind {
         RoleKind::Other => task.into(),

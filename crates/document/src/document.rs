@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use self::build::Builder;
 use self::json::Start;
-pub use self::node::{Entry, Kind, Map, Node, Step};
+pub use self::node::{Entry, Kind, Map, Node};
 pub use self::source::Source;
 use crate::problem::{Problem, tidy};
 

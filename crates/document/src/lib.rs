@@ -24,5 +24,5 @@ pub mod yaml;
 
 pub use self::document::{
     Document, Entry, Kind, MOST_ANCHORS, MOST_BYTES, MOST_DOCUMENTS, MOST_LEVELS, MOST_NODES, Map, Node,
-    Source, Step, parse,
+    Source, parse,
 };

@@ -70,6 +70,7 @@ enum State {
     Unknown,
     Deleted,
 }
+
 impl State {
     const WORDS: [&'static str; 7] = [
         "Creating",
@@ -84,13 +85,16 @@ impl State {
         Self::WORDS[self as usize]
     }
 }
+
 impl Aggregate {
     fn count(&mut self, state: State) {
         self.0[state as usize] += 1;
     }
+
     fn of(&self, state: State) -> u64 {
         self.0[state as usize]
     }
+
     fn write(self) -> Value {
         let counts = State::WORDS.into_iter().zip(self.0);
         counts
@@ -306,6 +310,7 @@ fn first_exit<'m>(memory: &'m Memory, task: &TaskId) -> Option<&'m Exit> {
         .filter(|failure| failure.task == *task)
         .map(|failure| &failure.exit)
 }
+
 /// What ended the job, in words.
 fn ended(job: &Job, memory: &Memory, verdict: &Verdict) -> String {
     if verdict.outcome == Outcome::Succeeded {

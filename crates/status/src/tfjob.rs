@@ -69,6 +69,7 @@ fn memory_of_end(status: &Value, job: &Job) -> Option<Memory> {
 pub fn tfjob_begun(status: Option<&Value>) -> Option<Time> {
     time(status?, "startTime")
 }
+
 fn time(status: &Value, field: &str) -> Option<Time> {
     read_rfc3339(status.get(field)?.as_str()?)
 }

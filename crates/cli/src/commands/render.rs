@@ -12,8 +12,8 @@ mod section;
 use trainyard_core::Addresses;
 use trainyard_dialect::convert::{convert, without_empty_times};
 use trainyard_dialect::{Item, ReadJob, Reading};
+use trainyard_document::Source;
 use trainyard_document::problem::{FieldPath, Problem, Problems, has_errors, shown};
-use trainyard_document::{Source, Step};
 use trainyard_manifest::render::{Refusal, check_namespace};
 use trainyard_manifest::{Form, Rendered, Wishes};
 
@@ -169,12 +169,11 @@ fn plain(typed: &Render, read: &ReadJob) -> Result<Rendered, Vec<Refusal>> {
 /// A refusal as a problem with its position.
 fn problem(source: &Source, read: &ReadJob, refusal: &Refusal) -> Problem {
     let problems = Problems::new(source, read.document);
-    let names = refusal.path.iter();
+    let names = refusal.path.iter().copied();
     let path = names
         .clone()
-        .fold(FieldPath::root(), |path, name| path.field(*name));
-    let steps: Vec<Step<'_>> = names.map(|name| Step::Field(name)).collect();
-    let node = read.node.at(&steps).unwrap_or(&read.node);
+        .fold(FieldPath::root(), |path, name| path.field(name));
+    let node = read.node.at(names).unwrap_or(&read.node);
     let place = problems.place(Some(node.span), &path);
     Problem::new(refusal.code, place, refusal.message.clone()).hint(refusal.hint.clone())
 }

@@ -145,12 +145,8 @@ impl<'a> Outline<'a> {
     fn span(&self, path: &str) -> Option<Span> {
         let mut node = &self.read.node;
         let mut found = None;
-        for name in path.split(['.', '[']).filter(|part| !part.is_empty()) {
-            let next = match name.strip_suffix(']').map(str::parse::<usize>) {
-                Some(Ok(index)) => node.as_list().and_then(|list| list.get(index)),
-                _ => node.get(name),
-            };
-            let Some(next) = next else { break };
+        for name in path.split(['.', '[', ']']).filter(|part| !part.is_empty()) {
+            let Some(next) = node.at([name]) else { break };
             (node, found) = (next, Some(next.span));
         }
         found.filter(|_| path != "spec")
@@ -159,7 +155,7 @@ impl<'a> Outline<'a> {
     /// Which item of the list of roles is the role's.
     pub fn entry(&self, role: &Role) -> usize {
         let list = RoleList::of_job(self.read);
-        let items = self.read.node.at(&["spec".into(), list.field.into()]);
+        let items = self.read.node.at(["spec", list.field]);
         let found = items.and_then(|items| entry(items.as_list()?, list.name?, role));
         found.unwrap_or(0)
     }
@@ -168,6 +164,7 @@ impl<'a> Outline<'a> {
         self.roles.iter().find(|role| coordinates(role.role))
     }
 }
+
 /// Whether the role is a chief's or master's, and has tasks.
 fn coordinates(role: &Role) -> bool {
     matches!(role.kind, RoleKind::Chief | RoleKind::Master) && role.replicas > 0
@@ -234,7 +231,7 @@ fn start_timeout(rule: &Rule) -> Option<u32> {
 /// The template as it is written; what a dialect adds to it belongs to that dialect.
 fn template(read: &ReadJob, position: usize, role: &Role) -> Value {
     let list = RoleList::of_job(read);
-    let roles = read.node.at(&["spec".into(), list.field.into()]);
+    let roles = read.node.at(["spec", list.field]);
     let place = roles.and_then(|roles| {
         if let Some(key) = list.name {
             let items = roles.as_list()?;

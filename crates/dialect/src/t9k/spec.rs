@@ -13,9 +13,9 @@ use super::scheduler::Scheduler;
 use super::tensorboard::TensorBoard;
 use crate::pod_template::RestartPolicy;
 use crate::tfjob::annotations::Wishes;
-use crate::tfjob::roles::{Replica, Restart, lower};
+use crate::tfjob::roles::{Replica, Restart, Roles, lower};
 use crate::tfjob::run_policy::{RunPolicy, seconds};
-use crate::tfjob::spec::{Spec, Success, same_role_twice};
+use crate::tfjob::spec::{Spec, Success};
 
 /// What T9k calls its clean-up policy.
 pub(super) const CLEAN_UP: &str = "cleanUpPolicy";
@@ -95,17 +95,13 @@ pub(super) fn read<'a>(mut fields: Fields<'a>, wishes: &Wishes<'a>) -> Option<Bo
     let scheduler = Scheduler::read(&mut fields);
     let tensorboard = TensorBoard::read(&mut fields);
     fields.finish();
-    let found = place.as_ref().map(replicas);
-    let types: Vec<RoleKind> = found
-        .iter()
-        .flat_map(|(replicas, _)| replicas.iter().map(|replica| replica.kind))
-        .collect();
-    let complete = found.as_ref().is_some_and(|(_, complete)| *complete);
+    let roles = place.as_ref().map(replicas).unwrap_or_default();
+    let types: Vec<RoleKind> = roles.replicas.iter().map(|replica| replica.kind).collect();
+    let complete = roles.complete();
     let modes = modes::read(run_mode, &types, complete);
-    let (replicas, complete) = found?;
     Some(Body {
         spec: Spec {
-            replicas,
+            replicas: roles.replicas,
             complete,
             restart_path: "spec.replicaSpecs[*].restartPolicy",
             run,
@@ -159,34 +155,25 @@ fn run_policy<'a>(spec: &mut Fields<'a>, wishes: &Wishes<'a>) -> RunPolicy<'a> {
     out
 }
 
-/// The roles in the order of the list, and whether all of them could be read.
-fn replicas<'a>(place: &Field<'a>) -> (Vec<Replica<'a>>, bool) {
+/// The roles in the order of the list.
+fn replicas<'a>(place: &Field<'a>) -> Roles<'a> {
+    let mut roles = Roles::default();
     if let Some(problem) = by_role(place) {
         place.tell(problem);
-        return (Vec::new(), false);
+        return roles;
     }
     let items = place.items();
-    let mut complete = place.node.as_list().is_some() && !items.is_empty();
     if items.is_empty() && place.node.as_list().is_some() {
         let message = "`replicaSpecs` is empty: the job has no tasks";
         let problem = place.problem(Code::MissingField, message);
         place.tell(problem.hint("add one with `type: worker`"));
     }
-    let mut found: Vec<Replica<'a>> = Vec::new();
     for (position, item) in items.iter().enumerate() {
-        let Some(replica) = replica(item, position) else {
-            complete = false;
-            continue;
-        };
-        match found.iter().find(|earlier| earlier.kind == replica.kind) {
-            Some(first) => {
-                same_role_twice(lower(replica.kind), &first.field, item);
-                complete = false;
-            }
-            None => found.push(replica),
-        }
+        let replica = replica(item, position);
+        let kind = replica.as_ref().map(|replica| replica.kind);
+        roles.take(item, kind.map(|kind| (kind, lower(kind))), replica);
     }
-    (found, complete)
+    roles
 }
 
 /// A map by role, as a TFJob has it: to put dashes before its keys would not do.

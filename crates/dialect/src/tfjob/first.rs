@@ -9,9 +9,9 @@ use trainyard_document::fields::{Field, Fields};
 use trainyard_document::problem::quoted;
 
 use super::annotations::Wishes;
-use super::roles::{self, ROLES, Replica, Restart};
+use super::roles::{self, Replica, Restart, Roles};
 use super::run_policy::RunPolicy;
-use super::spec::{Spec, Success, same_role_twice};
+use super::spec::{Spec, Success};
 use crate::compile::BUILT_IN;
 use crate::pod_template::RestartPolicy;
 
@@ -29,15 +29,15 @@ pub(super) fn read<'a>(mut fields: Fields<'a>, wishes: &Wishes<'a>) -> Option<Sp
     only_in_later_versions(&mut fields);
     fields.finish();
     let place = place?;
-    let (mut replicas, complete) = replicas(&place);
+    let mut roles = replicas(&place);
     if let Some(name) = scheduler {
-        for replica in &mut replicas {
+        for replica in &mut roles.replicas {
             scheduled_by(replica, &name);
         }
     }
     let mut spec = Spec {
-        replicas,
-        complete,
+        complete: roles.complete(),
+        replicas: roles.replicas,
         restart_path: "spec.replicaSpecs[*].template.spec.restartPolicy",
         run,
         success: Success::Default,
@@ -75,41 +75,25 @@ fn only_in_later_versions(fields: &mut Fields<'_>) {
     }
 }
 
-/// The roles, and whether all of them could be read.
-fn replicas<'a>(place: &Field<'a>) -> (Vec<Replica<'a>>, bool) {
-    let mut found: Vec<(RoleKind, Field<'a>)> = Vec::new();
-    let mut replicas = Vec::new();
-    let mut complete = true;
+fn replicas<'a>(place: &Field<'a>) -> Roles<'a> {
     let items = place.items();
     if items.is_empty() {
         let message = "`replicaSpecs` is empty: the job has no tasks";
         place.report(Code::MissingField, message);
-        complete = false;
     }
+    let mut roles = Roles::default();
     for (index, item) in items.into_iter().enumerate() {
-        let Some((kind, replica)) = replica(&item, index) else {
-            complete = false;
-            continue;
-        };
-        if let Some((_, first)) = found.iter().find(|(earlier, _)| *earlier == kind) {
-            same_role_twice(kind.tfjob_name(), first, &item);
-            complete = false;
-            continue;
-        }
-        found.push((kind, item));
-        match replica {
-            Some(replica) => replicas.push(replica),
-            None => complete = false,
-        }
+        let (kind, replica) = replica(&item, index);
+        roles.take(&item, kind.map(|kind| (kind, kind.tfjob_name())), replica);
     }
-    let order = |kind: RoleKind| ROLES.iter().position(|(_, role)| *role == kind);
-    replicas.sort_by_key(|replica| order(replica.kind));
-    (replicas, complete)
+    roles.in_order()
 }
 
-/// The role and the replica; the role alone where only the rest is wrong.
-fn replica<'a>(item: &Field<'a>, index: usize) -> Option<(RoleKind, Option<Replica<'a>>)> {
-    let mut fields = item.fields()?;
+/// The role and the replica, as far as each could be read.
+fn replica<'a>(item: &Field<'a>, index: usize) -> (Option<RoleKind>, Option<Replica<'a>>) {
+    let Some(mut fields) = item.fields() else {
+        return (None, None);
+    };
     // The operator of that time took a replica without a type for the master.
     let kind = match fields.get("tfReplicaType") {
         None => Some(RoleKind::Master),
@@ -134,7 +118,7 @@ fn replica<'a>(item: &Field<'a>, index: usize) -> Option<(RoleKind, Option<Repli
         };
         replica
     });
-    Some((kind?, replica))
+    (kind, replica)
 }
 
 /// `schedulerName` of the job is meant for every template that names none.

@@ -181,6 +181,54 @@ impl<'a> Replica<'a> {
     }
 }
 
+/// The roles of a job while they are read.
+#[derive(Default)]
+pub(crate) struct Roles<'a> {
+    /// Those that could be read, each kind once.
+    pub replicas: Vec<Replica<'a>>,
+    /// Kinds that were given, and where.
+    given: Vec<(RoleKind, Field<'a>)>,
+    /// Some role could not be read, or was given twice.
+    incomplete: bool,
+}
+
+impl<'a> Roles<'a> {
+    /// Takes what could be read of a role: its kind, which the dialect spells so, and the rest.
+    pub(crate) fn take(
+        &mut self,
+        field: &Field<'a>,
+        kind: Option<(RoleKind, &str)>,
+        replica: Option<Replica<'a>>,
+    ) {
+        let mut given = self.given.iter();
+        let twice = kind.and_then(|(kind, spelt)| Some((spelt, given.find(|(other, _)| *other == kind)?)));
+        match (twice, kind, replica) {
+            (None, Some(_), Some(replica)) => self.replicas.push(replica),
+            (Some((role, (_, first))), ..) => {
+                self.incomplete = true;
+                let message = format!("the role `{role}` is given twice");
+                let problem = field.key_problem(Code::DuplicateRole, message);
+                let problem = problem.related(first.at, "first given here");
+                field.tell(problem.hint("join the two into one"));
+            }
+            _ => self.incomplete = true,
+        }
+        self.given.extend(kind.map(|(kind, _)| (kind, field.clone())));
+    }
+
+    /// Whether there is a role, and all of them could be read.
+    pub(crate) fn complete(&self) -> bool {
+        !self.incomplete && !self.replicas.is_empty()
+    }
+
+    /// In the order in which their tasks are created.
+    pub(crate) fn in_order(mut self) -> Self {
+        let order = |kind: RoleKind| ROLES.iter().position(|(_, role)| *role == kind);
+        self.replicas.sort_by_key(|replica| order(replica.kind));
+        self
+    }
+}
+
 /// The container `tensorflow` is the task; without it there is nothing to judge.
 fn check_main_container(template: &PodTemplate, field: &Field<'_>) {
     if template.containers.is_empty() || template.container(MAIN_CONTAINER).is_some() {

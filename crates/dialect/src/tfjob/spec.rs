@@ -8,7 +8,7 @@ use trainyard_document::fields::{Field, Fields};
 use trainyard_document::problem::{Problem, quoted, shown};
 
 use super::annotations::Wishes;
-use super::roles::{self, ROLES, Replica, Restart, name};
+use super::roles::{self, Replica, Restart, Roles, name};
 use super::run_policy::RunPolicy;
 use crate::compile::BUILT_IN;
 
@@ -58,14 +58,14 @@ pub(crate) fn read<'a>(mut fields: Fields<'a>, version: &str, wishes: &Wishes<'a
     only_in_the_first_version(&mut fields, version);
     fields.finish();
     let place = place?;
-    let (replicas, complete) = replicas(&place)?;
+    let roles = replicas(&place)?;
     let (limit_path, success_path) = match version {
         "v1" => ("spec.runPolicy.backoffLimit", "spec.successPolicy"),
         _ => ("spec.backoffLimit", BUILT_IN),
     };
     let spec = Spec {
-        replicas,
-        complete,
+        complete: roles.complete(),
+        replicas: roles.replicas,
         restart_path: "spec.tfReplicaSpecs.*.restartPolicy",
         run,
         success: success.unwrap_or(Success::Default),
@@ -117,52 +117,28 @@ fn only_in_the_first_version(fields: &mut Fields<'_>, version: &str) {
     }
 }
 
-/// The roles, and whether all of them could be read.
-fn replicas<'a>(place: &Field<'a>) -> Option<(Vec<Replica<'a>>, bool)> {
+fn replicas<'a>(place: &Field<'a>) -> Option<Roles<'a>> {
     let mut map = place.fields()?;
     let entries = map.entries();
-    let mut complete = !entries.is_empty();
-    if !complete {
+    if entries.is_empty() {
         let message = "`tfReplicaSpecs` is empty: the job has no tasks";
         let problem = place.problem(Code::MissingField, message);
         place.tell(problem.hint("add a `Worker`"));
     }
-    let mut found: Vec<(RoleKind, &Arc<str>, Field<'a>)> = Vec::new();
+    let mut roles = Roles::default();
     for (key, field) in entries {
-        let Some(kind) = roles::find_or_report(key, &field) else {
-            complete = false;
-            // It is read all the same, for its problems.
-            replica(RoleKind::Other, key, &field);
-            continue;
-        };
-        match found.iter().find(|(earlier, ..)| *earlier == kind) {
-            Some((_, _, first)) => {
-                same_role_twice(kind.tfjob_name(), first, &field);
-                replica(kind, key, &field);
-                complete = false;
-            }
-            None => found.push((kind, key, field)),
-        }
+        let kind = roles::find_or_report(key, &field);
+        // Without a role the rest is read all the same, for its problems.
+        let replica = replica(kind.unwrap_or(RoleKind::Other), key, &field);
+        roles.take(&field, kind.map(|kind| (kind, kind.tfjob_name())), replica);
     }
-    let mut replicas = Vec::new();
-    for (_, kind) in ROLES {
-        let Some((_, key, field)) = found.iter().find(|(found, ..)| *found == kind) else {
-            continue;
-        };
-        match replica(kind, key, field) {
-            Some(replica) => replicas.push(replica),
-            None => complete = false,
-        }
-    }
-    Some((replicas, complete))
+    Some(roles.in_order())
 }
 
 fn replica<'a>(kind: RoleKind, key: &str, field: &Field<'a>) -> Option<Replica<'a>> {
     if field.node.is_null() {
-        let problem = field.problem(
-            Code::MissingField,
-            format!("`{}` says nothing", kind.tfjob_name()),
-        );
+        let message = format!("`{}` says nothing", kind.tfjob_name());
+        let problem = field.problem(Code::MissingField, message);
         field.tell(problem.hint("add `template`"));
         return None;
     }
@@ -177,20 +153,11 @@ fn replica<'a>(kind: RoleKind, key: &str, field: &Field<'a>) -> Option<Replica<'
     fields.elsewhere("spec", "template.spec");
     fields.finish();
     let mut replica = replica?;
-    match restart {
-        Some(None) => return None,
-        Some(said) => replica.restarts(said),
-        None => replica.restarts(None),
+    if restart == Some(None) {
+        return None;
     }
+    replica.restarts(restart.flatten());
     Some(replica)
-}
-
-pub(crate) fn same_role_twice(role: &str, first: &Field<'_>, again: &Field<'_>) {
-    let message = format!("the role `{role}` is given twice");
-    let problem = again
-        .key_problem(Code::DuplicateRole, message)
-        .related(first.at, "first given here");
-    again.tell(problem.hint("join the two into one"));
 }
 
 impl<'a> Spec<'a> {

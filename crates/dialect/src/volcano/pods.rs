@@ -225,6 +225,7 @@ fn add_mount(container: &mut Map<String, Value>, name: &str, path: &str) {
         json!({"name": name, "mountPath": path}),
     );
 }
+
 /// Adds an item to a list of items with names, unless one of that name is there.
 fn push_named(map: &mut Map<String, Value>, list: &str, item: Value) {
     let list = map.entry(list).or_insert(Value::Null);

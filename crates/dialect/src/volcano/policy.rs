@@ -205,6 +205,7 @@ fn action_word(field: &Field<'_>) -> Option<Action> {
     }
     choice(field, ACTIONS, INTERNAL_ACTIONS, "action")
 }
+
 /// One of the words that a policy may name; those that only Volcano itself uses are refused with a reason.
 fn choice<T: Clone>(
     field: &Field<'_>,

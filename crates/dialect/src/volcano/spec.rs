@@ -100,6 +100,7 @@ fn total<'t, 'a: 't>(tasks: impl IntoIterator<Item = &'t Task<'a>>, count: impl 
     let counts = tasks.into_iter().map(count);
     counts.fold(0, u32::saturating_add)
 }
+
 /// Reads `spec`.
 pub(super) fn read(mut fields: Fields<'_>) -> Spec<'_> {
     let tasks = tasks(&mut fields);

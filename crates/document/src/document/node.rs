@@ -54,27 +54,6 @@ pub struct Entry {
 /// Up to this many entries, maps in different order are compared key by key.
 const SEARCHED: usize = 64;
 
-/// One step into a tree, for [`Node::at`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step<'a> {
-    /// The field of a map.
-    Field(&'a str),
-    /// The item of a list, from 0.
-    Index(usize),
-}
-
-impl<'a> From<&'a str> for Step<'a> {
-    fn from(name: &'a str) -> Self {
-        Self::Field(name)
-    }
-}
-
-impl From<usize> for Step<'_> {
-    fn from(index: usize) -> Self {
-        Self::Index(index)
-    }
-}
-
 impl Map {
     pub(super) fn new(entries: Vec<Entry>) -> Self {
         Self { entries }
@@ -106,13 +85,14 @@ impl Node {
         self.as_map()?.get(key)
     }
 
-    /// The node at the end of a path: `node.at(&["spec".into(), "tasks".into(), 0.into()])`.
+    /// The node at the end of a path, items of a list by their number from 0: `node.at(["spec", "tasks", "0"])`.
     #[must_use]
-    pub fn at(&self, path: &[Step<'_>]) -> Option<&Self> {
-        path.iter().try_fold(self, |node, step| match step {
-            Step::Field(name) => node.get(name),
-            Step::Index(index) => node.as_list()?.get(*index),
-        })
+    pub fn at<'p>(&self, path: impl IntoIterator<Item = &'p str>) -> Option<&Self> {
+        path.into_iter()
+            .try_fold(self, |node, step| match node.as_list() {
+                Some(items) => items.get(step.parse::<usize>().ok()?),
+                None => node.get(step),
+            })
     }
 
     /// The text, if it is text.

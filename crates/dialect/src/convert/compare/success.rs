@@ -23,6 +23,7 @@ fn successes(job: &Job) -> impl Iterator<Item = &Rule> {
     let succeeds = |rule: &&Rule| rule.then == Then::Finish(Outcome::Succeeded);
     job.rules.iter().filter(succeeds)
 }
+
 /// Every way to succeed: which tasks, and how many of them.
 fn completing(job: &Job) -> Vec<Vec<(String, u64)>> {
     let mut ways: Vec<Vec<(String, u64)>> = successes(job)
