@@ -30,7 +30,7 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// What stands where there is nothing to say.
+/// The cell of a value that does not exist.
 pub fn nothing() -> Cell {
     Cell::styled("-", QUIET)
 }

@@ -71,7 +71,7 @@ fn begin(reader: &mut LogReader, typed: &Logs) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Nothing to show is said, lest it be taken for tasks that wrote nothing.
+/// Says that there are no logs, since no output would look like tasks that wrote nothing.
 fn tell_of_none(
     typed: &Logs,
     run: &StoredRun,
@@ -112,7 +112,7 @@ impl Reading {
         self.show.flush()
     }
 
-    /// A log that cannot be read is said, and the others are shown.
+    /// Warns about a log that cannot be read; the others are shown.
     fn trouble(&mut self, message: &str, printer: &mut Printer) -> Result<(), Failure> {
         self.exit = Exit::No;
         printer.warning(message, None)

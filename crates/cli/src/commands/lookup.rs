@@ -8,10 +8,10 @@ use trainyard_local::run::store::state::StoredRun;
 use crate::failure::Failure;
 use crate::report::{list, quoted, suggest};
 
-/// Why a command cannot say what only the manifest of a run knows.
+/// Why a command cannot answer what only the manifest of a run contains.
 pub const NOT_KEPT: &str = "the run's manifest was not kept (`--no-keep-manifest`)";
 
-/// The state directory of the user who started us, closed to all others.
+/// The state directory of this user, which no other user can read.
 pub fn home() -> Result<Home, Failure> {
     let home = Home::of_user().ok_or_else(|| {
         let hint = "set TRAINYARD_STATE to an absolute path; without it, HOME or XDG_STATE_HOME says where";
@@ -29,7 +29,7 @@ impl From<DirectoryError> for Failure {
     }
 }
 
-/// The jobs of these names. All that do not exist are told at once.
+/// The jobs of these names; the error names all that do not exist.
 pub fn jobs(home: &Home, names: &[String]) -> Result<Vec<JobRuns>, Failure> {
     let all = home.jobs()?;
     let mut found: Vec<JobRuns> = Vec::new();

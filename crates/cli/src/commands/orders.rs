@@ -1,4 +1,4 @@
-//! `trainyard drain`, `kill`, `suspend`, `resume` and `scale`: one order to a run that goes on, and its answer.
+//! `trainyard drain`, `kill`, `suspend`, `resume` and `scale`: sends one order to an active run, and prints the reply.
 
 use trainyard_core::RoleName;
 use trainyard_document::problem::shown;
@@ -13,7 +13,7 @@ use crate::printer::Printer;
 use crate::report::suggest;
 use trainyard_local::run::store::state::StoredRun;
 
-/// Takes a task away as a drained node would.
+/// Stops a task as a drained node would.
 pub fn drain(typed: &OneTask, printer: &mut Printer) -> Result<Exit, Failure> {
     let run = newest(&typed.job)?;
     let task = lookup::task(&run, &typed.task)?;
@@ -29,7 +29,7 @@ pub fn kill(typed: &OneTask, printer: &mut Printer) -> Result<Exit, Failure> {
     give(&run, &Order::Kill { task }, &done, printer)
 }
 
-/// Stops everything, to go on later.
+/// Stops every task, to resume the run later.
 pub fn suspend(typed: &OneJob, printer: &mut Printer) -> Result<Exit, Failure> {
     let run = newest(&typed.job)?;
     let done = format!(
@@ -39,7 +39,7 @@ pub fn suspend(typed: &OneJob, printer: &mut Printer) -> Result<Exit, Failure> {
     give(&run, &Order::Suspend, &done, printer)
 }
 
-/// Goes on.
+/// Resumes a suspended run.
 pub fn resume(typed: &OneJob, printer: &mut Printer) -> Result<Exit, Failure> {
     give(&newest(&typed.job)?, &Order::Resume, "goes on", printer)
 }
@@ -76,7 +76,7 @@ fn roles(run: &StoredRun) -> Vec<RoleName> {
     roles
 }
 
-/// Gives the order and tells the answer.
+/// Sends the order and prints the reply.
 fn give(run: &StoredRun, order: &Order, done: &str, printer: &mut Printer) -> Result<Exit, Failure> {
     let job = shown(&run.file.job);
     if !run.state.is_running() {

@@ -53,11 +53,11 @@ pub fn run(typed: &Rm, printer: &mut Printer) -> Result<Exit, Failure> {
     Ok(removal.exit)
 }
 
-/// What is to go of one job's runs.
+/// The runs of one job that are to be removed.
 struct Chosen<'a> {
     job: &'a JobRuns,
     ended: Vec<RunDirectory>,
-    /// One that was meant and goes on.
+    /// A chosen run that is still active.
     refused: Option<RunDirectory>,
 }
 

@@ -1,4 +1,4 @@
-//! Which tasks are meant: `worker-0`, `worker-*`, `ps-?`, `worker` for all of that role, `mnist/worker-0` for one job's.
+//! Patterns for tasks: `worker-0`, `worker-*`, `ps-?`, `worker` for all of that role, `mnist/worker-0` for one job's.
 
 use trainyard_core::TaskId;
 
@@ -7,12 +7,12 @@ use trainyard_core::TaskId;
 pub struct Glob(String);
 
 impl Glob {
-    /// The pattern that was typed. There is none that is wrong.
+    /// The pattern as typed; every text is valid.
     pub fn new(pattern: &str) -> Self {
         Self(pattern.to_owned())
     }
 
-    /// Whether this task of this job is meant.
+    /// Whether the pattern matches this task of this job.
     pub fn means(&self, job: &str, task: &TaskId) -> bool {
         match self.0.split_once('/') {
             Some((jobs, tasks)) => matches(jobs, job) && names(tasks, task),

@@ -11,7 +11,7 @@ use super::terminal;
 use super::view::{Lines, View};
 use crate::printer::QUIET;
 
-/// Colours that are told apart on light and on dark ground. Red is kept for what is wrong.
+/// Colours that differ on light and on dark backgrounds. Red is reserved for errors.
 const PALETTE: [AnsiColor; 10] = [
     AnsiColor::Cyan,
     AnsiColor::Yellow,
@@ -25,7 +25,7 @@ const PALETTE: [AnsiColor; 10] = [
     AnsiColor::BrightBlue,
 ];
 
-/// Longer names are not waited for: they stand out of their column.
+/// Longer names do not widen the column: they exceed it.
 const WIDEST: usize = 40;
 
 /// How wide the column of names is: as wide as the longest name seen so far.
@@ -69,9 +69,9 @@ pub struct LinePrefix {
     pub shown: bool,
     /// Before a line.
     pub first: Vec<u8>,
-    /// Before a piece of a long line that goes on.
+    /// Before a continuation of a long line.
     pub continuation: Vec<u8>,
-    /// For which width of the column that was made.
+    /// The width of the column that it was made for.
     pub width: usize,
 }
 

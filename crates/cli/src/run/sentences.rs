@@ -20,10 +20,10 @@ use crate::simulate::text;
 use crate::visible;
 use crate::wrap::wrap;
 
-/// The name before sentences, where tasks have theirs.
+/// Our name, in the column of the tasks' names.
 pub const NAME: &str = "trainyard";
 
-/// With more tasks than this, a start or a stop that went well is not told of each.
+/// With more tasks than this, normal starts and stops of single tasks are not reported.
 const MANY: usize = 16;
 
 /// A sentence.
@@ -31,7 +31,7 @@ const MANY: usize = 16;
 pub struct Sentence {
     /// With styles.
     pub text: String,
-    /// Whether people who asked for quiet want to know.
+    /// Whether it is shown with `--quiet` too.
     pub matters: bool,
 }
 
@@ -261,7 +261,7 @@ pub fn short(path: &Path) -> String {
     }
 }
 
-/// A sentence as lines of talk: our name before it, and the time where lines have one, broken where a terminal would break it.
+/// A sentence as lines for standard error: after our name and, with `--timestamps`, the time; wrapped on a terminal.
 pub fn block(view: &View, width: usize, at: Timestamp, text: &str) -> String {
     let time = view.timestamps.then(|| at.to_string());
     let room = if view.err.terminal {

@@ -18,10 +18,10 @@ use crate::table::{self, Cell};
 use crate::visible;
 use crate::wrap::wrap;
 
-/// With more tasks than this, tasks of a role that ended alike are told together.
+/// With more tasks than this, tasks of a role that ended alike share a line.
 const MANY: usize = 12;
 
-/// Longer lines of a log are cut here: the log has them whole.
+/// Longer lines of a log are cut to this many characters.
 const LONGEST: usize = 500;
 
 /// The whole summary.

@@ -63,7 +63,7 @@ pub struct View {
     pub lines: Lines,
     /// With the time before each line.
     pub timestamps: bool,
-    /// No output of tasks, and only that talk which matters.
+    /// No output of tasks, and only the important messages.
     pub quiet: bool,
     /// Only the output of these tasks; of all if empty.
     pub tasks: Vec<Glob>,
@@ -75,7 +75,7 @@ pub struct View {
     pub one_terminal: bool,
     /// A footer with every task's state, where there is a terminal.
     pub footer: bool,
-    /// Signs beyond ASCII may not be used.
+    /// Only ASCII may be used.
     pub ascii: bool,
 }
 
@@ -118,7 +118,7 @@ impl View {
         self.footer && self.err.terminal && text && !self.out.pipe && !self.quiet
     }
 
-    /// How to treat the output of tasks: bytes for a file are not touched, a terminal must not be wrecked.
+    /// How to treat the output of tasks: bytes for a file are unchanged, and a terminal gets no control sequences but colours.
     pub fn care(&self) -> Care {
         if self.out.terminal {
             Care::Terminal
@@ -141,7 +141,7 @@ impl View {
     }
 }
 
-/// Whether both streams are one terminal: then what is written to both may be written at once.
+/// Whether both streams are the same terminal: then one write can serve both.
 fn same_device() -> bool {
     match (fstat(io::stdout()), fstat(io::stderr())) {
         (Ok(out), Ok(err)) => out.st_rdev == err.st_rdev,

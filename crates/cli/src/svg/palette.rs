@@ -1,4 +1,4 @@
-//! The colours, all of them. Dark enough on a light ground to be read, and told apart by people who see few colours.
+//! All colours of pictures. They are dark enough to read on white, and distinguishable with colour blindness.
 
 use super::{Font, Paint};
 
@@ -6,11 +6,11 @@ use super::{Font, Paint};
 pub const GROUND: &str = "#ffffff";
 /// Text.
 pub const INK: &str = "#1f2933";
-/// Text that is there to be looked up.
+/// Secondary text.
 pub const SOFT_INK: &str = "#64707d";
 /// Lines between things.
 pub const LINE: &str = "#8a95a1";
-/// Success, and who decides it.
+/// Success, and the tasks that decide it.
 pub const GOOD: &str = "#1b7f4b";
 /// The ground of what decides success.
 pub const GOOD_GROUND: &str = "#dff3e7";

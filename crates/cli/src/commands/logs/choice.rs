@@ -11,7 +11,7 @@ use crate::report::suggest;
 use crate::run::Glob;
 use trainyard_local::run::store::state::StoredRun;
 
-/// The name by which the main container goes, whatever the manifest calls it.
+/// A name for the main container, whatever its name in the manifest is.
 const MAIN: &str = "main";
 
 /// The tasks, attempts and containers whose logs to show.
@@ -54,7 +54,7 @@ impl Choice {
         })
     }
 
-    /// Those of the meant tasks and of the meant container.
+    /// The logs of the chosen tasks and containers.
     pub fn filter(&self, sources: Vec<LogSource>) -> Vec<LogSource> {
         let means = |source: &LogSource| {
             let task =

@@ -1,4 +1,4 @@
-//! Following a run: new lines, new lives, until it ends.
+//! Follows a run: new lines and new attempts, until it ends.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub struct Following {
     run: StoredRun,
     choice: Choice,
     watch: Watch,
-    /// Logs that have been taken, or were not meant.
+    /// Logs that have been read or were not chosen.
     known: BTreeSet<PathBuf>,
     listed: Vec<LogSource>,
 }
