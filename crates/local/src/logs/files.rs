@@ -24,7 +24,8 @@ pub enum Lives {
 }
 
 /// Whose log this file is; none if it is no log.
-pub(crate) fn source_of(file: &Path) -> Option<LogSource> {
+#[must_use]
+pub fn source_of(file: &Path) -> Option<LogSource> {
     let name = file.file_name()?.to_str()?.strip_suffix(".log")?;
     let mut parts = name.splitn(4, '.');
     let task: TaskId = parts.next()?.parse().ok()?;

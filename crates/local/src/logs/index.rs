@@ -22,7 +22,8 @@ const ENTRY: usize = 16;
 const READ_AHEAD: usize = 256;
 
 /// The index beside a log file.
-pub(crate) fn index_path(log: &Path) -> PathBuf {
+#[must_use]
+pub fn index_path(log: &Path) -> PathBuf {
     log.with_added_extension("idx")
 }
 
