@@ -22,7 +22,6 @@ use crate::job::{JobKey, version};
 use crate::notice::{Notice, Observer};
 use crate::permits::Permits;
 use crate::rate_limit::RateLimit;
-use crate::store::ExtraSeen;
 use crate::watched::GroupSeen;
 
 /// Answers hold metadata alone.
@@ -194,18 +193,16 @@ impl Api {
         Ok((uid.unwrap_or_default().into(), owner.map(str::to_owned)))
     }
 
-    /// Deletes one Service, and no other of that name.
-    pub async fn delete_service(&self, namespace: &str, name: &str, uid: &str) -> Result<(), ApiError> {
-        let path = core(namespace, "services", Some(name));
-        self.delete("services", &path, uid, How::Gracefully).await
-    }
-
-    /// Deletes one extra object of a job, and no other of that name.
-    pub async fn delete_extra(&self, namespace: &str, extra: &ExtraSeen) -> Result<(), ApiError> {
-        let all = object_path(&extra.api_version, namespace, extra.plural);
-        let path = format!("{all}/{}", extra.name);
-        self.delete(extra.plural, &path, &extra.uid, How::Gracefully)
-            .await
+    /// Deletes one object of that API version, and no other of that name.
+    pub async fn delete_object(
+        &self,
+        (api_version, plural): (&str, &'static str),
+        namespace: &str,
+        name: &str,
+        uid: &str,
+    ) -> Result<(), ApiError> {
+        let path = format!("{}/{name}", object_path(api_version, namespace, plural));
+        self.delete(plural, &path, uid, How::Gracefully).await
     }
 
     /// Deletes one pod, and no other of that name.
@@ -244,7 +241,7 @@ impl Api {
         namespace: &str,
         object: &Value,
     ) -> Result<GroupSeen, ApiError> {
-        let path = group_path(api, namespace, "");
+        let path = object_path(&api.api_version(), namespace, api.plural);
         let what = (Method::POST, api.plural);
         let made = self.send(what, &path, object, "application/json").await?;
         group(api, made)
@@ -260,22 +257,11 @@ impl Api {
         spec: &Value,
     ) -> Result<GroupSeen, ApiError> {
         let body = json!({ "metadata": { "uid": uid }, "spec": spec });
-        let path = group_path(api, namespace, name);
+        let all = object_path(&api.api_version(), namespace, api.plural);
+        let path = format!("{all}/{name}");
         let what = (Method::PATCH, api.plural);
         let made = self.send(what, &path, &body, "application/json").await?;
         group(api, made)
-    }
-
-    /// Deletes one group, and no other of that name.
-    pub async fn delete_group(
-        &self,
-        api: &'static GroupApi,
-        namespace: &str,
-        name: &str,
-        uid: &str,
-    ) -> Result<(), ApiError> {
-        let path = group_path(api, namespace, name);
-        self.delete(api.plural, &path, uid, How::Gracefully).await
     }
 
     /// Writes a job's status over the version that it was decided from; gives the status as it was stored.
@@ -393,13 +379,6 @@ fn path_of(plural: &str, object: &Value) -> String {
 fn object_path(api_version: &str, namespace: &str, plural: &str) -> String {
     let root = if api_version.contains('/') { "apis" } else { "api" };
     format!("/{root}/{api_version}/namespaces/{namespace}/{plural}")
-}
-
-/// The path of one group, or without a name that of all in its namespace.
-fn group_path(api: &GroupApi, namespace: &str, name: &str) -> String {
-    let (version, plural) = (api.api_version(), api.plural);
-    let path = format!("/apis/{version}/namespaces/{namespace}/{plural}/{name}");
-    path.trim_end_matches('/').to_owned()
 }
 
 fn job_path(job: &JobKey) -> String {

@@ -39,7 +39,7 @@ use crate::watched::{GroupSeen, ServiceSeen};
     reason = "each is a fact of its own about the job when it was decided"
 )]
 pub struct Writes {
-    /// About which.
+    /// The job that they are about.
     pub key: JobKey,
     /// Which job of that name.
     pub uid: Arc<str>,
@@ -80,7 +80,7 @@ pub struct Writes {
 /// What an apply has done.
 #[derive(Debug)]
 pub struct Report {
-    /// About which job.
+    /// The job of the writes.
     pub key: JobKey,
     /// Which job of that name.
     pub uid: Arc<str>,

@@ -45,7 +45,7 @@ impl JobKey {
 /// A job as it was last seen or written.
 #[derive(Clone, Debug)]
 pub struct JobSeen {
-    /// Which.
+    /// Its kind, namespace and name.
     pub key: JobKey,
     /// Which job of that name.
     pub uid: Arc<str>,

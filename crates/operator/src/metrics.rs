@@ -44,27 +44,8 @@ struct OfRequest {
     code: u16,
 }
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct OfVerb {
-    verb: &'static str,
-    resource: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct OfResult {
-    result: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct OfPhase {
-    phase: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct OfKind {
-    kind: &'static str,
-}
-
+/// Labels whose values are few, each with its name.
+type Labels<const N: usize> = [(&'static str, &'static str); N];
 type Jobs = Family<OfNamespace, Counter>;
 type Times<L> = Family<L, Histogram, fn() -> Histogram>;
 
@@ -101,16 +82,16 @@ pub struct Metrics {
     successful: Jobs,
     failed: Jobs,
     restarted: Jobs,
-    passes: Times<OfResult>,
+    passes: Times<Labels<1>>,
     requests: Family<OfRequest, Counter>,
-    request_times: Times<OfVerb>,
-    starts: Times<OfPhase>,
-    cuts: Family<OfKind, Counter>,
-    unreadable: Family<OfKind, Counter>,
+    request_times: Times<Labels<2>>,
+    starts: Times<Labels<1>>,
+    cuts: Family<Labels<1>, Counter>,
+    unreadable: Family<Labels<1>, Counter>,
     panics: Counter,
     queued: Gauge<i64, AtomicI64>,
     active: Gauge<i64, AtomicI64>,
-    known: Family<OfKind, Gauge<i64, AtomicI64>>,
+    known: Family<Labels<1>, Gauge<i64, AtomicI64>>,
     leads: Gauge<i64, AtomicI64>,
     ready: AtomicBool,
 }
@@ -214,7 +195,7 @@ impl Metrics {
             .get_or_create(&OfRequest { verb, resource, code })
             .inc();
         self.request_times
-            .get_or_create(&OfVerb { verb, resource })
+            .get_or_create(&[("verb", verb), ("resource", resource)])
             .observe(took.as_secs_f64());
     }
 
@@ -223,13 +204,13 @@ impl Metrics {
         let took = now.saturating_sub(Duration::from_secs(created.0));
         let phase = phase.name();
         self.starts
-            .get_or_create(&OfPhase { phase })
+            .get_or_create(&[("phase", phase)])
             .observe(took.as_secs_f64());
     }
 
     fn known(&self, jobs: usize, pods: usize) {
         for (kind, count) in [("jobs", jobs), ("pods", pods)] {
-            self.known.get_or_create(&OfKind { kind }).set(whole(count));
+            self.known.get_or_create(&[("kind", kind)]).set(whole(count));
         }
     }
 }
@@ -252,10 +233,10 @@ impl Observer for Metrics {
                 self.leads.set(0);
             }
             Notice::WatchCut { what, .. } => {
-                self.cuts.get_or_create(&OfKind { kind: what }).inc();
+                self.cuts.get_or_create(&[("kind", *what)]).inc();
             }
             Notice::Unreadable { what, .. } => {
-                self.unreadable.get_or_create(&OfKind { kind: what }).inc();
+                self.unreadable.get_or_create(&[("kind", *what)]).inc();
             }
             Notice::Panicked { .. } => {
                 self.panics.inc();
@@ -278,7 +259,7 @@ impl Observer for Metrics {
             Notice::Applied { took, refused } => {
                 let result = if *refused { "refused" } else { "done" };
                 self.passes
-                    .get_or_create(&OfResult { result })
+                    .get_or_create(&[("result", result)])
                     .observe(took.as_secs_f64());
             }
             Notice::Load { queued, active } => {

@@ -28,14 +28,14 @@ pub enum Notice<'a> {
     },
     /// The Lease could be neither read nor written; it is tried again.
     LeaseRefused {
-        /// Why.
+        /// What the API server said, or what happened to the request.
         why: &'a str,
     },
     /// A watch was cut or could not be begun; it begins again by itself.
     WatchCut {
-        /// Of what.
+        /// The objects that it shows, in the plural.
         what: &'static str,
-        /// Why.
+        /// The error, for people.
         why: &'a str,
         /// Whether that is news: the same was not told a moment ago.
         news: bool,
@@ -53,7 +53,7 @@ pub enum Notice<'a> {
     },
     /// A decision about a job, or its requests, panicked: a bug of ours. The other jobs go on.
     Panicked {
-        /// Which job.
+        /// The job that is read again.
         job: &'a JobKey,
         /// What the panic said.
         words: &'a str,
@@ -62,7 +62,7 @@ pub enum Notice<'a> {
     },
     /// A condition of a job has changed.
     Condition {
-        /// Whose.
+        /// The job with the condition.
         job: &'a JobKey,
         /// Why, in one word.
         reason: &'a str,
@@ -73,7 +73,7 @@ pub enum Notice<'a> {
     },
     /// A request about a job was refused.
     Refused {
-        /// About which job.
+        /// The job that waits for the retry.
         job: &'a JobKey,
         /// What was being done.
         doing: &'static str,
@@ -82,9 +82,9 @@ pub enum Notice<'a> {
     },
     /// An endpoint listens.
     Listening {
-        /// About what.
+        /// What it serves.
         what: &'static str,
-        /// Where.
+        /// The address that it is bound to.
         address: SocketAddr,
     },
     /// It begins; nothing has been asked yet.
@@ -106,39 +106,39 @@ pub enum Notice<'a> {
     },
     /// A job has come so far for the first time.
     Started {
-        /// How far.
+        /// The point that it has come to.
         phase: Phase,
         /// When the job was created.
         created: Time,
     },
     /// A job waits for something that it did not wait for before.
     Waits {
-        /// Which.
+        /// The job that waits.
         job: &'a JobKey,
         /// For what, in one word.
         reason: &'a str,
-        /// In words.
+        /// One sentence.
         message: &'a str,
     },
     /// Something is wrong about a job that its status does not say.
     Warned {
-        /// Which.
+        /// The job that its author should look at.
         job: &'a JobKey,
         /// What, in one word.
         reason: &'a str,
-        /// In words.
+        /// One sentence.
         message: &'a str,
     },
     /// A job was deleted since its time was over.
     Expired {
-        /// Which.
+        /// The job that was deleted.
         job: &'a JobKey,
     },
     /// The API server has answered, or has not.
     Request {
         /// What was asked.
         verb: &'static str,
-        /// Of what.
+        /// The plural of the objects.
         resource: &'static str,
         /// The HTTP code; 0 where there was no answer.
         code: u16,

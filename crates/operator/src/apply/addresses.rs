@@ -77,7 +77,8 @@ pub async fn remove(api: &Api, writes: &Writes, report: &mut Report) -> Result<(
     let one = |(name, uid): &(Arc<str>, Arc<str>)| {
         let (name, uid) = (Arc::clone(name), Arc::clone(uid));
         async move {
-            let deleted = api.delete_service(&writes.key.namespace, &name, &uid).await;
+            let what = ("v1", "services");
+            let deleted = api.delete_object(what, &writes.key.namespace, &name, &uid).await;
             unless_gone(deleted).map(|()| uid)
         }
     };

@@ -45,7 +45,9 @@ pub async fn ensure(
 /// Deletes those that are known to be the job's; the others go with it.
 pub async fn remove(api: &Api, writes: &Writes, report: &mut Report) -> Result<(), ApplyError> {
     for extra in &writes.extras {
-        let deleted = api.delete_extra(&writes.key.namespace, extra).await;
+        let what = (&*extra.api_version, extra.plural);
+        let namespace = &writes.key.namespace;
+        let deleted = api.delete_object(what, namespace, &extra.name, &extra.uid).await;
         unless_replaced(deleted).map_err(doing("delete an object that it needed"))?;
         report.removed_extras.push(extra.uid.clone());
     }

@@ -22,7 +22,8 @@ pub async fn write(api: &Api, writes: &Writes, report: &mut Report) -> Result<()
                     .await
             }
             GroupChange::Delete(uid) => {
-                let deleted = api.delete_group(write.api, namespace, &write.name, uid).await;
+                let what = (&*write.api.api_version(), write.api.plural);
+                let deleted = api.delete_object(what, namespace, &write.name, uid).await;
                 unless_gone(deleted).map_err(doing("delete a group of its gang scheduler"))?;
                 report.ungrouped.push(uid.clone());
                 continue;

@@ -28,7 +28,7 @@ const LONGEST: usize = 300;
 /// A panic while a job was decided about, or while that was carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panicked {
-    /// Which job.
+    /// The job that is read again.
     pub job: JobKey,
     /// What the panic said.
     pub words: String,
