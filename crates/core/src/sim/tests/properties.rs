@@ -102,7 +102,7 @@ pub const PROPERTIES: [(&str, &str); 26] = [
     ("T12", "Memory stays below 8 KiB."),
     (
         "T15",
-        "A task has at most 4 lives in any 60 s and 16 in any hour, unless one of them ran for ten minutes or a user had a hand in it.",
+        "A task has at most 4 lives in any 60 s and 16 in any hour, unless one of them, or of a task that it is restarted with, ran for ten minutes, a user had a hand in it, or a crash of the operator hid one.",
     ),
     (
         "I1",
