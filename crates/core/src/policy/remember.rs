@@ -72,6 +72,8 @@ pub fn prune(ctx: &mut StepContext) {
             memory
                 .not_before
                 .limit((ctx.now + ctx.job.limits.wait.most).in_runs());
+            // Counted from a time to come, a start would never take too long, and each step would ask for another one.
+            memory.starting_since.limit(ctx.now.in_runs());
             memory.born = memory.born.min(role.replicas);
             // No task is both, unless a user has written this memory by hand: then it would be counted twice.
             memory.failed = memory.failed.without(&memory.done);
@@ -291,6 +293,15 @@ mod tests {
             assert_eq!(verdict.at, ends_at, "{ahead} s ahead");
             assert!(step.events.contains(&Event::Odd(Oddity::ClockBehind(ahead))));
         }
+    }
+
+    #[test]
+    fn a_task_has_been_starting_since_now_at_the_latest() {
+        let bench = Bench::workers(1);
+        let mut memory = bench.memory();
+        memory.role(&worker(0).role).starting_since.set(0, u32::MAX);
+        let step = bench.step_with(Some(&memory), &[], 10);
+        assert_eq!(step.memory.of_role(&worker(0).role).starting_since.get(0), 10);
     }
 
     #[test]
