@@ -16,16 +16,16 @@ pub fn waiting(harness: &Harness, name: &str, reason: &str) -> Value {
     })
 }
 
-/// Events of that reason about a job.
+/// Events of that reason about a job, of which there is at least one: it may follow the status that says the same.
 pub fn events(harness: &Harness, name: &str, reason: &str) -> Vec<String> {
     let path = harness.namespace.path("apis/events.k8s.io/v1", "events");
-    let all = shared().api().list(&path).unwrap();
-    let about = all
-        .iter()
-        .filter(|event| event["regarding"]["name"] == name && event["reason"] == reason);
-    about
-        .map(|event| event["note"].as_str().unwrap_or_default().to_owned())
-        .collect()
+    let about = |event: &&Value| event["regarding"]["name"] == name && event["reason"] == reason;
+    let note = |event: &Value| event["note"].as_str().unwrap_or_default().to_owned();
+    shared().api().wait(&path, reason, |list| {
+        let all = list["items"].as_array()?;
+        let notes: Vec<String> = all.iter().filter(about).map(note).collect();
+        (!notes.is_empty()).then_some(notes)
+    })
 }
 
 #[test]
