@@ -57,6 +57,14 @@ impl Failure {
         Self::usage(format!("cannot write `{path}`: {cause}"), None)
     }
 
+    /// The same, with an error of its own where the problems have been reported already.
+    pub fn or_reported(self, error: impl FnOnce() -> Self) -> Self {
+        match self {
+            Self::Reported(_) => error(),
+            other => other,
+        }
+    }
+
     pub fn new(exit: Exit, message: impl Into<String>, help: impl Into<Help>) -> Self {
         Self::Error {
             exit,

@@ -6,14 +6,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trainyard_core::{Memory, Order, Ordered, Outcome};
+use trainyard_core::{Order, Ordered, Outcome};
 
 /// The annotation.
 pub const ANNOTATION: &str = "trainyard.dev/order";
 /// Longest id, in bytes: memory holds it.
 const LONGEST_ID: usize = 63;
-/// So many obeyed orders stay in memory.
-const MOST: usize = 16;
 
 /// The order that the annotations of a job give; an error says why theirs is none.
 #[must_use]
@@ -28,19 +26,6 @@ pub fn read(annotations: Option<&BTreeMap<String, String>>) -> Option<Result<Ord
         .into()
     });
     Some(order)
-}
-
-/// The last orders that were obeyed, other than `current`. `step` forgets an order that it does not see, so it is shown these again: they
-/// are in memory, and what they say is not obeyed a second time.
-#[must_use]
-pub fn obeyed(memory: &Memory, current: &[Order]) -> Vec<Order> {
-    let last = memory.orders.iter().rev();
-    let others = last.filter(|id| !current.iter().any(|order| order.id == **id));
-    let kept = others.take(MOST - 1).map(|id| Order {
-        id: Arc::clone(id),
-        what: Ordered::Resume { paid: false },
-    });
-    kept.collect()
 }
 
 fn parse(text: &str) -> Option<Order> {

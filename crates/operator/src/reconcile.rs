@@ -28,7 +28,6 @@ use self::waiting::{WAITING_FIELD, waiting};
 use crate::apply::{ApplyErrorKind, Writes};
 use crate::job::{Compiled, JobKey, JobSeen, Meaning};
 use crate::kinds::{Kind, Stage};
-use crate::order;
 use crate::store::{Entry, extras};
 
 /// What to do about a job.
@@ -49,9 +48,6 @@ pub fn reconcile(key: &JobKey, entry: &mut Entry, storage: Storage, now: Time) -
     let Some(job) = entry.job.clone() else {
         return Decision::Idle;
     };
-    if entry.retry_at > now && !entry.was_refused_a_create() {
-        return Decision::WakeAt(entry.retry_at);
-    }
     let next = match &*job.meaning {
         Meaning::NotOurs => return Decision::Idle,
         Meaning::Broken(_) if newer_memory(job.status.as_ref()).is_some() => Decision::Idle,
@@ -84,10 +80,6 @@ fn reconcile_runnable(
     let grouping = Grouping::of(entry, compiled, job, memory.as_ref());
     entry.not_later(now);
     let mut observed = entry.observed(&job.uid, job.deleting);
-    if let Some(memory) = &memory {
-        let obeyed = order::obeyed(memory, &observed.orders);
-        observed.orders.extend(obeyed);
-    }
     observed.fixtures.extend(addresses(entry, job, compiled));
     let extras = extras::seen(&entry.extras, &compiled.subject.objects);
     observed.fixtures.extend(extras);
@@ -117,13 +109,7 @@ fn reconcile_runnable(
     }
     let mut next = plan_writes(key, job, entry, step, status, now);
     if let Decision::Apply(writes) = &mut next {
-        writes.missing = entry.addresses.missing(&compiled.needed, &job.uid);
-        writes.extras.clone_from(&entry.extras);
-        writes.groups = grouping.writes(entry, job, &writes.actions);
-        if job.status.is_none() && other_scheduler(compiled.job()).is_some() {
-            let told = events::event(job, &events::other_scheduler(now));
-            writes.events.extend(told);
-        }
+        fill_in(writes, entry, (job, compiled), grouping);
         writes.first = is_first;
         if may_be_late && writes.starts() {
             // Of many jobs that come at once all get their pods before the API server is busy with statuses (ADR 6).
@@ -131,6 +117,22 @@ fn reconcile_runnable(
         }
     }
     next
+}
+
+/// What the writes need to know of the objects beside the pods, and the warning that a new job gets.
+fn fill_in(
+    writes: &mut Writes,
+    entry: &mut Entry,
+    (job, compiled): (&JobSeen, &Compiled),
+    grouping: Grouping,
+) {
+    writes.missing = entry.addresses.missing(&compiled.needed, &job.uid);
+    writes.extras.clone_from(&entry.extras);
+    writes.groups = grouping.writes(entry, job, &writes.actions);
+    if job.status.is_none() && other_scheduler(compiled.job()).is_some() {
+        let told = events::event(job, &events::other_scheduler(writes.now));
+        writes.events.extend(told);
+    }
 }
 
 /// What `step` sees of the objects by which tasks find each other. Which ones an ended job needed is not known any more.
@@ -306,8 +308,8 @@ pub fn gang_unknown(key: &JobKey, entry: &Entry, api: &GroupApi, now: Time) -> D
         return Decision::Idle;
     };
     let message = format!(
-        "the cluster knows no {} ({}), by which the job's gang scheduler places its tasks: install that scheduler, or let the job choose \
-         another with the annotation `trainyard.dev/gang`",
+        "the operator cannot list {} ({}), by which the job's gang scheduler places its tasks: install that scheduler, let `trainyard install` give \
+         the operator the rights, or let the job choose another scheduler with the annotation `trainyard.dev/gang`",
         api.resource(),
         api.version
     );

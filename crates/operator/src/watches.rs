@@ -120,14 +120,16 @@ async fn follow<K>(
                 }
             }
             Err(error) => {
-                let is_unknown = is_unknown(&error) && !unknown.is_empty();
+                let is_unknown = is_refused(&error, 404) && !unknown.is_empty();
                 let why = if is_unknown {
                     unknown.clone()
                 } else {
                     unwatched(&error)
                 };
-                // Jobs without gangs go on where groups are unknown: that is told once.
-                let once = is_unknown && matches!(source, Source::Groups(..));
+                // Jobs without gangs go on where groups are unknown, or may not be listed: that is told once.
+                let is_group = matches!(source, Source::Groups(..));
+                let is_unknown = is_unknown || is_group && is_refused(&error, 403);
+                let once = is_unknown && is_group;
                 let again = if once { Duration::MAX } else { SAME_WORDS };
                 let news = complaints.is_news(&why, Instant::now(), again);
                 if is_unknown && sender.send(WatchUpdate::Unknown(source)).await.is_err() {
@@ -171,7 +173,7 @@ fn tell_unreadable<K: kube::Resource + MaybeReadable>(
 struct Complaints(Option<(String, Instant)>);
 
 impl Complaints {
-    /// Whether this is worth a line, since a watch is tried again every second: the same is after so long.
+    /// Whether this is worth a line, since a watch is tried again every second: the same words are so again only after `again`.
     fn is_news(&mut self, why: &str, now: Instant, again: Duration) -> bool {
         let known = self.0.as_ref();
         let news = known.is_none_or(|(told, when)| told != why || now - *when >= again);
@@ -200,9 +202,9 @@ fn no_groups(api: &GroupApi) -> String {
     )
 }
 
-/// Whether the cluster has no API for what is watched.
-fn is_unknown(error: &watcher::Error) -> bool {
-    matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404)
+/// Whether the first list was answered with this code: 404 where the cluster has no API for what is watched.
+fn is_refused(error: &watcher::Error, code: u16) -> bool {
+    matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == code)
 }
 
 /// Why a watch does not go on, for people.

@@ -19,9 +19,9 @@ use trainyard_local::run::store::state::{StoredRun, is_over};
 
 /// Poll interval for the end of a run.
 const GLANCE: Duration = Duration::from_millis(50);
-/// A message says what the command waits for after this time,
+/// After this time a message says what the command waits for.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// and again after each such time in which nothing changes.
+/// It says so again after each such time in which nothing changes.
 const REMINDER: Duration = Duration::from_secs(10);
 /// The lock of a run that has ended is free at once, but for runs of several jobs: they hold all until the last one ends.
 const LINGERING: Duration = Duration::from_secs(1);

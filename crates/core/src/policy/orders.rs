@@ -10,20 +10,38 @@ use crate::observed::Ordered;
 use crate::rule::Scope;
 use crate::step::Action;
 
-/// Obeys every order not obeyed before; forgets those that are no longer visible.
+/// So many orders stay in memory after they are no longer visible: one that comes back, as an annotation may that was removed by
+/// mistake, is not obeyed again.
+const KEPT: usize = 16;
+/// Bytes of an id that stays so long.
+const LONGEST_KEPT: usize = 63;
+
+/// Obeys every order not obeyed before.
 pub fn obey(ctx: &mut StepContext) {
     let mut orders: Vec<_> = ctx.observed.orders.iter().collect();
     orders.sort();
     orders.dedup_by(|left, right| left.id == right.id);
-    // The ids stay in the order in which they were obeyed: a caller that shows old orders again can tell the oldest.
-    let is_visible = |id: &Arc<str>| orders.iter().any(|order| order.id == *id);
-    ctx.memory.orders.retain(is_visible);
-    for order in orders {
+    for order in &orders {
         if !ctx.memory.orders.contains(&order.id) {
             carry_out(ctx, order.what);
             ctx.memory.orders.push(order.id.clone());
         }
     }
+    let is_visible = |id: &Arc<str>| orders.iter().any(|order| order.id == *id);
+    forget_old(&mut ctx.memory.orders, is_visible);
+}
+
+/// Keeps the ids that are visible and the last of the others, each once, in the order in which they were obeyed.
+fn forget_old(obeyed: &mut Vec<Arc<str>>, is_visible: impl Fn(&Arc<str>) -> bool) {
+    let mut kept: Vec<Arc<str>> = Vec::new();
+    for id in obeyed.drain(..).rev() {
+        let stays = is_visible(&id) || (kept.len() < KEPT && id.len() <= LONGEST_KEPT);
+        if stays && !kept.contains(&id) {
+            kept.push(id);
+        }
+    }
+    kept.reverse();
+    *obeyed = kept;
 }
 
 /// Deletes orders that were obeyed.
@@ -98,7 +116,26 @@ mod tests {
         let second = bench.look(Some(&first.memory), &observed, 20);
         assert_eq!(second.memory.epoch, 1);
         let gone = bench.look(Some(&second.memory), &crate::policy::testing::observed(&[]), 30);
-        assert!(gone.memory.orders.is_empty());
+        let back = bench.look(Some(&gone.memory), &observed, 40);
+        assert_eq!(back.memory.epoch, 1, "it is obeyed once, also if it comes back");
+    }
+
+    #[test]
+    fn of_orders_that_are_gone_the_last_stay_each_once() {
+        let bench = Bench::workers(1);
+        let mut memory = bench.memory();
+        let long = "x".repeat(64);
+        let ids = (0..30).map(|number| number.to_string());
+        memory.orders = ids.chain(["29".into(), long]).map(Into::into).collect();
+        let shown = Observed {
+            orders: vec![order("0", Ordered::RestartJob { paid: false })],
+            ..observed(&[])
+        };
+        let step = bench.look(Some(&memory), &shown, 10);
+        assert_eq!(step.memory.epoch, 0, "it was obeyed before");
+        let last: Vec<String> = (14..30).map(|number| number.to_string()).collect();
+        let kept: Vec<&str> = step.memory.orders.iter().map(|id| &**id).collect();
+        assert_eq!((kept[0], kept[1..].join(" ")), ("0", last.join(" ")));
     }
 
     #[test]
@@ -113,7 +150,7 @@ mod tests {
         memory = bench.look(Some(&memory), &seen(&["c", "a", "b"]), 20).memory;
         assert_eq!(memory.orders, ["b".into(), "a".into(), "c".into()]);
         memory = bench.look(Some(&memory), &seen(&["c", "b"]), 30).memory;
-        assert_eq!(memory.orders, ["b".into(), "c".into()]);
+        assert_eq!(memory.orders, ["b".into(), "a".into(), "c".into()]);
     }
 
     #[test]

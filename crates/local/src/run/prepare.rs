@@ -256,7 +256,8 @@ fn no_cache(job: &Job, options: &RunOptions, provisions: &Provisions) -> Option<
         |image: &str| choose(image, &provisions.config, false).is_some_and(|choice| choice.wanted.is_some());
     let (image, _) = of_job(job).into_iter().find(|(image, _)| needs(image))?;
     let message = format!("there is no place for the Python environment of `{image}`");
-    let hint = "set HOME or XDG_CACHE_HOME, or use this machine's Python: `--python own`".to_owned();
+    let hint = "set HOME or XDG_CACHE_HOME to an absolute path, or use this machine's Python: `--python own`"
+        .to_owned();
     Some(Refusal::new("Python", message, Some(hint)))
 }
 

@@ -84,6 +84,9 @@ impl Store {
             return Decision::WakeAt(entry.panics.until);
         }
         if entry.pending_reread.is_none() {
+            if entry.retry_at > now && !entry.was_refused_a_create() {
+                return Decision::WakeAt(entry.retry_at);
+            }
             let storage = self.storage.get(key.kind).copied();
             let storage = storage.unwrap_or(Storage::Unknown);
             let looked = catch_unwind(AssertUnwindSafe(|| {

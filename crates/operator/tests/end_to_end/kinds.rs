@@ -131,7 +131,9 @@ fn the_second_of_two_jobs_with_one_name_waits_until_the_first_is_gone() {
         }
         let service = namespace.path("api/v1", "services/twin");
         // The garbage collector may have been first.
-        let _ = api.delete(&service);
+        if let Err(refused) = api.delete(&service) {
+            assert_eq!(refused.code, 404, "{refused:?}");
+        }
         api.wait(&namespace.pod("twin-worker-0"), "its own pod", |pod| {
             (pod["metadata"]["ownerReferences"][0]["kind"] == "TFJob").then_some(())
         });

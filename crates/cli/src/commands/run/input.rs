@@ -152,8 +152,10 @@ fn options(typed: &Run, home: &Home, printer: &mut Printer) -> Result<RunOptions
     let machine = &typed.machine;
     let mut with = Vec::new();
     for path in &machine.with {
-        let unusable = |_| Failure::usage(format!("cannot use `--with {}`", path.display()), None);
-        with.push(report::read(path, Exit::Unable, printer).map_err(unusable)?);
+        let unusable = || Failure::usage(format!("cannot use `--with {}`", path.display()), None);
+        with.push(
+            report::read(path, Exit::Unable, printer).map_err(|failure| failure.or_reported(unusable))?,
+        );
     }
     let volumes: BTreeMap<String, PathBuf> = machine
         .volume
@@ -192,8 +194,9 @@ fn config(printer: &mut Printer) -> Result<Config, Failure> {
     };
     let message = format!("the configuration `{}` cannot be used", path.display());
     let unusable = || Failure::usage(message, None);
-    let Ok(source) = report::read(&path, Exit::Unable, printer) else {
-        return Err(unusable());
+    let source = match report::read(&path, Exit::Unable, printer) {
+        Ok(source) => source,
+        Err(failure) => return Err(failure.or_reported(unusable)),
     };
     let directory = path.parent().unwrap_or_else(|| Path::new("/"));
     let home = env::var_os("HOME").map(PathBuf::from);

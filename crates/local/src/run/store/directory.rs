@@ -4,7 +4,7 @@
 //! <state>/runs/<job>/lock                the job's: held by the run that goes on, freed by the kernel however it dies
 //! <state>/runs/<job>/<run>/run.json      what the run was told           manifest.yaml   the manifest, overrides applied
 //!                          status.json   how it stands                   events.jsonl    what happened
-//!                          logs/         one file per life          control.sock    where it takes orders
+//!                          logs/         one file per life               control.sock    where it takes orders
 //!                          lives/        `emptyDir`s and files of tasks, gone with them
 //!                          files/        the files in memory, for runs that keep no manifest
 //! <state>/volumes/<claim>                volumes that outlive runs

@@ -179,3 +179,22 @@ fn a_job_that_is_read_again_keeps_its_name() {
     store.panicked(other.clone(), "no".into(), NOW);
     assert_eq!(store.name_holder(&key), None);
 }
+
+/// Each refused apply has the namesakes reconciled.
+#[test]
+fn a_namesake_whose_status_is_refused_waits_before_it_tries_again() {
+    let mut store = both();
+    store.job_seen(&TFJOB, tfjob(LATE));
+    store.job_seen(&T9K, training_job(EARLY));
+    let mut tries = 0;
+    while let Some(writes) = store.next(NOW) {
+        tries += 1;
+        assert!(tries <= 2, "one try per job, then a wait: {writes:?}");
+        let refused = Report {
+            error: Some(refusal(ApplyErrorKind::Other)),
+            ..Report::of(writes.key.clone(), Arc::clone(&writes.uid))
+        };
+        store.applied(refused, NOW);
+    }
+    assert_eq!(tries, 2);
+}

@@ -348,7 +348,10 @@ impl Ledger {
                 let exit = seen.exit().filter(|exit| exit.ran >= wait.healthy);
                 exit.is_some_and(|exit| world.now.since(exit.at) < window)
             };
-            let many = lives.len() > most && !world.ours().any(|life| life.history.iter().any(healthy));
+            let matters =
+                |life: &&Instance| life.task == newest.task || restarts_with_others(&world.job, &newest.task);
+            let mut others = world.ours().filter(matters);
+            let many = lives.len() > most && !others.any(|life| life.history.iter().any(healthy));
             self.check("T15", world.elapsed(), !many, || {
                 format!("{} has {} lives in {window} s", newest.task, lives.len())
             });
@@ -478,6 +481,18 @@ fn cuts_waits_short(fault: &Fault) -> bool {
             | Fault::Ordered { .. }
             | Fault::Operator(Trouble::ClockSteps { .. })
     )
+}
+
+/// Whether the end of another task may restart this one.
+fn restarts_with_others(job: &Job, task: &TaskId) -> bool {
+    job.rules.iter().any(|rule| match &rule.then {
+        Then::Restart {
+            scope: Scope::Roles(roles),
+            ..
+        } => roles.contains(&task.role),
+        Then::Restart { scope, .. } => *scope == Scope::Job,
+        _ => false,
+    })
 }
 
 fn makes_forget(fault: &Fault) -> bool {

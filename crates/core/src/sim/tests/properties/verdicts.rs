@@ -90,10 +90,20 @@ impl Naive<'_> {
                 let unpaid = self.first_match(&task).is_some_and(|(_, unpaid)| unpaid);
                 !unpaid && self.holds(*at, rule, Some(&task))
             }),
-            When::Down { .. } => self.tasks().any(|task| self.holds(*at, rule, Some(&task))),
+            // A restart in the same step may have noted since when its task tries to start.
+            When::Down { .. } => !self.restarted() && self.holds(*at, rule, None),
             When::InPlace { .. } | When::GangBroken => self.holds(*at, rule, None),
         };
         ending.find(holds).map(|(at, _)| at)
+    }
+
+    /// Whether this step has begun new lives.
+    fn restarted(&self) -> bool {
+        let stamp = |memory: &Memory, task: &TaskId| memory.stamp(task);
+        self.before.is_none_or(|before| {
+            self.tasks()
+                .any(|task| stamp(before, &task) != stamp(self.memory, &task))
+        })
     }
 
     fn by_budget(&self, task: Option<&TaskId>) -> Result<(), String> {
