@@ -119,7 +119,7 @@ fn unseen(reading: &Reading) -> Vec<Source> {
 
 /// Whether jobs may be acted on. What a job has made must be known; and so must the jobs of all other kinds, one of which may have its
 /// name. Jobs of one kind have different names, so those of a single kind are acted on while they are listed. A kind without a definition has
-/// no jobs. Groups are waited for by the jobs that need them.
+/// no jobs, and one whose jobs may not be listed has none of ours. Groups are waited for by the jobs that need them.
 fn may_act(unseen: &[Source], unknown: &BTreeSet<Source>, kinds: usize) -> bool {
     let mut awaited = unseen.iter().filter(|source| !unknown.contains(source));
     awaited.all(|source| match source {
@@ -136,7 +136,7 @@ struct Operator {
     observer: Arc<dyn Observer>,
     /// What has not been seen as a whole yet.
     unseen: Vec<Source>,
-    /// What the cluster had no API for when it was last asked.
+    /// What the cluster had no API for, or did not let us list, when it was last asked.
     unknown: BTreeSet<Source>,
     /// How many kinds of jobs are run.
     kinds: usize,
@@ -248,7 +248,11 @@ impl Operator {
             WatchUpdate::Job(kind, Init) => self.store.list_begins(Source::Jobs(kind)),
             // One without a name cannot be asked for, nor written.
             WatchUpdate::Job(_, InitApply(job) | Apply(job)) if job.metadata.name.is_none() => {}
-            WatchUpdate::Job(kind, InitApply(job) | Apply(job)) => self.store.job_seen(kind, job),
+            WatchUpdate::Job(kind, InitApply(job) | Apply(job)) => {
+                // Its definition was installed, and its list goes on.
+                self.unknown.remove(&Source::Jobs(kind));
+                self.store.job_seen(kind, job);
+            }
             WatchUpdate::Job(kind, Delete(job)) => self.store.job_gone(kind, &job),
             WatchUpdate::Job(kind, InitDone) => self.listed(Source::Jobs(kind)),
             WatchUpdate::Pod(kind, Init) => self.store.list_begins(Source::Pods(kind)),

@@ -126,9 +126,9 @@ async fn follow<K>(
                 } else {
                     unwatched(&error)
                 };
-                // Jobs without gangs go on where groups are unknown, or may not be listed: that is told once.
                 let is_group = matches!(source, Source::Groups(..));
-                let is_unknown = is_unknown || is_group && is_refused(&error, 403);
+                let is_unknown = is_unknown || may_be_missing(source) && is_refused(&error, 403);
+                // Jobs without gangs go on where groups are unknown, or may not be listed: that is told once.
                 let once = is_unknown && is_group;
                 let again = if once { Duration::MAX } else { SAME_WORDS };
                 let news = complaints.is_news(&why, Instant::now(), again);
@@ -205,6 +205,11 @@ fn no_groups(api: &GroupApi) -> String {
 /// Whether the first list was answered with this code: 404 where the cluster has no API for what is watched.
 fn is_refused(error: &watcher::Error, code: u16) -> bool {
     matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == code)
+}
+
+/// Whether other jobs can be run while objects of this source may not be listed: those of other kinds, and those without a group.
+fn may_be_missing(source: Source) -> bool {
+    matches!(source, Source::Jobs(_) | Source::Groups(..))
 }
 
 /// Why a watch does not go on, for people.
