@@ -242,6 +242,12 @@ fn volcano_plugins_and_volumes() -> Vec<Row> {
         |code, spoil: (&str, &str), help, mend: (&str, &str)| row(code, VOLCANO, &[spoil], help, &[mend]);
     vec![
         plugin(
+            Code::FieldIgnored,
+            ("svc: []}", "svc: [], ssh: []}"),
+            "remove the plugin",
+            (", ssh: []}", "}"),
+        ),
+        plugin(
             Code::VolcanoUnknownPlugin,
             ("tensorflow: []", "tensorflw: []"),
             "did you mean `tensorflow`?",

@@ -7,6 +7,8 @@ use trainyard_document::codes::Code;
 use trainyard_document::fields::{Field, Fields};
 use trainyard_document::problem::{closest, did_you_mean, quoted, shown};
 
+use super::spec::Task;
+
 /// The port of the tensorflow plugin, unless it is told another.
 pub(super) const PORT: u16 = 2222;
 
@@ -51,12 +53,11 @@ impl TensorFlow {
     }
 }
 
+/// Programs that need a shell on another pod, which the plugin `ssh` would give them.
+const OVER_SSH: &[&str] = &["ssh", "sshd", "scp", "mpirun", "mpiexec", "horovodrun"];
+
 /// Plugins that do something TensorFlow has no use for, and why each is refused.
 const REFUSED: &[(&str, &str)] = &[
-    (
-        "ssh",
-        "TensorFlow's tasks talk over gRPC, and no keys are handed out",
-    ),
     (
         "mpi",
         "it starts programs over ssh with mpirun, which is not TensorFlow's way",
@@ -74,12 +75,14 @@ const REFUSED: &[(&str, &str)] = &[
 
 const CARRIED_OUT: &[&str] = &["env", "svc", "tensorflow"];
 
-/// Reads `plugins`. `tasks` are the names that arguments may refer to.
-pub(super) fn read(fields: &mut Fields<'_>, tasks: &[Arc<str>]) -> Plugins {
+/// Reads `plugins`. Their arguments may refer to tasks by name.
+pub(super) fn read(fields: &mut Fields<'_>, tasks: &[Task<'_>]) -> Plugins {
     let mut plugins = Plugins::default();
     let Some(mut map) = fields.map("plugins") else {
         return plugins;
     };
+    let names: Vec<Arc<str>> = tasks.iter().map(|task| task.name.clone()).collect();
+    let has_tensorflow = map.has("tensorflow");
     for (name, field) in map.entries() {
         match &**name {
             "env" => {
@@ -88,7 +91,8 @@ pub(super) fn read(fields: &mut Fields<'_>, tasks: &[Arc<str>]) -> Plugins {
                 plugins.env = true;
             }
             "svc" => plugins.svc = Some(service(&field)),
-            "tensorflow" => plugins.tensorflow = Some(tensorflow(&field, tasks)),
+            "tensorflow" => plugins.tensorflow = Some(tensorflow(&field, &names)),
+            "ssh" => ssh(&field, tasks, has_tensorflow),
             other => refuse(other, &field),
         }
     }
@@ -100,6 +104,35 @@ pub(super) fn read(fields: &mut Fields<'_>, tasks: &[Arc<str>]) -> Plugins {
         });
     }
     plugins
+}
+
+/// No keys are handed out. Many manifests list the plugin by habit: that is an error only where a program needs it.
+fn ssh(field: &Field<'_>, tasks: &[Task<'_>], has_tensorflow: bool) {
+    let over_ssh = tasks
+        .iter()
+        .filter(|_| !has_tensorflow)
+        .find_map(program_over_ssh);
+    let Some(program) = over_ssh else {
+        let message =
+            "the plugin `ssh` has no effect: no keys are handed out, and TensorFlow's tasks talk over gRPC";
+        let problem = field.key_problem(Code::FieldIgnored, message);
+        return field.tell(problem.hint("remove the plugin"));
+    };
+    let message = format!("the plugin `ssh` is not carried out, and `{program}` needs a shell on other pods");
+    let problem = field.key_problem(Code::VolcanoCannot, message).found("ssh");
+    field.tell(problem.allowed(quoted(CARRIED_OUT)));
+}
+
+/// The first word of a task's commands that is a program which starts others over ssh.
+fn program_over_ssh(task: &Task<'_>) -> Option<&'static str> {
+    let template = &task.template;
+    let containers = template.containers.iter().chain(&template.init_containers);
+    let mut texts = containers.flat_map(|container| container.command.iter().chain(&container.args));
+    texts.find_map(|text| {
+        let mut words =
+            text.split(|letter: char| !letter.is_alphanumeric() && letter != '_' && letter != '-');
+        words.find_map(|word| OVER_SSH.iter().copied().find(|program| *program == word))
+    })
 }
 
 fn refuse(name: &str, field: &Field<'_>) {

@@ -104,7 +104,6 @@ fn total<'t, 'a: 't>(tasks: impl IntoIterator<Item = &'t Task<'a>>, count: impl 
 /// Reads `spec`.
 pub(super) fn read(mut fields: Fields<'_>) -> Spec<'_> {
     let tasks = tasks(&mut fields);
-    let names: Vec<Arc<str>> = tasks.iter().map(|task| task.name.clone()).collect();
     let min_available = fields.get("minAvailable");
     let min_success = fields.get("minSuccess");
     let scheduler = fields.text("schedulerName").filter(|text| !text.is_empty());
@@ -119,7 +118,7 @@ pub(super) fn read(mut fields: Fields<'_>) -> Spec<'_> {
         max_retry: max_retry(&mut fields),
         ttl: fields.count("ttlSecondsAfterFinished"),
         policies: policy::read(&mut fields, None),
-        plugins: plugins::read(&mut fields, &names),
+        plugins: plugins::read(&mut fields, &tasks),
         volumes: volumes::read(&mut fields),
         tasks,
     };

@@ -151,7 +151,8 @@ fn plugins_are_known_and_can_be_carried_out() {
     check(&[
         ("plugins: {env: [], svc: [], tensorflow: []}", "", &[]),
         ("plugins: {env: , svc: null}", "", &[]),
-        ("plugins: {ssh: []}", "", &["TY146"]),
+        ("plugins: {ssh: []}", "", &["TY027"]),
+        ("plugins: {ssh: [], tensorflow: []}", "", &["TY027"]),
         ("plugins: {mpi: []}", "", &["TY146"]),
         ("plugins: {pytorch: []}", "", &["TY146"]),
         ("plugins: {ray: []}", "", &["TY146"]),
