@@ -157,13 +157,13 @@ pub enum Command {
     Render(Render),
     /// Expand a template for every task, one host each, as simpletfjob did
     Expand(Box<Expand>),
-    /// Run TFJobs on a Kubernetes cluster, as Kubeflow's operator did
+    /// Run jobs on a Kubernetes cluster, as Kubeflow's operator did
     Operator(Operator),
     /// Install or upgrade the operator on a Kubernetes cluster, or print its objects
     Install(Install),
-    /// Remove the operator from a cluster; TFJobs and their CRD stay
+    /// Remove the operator from a cluster; jobs and their CRDs stay
     Uninstall(Uninstall),
-    /// Print the CRD of TFJob
+    /// Print the CRD of TFJob, or those of other kinds
     Crd(Crd),
     /// Simulate a job with faults: what happens if worker 1 is killed twice?
     Simulate(Simulate),

@@ -1,7 +1,7 @@
 //! What an operator needs on a cluster, as objects: `trainyard install`, `deploy/`, and the tests all take them from here.
 //!
 //! ```text
-//! Install ─┬▶ the namespace, the definition of TFJob  (crd)
+//! Install ─┬▶ the definitions of the kinds, the namespace  (kinds)
 //!          ├▶ who it is and what it may do            (access: one table)
 //!          ├▶ what people may do with jobs            (people)
 //!          └▶ the Deployment and what belongs to it   (workload)
@@ -18,8 +18,7 @@ use serde_json::{Value, json};
 
 pub use self::workload::{HEALTH_PORT, METRICS_PORT};
 use crate::gang::Schedulers;
-use crate::kinds::Served;
-use crate::kinds::tfjob::definition;
+use crate::kinds::{Kinds, Served};
 
 /// The namespace unless told.
 pub const NAMESPACE: &str = "trainyard-system";
@@ -43,7 +42,9 @@ pub struct Install {
     pub priority_class: Option<String>,
     /// The gang schedulers that it may use.
     pub gang: Schedulers,
-    /// Which versions of `TFJob` are served.
+    /// The kinds of jobs that it runs. Of others nothing is installed.
+    pub kinds: Kinds,
+    /// Which versions of their definitions are served.
     pub served: Served,
     /// Further arguments of `trainyard operator`.
     pub arguments: Vec<String>,
@@ -58,6 +59,7 @@ impl Default for Install {
             replicas: REPLICAS,
             priority_class: None,
             gang: Schedulers::default(),
+            kinds: Kinds::default(),
             served: Served::default(),
             arguments: Vec::new(),
         }
@@ -74,9 +76,10 @@ impl Install {
     /// Every object, in the order in which they must come.
     #[must_use]
     pub fn objects(&self) -> Vec<Value> {
-        let mut objects = vec![definition(self.served), self.own_namespace()];
+        let mut objects = self.kinds.definitions(self.served);
+        objects.push(self.own_namespace());
         objects.extend(self.access());
-        objects.extend(people::roles());
+        objects.extend(people::roles(&self.kinds));
         objects.extend(self.workload());
         objects
     }
@@ -130,4 +133,44 @@ fn labels() -> Value {
         "app.kubernetes.io/name": "trainyard",
         "app.kubernetes.io/component": "operator",
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::ALL;
+
+    /// The API groups that definitions and roles name.
+    fn groups(objects: &[Value]) -> Vec<&str> {
+        let defined = objects.iter().map(|object| &object["spec"]["group"]);
+        let rules = objects.iter().filter_map(|object| object["rules"].as_array());
+        let granted = rules.flatten().map(|rule| &rule["apiGroups"][0]);
+        defined.chain(granted).filter_map(Value::as_str).collect()
+    }
+
+    #[test]
+    fn of_a_kind_that_is_off_nothing_is_installed_and_nothing_granted() {
+        for off in ALL {
+            let Some(kinds) = Kinds::all().without(|api| api == *off) else {
+                continue;
+            };
+            let installs = [Install::default().watch, Some("research".to_owned())].map(|watch| Install {
+                watch,
+                kinds: kinds.clone(),
+                ..Install::default()
+            });
+            for install in installs {
+                let objects = install.objects();
+                let groups = groups(&objects);
+                assert!(!groups.contains(&off.group), "{}: {groups:?}", off.word);
+                for on in kinds.apis() {
+                    // Its definition, the operator's role, and two for people.
+                    let count = groups.iter().filter(|group| **group == on.group).count();
+                    assert!(count >= 4, "{}: {groups:?}", on.word);
+                }
+                let words = install.words();
+                assert!(words.contains(&format!("--kinds={kinds}")) == (kinds != Kinds::default()));
+            }
+        }
+    }
 }

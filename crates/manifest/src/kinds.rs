@@ -1,6 +1,7 @@
 //! Kinds of jobs as the API server knows them: names, labels, definition and rights, one file per kind. What the operator does with a
 //! job of a kind is in `kinds` of the operator's crate.
 
+mod chosen;
 pub mod t9k;
 pub mod tfjob;
 
@@ -8,15 +9,19 @@ use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
 use serde_json::{Value, json};
+use trainyard_document::names::wrong_label;
 
+pub use self::chosen::Kinds;
 use crate::install::access::Use;
 
-/// Every kind that pods of a job may have as owner.
+/// Every kind that the operator can run, and that pods of a job may have as owner.
 pub static ALL: &[&JobApi] = &[&tfjob::API, &t9k::API];
 
 /// A kind of job on the API server. Two are equal if group and kind are.
 #[derive(Debug)]
 pub struct JobApi {
+    /// Its word in `--kinds`: `tfjob`.
+    pub word: &'static str,
     /// `kubeflow.org`.
     pub group: &'static str,
     /// The version that the operator reads and writes.
@@ -27,14 +32,16 @@ pub struct JobApi {
     pub kind: &'static str,
     /// `tfjobs`.
     pub plural: &'static str,
+    /// What kubectl takes for it beside `tfjob` and `tfjobs`.
+    pub short_names: &'static [&'static str],
     /// `tfjobs/status`.
     pub status: &'static str,
     /// Labels of its pods and Services.
     pub labels: PodLabels,
     /// The roles that its jobs may have, as pods are labelled and named.
-    pub roles: &'static [&'static str],
-    /// The `CustomResourceDefinition`.
-    pub definition: fn(Served) -> Value,
+    pub roles: Roles,
+    /// The `CustomResourceDefinition`s: its own, then those of objects beside it that its users write.
+    pub definitions: fn(Served) -> Vec<Value>,
     /// What the operator does with objects of this kind.
     pub uses: &'static [Use],
 }
@@ -50,6 +57,26 @@ pub struct PodLabels {
     pub role: &'static [&'static str],
     /// Keys of the task's index.
     pub index: &'static [&'static str],
+}
+
+/// The roles that jobs of a kind may have.
+#[derive(Clone, Copy, Debug)]
+pub enum Roles {
+    /// These alone: a pod with another role is no task.
+    Named(&'static [&'static str]),
+    /// Any name that its author gives, as far as a pod can be called so.
+    Any,
+}
+
+impl Roles {
+    /// Whether a job may have a role of that name.
+    #[must_use]
+    pub fn allow(self, role: &str) -> bool {
+        match self {
+            Self::Named(names) => names.contains(&role),
+            Self::Any => wrong_label(role).is_none(),
+        }
+    }
 }
 
 /// Which versions an installation serves.
@@ -77,18 +104,45 @@ impl JobApi {
         format!("{}.{}", self.plural, self.group)
     }
 
+    /// The command that installs its definition.
+    #[must_use]
+    pub fn install_command(&self) -> String {
+        let chosen = Kinds::default();
+        let is_usual = chosen.apis().contains(&self);
+        let flag = if is_usual {
+            String::new()
+        } else {
+            format!(" --kinds {}", self.word)
+        };
+        format!("trainyard crd{flag} | kubectl apply --server-side --force-conflicts -f -")
+    }
+
+    /// What its objects are called among those of all kinds: `tfjobs`, or `volcano-jobs` where the plural alone would not do.
+    #[must_use]
+    pub fn users_name(&self) -> String {
+        if self.plural.starts_with(self.word) {
+            self.plural.to_owned()
+        } else {
+            format!("{}-{}", self.word, self.plural)
+        }
+    }
+
     /// Its `CustomResourceDefinition`, with these versions.
     fn definition_of(&self, versions: &[Value]) -> Value {
+        let mut names = json!({
+            "kind": self.kind, "listKind": format!("{}List", self.kind),
+            "plural": self.plural, "singular": self.kind.to_ascii_lowercase(),
+        });
+        if !self.short_names.is_empty() {
+            names["shortNames"] = json!(self.short_names);
+        }
         json!({
             "apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition",
             "metadata": { "name": self.definition_name() },
             "spec": {
                 "group": self.group,
-                "names": {
-                    "kind": self.kind, "listKind": format!("{}List", self.kind),
-                    "plural": self.plural, "singular": self.kind.to_ascii_lowercase(),
-                },
+                "names": names,
                 "scope": "Namespaced",
                 "conversion": { "strategy": "None" },
                 "versions": versions,
@@ -99,6 +153,15 @@ impl JobApi {
     fn name(&self) -> (&str, &str) {
         (self.group, self.kind)
     }
+}
+
+/// The columns of `kubectl get`, the same for every kind; `state` is where its status says in one word how a job is.
+fn columns(state: &str) -> Value {
+    json!([
+        { "name": "State", "type": "string", "jsonPath": state },
+        { "name": "Summary", "type": "string", "jsonPath": ".status.summary" },
+        { "name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp" },
+    ])
 }
 
 impl PodLabels {
@@ -132,5 +195,65 @@ impl Ord for JobApi {
 impl Hash for JobApi {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.name().hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_is_one_that_a_job_of_the_kind_may_have() {
+        let rows = [
+            (Roles::Named(&["ps", "worker"]), "worker", true),
+            (Roles::Named(&["ps", "worker"]), "chief", false),
+            (Roles::Named(&["ps", "worker"]), "", false),
+            (Roles::Any, "any-name-1", true),
+            (Roles::Any, "", false),
+            (Roles::Any, "Worker", false),
+            (Roles::Any, "a.b", false),
+            (Roles::Any, "a/b", false),
+        ];
+        for (roles, role, expected) in rows {
+            assert_eq!(roles.allow(role), expected, "{roles:?}: {role}");
+        }
+        assert!(!Roles::Any.allow(&"a".repeat(64)));
+    }
+
+    /// Users type them, and roles and definitions are named by them.
+    #[test]
+    fn no_two_kinds_have_a_name_in_common() {
+        let mut names = Vec::new();
+        for api in ALL {
+            names.extend([api.word.to_owned(), api.definition_name(), api.users_name()]);
+            names.extend(api.short_names.iter().map(|name| (*name).to_owned()));
+            assert_eq!(api.status, format!("{}/status", api.plural));
+            assert_eq!(api.api_version, format!("{}/{}", api.group, api.version));
+        }
+        let unique: std::collections::BTreeSet<&String> = names.iter().collect();
+        assert_eq!(unique.len(), names.len(), "{names:?}");
+    }
+
+    #[test]
+    fn definitions_are_named_after_their_kinds_and_keep_what_the_operator_writes() {
+        for api in ALL {
+            let definitions = (api.definitions)(Served::All);
+            let own = definitions.first().unwrap();
+            assert_eq!(own["metadata"]["name"], api.definition_name().as_str());
+            assert_eq!(
+                own["spec"]["names"]["shortNames"].as_array().map_or(0, Vec::len),
+                api.short_names.len()
+            );
+            for version in own["spec"]["versions"].as_array().unwrap() {
+                assert!(version["subresources"]["status"].is_object(), "{}", api.word);
+                let status = &version["schema"]["openAPIV3Schema"]["properties"]["status"];
+                assert_eq!(
+                    status["x-kubernetes-preserve-unknown-fields"], true,
+                    "{}",
+                    api.word
+                );
+                assert!(!version["additionalPrinterColumns"].is_null(), "{}", api.word);
+            }
+        }
     }
 }

@@ -153,7 +153,7 @@ fn task_id(wire: &PodWire, kind: Option<&'static JobApi>) -> Option<TaskId> {
     let named = wire.metadata.name.as_deref() == Some(&format!("{job}-{id}"));
     let written = index.to_string() == *number;
     // A job may have, or may have had, a task of this role with this number.
-    let known = kinds(kind).any(|api| api.roles.contains(&role.as_str())) && u64::from(index) < MOST_TASKS;
+    let known = kinds(kind).any(|api| api.roles.allow(role)) && u64::from(index) < MOST_TASKS;
     (named && written && known).then_some(id)
 }
 

@@ -18,6 +18,7 @@ use futures_util::future::join_all;
 use serde_json::Value;
 use trainyard_core::{Action, Fixture, Stamp, TaskId, Time, task_name};
 use trainyard_manifest::gang;
+use trainyard_manifest::kinds::JobApi;
 use trainyard_manifest::observe::PodSeen;
 use trainyard_manifest::task_pod::Owner;
 use trainyard_status::MEMORY_FIELD;
@@ -342,7 +343,7 @@ async fn try_to(api: &Api, writes: &Writes, report: &mut Report) -> Result<(), A
         report.written = Some((made.version, stored));
     }
     let acted = match &*writes.meaning {
-        _ if forgotten => Err(pruned(writes.key.kind.api.kind)),
+        _ if forgotten => Err(pruned(writes.key.kind.api)),
         _ if writes.reread => reread::read(api, writes)
             .await
             .map(|read| report.reread = Some(read)),
@@ -368,10 +369,11 @@ fn is_kept(status: &Value, stored: &Value) -> bool {
 }
 
 /// The API server drops the memory: going on would restart tasks for ever.
-fn pruned(kind: &str) -> ApplyError {
+fn pruned(api: &JobApi) -> ApplyError {
     let message = format!(
-        "the installed CRD drops `status.trainyard`: install Trainyard's with `trainyard crd | kubectl apply \
-                   --server-side --force-conflicts -f -`; nothing is done about {kind}s until then"
+        "the installed CRD drops `status.trainyard`: install Trainyard's with `{}`; nothing is done about {}s until then",
+        api.install_command(),
+        api.kind
     );
     ApplyError {
         doing: "keep its memory",

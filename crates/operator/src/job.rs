@@ -11,6 +11,7 @@ use trainyard_dialect::read_value;
 use trainyard_document::problem::{Problem, Severity};
 use trainyard_manifest::cluster_map::ClusterMap;
 use trainyard_manifest::gang::{Began, Placing, Schedulers, deadlock, gang};
+use trainyard_manifest::kinds::Kinds;
 use trainyard_manifest::task_pod::{Owner, TaskPods, fixture_names};
 use trainyard_status::{MEMORY_FIELD, Unread};
 
@@ -131,7 +132,7 @@ pub struct Reading {
 impl Default for Reading {
     fn default() -> Self {
         Self {
-            kinds: vec![&kinds::tfjob::KIND],
+            kinds: kinds::chosen(&Kinds::default()),
             domain: None,
             per_replica: false,
             legacy_labels: false,

@@ -27,7 +27,7 @@ use self::wait::{Reason, Wait};
 use self::waiting::{WAITING_FIELD, waiting};
 use crate::apply::{ApplyErrorKind, Writes};
 use crate::job::{Compiled, JobKey, JobSeen, Meaning};
-use crate::kinds::{Kind, Stage};
+use crate::kinds::{Kind, Stage, TakenOver};
 use crate::store::{Entry, extras};
 
 /// What to do about a job.
@@ -89,7 +89,8 @@ fn reconcile_runnable(
     observed.storage = storage;
     grouping.observe(entry, (job, compiled), &mut observed);
     let is_stored = memory.is_some();
-    let memory = memory.or_else(|| (key.kind.taken_over)(job.status.as_ref(), compiled.job(), &observed));
+    let taken_over = |take: TakenOver| take(job.status.as_ref(), compiled.job(), &observed);
+    let memory = memory.or_else(|| key.kind.taken_over.and_then(taken_over));
     let mut step = step(compiled.job(), memory.as_ref(), &observed, now);
     let wants = step.put_off > 0 || step.actions.iter().any(Action::makes);
     if wants && compiled.shrunk {

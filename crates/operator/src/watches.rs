@@ -186,9 +186,10 @@ impl Complaints {
 
 /// What is said where the cluster does not know a kind.
 fn no_jobs(kind: &Kind) -> String {
-    let kind = kind.api.kind;
     format!(
-        "the cluster knows no {kind}s: `trainyard crd | kubectl apply --server-side --force-conflicts -f -` tells it"
+        "the cluster knows no {}s: `{}` tells it",
+        kind.api.kind,
+        kind.api.install_command()
     )
 }
 

@@ -10,6 +10,7 @@ use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 use trainyard_manifest::gang::Schedulers;
 use trainyard_manifest::install::{Install, NAME};
+use trainyard_manifest::kinds::Kinds;
 
 use crate::cluster::Cluster;
 use crate::namespace::Namespace;
@@ -77,11 +78,12 @@ impl Account {
     /// The operator's account in a namespace, with the rights there that `trainyard install` gives it; made if need be.
     #[track_caller]
     #[must_use]
-    pub fn of_operator(namespace: &Namespace<'_>, gang: Schedulers) -> Self {
+    pub fn of_operator(namespace: &Namespace<'_>, gang: Schedulers, kinds: Kinds) -> Self {
         let install = Install {
             namespace: namespace.name().into(),
             watch: Some(namespace.name().into()),
             gang,
+            kinds,
             ..Install::default()
         };
         for object in install.access() {

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
+use trainyard_manifest::kinds::{JobApi, tfjob};
 use trainyard_tools::{JOBSET, KUBEFLOW, Missing, PLUGINS, VOLCANO};
 
 use crate::cluster::Cluster;
@@ -16,6 +17,8 @@ use crate::cluster::Cluster;
 pub enum Crds {
     /// Our own of `kubeflow.org`, as `trainyard crd` prints it.
     TfJob,
+    /// Our own of another kind, and of what its users write beside it, as `trainyard crd --kinds` prints them.
+    Kind(&'static JobApi),
     /// `jobset.x-k8s.io`.
     JobSet,
     /// `kubeflow.org`, of which we take `TFJob`'s: as Kubeflow's last operator installs it.
@@ -30,10 +33,20 @@ pub enum Crds {
 static INSTALLED: Mutex<BTreeSet<(PathBuf, Crds)>> = Mutex::new(BTreeSet::new());
 
 impl Crds {
+    /// Our own of this kind.
+    #[must_use]
+    pub fn of(api: &'static JobApi) -> Self {
+        if *api == tfjob::API {
+            Self::TfJob
+        } else {
+            Self::Kind(api)
+        }
+    }
+
     /// Where others' files are.
     fn files(self) -> Result<Vec<PathBuf>, Missing> {
         let (module, folder, files): (_, _, &[&str]) = match self {
-            Self::TfJob => return Ok(Vec::new()),
+            Self::TfJob | Self::Kind(_) => return Ok(Vec::new()),
             Self::JobSet => (
                 JOBSET,
                 "config/components/crd/bases",
@@ -63,9 +76,14 @@ impl Crds {
 
     #[track_caller]
     fn text(self) -> String {
-        if self == Self::TfJob {
+        let ours = match self {
+            Self::TfJob => Some("tfjob"),
+            Self::Kind(api) => Some(api.word),
+            _ => None,
+        };
+        if let Some(kind) = ours {
             let program = trainyard_tools::trainyard().unwrap_or_else(|missing| panic!("{missing}"));
-            let printed = Command::new(program).arg("crd").output();
+            let printed = Command::new(program).args(["crd", "--kinds", kind]).output();
             let printed = printed.unwrap_or_else(|error| panic!("cannot start trainyard: {error}"));
             return String::from_utf8_lossy(&printed.stdout).into_owned();
         }

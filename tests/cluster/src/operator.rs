@@ -4,11 +4,12 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
+use std::str::FromStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use trainyard_manifest::gang::Schedulers;
+use trainyard_manifest::kinds::Kinds;
 
 use crate::account::Account;
 use crate::crds::Crds;
@@ -34,7 +35,7 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// Starts one, and installs our definition of `TFJob` first.
+    /// Starts one, and installs our definitions of its kinds first.
     #[track_caller]
     #[must_use]
     pub fn of(namespace: &Namespace<'_>) -> Self {
@@ -70,8 +71,11 @@ impl Operator {
     #[track_caller]
     fn new(namespace: &Namespace<'_>, program: &Path, more: &[&str]) -> Self {
         let cluster = namespace.cluster();
-        cluster.install(Crds::TfJob);
-        let account = Account::of_operator(namespace, gang(more));
+        let kinds: Kinds = flag(more, "--kinds");
+        for api in kinds.apis() {
+            cluster.install(Crds::of(api));
+        }
+        let account = Account::of_operator(namespace, flag(more, "--gang-scheduler-name"), kinds);
         Self {
             program: program.to_owned(),
             kubeconfig: account.kubeconfig().to_owned(),
@@ -182,9 +186,9 @@ fn this_version() -> &'static Path {
     trainyard_tools::trainyard().unwrap_or_else(|missing| panic!("{missing}"))
 }
 
-/// The gang schedulers that its options name.
-fn gang(more: &[&str]) -> Schedulers {
-    let told = |words: &[&str]| (words[0] == "--gang-scheduler-name").then(|| words[1].parse().ok());
+/// What its options say about this one.
+fn flag<T: FromStr + Default>(more: &[&str], name: &str) -> T {
+    let told = |words: &[&str]| (words[0] == name).then(|| words[1].parse().ok());
     more.windows(2).find_map(told).flatten().unwrap_or_default()
 }
 

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use trainyard_manifest::gang::Schedulers;
+use trainyard_manifest::kinds::Kinds;
 
 use super::Format;
 
@@ -11,6 +12,7 @@ Examples:
   trainyard install --dry-run > trainyard.yaml           print the objects, to apply them with kubectl
   trainyard install --dry-run=server                     print what would change on this cluster
   trainyard install --watch-namespace research           for one namespace, with rights only there
+  trainyard install --kinds tfjob,tensorflowtrainingjob  also run the jobs of T9k
   trainyard install --gang-scheduler-name volcano        schedule all tasks of a job together
   trainyard install -- --per-replica-addresses           arguments after `--` are for `trainyard operator`
 
@@ -25,7 +27,7 @@ Examples:
   trainyard uninstall
   trainyard uninstall --dry-run=server                   print what would be deleted
 
-The CRD of TFJob stays, because deleting it would delete every TFJob with its pods.
+The CRDs stay, because deleting them would delete every job with its pods.
 So does the namespace. The command waits up to a minute until the operator has
 stopped, before it removes its rights.
 
@@ -45,6 +47,9 @@ pub struct Install {
     /// The priority class of the operator's pods
     #[arg(long, value_name = "NAME")]
     pub priority_class: Option<String>,
+    /// The kinds of jobs that it runs, comma-separated; of others it installs no CRD and has no rights
+    #[arg(long, value_name = "KINDS", default_value_t)]
+    pub kinds: Kinds,
     /// Schedule all tasks of a job or none: `volcano`, or a scheduler with the coscheduling plugin; several are comma-separated
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub gang_scheduler_name: Schedulers,

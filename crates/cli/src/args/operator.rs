@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 use clap::{ArgAction, Args, ValueEnum};
 use trainyard_document::names::wrong_label;
 use trainyard_manifest::gang::Schedulers;
+use trainyard_manifest::kinds::Kinds;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,6 +22,7 @@ const CRD_EXAMPLES: &str = "\
 Examples:
   trainyard crd | kubectl apply --server-side --force-conflicts -f -
   trainyard crd --newest-only > tfjob-crd.yaml
+  trainyard crd --kinds tfjob,tensorflowtrainingjob
 
 Exit codes: 0 done, 2 wrong usage.";
 
@@ -42,6 +44,9 @@ pub struct Operator {
     /// Also set the labels of tf-operator 0.2 to 1.5 on pods and Services (`job-name`, `tf-replica-type` …)
     #[arg(long)]
     pub legacy_labels: bool,
+    /// The kinds of jobs to run, comma-separated
+    #[arg(long, value_name = "KINDS", default_value_t)]
+    pub kinds: Kinds,
     /// Schedule all tasks of a job or none: `volcano`, or the name of a scheduler with the coscheduling plugin. Of several,
     /// comma-separated, a job may choose, and the first is the default; `none` disables it
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
@@ -148,7 +153,10 @@ pub enum LogFormat {
 #[derive(Debug, Args)]
 #[command(after_help = CRD_EXAMPLES)]
 pub struct Crd {
-    /// Serve only v1: every other version costs the API server memory
+    /// The kinds of jobs, comma-separated
+    #[arg(long, value_name = "KINDS", default_value_t)]
+    pub kinds: Kinds,
+    /// Serve only v1 of TFJob: every other version costs the API server memory
     #[arg(long)]
     pub newest_only: bool,
 }

@@ -1,21 +1,21 @@
-//! `trainyard crd`: the CRD of `TFJob`.
+//! `trainyard crd`: the CRDs of the kinds of jobs.
 
-use trainyard_document::yaml;
+use trainyard_manifest::install::text;
 use trainyard_manifest::kinds::Served;
-use trainyard_manifest::kinds::tfjob::definition;
 
 use crate::args::Crd;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Prints it.
+/// Prints them.
 pub fn run(typed: &Crd, printer: &mut Printer) -> Result<Exit, Failure> {
-    printer.data(&yaml::write(&definition(served(typed.newest_only))))?;
+    let definitions = typed.kinds.definitions(served(typed.newest_only));
+    printer.data(&text(&definitions))?;
     Ok(Exit::Success)
 }
 
-/// The versions that the definition serves.
+/// The versions that the definitions serve.
 pub fn served(newest_only: bool) -> Served {
     if newest_only { Served::Newest } else { Served::All }
 }

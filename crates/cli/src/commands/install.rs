@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use trainyard_cluster::{ClusterError, Newcomer, Outcome, Session, Trial, named};
 use trainyard_manifest::install::access::LEASE;
 use trainyard_manifest::install::{Install as Wishes, NAME, image, text};
+use trainyard_manifest::kinds::Kinds;
 
 use self::outcome::{DELETED, KEPT, NOT_FOUND, Outcomes, SKIPPED};
 use super::crd::served;
@@ -56,17 +57,23 @@ pub fn remove(typed: &Uninstall, printer: &mut Printer) -> Result<Exit, Failure>
     let wishes = Wishes {
         namespace: typed.place.namespace.clone(),
         watch: typed.place.watch_namespace.clone(),
+        kinds: Kinds::all(),
         ..Wishes::default()
     };
     let mut objects = wishes.objects();
     objects.reverse();
     let (kept, removed): (Vec<Value>, Vec<Value>) =
         objects.into_iter().partition(|object| is_kept(object, &wishes));
+    let usual = usual(&wishes);
     let Some(trial) = trial(&typed.place) else {
-        let kept: Vec<String> = kept.iter().map(named).collect();
+        let kept: Vec<String> = kept
+            .iter()
+            .map(named)
+            .filter(|name| usual.contains(name))
+            .collect();
         print(&removed, &typed.place, printer)?;
         printer.note(&format!(
-            "these would be deleted; every TFJob is kept, and so are {}",
+            "these would be deleted; every job is kept, and so are {}",
             kept.join(", ")
         ))?;
         return Ok(Exit::Success);
@@ -85,7 +92,9 @@ pub fn remove(typed: &Uninstall, printer: &mut Printer) -> Result<Exit, Failure>
             Stopped::Refused => Ok(SKIPPED),
             Stopped::Yes | Stopped::NotYet => session.delete(object, trial).map(deleted),
         };
-        outcomes.tell(object, done)?;
+        if !matches!(done, Ok(NOT_FOUND)) || usual.contains(&named(object)) {
+            outcomes.tell(object, done)?;
+        }
     }
     if stopped == Stopped::Yes {
         let lease = lease(&wishes);
@@ -95,9 +104,20 @@ pub fn remove(typed: &Uninstall, printer: &mut Printer) -> Result<Exit, Failure>
         }
     }
     for object in &kept {
-        outcomes.tell(object, Ok(KEPT))?;
+        if usual.contains(&named(object)) || matches!(session.find(object), Ok(Some(_))) {
+            outcomes.tell(object, Ok(KEPT))?;
+        }
     }
     outcomes.finish()
+}
+
+/// The names of what every installation has; other objects belong to kinds that it may not have.
+fn usual(wishes: &Wishes) -> Vec<String> {
+    let usual = Wishes {
+        kinds: Kinds::default(),
+        ..wishes.clone()
+    };
+    usual.objects().iter().map(named).collect()
 }
 
 fn deleted(there: bool) -> &'static str {
@@ -152,18 +172,19 @@ fn lease(wishes: &Wishes) -> Value {
     })
 }
 
-/// Objects of an earlier installation that this one does not have: rights for all namespaces, a disruption budget for several
-/// replicas.
+/// Objects of an earlier installation that this one does not have: rights for all namespaces, roles for people about kinds that are off,
+/// a disruption budget for several replicas. Definitions hold jobs, and stay.
 fn leftovers(session: &Session, wishes: &Wishes, objects: &[Value]) -> Result<Vec<Value>, Failure> {
     let widest = Wishes {
         watch: None,
         replicas: wishes.replicas.max(2),
+        kinds: Kinds::all(),
         ..wishes.clone()
     };
     let identity = |object: &Value| (named(object), object["metadata"]["namespace"].clone());
     let known: Vec<_> = objects.iter().map(identity).collect();
     let mut left: Vec<Value> = widest.objects();
-    left.retain(|object| !known.contains(&identity(object)));
+    left.retain(|object| !known.contains(&identity(object)) && object["kind"] != "CustomResourceDefinition");
     left.reverse();
     let bound = bound(session, wishes);
     let mut found = Vec::new();
@@ -219,6 +240,7 @@ fn wishes(typed: &Install) -> Wishes {
         image: typed.image.clone().unwrap_or_else(image),
         replicas: typed.replicas,
         priority_class: typed.priority_class.clone(),
+        kinds: typed.kinds.clone(),
         served: served(typed.newest_only),
         gang: typed.gang_scheduler_name.clone(),
         arguments: labels.into_iter().chain(typed.arguments.clone()).collect(),

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use trainyard_core::Time;
 use trainyard_document::problem::escaped;
 use trainyard_operator::job::{JobKey, Reading};
+use trainyard_operator::kinds::chosen;
 use trainyard_operator::lease::LeaseId;
 use trainyard_operator::notice::{Notice, Observer};
 use trainyard_operator::reconcile::events::Milestone;
@@ -31,7 +32,7 @@ pub fn run(typed: Operator) -> Result<Exit, Failure> {
     let options = Options {
         namespace,
         reading: Reading {
-            kinds: Reading::default().kinds,
+            kinds: chosen(&typed.kinds),
             domain: typed.cluster_domain.filter(|domain| !domain.is_empty()),
             per_replica: typed.per_replica_addresses,
             legacy_labels: typed.legacy_labels,

@@ -174,6 +174,7 @@ fn what_goes_to_the_operator_must_mean_something_to_it() {
         (&["--leader-elect"], "cannot be used multiple times"),
         (&["--gang-scheduler-name", "volcano"], "to `install` itself"),
         (&["--namespace", "a"], "install --watch-namespace"),
+        (&["--kinds", "tfjob,tensorflowtrainingjob"], "to `install` itself"),
     ];
     for (words, expected) in cases {
         let ran = run(&[&["install", "--dry-run", "--"], words].concat());
@@ -224,6 +225,44 @@ fn who_places_gangs_has_rights_for_groups() {
 }
 
 #[test]
+fn only_the_chosen_kinds_are_installed() {
+    let t9k = "batch.tensorstack.dev";
+    let flag = "--kinds=tfjob,tensorflowtrainingjob";
+    let usual = run(&["install", "--dry-run"]);
+    assert!(!usual.out.contains(t9k) && !usual.out.contains("--kinds"));
+    assert_eq!(run(&["install", "--dry-run", "--kinds", "TFJob"]).out, usual.out);
+    let both = items(&["--kinds", "tensorflowtrainingjob,tfjob"]);
+    let named = |kind: &str| -> Vec<&str> {
+        let of = both.iter().filter(|item| item["kind"] == kind);
+        of.filter_map(|item| item["metadata"]["name"].as_str()).collect()
+    };
+    let definitions = [
+        "tfjobs.kubeflow.org",
+        "tensorflowtrainingjobs.batch.tensorstack.dev",
+    ];
+    assert_eq!(named("CustomResourceDefinition"), definitions);
+    let roles = [
+        "trainyard-operator",
+        "trainyard-tfjobs-view",
+        "trainyard-tfjobs-edit",
+        "trainyard-tensorflowtrainingjobs-view",
+        "trainyard-tensorflowtrainingjobs-edit",
+    ];
+    assert_eq!(named("ClusterRole"), roles);
+    let words = &of(&both, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"];
+    assert!(
+        words.as_array().expect("arguments").contains(&flag.into()),
+        "{words}"
+    );
+    let crd = run(&["crd", "--kinds", "tensorflowtrainingjob"]);
+    assert!(
+        crd.out.contains(t9k) && !crd.out.contains("kubeflow.org"),
+        "{}",
+        crd.out
+    );
+}
+
+#[test]
 fn an_operator_is_not_started_with_what_makes_no_sense() {
     let cases = [
         (["--requests", "0"], "at least 1"),
@@ -234,6 +273,11 @@ fn an_operator_is_not_started_with_what_makes_no_sense() {
         (["--namespace", "Bad_NS"], "a-z, 0-9 and `-`"),
         (["--cluster-domain", "a domain"], "as `cluster.local`"),
         (["--leader-election-id", "Bad_Id"], "a-z, 0-9 and `-`"),
+        (
+            ["--kinds", "tfjob,pytorchjob"],
+            "no kind of job is called `pytorchjob`; expected one or several of `tfjob`, `tensorflowtrainingjob`",
+        ),
+        (["--kinds", ""], "no kind of job is called ``"),
     ];
     for (typed, expected) in cases {
         let ran = run(&["operator", typed[0], typed[1]]);

@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 
 use super::{Install, NAME, labels};
-use crate::kinds::{JobApi, tfjob};
+use crate::kinds::Kinds;
 
 /// The lease by which one of several operators works.
 pub const LEASE: &str = "trainyard-operator";
@@ -88,8 +88,13 @@ pub const USES: &[Use] = &[
 ];
 
 /// Everything that the operator does with jobs of these kinds.
-pub fn uses(kinds: &[&'static JobApi]) -> impl Iterator<Item = Use> {
-    kinds.iter().flat_map(|kind| kind.uses).chain(USES).copied()
+pub fn uses(kinds: &Kinds) -> impl Iterator<Item = Use> {
+    kinds
+        .apis()
+        .iter()
+        .flat_map(|kind| kind.uses)
+        .chain(USES)
+        .copied()
 }
 
 /// What it does with jobs of one kind.
@@ -142,7 +147,7 @@ const fn lease() -> Use {
 
 /// Roles and their bindings. An operator for one namespace has a role there, and may do nothing elsewhere.
 pub(super) fn roles(install: &Install) -> Vec<Value> {
-    let uses: Vec<Use> = uses(&[&tfjob::API]).chain(install.gang.uses()).collect();
+    let uses: Vec<Use> = uses(&install.kinds).chain(install.gang.uses()).collect();
     let for_jobs = Scope {
         name: NAME,
         namespace: install.watch.as_deref(),

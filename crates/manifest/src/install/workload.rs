@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Install, NAME, labels};
+use crate::kinds::Kinds;
 
 /// Where it says how it is.
 pub const HEALTH_PORT: u16 = 8081;
@@ -107,6 +108,9 @@ impl Install {
                 .as_ref()
                 .map(|namespace| format!("--namespace={namespace}")),
         );
+        if self.kinds != Kinds::default() {
+            words.push(format!("--kinds={}", self.kinds));
+        }
         if !self.gang.is_empty() {
             words.push(format!("--gang-scheduler-name={}", self.gang));
         }

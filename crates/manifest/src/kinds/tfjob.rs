@@ -11,17 +11,19 @@ use trainyard_core::{JOB_LABEL, ROLE_LABEL, TASK_INDEX_LABEL};
 use trainyard_document::names::LABEL_LENGTH;
 use trainyard_document::tfjob_api::{LEAST_LOST_NODE, MANAGERS, SERVED};
 
-use super::{JobApi, PodLabels, Served};
+use super::{JobApi, PodLabels, Roles, Served, columns};
 use crate::install::access::{Asked, Use, jobs, of_jobs, of_statuses};
 use crate::names::{KUBEFLOW_INDEX_LABEL, KUBEFLOW_JOB_LABEL, KUBEFLOW_ROLE_LABEL};
 
 /// The kind. Selector and labels are Kubeflow's, since its users' tools look for them.
 pub static API: JobApi = JobApi {
+    word: "tfjob",
     group: GROUP,
     version: "v1",
     api_version: "kubeflow.org/v1",
     kind: "TFJob",
     plural: "tfjobs",
+    short_names: &[],
     status: "tfjobs/status",
     labels: PodLabels {
         selector: ("training.kubeflow.org/operator-name", "tfjob-controller"),
@@ -29,8 +31,8 @@ pub static API: JobApi = JobApi {
         role: &[ROLE_LABEL, KUBEFLOW_ROLE_LABEL],
         index: &[TASK_INDEX_LABEL, KUBEFLOW_INDEX_LABEL],
     },
-    roles: &["chief", "master", "ps", "worker", "evaluator"],
-    definition,
+    roles: Roles::Named(&["chief", "master", "ps", "worker", "evaluator"]),
+    definitions: |served| vec![definition(served)],
     uses: &[
         of_jobs(GROUP, "tfjobs"),
         of_statuses(GROUP, "tfjobs/status"),
@@ -52,8 +54,7 @@ const MOST_CONTAINERS: u32 = 64;
 const MOST_REPLICAS: u32 = 10_000;
 
 /// The definition.
-#[must_use]
-pub fn definition(served: Served) -> Value {
+fn definition(served: Served) -> Value {
     let count = match served {
         Served::All => SERVED.len(),
         Served::Newest => 1,
@@ -68,11 +69,7 @@ fn version(name: &str) -> Value {
         "served": true,
         "storage": name == SERVED[0],
         "subresources": { "status": {} },
-        "additionalPrinterColumns": [
-            { "name": "State", "type": "string", "jsonPath": ".status.conditions[-1:].type" },
-            { "name": "Summary", "type": "string", "jsonPath": ".status.summary" },
-            { "name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp" },
-        ],
+        "additionalPrinterColumns": columns(".status.conditions[-1:].type"),
         "schema": { "openAPIV3Schema": {
             "type": "object",
             "description": "A distributed training with TensorFlow: roles, how many tasks each has, and what their pods are like.",

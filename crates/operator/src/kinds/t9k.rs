@@ -17,7 +17,7 @@ pub static KIND: Kind = Kind {
     status: t9k_status,
     counts: &["tasks", "aggregate"],
     memory: t9k_memory,
-    taken_over: |_, _, _| None,
+    taken_over: None,
     invalid,
     invalid_edit: "InvalidSpec",
     definition_too_old: "DefinitionTooOld",

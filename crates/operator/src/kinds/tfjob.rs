@@ -20,7 +20,7 @@ pub static KIND: Kind = Kind {
     status: tfjob_status,
     counts: &["replicaStatuses"],
     memory: tfjob_memory,
-    taken_over,
+    taken_over: Some(taken_over),
     invalid: tfjob_invalid,
     invalid_edit: "InvalidTFJobSpec",
     definition_too_old: "TFJobDefinitionTooOld",

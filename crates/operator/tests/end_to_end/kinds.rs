@@ -1,10 +1,9 @@
 //! Jobs of two kinds: one that is not offered to users yet shows that a kind is a module.
 
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
-use trainyard_cluster_tests::{Namespace, shared};
-use trainyard_manifest::kinds::Served;
+use trainyard_cluster_tests::{Crds, Namespace, shared};
 use trainyard_operator::kinds::{t9k, tfjob};
 use trainyard_operator::notice::{Notice, Observer};
 
@@ -19,20 +18,8 @@ impl Observer for Silent {
 
 /// Installs the definition of the second kind, as the kind itself gives it.
 fn install_both() {
-    static ONCE: Once = Once::new();
     install();
-    ONCE.call_once(|| {
-        let api = t9k::KIND.api;
-        let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-        let definition = (api.definition)(Served::All);
-        shared().api().create(definitions, &definition).unwrap();
-        let path = format!("{definitions}/{}", api.definition_name());
-        shared().api().wait(&path, "being served", |definition| {
-            let conditions = definition["status"]["conditions"].as_array()?;
-            let served = |one: &Value| one["type"] == "Established" && one["status"] == "True";
-            conditions.iter().any(served).then_some(())
-        });
-    });
+    shared().install(Crds::of(t9k::KIND.api));
 }
 
 fn training_job(name: &str) -> Value {

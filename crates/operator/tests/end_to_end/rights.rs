@@ -8,13 +8,13 @@ use trainyard_cluster_tests::{Account, Api, Asked as Seen, Crds, shared};
 use trainyard_manifest::gang::Schedulers;
 use trainyard_manifest::install::NAME;
 use trainyard_manifest::install::access::{Asked, uses};
-use trainyard_manifest::kinds::tfjob;
+use trainyard_manifest::kinds::Kinds;
 
 use super::{Harness, job};
 
 /// What the table grants and the audit log can show: `list pods.`
 fn granted() -> BTreeSet<String> {
-    uses(&[&tfjob::API])
+    uses(&Kinds::default())
         .filter(|used| used.asked == Asked::Request)
         .flat_map(|used| used.verbs.iter().map(move |verb| (verb, used)))
         .map(|(verb, used)| format!("{verb} {}.{}", used.resource, used.group))
@@ -94,7 +94,7 @@ fn disturb_the_lease(harness: &Harness) {
 #[test]
 fn it_cannot_read_secrets_run_commands_in_pods_or_give_rights_away() {
     let namespace = shared().namespace("cannot");
-    let account = Account::of_operator(&namespace, Schedulers::default());
+    let account = Account::of_operator(&namespace, Schedulers::default(), Kinds::default());
     let never = [
         ("get", "", "secrets"),
         ("list", "", "secrets"),
@@ -133,7 +133,7 @@ fn it_cannot_read_secrets_run_commands_in_pods_or_give_rights_away() {
 fn without_the_right_to_finalizers_nothing_can_hold_its_job() {
     let namespace = shared().namespace("owned");
     shared().install(Crds::TfJob);
-    let account = Account::of_operator(&namespace, Schedulers::default());
+    let account = Account::of_operator(&namespace, Schedulers::default(), Kinds::default());
     let jobs = namespace.path("apis/kubeflow.org/v1", "tfjobs");
     // Managed by another controller: operators of other tests watch their own namespaces only, but this makes it certain.
     let policy = json!({ "managedBy": "kueue.x-k8s.io/multikueue" });

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use trainyard_manifest::install::{Install, image, text};
-use trainyard_manifest::kinds::{Served, tfjob::definition as tfjob};
+use trainyard_manifest::kinds::{Kinds, Served};
 
 const HEAD: &str = "# Written by `cargo xtask generate`; do not edit.";
 
@@ -11,7 +11,7 @@ const HEAD: &str = "# Written by `cargo xtask generate`; do not edit.";
 pub fn definition() -> String {
     format!(
         "{HEAD} This is what `trainyard crd` prints.\n{}",
-        text(&[tfjob(Served::All)])
+        text(&Kinds::default().definitions(Served::All))
     )
 }
 

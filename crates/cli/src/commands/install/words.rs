@@ -61,6 +61,10 @@ fn of_operator(typed: &Install, wishes: &Wishes) -> Option<String> {
             "after `--`: give `--gang-scheduler-name` to `install` itself, {why}"
         ));
     }
+    if wishes.kinds != operator.kinds {
+        let why = "which also installs their CRDs and grants the rights";
+        return Some(format!("after `--`: give `--kinds` to `install` itself, {why}"));
+    }
     let elsewhere = wishes.watch.is_none() && operator.namespace.is_some();
     elsewhere.then(|| {
         "after `--`: use `install --watch-namespace`, which also limits the rights to that namespace".into()
