@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use trainyard_core::{Action, Fixture, Storage, Time};
+use trainyard_manifest::names::Life;
 use trainyard_manifest::task_pod::{Owner, fixtures};
 use trainyard_operator::apply::Writes;
 use trainyard_operator::job::{Compiled, JobWire, Meaning, Reading};
@@ -106,7 +107,14 @@ fn of_writes(writes: &Writes, compiled: &Compiled) -> Made {
                 made.shared.extend(wanted);
             }
             Action::Create { task, stamp } => {
-                let pod = pods.pod(task, *stamp, writes.resumed);
+                let pod = pods.pod(
+                    task,
+                    Life {
+                        stamp: *stamp,
+                        resumed: writes.resumed,
+                        paid: writes.paid,
+                    },
+                );
                 made.pods.push(Wanted::post(path("pods"), pod));
             }
             _ => {}

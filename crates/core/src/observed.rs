@@ -239,6 +239,8 @@ pub enum Ordered {
         /// Whether it draws on the budget; without a token left the job fails.
         paid: bool,
     },
+    /// Nothing, as an action that says nothing to a job in this state: the order is answered all the same.
+    Nothing,
 }
 
 /// Objects that all tasks of a job share.

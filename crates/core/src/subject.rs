@@ -45,6 +45,8 @@ pub struct Conventions {
     /// Labels of what an operator makes: pods, Services, ConfigMaps. Those of one task tell it from every other, and are
     /// the selector of its Service.
     pub operated_labels: &'static [Label],
+    /// Annotations of the pods that an operator makes.
+    pub operated_annotations: &'static [Label],
     /// Labels that older operators of the kind set, for selectors that were written for them.
     pub legacy_labels: &'static [Label],
     /// The scheduler that the kind's own controller gives to every pod, asked for or not.
@@ -67,6 +69,14 @@ pub enum LabelValue {
     Role,
     /// The task's number within its role.
     Index,
+    /// The job's name and the name of the task's role, with a dash between them.
+    JobAndRole,
+    /// The queue that the job asks for.
+    Queue,
+    /// The epoch of the pod: which start of the whole job it belongs to.
+    Epoch,
+    /// How many restarts had been paid for when the pod was made.
+    Paid,
     /// This word on the pods of the leading tasks (the chief, or else worker 0), and nothing elsewhere.
     Leader(&'static str),
 }

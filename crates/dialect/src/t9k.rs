@@ -55,6 +55,7 @@ pub(crate) static DESCRIPTION: Description = Description {
                 LabelValue::Fixed("tensorflowtrainingjob-controller"),
             ),
         ],
+        operated_annotations: &[],
         legacy_labels: &[],
         own_scheduler: None,
     },

@@ -75,6 +75,7 @@ pub(crate) static DESCRIPTION: Description = Description {
             ("training.kubeflow.org/replica-type", LabelValue::Role),
             ("training.kubeflow.org/replica-index", LabelValue::Index),
         ],
+        operated_annotations: &[],
         legacy_labels: &[
             // Those of tf-operator 0.2 to training-operator 1.5, all at once: selectors were written for one of them.
             ("group-name", LabelValue::Fixed("kubeflow.org")),

@@ -21,8 +21,8 @@ mod volumes;
 use std::sync::Arc;
 
 use trainyard_core::{
-    Addresses, Clean, ClusterForm, Conventions, GangScheduler, InPlace, Job, LabelValue, Limits, Role,
-    RoleKind, RoleName,
+    Addresses, Clean, ClusterForm, Conventions, GangChoice, GangScheduler, InPlace, Job, LabelValue, Limits,
+    Role, RoleKind, RoleName,
 };
 use trainyard_document::codes::Code;
 
@@ -33,6 +33,7 @@ use crate::dialect::{Description, Dialect, RoleList};
 use crate::manifest::{Metadata, Object, ReadJob};
 use crate::pod_template::{Container, PodTemplate, RestartPolicy};
 use crate::tfjob::PORT_NAME;
+use crate::tfjob::annotations::{GANG, scheduler as gang_choice};
 use crate::tfjob::roles::{ROLES, lower};
 
 /// Puts the evaluator into `cluster`, as Volcano's plugin does.
@@ -43,6 +44,30 @@ pub(crate) const UNLIMITED: u32 = i32::MAX.cast_unsigned();
 
 /// The most that a ConfigMap may hold.
 const MOST_HOST_BYTES: u64 = 1 << 20;
+
+/// Annotations of the pods that the operator makes.
+const ANNOTATIONS: &[(&str, LabelValue)] = &[
+    ("volcano.sh/job-name", LabelValue::Job),
+    ("volcano.sh/task-spec", LabelValue::Role),
+    ("volcano.sh/task-index", LabelValue::Index),
+    ("volcano.sh/template-uid", LabelValue::JobAndRole),
+    ("volcano.sh/queue-name", LabelValue::Queue),
+    ("volcano.sh/job-version", LabelValue::Epoch),
+    ("volcano.sh/job-retry-count", LabelValue::Paid),
+];
+
+/// Labels of the pods, Services and ConfigMaps that the operator makes.
+const OPERATED_LABELS: &[(&str, LabelValue)] = &[
+    (
+        "trainyard.dev/operator-name",
+        LabelValue::Fixed("volcano-job-controller"),
+    ),
+    ("volcano.sh/job-name", LabelValue::Job),
+    ("volcano.sh/job-namespace", LabelValue::Namespace),
+    ("volcano.sh/queue-name", LabelValue::Queue),
+    ("volcano.sh/task-spec", LabelValue::Role),
+    ("volcano.sh/task-index", LabelValue::Index),
+];
 
 /// Labels of the pods.
 const LABELS: &[(&str, LabelValue)] = &[
@@ -67,7 +92,8 @@ pub(crate) static DESCRIPTION: Description = Description {
     lists: &[],
     conventions: Conventions {
         pod_labels: LABELS,
-        operated_labels: LABELS,
+        operated_labels: OPERATED_LABELS,
+        operated_annotations: ANNOTATIONS,
         legacy_labels: &[],
         own_scheduler: Some(GangScheduler::Volcano),
     },
@@ -78,17 +104,23 @@ pub(crate) static DESCRIPTION: Description = Description {
 /// Reads a Volcano job.
 pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
     let (metadata, spec) = object.open()?;
-    metadata.check_our_annotations(&[EVALUATOR_IN_CLUSTER]);
+    metadata.check_our_annotations(&[EVALUATOR_IN_CLUSTER, GANG]);
     let spec = spec::read(spec?);
     if !hosts_fit(&spec, &metadata) {
         return None;
     }
-    let job = compile(&spec, &metadata);
+    let mut job = compile(&spec, &metadata);
+    let choice = metadata.annotation(GANG).and_then(gang_choice);
+    let choice = choice.unwrap_or_else(|| GangChoice::Template(GangScheduler::named(&spec.scheduler)));
+    if let (GangChoice::Named(named), Some(gang)) = (&choice, &mut job.gang) {
+        gang.scheduler = named.clone();
+    }
     if !object.root.problems.has_errors() {
         rules::report_shadowed(&job.rules, &spec);
     }
     check::job(&job, &places(&metadata, &spec));
     let mut read = object.read_as(Dialect::Volcano, &metadata, job);
+    read.gang = choice;
     read.objects = pods::objects(&spec, &metadata);
     Some(read)
 }

@@ -148,6 +148,28 @@ pub fn gang(named: &GangScheduler, job: &Job) -> Gang {
     }
 }
 
+/// What is kept of a gang that no scheduler places: for kinds that always have one, how many tasks are needed decides more than how
+/// they are placed.
+#[must_use]
+pub fn unplaced(subject: &Subject) -> Option<Gang> {
+    let said = subject.job.gang.as_ref();
+    said.filter(|_| subject.conventions.own_scheduler.is_some())
+        .map(|said| Gang {
+            scheduler: GangScheduler::Default,
+            existing: None,
+            resources: BTreeMap::new(),
+            hold: false,
+            ..said.clone()
+        })
+}
+
+/// Whether a job has a gang that no scheduler places.
+#[must_use]
+pub fn is_unplaced(job: &Job) -> bool {
+    let gang = job.gang.as_ref();
+    gang.is_some_and(|gang| gang.scheduler == GangScheduler::Default)
+}
+
 /// The annotation of the groups that this operator creates. Its value is the name of the group, so that a group of another controller that
 /// copies annotations does not have it.
 const MARK: &str = "trainyard.dev/group";
@@ -210,7 +232,7 @@ pub(crate) fn mark(pod: &mut Value, job: &Job, role: &Role) {
 /// exist, and a start order creates no more before the first ones run.
 #[must_use]
 pub fn deadlock(job: &Job) -> Option<String> {
-    let gang = job.gang.as_ref()?;
+    let gang = job.gang.as_ref().filter(|_| !is_unplaced(job))?;
     let first = job.roles.iter().filter(|role| role.after.is_none());
     let first: u32 = first.fold(0, |sum, role| sum.saturating_add(role.replicas));
     (first < gang.members && job.roles.iter().any(|role| role.after.is_some())).then(|| {
@@ -224,12 +246,19 @@ pub fn deadlock(job: &Job) -> Option<String> {
 
 /// The scheduler that a template names though another one is to place its pods, if there is one.
 #[must_use]
-pub fn other_scheduler(job: &Job) -> Option<String> {
+pub fn other_scheduler(subject: &Subject) -> Option<String> {
+    let job = &subject.job;
     let placing = job.gang.as_ref()?.scheduler.name()?;
+    // The kind gives it to every pod, asked for or not.
+    let own = subject
+        .conventions
+        .own_scheduler
+        .as_ref()
+        .and_then(GangScheduler::name);
     job.roles.iter().find_map(|role| {
         let template: Value = serde_json::from_str(&role.template.0).ok()?;
         let named = template.pointer("/spec/schedulerName")?.as_str()?;
-        (!named.is_empty() && named != placing).then(|| named.to_owned())
+        (!named.is_empty() && named != placing && Some(named) != own).then(|| named.to_owned())
     })
 }
 

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 pub use trainyard_core::{JOB_LABEL, ROLE_LABEL};
-use trainyard_core::{Job, Label, LabelValue, Role, RoleKind, Subject, TASK_INDEX_LABEL, TaskId};
+use trainyard_core::{Job, Label, LabelValue, Role, RoleKind, Stamp, Subject, TASK_INDEX_LABEL, TaskId};
 
 /// The annotation with the epoch and attempt that a pod belongs to.
 pub const STAMP: &str = "trainyard.dev/stamp";
@@ -78,6 +78,19 @@ pub struct Labelled<'a> {
     pub index: Option<u32>,
     /// Whether it is a pod: nothing else leads.
     pub is_pod: bool,
+    /// The life that a pod is made for, where it is one.
+    pub life: Option<Life>,
+}
+
+/// One life of a task, for which a pod is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Life {
+    /// Its epoch and attempt.
+    pub stamp: Stamp,
+    /// It is made from the template for resumed jobs, where there is one.
+    pub resumed: bool,
+    /// How many restarts of the job have been paid for.
+    pub paid: u32,
 }
 
 impl<'a> Labelled<'a> {
@@ -89,6 +102,7 @@ impl<'a> Labelled<'a> {
             role: Some(role),
             index,
             is_pod: true,
+            life: None,
         }
     }
 
@@ -119,6 +133,10 @@ impl<'a> Labelled<'a> {
             LabelValue::Namespace => self.subject.job.namespace.to_string(),
             LabelValue::Role => self.role?.name.to_string(),
             LabelValue::Index => self.index?.to_string(),
+            LabelValue::JobAndRole => role_job(&self.subject.job, self.role?),
+            LabelValue::Queue => self.subject.job.gang.as_ref()?.queue.as_ref()?.to_string(),
+            LabelValue::Epoch => self.life?.stamp.epoch.to_string(),
+            LabelValue::Paid => self.life?.paid.to_string(),
             LabelValue::Leader(word) => {
                 let leads = self.is_pod && leads(&self.subject.job, self.role?, self.index);
                 leads.then(|| word.to_owned())?
@@ -174,6 +192,7 @@ mod tests {
                 role: index.map(|_| &subject.job.roles[0]),
                 index,
                 is_pod,
+                life: None,
             };
             object.labels(subject.conventions.legacy_labels)
         };

@@ -4,7 +4,7 @@
 //! kubelet replaces `$(NAME)`: ours first, so that the template's may refer to them, and `TF_CONFIG` last.
 
 use serde_json::{Map, Value, json};
-use trainyard_core::{AddressBook, Cluster, ClusterForm, Role, Subject, TaskId, Template};
+use trainyard_core::{AddressBook, Cluster, ClusterForm, GangScheduler, Role, Subject, TaskId, Template};
 
 use crate::cluster_map::{CLUSTER_KEY, CLUSTER_VARIABLE, ClusterMap};
 use crate::names::{COMPLETION_INDEX, INDEX_LABELS, INDEX_VARIABLE, SERVER_LABELS, of_pods};
@@ -160,11 +160,10 @@ impl Pods<'_> {
     }
 
     /// Whether the template's scheduler is the one that the job's kind gives to every pod: it places gangs of its own
-    /// jobs, and pods of plain Jobs would wait for it for ever where it is not installed.
+    /// jobs, and other pods would wait for it for ever where it is not installed. Where it places the job, it is named again.
     fn brings_scheduler(&self, pod: &Map<String, Value>) -> bool {
-        let gang = self.subject.job.gang.as_ref().map(|gang| &gang.scheduler);
         let own = self.subject.conventions.own_scheduler.as_ref();
-        let name = own.filter(|own| gang == Some(*own)).and_then(|own| own.name());
+        let name = own.and_then(GangScheduler::name);
         name.is_some_and(|name| pod.get("schedulerName") == Some(&name.into()))
     }
 

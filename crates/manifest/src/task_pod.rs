@@ -3,12 +3,12 @@
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
-use trainyard_core::{AddressBook, Addresses, Cluster, InPlace, Role, Stamp, Subject, TaskId, task_name};
+use trainyard_core::{AddressBook, Addresses, Cluster, InPlace, Role, Subject, TaskId, task_name};
 
 use crate::cluster_map::ClusterMap;
 use crate::gang;
 use crate::kinds::JobApi;
-use crate::names::{Labelled, STAMP};
+use crate::names::{Labelled, Life, STAMP};
 use crate::observe::write_stamp;
 use crate::pod::{Index, ParsedTemplate, Pods, Variables, main_container, spec_of};
 use crate::service::{service_names, services_of_tasks};
@@ -71,12 +71,12 @@ impl<'a> TaskPods<'a> {
 
     /// One life of one task.
     #[must_use]
-    pub fn pod(&self, task: &TaskId, stamp: Stamp, resumed: bool) -> Value {
+    pub fn pod(&self, task: &TaskId, life: Life) -> Value {
         let job = &self.pods.subject.job;
         let Some((position, role)) = job.role(&task.role) else {
             return Value::Null;
         };
-        let again = role.resume_template.as_ref().filter(|_| resumed);
+        let again = role.resume_template.as_ref().filter(|_| life.resumed);
         let parsed = &self.templates[position][usize::from(again.is_some())];
         let template = parsed.get_or_init(|| ParsedTemplate::of(again.unwrap_or(&role.template)));
         let mut pod = self.pods.template(template, role, Index::Fixed(task.index), None);
@@ -88,8 +88,15 @@ impl<'a> TaskPods<'a> {
         let metadata = &mut pod["metadata"];
         metadata["name"] = name.into();
         metadata["namespace"] = (&*job.namespace).into();
-        Labelled::pod(self.pods.subject, role, Some(task.index)).mark(metadata);
-        metadata["annotations"][STAMP] = write_stamp(stamp).into();
+        let object = Labelled {
+            life: Some(life),
+            ..Labelled::pod(self.pods.subject, role, Some(task.index))
+        };
+        object.mark(metadata);
+        for (key, value) in object.labels(self.pods.subject.conventions.operated_annotations) {
+            metadata["annotations"][key] = value;
+        }
+        metadata["annotations"][STAMP] = write_stamp(life.stamp).into();
         metadata["ownerReferences"] = json!([self.owner]);
         pod
     }
@@ -131,6 +138,7 @@ pub fn fixtures(subject: &Subject, map: &ClusterMap, owner: &Owner) -> Vec<(&'st
         role: None,
         index: None,
         is_pod: false,
+        life: None,
     };
     let services = services_of_tasks(subject).into_iter();
     let map = (!map.inline).then(|| ("configmaps", map.object(job)));

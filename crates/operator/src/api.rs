@@ -58,6 +58,17 @@ impl Made {
     }
 }
 
+/// An object that exists, and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owned {
+    /// Its UID.
+    pub uid: Arc<str>,
+    /// The UID of its controller.
+    pub owner: Option<String>,
+    /// Its annotations.
+    pub annotations: Value,
+}
+
 /// A request that was refused, or that was not answered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -171,26 +182,38 @@ impl Api {
             .await
     }
 
-    /// The UID of the object with the name of this one, and the UID of the controller that owns it.
-    pub async fn owner(
+    /// Which object has that name, and whose it is.
+    pub async fn owned(
         &self,
-        plural: &'static str,
-        object: &Value,
-    ) -> Result<(Arc<str>, Option<String>), ApiError> {
-        let name = object.pointer("/metadata/name").and_then(Value::as_str);
-        let path = format!("{}/{}", path_of(plural, object), name.unwrap_or_default());
+        (api_version, plural): (&str, &'static str),
+        namespace: &str,
+        name: &str,
+    ) -> Result<Owned, ApiError> {
+        let path = format!("{}/{name}", object_path(api_version, namespace, plural));
         let what = (Method::GET, plural);
-        let object: Value = self.send(what, &path, &Value::Null, METADATA_ONLY).await?;
-        let owners = object
-            .pointer("/metadata/ownerReferences")
-            .and_then(Value::as_array);
-        let owner = owners
-            .into_iter()
-            .flatten()
-            .find(|owner| owner["controller"] == true);
-        let uid = object.pointer("/metadata/uid").and_then(Value::as_str);
-        let owner = owner.and_then(|owner| owner["uid"].as_str());
-        Ok((uid.unwrap_or_default().into(), owner.map(str::to_owned)))
+        let mut object: Value = self.send(what, &path, &Value::Null, METADATA_ONLY).await?;
+        let metadata = &mut object["metadata"];
+        let mut owners = metadata["ownerReferences"].as_array().into_iter().flatten();
+        let owner = owners.find(|owner| owner["controller"] == true);
+        Ok(Owned {
+            uid: metadata["uid"].as_str().unwrap_or_default().into(),
+            owner: owner.and_then(|owner| owner["uid"].as_str()).map(str::to_owned),
+            annotations: metadata["annotations"].take(),
+        })
+    }
+
+    /// Changes one object by a merge patch, which names its UID so that no other of that name is changed.
+    pub async fn correct(
+        &self,
+        (api_version, plural): (&str, &'static str),
+        namespace: &str,
+        name: &str,
+        change: &Value,
+    ) -> Result<(), ApiError> {
+        let path = format!("{}/{name}", object_path(api_version, namespace, plural));
+        self.send::<IgnoredAny>((Method::PATCH, plural), &path, change, METADATA_ONLY)
+            .await
+            .map(drop)
     }
 
     /// Deletes one object of that API version, and no other of that name.

@@ -7,10 +7,12 @@
 pub mod addresses;
 mod extras;
 pub mod groups;
+mod orders;
 mod panic;
 mod pods;
 pub mod reread;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -30,7 +32,7 @@ use crate::job::{Compiled, JobKey, Meaning};
 use crate::notice::{Notice, Observer, Phase};
 use crate::reconcile::events::{Change, Milestone, Topic};
 use crate::reconcile::waiting::WAITING_FIELD;
-use crate::store::{ExtraSeen, GroupWrite, NeededObject};
+use crate::store::{ExtraSeen, GroupWrite, Listed, NeededObject};
 use crate::watched::{GroupSeen, ServiceSeen};
 
 /// Something to be done about one job.
@@ -52,6 +54,8 @@ pub struct Writes {
     pub status: Option<Value>,
     /// The template for resumed jobs is used.
     pub resumed: bool,
+    /// Restarts that have been paid for, as new pods say.
+    pub paid: u32,
     /// What is to be done once the status, if there is one, is stored.
     pub actions: Vec<Action>,
     /// What its tasks find each other by and is not there.
@@ -60,8 +64,12 @@ pub struct Writes {
     pub services: Vec<(Arc<str>, Arc<str>)>,
     /// What is written to its groups, where the actions say so.
     pub groups: Vec<GroupWrite>,
+    /// Objects that give orders, by the ids of these: name and UID.
+    pub orders: BTreeMap<Arc<str>, (Arc<str>, Arc<str>)>,
     /// Extra objects of its kind that exist.
     pub extras: Vec<ExtraSeen>,
+    /// Extra objects that may exist besides those.
+    pub listed_extras: Vec<Listed>,
     /// What has changed about the job.
     pub changes: Vec<Change>,
     /// What is to be told of it on the cluster, after that.
@@ -101,10 +109,14 @@ pub struct Report {
     pub groups: Vec<GroupSeen>,
     /// UIDs of groups that were deleted.
     pub ungrouped: Vec<Arc<str>>,
+    /// UIDs of orders that were obeyed and deleted.
+    pub answered: Vec<Arc<str>>,
     /// Extra objects of its kind that exist now.
     pub extras: Vec<ExtraSeen>,
     /// UIDs of those that were deleted.
     pub removed_extras: Vec<Arc<str>>,
+    /// All that may exist have been looked for.
+    pub looked_for_extras: bool,
     /// The job has been told to go.
     pub deleted: bool,
     /// What was refused: the rest was left undone.
@@ -130,8 +142,10 @@ impl Report {
             removed: Vec::new(),
             groups: Vec::new(),
             ungrouped: Vec::new(),
+            answered: Vec::new(),
             extras: Vec::new(),
             removed_extras: Vec::new(),
+            looked_for_extras: false,
             deleted: false,
             error: None,
             reread: None,
@@ -295,11 +309,14 @@ impl Writes {
             meaning: Arc::new(Meaning::NotOurs),
             status: None,
             resumed: false,
+            paid: 0,
             actions: Vec::new(),
             missing: Vec::new(),
             services: Vec::new(),
             groups: Vec::new(),
+            orders: BTreeMap::new(),
             extras: Vec::new(),
+            listed_extras: Vec::new(),
             changes: Vec::new(),
             events: Vec::new(),
             created: Time::default(),
@@ -407,8 +424,7 @@ async fn act(api: &Api, writes: &Writes, compiled: &Compiled, report: &mut Repor
             Action::DeleteJob => expired = true,
             Action::Ensure(Fixture::Gang) => groups::write(api, writes, report).await?,
             Action::Remove(Fixture::Gang) => ungroup = true,
-            // An order by annotation is answered by the memory that was stored: the annotation is the user's.
-            Action::Answered(_) => {}
+            Action::Answered(id) => orders::delete(api, writes, id, report).await?,
             Action::Ensure(Fixture::Extras) => extras::ensure(api, writes, compiled, report).await?,
             Action::Remove(Fixture::Extras) => extras::remove(api, writes, report).await?,
         }

@@ -10,7 +10,7 @@ use trainyard_core::{AddressBook, Cluster, GangScheduler, Job, Memory, Order, Su
 use trainyard_dialect::read_value;
 use trainyard_document::problem::{Problem, Severity};
 use trainyard_manifest::cluster_map::ClusterMap;
-use trainyard_manifest::gang::{Began, Placing, Schedulers, deadlock, gang};
+use trainyard_manifest::gang::{Began, Placing, Schedulers, deadlock, gang, unplaced};
 use trainyard_manifest::kinds::Kinds;
 use trainyard_manifest::task_pod::{Owner, TaskPods, fixture_names};
 use trainyard_status::{MEMORY_FIELD, Unread};
@@ -246,7 +246,10 @@ impl Reading {
             Placing::Together(scheduler) => Some(scheduler),
             Placing::NotChosen(scheduler) => return not_chosen(&scheduler, &self.gang),
         };
-        subject.job.gang = scheduler.as_ref().map(|scheduler| gang(scheduler, &subject.job));
+        subject.job.gang = match &scheduler {
+            Some(scheduler) => Some(gang(scheduler, &subject.job)),
+            None => unplaced(&subject),
+        };
         if let Some(words) = deadlock(&subject.job) {
             return broken(words);
         }
@@ -306,7 +309,8 @@ pub fn version(text: Option<&str>) -> u64 {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use trainyard_core::{Stamp, TaskId};
+    use trainyard_core::TaskId;
+    use trainyard_manifest::names::Life;
 
     use super::*;
     use crate::kinds::tfjob::KIND as TFJOB;
@@ -409,7 +413,7 @@ mod tests {
             uid: "u".into(),
         };
         let task: TaskId = "worker-0".parse().unwrap();
-        let pod = compiled.pods(&owner).pod(&task, Stamp::default(), false);
+        let pod = compiled.pods(&owner).pod(&task, Life::default());
         let names = |container: &Value| {
             let variables = container["env"].as_array().into_iter().flatten();
             variables

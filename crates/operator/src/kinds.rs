@@ -1,7 +1,8 @@
 //! Kinds of jobs, one file per kind. Nothing else in this crate names a kind, its conditions, its paths or its reasons; a test here sees
 //! to it.
 //!
-//! Common to all kinds is what the operator adds to a status by itself: `trainyard` (memory), `waiting` and `summary`.
+//! Common to all kinds is what the operator adds to a status by itself: `trainyard` (memory), `waiting`, `summary` and `objects` (extra
+//! objects that must be deleted at the end).
 
 pub mod t9k;
 pub mod tfjob;
@@ -16,6 +17,7 @@ use trainyard_manifest::kinds::{JobApi, Kinds};
 use trainyard_status::{Unread, rfc3339};
 
 use crate::job::{JobWire, Reading};
+use crate::order::OrderApi;
 use crate::reconcile::events::Change;
 
 /// Every kind that can be operated.
@@ -55,6 +57,8 @@ pub struct Kind {
     pub stage: fn(Option<&Value>) -> Stage,
     /// What has changed between two statuses, but for `waiting`.
     pub changes: fn(Option<&Value>, &Value) -> Vec<Change>,
+    /// Objects that give orders to its jobs.
+    pub orders: Option<&'static OrderApi>,
 }
 
 /// From a status without memory, which another operator wrote, to the memory that it implies; none if it implies none.

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use kube::Client;
+use kube::core::DynamicObject;
+use kube::runtime::watcher::Event;
 use kube::runtime::watcher::Event::{Apply, Delete, Init, InitApply, InitDone};
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::watch;
@@ -15,8 +17,10 @@ use crate::api::Api;
 use crate::apply::{Report, apply_catching_panics};
 use crate::guarded::Guarded;
 use crate::job::Reading;
+use crate::kinds::Kind;
 use crate::lease::{Leadership, LeaseId, hold};
 use crate::notice::{Notice, Observer};
+use crate::order::OrderSeen;
 use crate::rate_limit::RateLimit;
 use crate::store::{Panicked, Source, Store};
 use crate::watched::GroupSeen;
@@ -112,7 +116,12 @@ fn stand(
 fn unseen(reading: &Reading) -> Vec<Source> {
     let kinds = reading.kinds.iter().copied();
     kinds
-        .flat_map(|kind| [Source::Jobs(kind), Source::Pods(kind), Source::Services(kind)])
+        .flat_map(|kind| {
+            let orders = kind.orders.map(|_| Source::Orders(kind));
+            [Source::Jobs(kind), Source::Pods(kind), Source::Services(kind)]
+                .into_iter()
+                .chain(orders)
+        })
         .chain(reading.gang.apis().into_iter().map(Source::groups))
         .collect()
 }
@@ -125,7 +134,8 @@ fn may_act(unseen: &[Source], unknown: &BTreeSet<Source>, kinds: usize) -> bool 
     awaited.all(|source| match source {
         Source::Jobs(_) => kinds == 1,
         Source::Pods(_) | Source::Services(_) => false,
-        Source::Groups(..) => true,
+        // An order is obeyed when it is seen.
+        Source::Groups(..) | Source::Orders(_) => true,
     })
 }
 
@@ -267,6 +277,7 @@ impl Operator {
                 self.store.service_gone(kind, &service.into());
             }
             WatchUpdate::Service(kind, InitDone) => self.listed(Source::Services(kind)),
+            WatchUpdate::Order(kind, event) => self.handle_order(kind, event),
             WatchUpdate::Group(api, Init) => self.store.groups_begin(api),
             WatchUpdate::Group(api, InitApply(Guarded(Ok(group))) | Apply(Guarded(Ok(group)))) => {
                 self.store.group_seen(GroupSeen::of(api, group));
@@ -281,13 +292,32 @@ impl Operator {
             WatchUpdate::Unknown(source) => {
                 self.unknown.insert(source);
                 self.store.api_unknown(source);
-                if matches!(source, Source::Groups(..)) {
+                if matches!(source, Source::Groups(..) | Source::Orders(_)) {
                     self.seen(source);
                 }
             }
             // An unreadable object does not exist for us; the watch has reported it.
             WatchUpdate::Service(_, InitApply(_) | Apply(_) | Delete(_))
             | WatchUpdate::Group(_, InitApply(_) | Apply(_) | Delete(_)) => {}
+        }
+    }
+
+    fn handle_order(&mut self, kind: &'static Kind, event: Event<Guarded<DynamicObject>>) {
+        let source = Source::Orders(kind);
+        let seen = |object: Guarded<DynamicObject>| OrderSeen::of(kind.orders?, &object.0.ok()?);
+        match event {
+            Init => self.store.list_begins(source),
+            InitApply(object) | Apply(object) => {
+                if let Some(order) = seen(object) {
+                    self.store.order_seen(kind, order);
+                }
+            }
+            Delete(object) => {
+                if let Some(order) = seen(object) {
+                    self.store.order_gone(kind, &order);
+                }
+            }
+            InitDone => self.listed(source),
         }
     }
 

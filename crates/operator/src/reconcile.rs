@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use trainyard_core::{
     Action, Event, Fixture, FixtureSeen, Observed, Oddity, Persist, Refusal, Step, Storage, Time, step,
 };
-use trainyard_manifest::gang::{GroupApi, other_scheduler};
+use trainyard_manifest::gang::{GroupApi, is_unplaced, other_scheduler};
 use trainyard_manifest::names::STAMP;
 use trainyard_status::{Unread, newer_memory};
 
@@ -28,7 +28,8 @@ use self::waiting::{WAITING_FIELD, waiting};
 use crate::apply::{ApplyErrorKind, Writes};
 use crate::job::{Compiled, JobKey, JobSeen, Meaning};
 use crate::kinds::{Kind, Stage, TakenOver};
-use crate::store::{Entry, extras};
+use crate::store::extras::OBJECTS_FIELD;
+use crate::store::{Entry, Listed};
 
 /// What to do about a job.
 #[derive(Debug)]
@@ -81,7 +82,8 @@ fn reconcile_runnable(
     entry.not_later(now);
     let mut observed = entry.observed(&job.uid, job.deleting);
     observed.fixtures.extend(addresses(entry, job, compiled));
-    let extras = extras::seen(&entry.extras, &compiled.subject.objects);
+    let listed = listed_extras(entry, job, compiled);
+    let extras = entry.extras.seen(&listed, &compiled.subject.objects);
     observed.fixtures.extend(extras);
     observed.refused = (entry.retry_at > now).then_some(Refusal {
         until: entry.retry_at,
@@ -128,12 +130,17 @@ fn fill_in(
     grouping: Grouping,
 ) {
     writes.missing = entry.addresses.missing(&compiled.needed, &job.uid);
-    writes.extras.clone_from(&entry.extras);
+    writes.extras.clone_from(&entry.extras.known);
+    writes.listed_extras = listed_extras(entry, job, compiled);
     writes.groups = grouping.writes(entry, job, &writes.actions);
-    if job.status.is_none() && other_scheduler(compiled.job()).is_some() {
-        let told = events::event(job, &events::other_scheduler(writes.now));
-        writes.events.extend(told);
-    }
+    let notes = [
+        other_scheduler(&compiled.subject).map(|_| events::other_scheduler(writes.now)),
+        is_unplaced(compiled.job()).then(|| events::no_gang(writes.now)),
+    ];
+    let notes = notes.iter().flatten().filter(|_| job.status.is_none());
+    writes
+        .events
+        .extend(notes.filter_map(|note| events::event(job, note)));
 }
 
 /// What `step` sees of the objects by which tasks find each other. Which ones an ended job needed is not known any more.
@@ -148,6 +155,14 @@ fn addresses(entry: &Entry, job: &JobSeen, compiled: &Compiled) -> Option<(Fixtu
         right.then_some(FixtureSeen::Foreign)
     };
     seen.map(|seen| (Fixture::Addresses, seen))
+}
+
+/// Extra objects that may exist though they are not known: an operator that started before created them.
+fn listed_extras(entry: &Entry, job: &JobSeen, compiled: &Compiled) -> Vec<Listed> {
+    let has_tasks = entry.has_pods_of(&job.uid);
+    entry
+        .extras
+        .listed(job.status.as_ref(), has_tasks, &compiled.subject.objects)
 }
 
 /// What a job's status says after a step, and when the words change by themselves. `wants` if something is to be made for it,
@@ -170,6 +185,11 @@ fn project_status(
     }
     if !waiting.entries.is_empty() {
         status[WAITING_FIELD] = json!(waiting.entries);
+    }
+    let wanted = if wants { &*compiled.subject.objects } else { &[] };
+    let listed = listed_extras(entry, job, compiled);
+    if let Some(objects) = entry.extras.written(&listed, wanted) {
+        status[OBJECTS_FIELD] = objects;
     }
     step.wake = earlier(step.wake, waiting.settles);
     if let Some(error) = entry
@@ -212,10 +232,8 @@ fn plan_writes(
 ) -> Decision {
     let changed = !job.deleting && job.status.as_ref() != Some(&status);
     // An order by annotation is answered by memory, not by a request.
-    let acts = step
-        .actions
-        .iter()
-        .any(|action| !matches!(action, Action::Answered(_)));
+    let is_request = |action: &Action| !matches!(action, Action::Answered(id) if !entry.gives_order(id));
+    let acts = step.actions.iter().any(is_request);
     if !acts {
         let due = changed.then(|| write_by(key, job, entry, step.persist, &status, now));
         let due = due.flatten();
@@ -225,7 +243,8 @@ fn plan_writes(
     }
     entry.counts_since = None;
     let mut writes = status_write(key, job, status, now);
-    writes.resumed = step.memory.resumed;
+    (writes.resumed, writes.paid) = (step.memory.resumed, step.memory.paid);
+    writes.orders = entry.order_objects();
     if step.actions.contains(&Action::Remove(Fixture::Addresses)) {
         writes.services = entry.addresses.services_of(&job.uid);
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Map;
 use trainyard_core::{AddressBook, Cluster, Job, Subject, Template};
 use trainyard_manifest::cluster_map::ClusterMap;
+use trainyard_manifest::gang::unplaced;
 
 use crate::job::{Compiled, JobSeen, Meaning};
 use crate::store::Entry;
@@ -47,7 +48,7 @@ impl Compiled {
             role.ask.clear();
             role.after = None;
         }
-        job.gang = None;
+        job.gang = unplaced(&self.subject);
         let nothing = Job {
             roles: Vec::new(),
             ..job.clone()

@@ -8,6 +8,7 @@ mod addresses;
 mod entry;
 pub mod extras;
 mod groups;
+mod orders;
 mod queue;
 mod reread;
 mod slots;
@@ -25,7 +26,7 @@ use trainyard_status::MEMORY_FIELD;
 
 pub use self::addresses::{Addresses, NeededObject};
 pub use self::entry::{Entry, LastError};
-pub use self::extras::ExtraSeen;
+pub use self::extras::{ExtraSeen, Extras, Listed, Sort};
 use self::groups::GroupIndex;
 pub use self::groups::{GroupChange, GroupWrite, Groups, Unlisted};
 use self::queue::Queue;
@@ -45,6 +46,8 @@ pub enum Source {
     Pods(&'static Kind),
     /// Services with the label of a kind.
     Services(&'static Kind),
+    /// Objects that give orders to jobs of a kind.
+    Orders(&'static Kind),
     /// Groups of a gang scheduler, by plural and API group, whichever kind their jobs are of.
     Groups(&'static str, &'static str),
 }
@@ -57,6 +60,7 @@ impl Source {
             Self::Jobs(_) => "jobs",
             Self::Pods(_) => "pods",
             Self::Services(_) => "services",
+            Self::Orders(_) => "orders",
             Self::Groups(..) => "groups",
         }
     }
@@ -122,6 +126,7 @@ impl Store {
             match source {
                 Source::Pods(kind) if key.kind == kind => entry.pods_begin(),
                 Source::Services(kind) if key.kind == kind => entry.addresses.services.list_begins(),
+                Source::Orders(kind) if key.kind == kind => entry.orders.list_begins(),
                 _ => {}
             }
         }
@@ -145,6 +150,7 @@ impl Store {
                         && entry.addresses.services.list_ends(&listed)
                         && entry.conflict_removed()
                 }
+                Source::Orders(kind) => key.kind == kind && entry.orders.list_ends(&listed),
                 Source::Groups(..) => false,
             };
             if lost {

@@ -15,6 +15,7 @@ use trainyard_manifest::kinds::{ALL, JobApi};
 use trainyard_manifest::observe::PodSeen;
 
 use crate::job::{JobWire, version};
+use crate::order::OrderApi;
 
 /// Which objects are jobs of a kind.
 #[must_use]
@@ -193,6 +194,18 @@ impl GroupSeen {
     #[must_use]
     pub fn was_made_for(&self, job: &Arc<str>) -> bool {
         self.is_ours && self.is_of(job)
+    }
+}
+
+/// How kube's client finds objects that give orders.
+#[must_use]
+pub fn order_resource(api: &OrderApi) -> ApiResource {
+    ApiResource {
+        group: api.group.into(),
+        version: api.version.into(),
+        api_version: api.api_version.into(),
+        kind: api.kind.into(),
+        plural: api.plural.into(),
     }
 }
 

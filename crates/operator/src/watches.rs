@@ -21,8 +21,9 @@ use crate::job::JobWire;
 use crate::kinds::Kind;
 use crate::notice::{Notice, Observer};
 use crate::operate::Options;
+use crate::order::OrderApi;
 use crate::store::Source;
-use crate::watched::{WatchedPod, WatchedService, group_resource, job_resource};
+use crate::watched::{WatchedPod, WatchedService, group_resource, job_resource, order_resource};
 
 /// Jobs per page of a list, so that the first jobs are reconciled before the last are listed.
 const JOBS_PER_PAGE: u32 = 100;
@@ -39,6 +40,8 @@ pub enum WatchUpdate {
     Pod(&'static Kind, watcher::Event<WatchedPod>),
     /// A Service with the label of a kind.
     Service(&'static Kind, watcher::Event<Guarded<WatchedService>>),
+    /// An object that gives an order to a job of a kind.
+    Order(&'static Kind, watcher::Event<Guarded<DynamicObject>>),
     /// A group object of this API.
     Group(&'static GroupApi, watcher::Event<Guarded<DynamicObject>>),
     /// The cluster has no API for these objects. The watch is begun again by itself.
@@ -75,6 +78,12 @@ pub fn begin(
         let wrap = move |event| WatchUpdate::Service(kind, event);
         let what = (Source::Services(kind), String::new());
         watches.spawn(follow(what, services, ours, ears(), wrap));
+        if let Some(orders) = kind.orders {
+            let objects = scoped_with(client.clone(), scope, &order_resource(orders));
+            let wrap = move |event| WatchUpdate::Order(kind, event);
+            let what = (Source::Orders(kind), no_orders(orders));
+            watches.spawn(follow(what, objects, all.clone(), ears(), wrap));
+        }
     }
     for api in options.reading.gang.apis() {
         // Without a selector: a group that a user has made for a job is respected.
@@ -126,7 +135,7 @@ async fn follow<K>(
                 } else {
                     unwatched(&error)
                 };
-                let is_group = matches!(source, Source::Groups(..));
+                let is_group = matches!(source, Source::Groups(..) | Source::Orders(_));
                 let is_unknown = is_unknown || may_be_missing(source) && is_refused(&error, 403);
                 // Jobs without gangs go on where groups are unknown, or may not be listed: that is told once.
                 let once = is_unknown && is_group;
@@ -193,6 +202,14 @@ fn no_jobs(kind: &Kind) -> String {
     )
 }
 
+/// What is said where the cluster does not know the objects that give orders.
+fn no_orders(orders: &OrderApi) -> String {
+    format!(
+        "the cluster knows no {}.{}, by which jobs are given orders: `trainyard install` installs it",
+        orders.plural, orders.group
+    )
+}
+
 /// What is said where the cluster does not know the groups of a chosen scheduler.
 fn no_groups(api: &GroupApi) -> String {
     format!(
@@ -210,7 +227,7 @@ fn is_refused(error: &watcher::Error, code: u16) -> bool {
 
 /// Whether other jobs can be run while objects of this source may not be listed: those of other kinds, and those without a group.
 fn may_be_missing(source: Source) -> bool {
-    matches!(source, Source::Jobs(_) | Source::Groups(..))
+    matches!(source, Source::Jobs(_) | Source::Groups(..) | Source::Orders(_))
 }
 
 /// Why a watch does not go on, for people.

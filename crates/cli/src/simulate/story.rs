@@ -234,6 +234,7 @@ fn order(what: Ordered) -> &'static str {
         Ordered::Finish(_) => "end the job",
         Ordered::Abort => "abort the job",
         Ordered::Resume { .. } => "resume the job",
+        Ordered::Nothing => "do nothing",
     }
 }
 

@@ -68,7 +68,7 @@ fn carry_out(ctx: &mut StepContext, what: Ordered) {
             }
         }
         _ if aborted => {}
-        Ordered::Resume { .. } => {}
+        Ordered::Resume { .. } | Ordered::Nothing => {}
         Ordered::Finish(outcome) => ctx.finish(outcome, Cause::Order),
         Ordered::Abort => hold(ctx, Hold::Aborted),
         Ordered::RestartJob { .. } if ctx.memory.held.is_some() => {}
@@ -185,6 +185,7 @@ mod tests {
                 0,
                 None,
             ),
+            ("nothing", Ordered::Nothing, Some(Hold::Aborted), 0, None),
             (
                 "end",
                 Ordered::Finish(Outcome::Terminated),

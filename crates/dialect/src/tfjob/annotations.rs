@@ -18,7 +18,7 @@ pub(crate) const RETRYABLE_EXIT_CODES: &str = "trainyard.dev/retryable-exit-code
 pub(crate) const RESTART_SCOPE: &str = "trainyard.dev/restart-scope";
 pub(crate) const START_TIMEOUT: &str = "trainyard.dev/start-timeout-seconds";
 pub(crate) const START_ORDER: &str = "trainyard.dev/start-order";
-const GANG: &str = "trainyard.dev/gang";
+pub(crate) const GANG: &str = "trainyard.dev/gang";
 
 /// All of them; another one with our prefix is a slip.
 const KNOWN: &[&str] = &[
@@ -73,7 +73,7 @@ impl<'a> Wishes<'a> {
 }
 
 /// `none`, or the name of a gang scheduler.
-fn scheduler(field: &Field<'_>) -> Option<GangChoice> {
+pub(crate) fn scheduler(field: &Field<'_>) -> Option<GangChoice> {
     let name = field.text()?;
     if &**name == "none" {
         return Some(GangChoice::None);

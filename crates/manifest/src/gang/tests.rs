@@ -205,7 +205,7 @@ fn pods_are_marked_and_another_scheduler_is_kept() {
     mark(&mut pod, &subject.job, &subject.job.roles[1]);
     let expected = json!({ "scheduling.k8s.io/group-name": "mnist", "volcano.sh/task-spec": "worker" });
     assert_eq!(pod["metadata"]["annotations"], expected);
-    assert_eq!(other_scheduler(&subject.job), None);
+    assert_eq!(other_scheduler(&subject), None);
 
     let mut template = template();
     template["spec"]["schedulerName"] = "theirs".into();
@@ -217,7 +217,7 @@ fn pods_are_marked_and_another_scheduler_is_kept() {
         json!({ "scheduling.x-k8s.io/pod-group": "mnist" })
     );
     assert_eq!(pod["spec"]["schedulerName"], "theirs");
-    assert_eq!(other_scheduler(&subject.job).as_deref(), Some("theirs"));
+    assert_eq!(other_scheduler(&subject).as_deref(), Some("theirs"));
 }
 
 /// A task of this epoch that runs, or is on its way out.

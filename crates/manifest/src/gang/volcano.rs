@@ -1,6 +1,6 @@
 //! Volcano: one `PodGroup` per job, as Kubeflow's operator writes it. Its pods are created once it has been let in.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use trainyard_core::{Gang, GangScheduler, Job, Role};
 
 use super::{GroupApi, GroupState, Scheduler, phase, place, pod_group};
@@ -19,7 +19,7 @@ static POD_GROUPS: GroupApi = GroupApi {
     version: "v1beta1",
     kind: "PodGroup",
     plural: "podgroups",
-    follows: &["minMember", "minResources", "priorityClassName"],
+    follows: &["minMember", "minTaskMember", "minResources", "priorityClassName"],
     state,
 };
 
@@ -32,6 +32,11 @@ pub(super) static SCHEDULER: Scheduler = Scheduler {
         pod_group(&POD_GROUPS, subject, gang, |spec| {
             let queue = gang.queue.as_deref().unwrap_or(DEFAULT_QUEUE);
             spec.insert("queue".into(), queue.into());
+            if !gang.per_role.is_empty() {
+                let least = gang.per_role.iter();
+                let least = least.map(|(role, least)| (role.to_string(), Value::from(*least)));
+                spec.insert("minTaskMember".into(), least.collect::<Map<_, _>>().into());
+            }
             if let Some(class) = &gang.priority {
                 spec.insert("priorityClassName".into(), (**class).into());
             }

@@ -51,7 +51,7 @@ async fn service(api: &Api, writes: &Writes, object: &Value) -> Result<ServiceSe
 }
 
 /// Makes a shared object, or finds that it is ours already; gives its UID.
-pub async fn make(
+async fn make(
     api: &Api,
     writes: &Writes,
     plural: &'static str,
@@ -60,9 +60,12 @@ pub async fn make(
     match api.create(plural, object).await {
         Ok(made) => Ok(made.uid),
         Err(refused) if refused.exists() => {
-            let (uid, owner) = api.owner(plural, object).await?;
-            if owner.as_deref() == Some(&*writes.uid) {
-                Ok(uid)
+            // Services and maps are objects of the core group.
+            let there = api
+                .owned(("v1", plural), &writes.key.namespace, name_of(object))
+                .await?;
+            if there.owner.as_deref() == Some(&*writes.uid) {
+                Ok(there.uid)
             } else {
                 let kind = plural.trim_end_matches('s');
                 Err(refused.in_the_way(kind, &writes.key.namespace, name_of(object)))

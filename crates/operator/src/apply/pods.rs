@@ -5,6 +5,7 @@ use std::sync::Arc;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use trainyard_core::{RoleName, Seen, Stamp, TaskId, TaskSeen};
+use trainyard_manifest::names::Life;
 use trainyard_manifest::observe::PodSeen;
 use trainyard_manifest::task_pod::TaskPods;
 
@@ -60,7 +61,12 @@ async fn one(
     task: &TaskId,
     stamp: Stamp,
 ) -> Result<PodSeen, ApiError> {
-    let object = pods.pod(task, stamp, writes.resumed);
+    let life = Life {
+        stamp,
+        resumed: writes.resumed,
+        paid: writes.paid,
+    };
+    let object = pods.pod(task, life);
     let name = name_of(&object).to_owned();
     match api.create("pods", &object).await {
         Ok(made) => Ok(born(writes, &name, made.uid, made.version, task, stamp)),

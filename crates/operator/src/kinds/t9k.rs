@@ -23,6 +23,7 @@ pub static KIND: Kind = Kind {
     definition_too_old: "DefinitionTooOld",
     stage,
     changes,
+    orders: None,
 };
 
 #[expect(

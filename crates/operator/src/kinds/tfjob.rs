@@ -26,6 +26,7 @@ pub static KIND: Kind = Kind {
     definition_too_old: "TFJobDefinitionTooOld",
     stage,
     changes,
+    orders: None,
 };
 
 /// How the author chooses the addresses of tasks.

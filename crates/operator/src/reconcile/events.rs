@@ -96,6 +96,20 @@ pub fn other_scheduler(now: Time) -> Change {
     Change::beside(Topic::Note, Severity::Warning, reason, message.into(), now)
 }
 
+/// The job's kind places its tasks together, and the operator was told of no scheduler that does.
+#[must_use]
+pub fn no_gang(now: Time) -> Change {
+    let message = "the operator was installed without a gang scheduler, so tasks are placed one by one: `trainyard install \
+                   --gang-scheduler-name` names one";
+    Change::beside(
+        Topic::Note,
+        Severity::Normal,
+        "NoGangScheduler",
+        message.into(),
+        now,
+    )
+}
+
 /// The operator panicked while it reconciled the job or applied the result.
 #[must_use]
 pub fn panicked(words: &str, wait: u32, now: Time) -> Change {

@@ -9,12 +9,14 @@ use trainyard_manifest::observe::PodSeen;
 use trainyard_status::MEMORY_FIELD;
 
 use super::addresses::Addresses;
-use super::extras::ExtraSeen;
+use super::extras::Extras;
 use super::groups::Groups;
 use super::reread::{Panics, PendingReread};
 use super::tombstones::{Tombstones, not_later};
+use super::tracked::Tracked;
 use crate::apply::{ApplyError, ApplyErrorKind, Report};
 use crate::job::{Compiled, JobSeen, Meaning, version};
+use crate::order::OrderSeen;
 use crate::reconcile::warnings::Warned;
 
 /// An apply that was refused is tried again after this many seconds, then twice as many, and so on.
@@ -42,8 +44,10 @@ pub struct Entry {
     pub addresses: Addresses,
     /// What its tasks are placed as.
     pub groups: Groups,
+    /// Objects that give it orders.
+    pub orders: Tracked<OrderSeen>,
     /// Extra objects of its kind that exist.
-    pub extras: Vec<ExtraSeen>,
+    pub extras: Extras,
     /// An apply is in flight.
     pub applying: bool,
     /// The last apply creates objects.
@@ -237,7 +241,9 @@ impl Entry {
         let ours = |pod: &&PodSeen| pod.owner.as_ref() == Some(uid);
         let here = self.pods.values().map(|held| &held.pod).filter(ours);
         let tasks = here.filter_map(|pod| pod.task.as_ref()).chain(self.gone.of(uid));
-        let orders = self.job.iter().filter_map(|job| job.order.clone()?.ok());
+        let job = || self.job.iter();
+        let annotated = job().filter_map(|job| job.order.clone()?.ok());
+        let orders = annotated.chain(job().filter_map(|job| self.ordered(job)));
         Observed {
             tasks: tasks.cloned().collect(),
             orders: orders.collect(),
@@ -314,7 +320,7 @@ impl Entry {
             for service in report.services.drain(..) {
                 self.addresses.services.see(service, true);
             }
-            self.extras.append(&mut report.extras);
+            self.extras.absorb(report);
             for group in report.groups.drain(..) {
                 self.groups.see(group, true);
             }
@@ -323,11 +329,16 @@ impl Entry {
             self.addresses.services.removed(uid);
         }
         self.addresses.services.apply_finished();
+        for uid in &report.answered {
+            self.orders.removed(uid);
+        }
+        self.orders.apply_finished();
         for uid in &report.ungrouped {
             self.groups.removed(uid);
         }
         self.groups.apply_finished();
         self.extras
+            .known
             .retain(|extra| !report.removed_extras.contains(&extra.uid));
     }
 
@@ -411,11 +422,15 @@ impl Entry {
     /// Whether its pods have been made and nothing has been said of it.
     #[must_use]
     pub fn has_pods_without_status(&self) -> bool {
-        let Some(job) = self.job.as_ref().filter(|job| job.status.is_none()) else {
-            return false;
-        };
+        let job = self.job.as_ref().filter(|job| job.status.is_none());
+        job.is_some_and(|job| self.has_pods_of(&job.uid))
+    }
+
+    /// Whether the job with that UID has pods of its tasks.
+    #[must_use]
+    pub fn has_pods_of(&self, uid: &Arc<str>) -> bool {
         let mut pods = self.pods.values().map(|held| &held.pod);
-        pods.any(|pod| pod.owner.as_ref() == Some(&job.uid) && pod.task.is_some())
+        pods.any(|pod| pod.owner.as_ref() == Some(uid) && pod.task.is_some())
     }
 
     /// Whether nothing is known here any more.
@@ -425,6 +440,7 @@ impl Entry {
             && self.pods.is_empty()
             && self.addresses.services.is_empty()
             && self.groups.is_empty()
+            && self.orders.is_empty()
             && !self.applying
             && self.pending_reread.is_none()
     }

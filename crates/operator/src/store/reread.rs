@@ -136,8 +136,8 @@ impl Store {
             uid: old.job.map(|job| job.uid).unwrap_or_default(),
             events: told.into_iter().collect(),
         });
-        // Groups are known from the watches, and no reconcile changes them.
-        entry.groups = old.groups;
+        // Groups and orders are known from the watches, and no reconcile changes them.
+        (entry.groups, entry.orders) = (old.groups, old.orders);
         (entry.queued, entry.wake, entry.panics) = (old.queued, old.wake, panics);
         self.wake_at(now + wait, job.clone());
         self.panics.push(Panicked { job, words, wait });

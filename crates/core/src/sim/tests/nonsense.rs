@@ -352,6 +352,7 @@ fn order() -> impl Strategy<Value = Order> {
         any::<bool>().prop_map(|paid| Ordered::RestartJob { paid }),
         outcome().prop_map(Ordered::Finish),
         Just(Ordered::Abort),
+        Just(Ordered::Nothing),
         any::<bool>().prop_map(|paid| Ordered::Resume { paid }),
     ];
     (order_id(), what).prop_map(|(id, what)| Order { id, what })

@@ -3,8 +3,8 @@
 use super::*;
 use crate::job::Meaning;
 
-/// A job whose kind needs a claim.
-fn with_claim() -> Store {
+/// A job whose kind needs this object.
+fn needing(kind: &str) -> Store {
     let mut store = Store::new(Reading::default());
     store.storage.insert(&TFJOB, Storage::Keeps);
     let mut wire = job(10, 1, &Value::Null);
@@ -15,25 +15,27 @@ fn with_claim() -> Store {
     let Some(Meaning::Job(compiled)) = Arc::get_mut(meaning) else {
         panic!("it can be read")
     };
-    let claim =
-        json!({ "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": { "name": "data" } });
-    compiled.subject.objects.push(claim);
+    compiled.subject.objects.push(object(kind));
     store
 }
 
-fn claim() -> ExtraSeen {
+fn object(kind: &str) -> Value {
+    json!({ "kind": kind, "metadata": { "name": "it" }, "data": { "hosts": "a" } })
+}
+
+fn extra(kind: &str) -> ExtraSeen {
+    let sort = Sort::find(kind).unwrap();
     ExtraSeen {
-        plural: "persistentvolumeclaims",
-        api_version: "v1".into(),
-        kind: "PersistentVolumeClaim".into(),
-        name: "data".into(),
+        sort,
+        name: "it".into(),
         uid: "c".into(),
+        content: sort.content(&object(kind)),
     }
 }
 
 #[test]
 fn extras_are_made_before_pods_and_once() {
-    let mut store = with_claim();
+    let mut store = needing("ConfigMap");
     let writes = store.next(NOW).unwrap();
     let ensure = Action::Ensure(Fixture::Extras);
     let position = |wanted: &Action| writes.actions.iter().position(|action| action == wanted);
@@ -47,22 +49,22 @@ fn extras_are_made_before_pods_and_once() {
         writes.actions
     );
     let made = Report {
-        extras: vec![claim()],
+        extras: vec![extra("ConfigMap")],
         ..report(&writes, 0, Vec::new())
     };
     store.applied(made, NOW);
     let writes = store.next(NOW).unwrap();
     assert!(!writes.actions.contains(&ensure), "{:?}", writes.actions);
-    assert_eq!(writes.extras, [claim()]);
+    assert_eq!(writes.extras, [extra("ConfigMap")]);
 }
 
-#[test]
-fn extras_are_removed_with_what_else_tasks_share() {
-    let mut store = with_claim();
+/// The extra objects that are removed when a job ends which needs this one.
+fn removed_at_the_end(kind: &str) -> Vec<ExtraSeen> {
+    let mut store = needing(kind);
     let writes = store.next(NOW).unwrap();
     let pods = vec![pod(0, 20, "p0", &running()), pod(1, 21, "p1", &running())];
     let made = Report {
-        extras: vec![claim()],
+        extras: vec![extra(kind)],
         ..report(&writes, 0, pods)
     };
     store.applied(made, NOW);
@@ -72,13 +74,51 @@ fn extras_are_removed_with_what_else_tasks_share() {
     let mut removed = Vec::new();
     for version in 40..44 {
         let Some(writes) = store.next(NOW + 10) else { break };
+        let mut report = report(&writes, version, Vec::new());
         if writes.actions.contains(&Action::Remove(Fixture::Extras)) {
-            removed.clone_from(&writes.extras);
+            removed.extend(writes.extras.clone());
+            report.removed_extras = writes.extras.iter().map(|extra| extra.uid.clone()).collect();
+            report.looked_for_extras = true;
         }
-        store.applied(report(&writes, version, Vec::new()), NOW + 10);
+        store.applied(report, NOW + 10);
         for (index, uid) in [(0, "p0"), (1, "p1")] {
             store.pod_gone(&TFJOB, &pod(index, 50, uid, &exited(0)));
         }
     }
-    assert_eq!(removed, [claim()]);
+    removed
+}
+
+#[test]
+fn extras_are_removed_with_what_else_tasks_share_and_claims_go_with_the_job() {
+    assert_eq!(removed_at_the_end("ConfigMap"), [extra("ConfigMap")]);
+    assert_eq!(removed_at_the_end("PersistentVolumeClaim"), []);
+}
+
+/// An operator that starts later knows from the status what to look for.
+#[test]
+fn the_status_lists_what_must_be_removed_until_it_is() {
+    let mut store = needing("ConfigMap");
+    let writes = store.next(NOW).unwrap();
+    let pods = vec![pod(0, 20, "p0", &running()), pod(1, 21, "p1", &running())];
+    let made = Report {
+        extras: vec![extra("ConfigMap")],
+        ..report(&writes, 0, pods)
+    };
+    store.applied(made, NOW);
+    let writes = store.next(NOW + 10).unwrap();
+    let status = writes.status.clone().unwrap();
+    assert_eq!(status["objects"], json!(["ConfigMap/it"]));
+
+    let mut later = needing("ConfigMap");
+    let mut wire = job(11, 1, &status);
+    wire.spec["runPolicy"]["cleanPodPolicy"] = "All".into();
+    later.job_seen(&TFJOB, wire);
+    let writes = later.next(NOW + 10).unwrap();
+    assert_eq!(writes.extras, []);
+    let listed: Vec<&str> = writes.listed_extras.iter().map(|(_, name)| &**name).collect();
+    assert_eq!(listed, ["it"]);
+    assert!(
+        writes.actions.contains(&Action::Ensure(Fixture::Extras)),
+        "{writes:?}"
+    );
 }
