@@ -4,6 +4,7 @@
 mod chosen;
 pub mod t9k;
 pub mod tfjob;
+pub mod volcano;
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
@@ -15,7 +16,7 @@ pub use self::chosen::Kinds;
 use crate::install::access::Use;
 
 /// Every kind that the operator can run, and that pods of a job may have as owner.
-pub static ALL: &[&JobApi] = &[&tfjob::API, &t9k::API];
+pub static ALL: &[&JobApi] = &[&tfjob::API, &t9k::API, &volcano::API];
 
 /// A kind of job on the API server. Two are equal if group and kind are.
 #[derive(Debug)]

@@ -6,6 +6,7 @@
 
 pub mod t9k;
 pub mod tfjob;
+pub mod volcano;
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -21,7 +22,7 @@ use crate::order::OrderApi;
 use crate::reconcile::events::Change;
 
 /// Every kind that can be operated.
-pub static KINDS: &[&Kind] = &[&tfjob::KIND, &t9k::KIND];
+pub static KINDS: &[&Kind] = &[&tfjob::KIND, &t9k::KIND, &volcano::KIND];
 
 /// The kinds that an operator was told to run.
 #[must_use]
@@ -101,6 +102,21 @@ impl Kind {
     }
 }
 
+/// The object as its author wrote it.
+fn as_written(api: &JobApi, wire: &JobWire) -> Value {
+    let meta = &wire.metadata;
+    json!({
+        "apiVersion": api.api_version,
+        "kind": api.kind,
+        "metadata": {
+            "name": meta.name, "namespace": meta.namespace,
+            "labels": meta.labels.clone().unwrap_or_default(),
+            "annotations": meta.annotations.clone().unwrap_or_default(),
+        },
+        "spec": wire.spec,
+    })
+}
+
 /// The conditions of a status.
 fn conditions(status: Option<&Value>) -> impl Iterator<Item = &Value> {
     let conditions = status.and_then(|status| status["conditions"].as_array());
@@ -164,6 +180,11 @@ mod tests {
         "managedBy",
         "startTime",
         "kubeflow.org",
+        "batch.volcano.sh",
+        "bus.volcano.sh",
+        "\"Completed\"",
+        "\"Terminated\"",
+        "\"Aborted\"",
     ];
 
     fn named(folder: &Path, found: &mut Vec<String>) {

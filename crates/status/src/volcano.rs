@@ -258,6 +258,8 @@ fn min_available(job: &Job) -> u32 {
 fn conditions(previous: Option<&Value>, passed: &[Phase], now: Time) -> Vec<Value> {
     let before = previous.and_then(|status| status["conditions"].as_array());
     let mut conditions: Vec<Value> = before.cloned().unwrap_or_default();
+    // What was said of a definition that drops memory is no phase.
+    conditions.retain(|condition| condition.get("type").is_none());
     for phase in passed {
         conditions.retain(|condition| condition["status"] != phase.word());
         conditions.push(json!({"status": phase.word(), "lastTransitionTime": rfc3339(now)}));

@@ -25,8 +25,10 @@ pub enum Crds {
     Kubeflow,
     /// `scheduling.x-k8s.io`, of which we take the groups.
     Coscheduling,
-    /// `batch.volcano.sh`, `scheduling.volcano.sh`, `bus.volcano.sh`, `nodeinfo.volcano.sh`.
+    /// `scheduling.volcano.sh` and `nodeinfo.volcano.sh`: what Volcano's scheduler needs.
     Volcano,
+    /// `batch.volcano.sh` and `bus.volcano.sh`, as Volcano installs them. Not where our own of these are installed too.
+    VolcanoJobs,
 }
 
 /// What has been installed where: tests that share a cluster need not do it once each.
@@ -62,12 +64,15 @@ impl Crds {
                 VOLCANO,
                 "config/crd/volcano/bases",
                 &[
-                    "batch.volcano.sh_jobs.yaml",
-                    "bus.volcano.sh_commands.yaml",
                     "nodeinfo.volcano.sh_numatopologies.yaml",
                     "scheduling.volcano.sh_podgroups.yaml",
                     "scheduling.volcano.sh_queues.yaml",
                 ],
+            ),
+            Self::VolcanoJobs => (
+                VOLCANO,
+                "config/crd/volcano/bases",
+                &["batch.volcano.sh_jobs.yaml", "bus.volcano.sh_commands.yaml"],
             ),
         };
         let folder = module.folder()?.join(folder);

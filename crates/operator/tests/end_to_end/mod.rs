@@ -9,7 +9,7 @@
 //! | tests | of |
 //! |---|---|
 //! | [`scenarios`], [`decisions`], [`known_bugs`] | tables of whole runs: what is decided, and when |
-//! | [`jobs`], [`kinds`], [`waits`], [`refused`], [`gang`], [`client`] | single behaviours, as a user meets them |
+//! | [`jobs`], [`kinds`], [`waits`], [`refused`], [`gang`], [`volcano`], [`client`] | single behaviours, as a user meets them |
 //! | [`faults`], [`leader`], [`upgrade`], [`panics`] | failing requests, two operators, two versions, panics |
 //! | [`forged`], [`hostile`], [`unreadable_memory`], [`unreadable_objects`], [`fairness`] | tenants that write what no operator would |
 //! | [`rights`], [`pod_security`], [`canary`], [`definition`], [`endpoints`] | rights, secrets, the CRD, metrics and health |
@@ -38,6 +38,7 @@ mod scenarios;
 mod unreadable_memory;
 mod unreadable_objects;
 mod upgrade;
+mod volcano;
 mod waits;
 
 use std::path::Path;

@@ -86,7 +86,7 @@ fn jobsets_are_known_once_their_crd_is_installed() {
 
 #[test]
 fn volcano_jobs_are_known_once_their_crds_are_installed() {
-    bare().install(Crds::Volcano);
+    bare().install(Crds::VolcanoJobs);
     let namespace = bare().namespace("volcano");
     namespace.apply_twice(VOLCANO);
 }

@@ -202,7 +202,7 @@ fn every_example_is_applied_twice_by_kubectl() {
 
 #[test]
 fn what_is_written_for_volcano_is_accepted() {
-    bare().install(Crds::Volcano);
+    bare().install(Crds::VolcanoJobs);
     let (mut accepted, mut wrong) = (0, Vec::new());
     for (path, source) in manifests("examples") {
         for job in read(&source).jobs().filter(|job| !job.generate_name) {

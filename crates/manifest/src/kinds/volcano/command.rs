@@ -1,0 +1,49 @@
+//! Volcano's `Command`: an order for one job, obeyed once and then deleted.
+
+use serde_json::{Value, json};
+
+use super::COMMAND_GROUP;
+
+/// The definition of Commands. Its fields lie beside `metadata`, as Volcano has them.
+pub fn definition() -> Value {
+    let text = |description: &str| json!({ "type": "string", "description": description });
+    let target = json!({
+        "type": "object",
+        "description": "The job, as an owner reference. Where the UID is given, no other job of that name is meant.",
+        "required": ["apiVersion", "kind", "name"],
+        "x-kubernetes-preserve-unknown-fields": true,
+        "properties": {
+            "apiVersion": text("batch.volcano.sh/v1alpha1."),
+            "kind": text("Job."),
+            "name": text("The name of the job."),
+            "uid": text("The UID of the job."),
+        },
+    });
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": { "name": format!("commands.{COMMAND_GROUP}") },
+        "spec": {
+            "group": COMMAND_GROUP,
+            "names": { "kind": "Command", "listKind": "CommandList", "plural": "commands", "singular": "command" },
+            "scope": "Namespaced",
+            "conversion": { "strategy": "None" },
+            "versions": [{
+                "name": "v1alpha1", "served": true, "storage": true,
+                "schema": { "openAPIV3Schema": {
+                    "type": "object",
+                    "description": "An order for a job, deleted when it has been obeyed.",
+                    "properties": {
+                        "apiVersion": { "type": "string" },
+                        "kind": { "type": "string" },
+                        "metadata": { "type": "object" },
+                        "action": text("AbortJob, RestartJob, ResumeJob, TerminateJob or CompleteJob; others do nothing."),
+                        "target": target,
+                        "reason": text("Why, in one word."),
+                        "message": text("Why, in a sentence."),
+                    },
+                } },
+            }],
+        },
+    })
+}
