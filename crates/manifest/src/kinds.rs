@@ -2,6 +2,7 @@
 //! job of a kind is in `kinds` of the operator's crate.
 
 mod chosen;
+mod common;
 pub mod t9k;
 pub mod tfjob;
 pub mod volcano;
@@ -41,6 +42,8 @@ pub struct JobApi {
     pub labels: PodLabels,
     /// The roles that its jobs may have, as pods are labelled and named.
     pub roles: Roles,
+    /// Whether the status of its jobs shows the containers of their pods; what no status shows is not kept.
+    pub shows_containers: bool,
     /// The `CustomResourceDefinition`s: its own, then those of objects beside it that its users write.
     pub definitions: fn(Served) -> Vec<Value>,
     /// What the operator does with objects of this kind.
@@ -256,5 +259,36 @@ mod tests {
                 assert!(!version["additionalPrinterColumns"].is_null(), "{}", api.word);
             }
         }
+    }
+
+    /// Paths of fields of a schema that say nothing about themselves.
+    fn silent(path: &str, schema: &Value, found: &mut Vec<String>) {
+        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+            let path = format!("{path}.{name}");
+            if field.get("description").is_none() {
+                found.push(path.clone());
+            }
+            // A pod template is Kubernetes' own, and so are the conditions.
+            if !["template", "conditions", "replicaStatuses"].contains(&name.as_str()) {
+                for inner in [field, &field["additionalProperties"], &field["items"]] {
+                    silent(&path, inner, found);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_field_of_every_kind_says_what_it_is() {
+        let mut found = Vec::new();
+        for api in ALL {
+            let definitions = (api.definitions)(Served::Newest);
+            let schema = &definitions[0]["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+            for part in ["spec", "status"] {
+                let path = format!("{} {part}", api.kind);
+                assert!(schema["properties"][part].get("description").is_some(), "{path}");
+                silent(&path, &schema["properties"][part], &mut found);
+            }
+        }
+        assert_eq!(found, Vec::<String>::new());
     }
 }

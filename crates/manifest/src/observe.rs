@@ -5,6 +5,7 @@
 //! any number of them, but of one name there is one pod. Ends are normalised here (W7): whether a stop was asked for,
 //! whether the program ran at all, times that are not later than now.
 
+mod containers;
 mod exit;
 mod unreadable;
 mod wire;
@@ -12,6 +13,7 @@ mod wire;
 use std::sync::Arc;
 
 use trainyard_core::{Exit, MOST_TASKS, Seen, Stamp, TaskId, TaskSeen, Time, Why};
+use trainyard_status::{ContainerSeen, InstanceDetails};
 
 pub use self::unreadable::UNREADABLE;
 use self::wire::{PodWire, time};
@@ -42,6 +44,8 @@ pub struct PodSeen {
     pub task: Option<TaskSeen>,
     /// What it waits for, in the cluster's words.
     pub waits: Option<Waits>,
+    /// Its containers, the main one first, where it has more than that one and the status of its job's kind shows them.
+    pub containers: Option<Box<[ContainerSeen]>>,
 }
 
 /// What a pod waits for.
@@ -84,6 +88,19 @@ impl PodSeen {
         self
     }
 
+    /// What is known of it besides its task.
+    #[must_use]
+    pub fn details(&self, now: Time) -> InstanceDetails<'_> {
+        let silent_since = match &self.waits {
+            Some(Waits::Silent { since, .. }) => Some(*since),
+            _ => None,
+        };
+        InstanceDetails {
+            containers: self.containers.as_deref().unwrap_or_default(),
+            is_silent: silent_since.is_some_and(|since| since <= now),
+        }
+    }
+
     /// The same pod, gone: how its task ended, if that was seen.
     #[must_use]
     pub fn gone(&self) -> Option<TaskSeen> {
@@ -120,6 +137,9 @@ impl From<PodWire> for PodSeen {
             job: text(&label(&wire, owner_kind, |labels| labels.job).cloned()),
             owner: owner.map(|(_, uid)| uid.as_str().into()),
             task: task(&wire, owner_kind),
+            containers: owner_kind
+                .filter(|kind| kind.shows_containers)
+                .and_then(|_| containers::beside_main(&wire)),
             owner_kind,
             waits: exit::waits(&wire),
         }

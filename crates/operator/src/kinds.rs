@@ -9,17 +9,20 @@ pub mod tfjob;
 pub mod volcano;
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
-use trainyard_core::{Job, Memory, Observed, Step, Time};
+use trainyard_core::{AddressForm, Job, Memory, Observed, Step, Time};
 use trainyard_manifest::kinds::{JobApi, Kinds};
-use trainyard_status::{Unread, rfc3339};
+use trainyard_status::{MEMORY_FIELD, Unread, rfc3339};
 
 use crate::job::{JobWire, Reading};
 use crate::order::OrderApi;
 use crate::reconcile::events::Change;
+use crate::store::HeldPod;
 
 /// Every kind that can be operated.
 pub static KINDS: &[&Kind] = &[&tfjob::KIND, &t9k::KIND, &volcano::KIND];
@@ -40,8 +43,8 @@ pub struct Kind {
     /// The object as the manifest that its author could have written; none if another controller runs the job. The memory is
     /// that of the status, as far as it can be read.
     pub manifest: fn(&JobWire, Option<&Memory>, &Reading) -> Option<Value>,
-    /// The status after a step, with the memory and without `waiting` and `summary`. The first argument is the stored one.
-    pub status: fn(Option<&Value>, &Job, &Step, &Observed, Time) -> Value,
+    /// The status after a step, with the memory and without `waiting` and `summary`.
+    pub status: fn(&Projection<'_>) -> Value,
     /// Fields of the status that only count tasks: changes of these are merged for a while.
     pub counts: &'static [&'static str],
     /// The memory that a status holds.
@@ -64,6 +67,23 @@ pub struct Kind {
 
 /// From a status without memory, which another operator wrote, to the memory that it implies; none if it implies none.
 pub type TakenOver = fn(Option<&Value>, &Job, &Observed) -> Option<Memory>;
+
+/// What a status is made from.
+#[derive(Clone, Copy)]
+pub struct Projection<'a> {
+    /// The stored status.
+    pub previous: Option<&'a Value>,
+    /// The job.
+    pub job: &'a Job,
+    /// What was decided.
+    pub step: &'a Step,
+    /// What it was decided from.
+    pub observed: &'a Observed,
+    /// The pods that name the job, its own and others, by their names.
+    pub pods: &'a BTreeMap<Arc<str>, HeldPod>,
+    /// The time of the step.
+    pub now: Time,
+}
 
 /// How far a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +135,37 @@ fn as_written(api: &JobApi, wire: &JobWire) -> Value {
         },
         "spec": wire.spec,
     })
+}
+
+/// How the author of a job chooses the addresses of its tasks.
+const ADDRESSES: &str = "trainyard.dev/addresses";
+
+/// Says how tasks find each other as the author could have said it: as the job began, since tasks that run know each other by it. A
+/// job that has not begun, or is suspended, is as its own annotation or else the operator's flag says.
+fn keep_addresses(
+    annotations: &mut BTreeMap<String, String>,
+    status: Option<&Value>,
+    memory: Option<&Memory>,
+    per_replica: bool,
+) {
+    let form = match memory {
+        Some(memory) => memory.form,
+        None if is_remembered(status) => None,
+        None => per_replica.then_some(AddressForm::PerReplica),
+    };
+    let runs = memory.is_some_and(|memory| memory.started.is_some() && memory.held.is_none());
+    if runs && form != Some(AddressForm::Kubeflow) {
+        annotations.remove(ADDRESSES);
+    }
+    if form.is_some() {
+        let entry = annotations.entry(ADDRESSES.to_owned());
+        entry.or_insert_with(|| "per-replica".to_owned());
+    }
+}
+
+/// Whether a status holds a memory, readable or not.
+fn is_remembered(status: Option<&Value>) -> bool {
+    status.is_some_and(|status| status.get(MEMORY_FIELD).is_some_and(|it| !it.is_null()))
 }
 
 /// The conditions of a status.

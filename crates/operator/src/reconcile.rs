@@ -27,7 +27,7 @@ use self::wait::{Reason, Wait};
 use self::waiting::{WAITING_FIELD, waiting};
 use crate::apply::{ApplyErrorKind, Writes};
 use crate::job::{Compiled, JobKey, JobSeen, Meaning};
-use crate::kinds::{Kind, Stage, TakenOver};
+use crate::kinds::{Kind, Projection, Stage, TakenOver};
 use crate::store::extras::OBJECTS_FIELD;
 use crate::store::{Entry, Listed};
 
@@ -175,7 +175,14 @@ fn project_status(
     now: Time,
 ) -> Value {
     let kind = job.key.kind;
-    let mut status = (kind.status)(job.status.as_ref(), compiled.job(), step, observed, now);
+    let mut status = (kind.status)(&Projection {
+        previous: job.status.as_ref(),
+        job: compiled.job(),
+        step,
+        observed,
+        pods: &entry.pods,
+        now,
+    });
     let mut waiting = waiting(entry, job, wants, now);
     if step.memory.verdict.is_some() || step.memory.held.is_some() {
         // Nothing is waited for but that what is to stop does.

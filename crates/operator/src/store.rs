@@ -25,7 +25,7 @@ use trainyard_manifest::observe::PodSeen;
 use trainyard_status::MEMORY_FIELD;
 
 pub use self::addresses::{Addresses, NeededObject};
-pub use self::entry::{Entry, LastError};
+pub use self::entry::{Entry, HeldPod, LastError};
 pub use self::extras::{ExtraSeen, Extras, Listed, Sort};
 use self::groups::GroupIndex;
 pub use self::groups::{GroupChange, GroupWrite, Groups, Unlisted};

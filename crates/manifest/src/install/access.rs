@@ -115,6 +115,17 @@ pub(crate) const fn of_statuses(group: &'static str, resource: &'static str) -> 
     }
 }
 
+/// What lets its pods and Services hold jobs of one kind until they are gone.
+pub(crate) const fn of_finalizers(group: &'static str, resource: &'static str) -> Use {
+    Use {
+        verbs: &["update"],
+        asked: Asked::Beside,
+        why: "pods and Services hold their job until they are gone (`blockOwnerDeletion`, as Kubeflow's do); where \
+              OwnerReferencesPermissionEnforcement is on, as on OpenShift, they are refused without this",
+        ..jobs(group, resource)
+    }
+}
+
 /// What it does with the objects by which a gang scheduler places a job's tasks together.
 pub(crate) const fn of_groups(group: &'static str, plural: &'static str) -> Use {
     Use {

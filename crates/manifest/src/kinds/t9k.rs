@@ -1,10 +1,15 @@
-//! T9k's `TensorFlowTrainingJob`.
+//! T9k's `TensorFlowTrainingJob`, `batch.tensorstack.dev/v1beta1`, as the API server knows it. T9k publishes no definition: this one is made from
+//! its documents, and `docs/t9k.md` says what was chosen where they are silent.
+
+mod spec;
+mod status;
 
 use serde_json::{Value, json};
 use trainyard_core::{JOB_LABEL, ROLE_LABEL, TASK_INDEX_LABEL};
 
+use super::common::{RoleRules, names};
 use super::{JobApi, PodLabels, Roles, columns};
-use crate::install::access::{of_jobs, of_statuses};
+use crate::install::access::{Use, jobs, of_finalizers, of_statuses};
 
 const GROUP: &str = "batch.tensorstack.dev";
 
@@ -25,21 +30,47 @@ pub static API: JobApi = JobApi {
         index: &[TASK_INDEX_LABEL],
     },
     roles: Roles::Named(&["chief", "ps", "worker", "evaluator"]),
+    shows_containers: true,
     definitions: |_| vec![definition()],
     uses: &[
-        of_jobs(GROUP, "tensorflowtrainingjobs"),
+        Use {
+            verbs: &["list", "watch"],
+            why: "jobs are seen; they have no time to live, so none is deleted",
+            ..jobs(GROUP, "tensorflowtrainingjobs")
+        },
         of_statuses(GROUP, "tensorflowtrainingjobs/status"),
+        of_finalizers(GROUP, "tensorflowtrainingjobs/finalizers"),
     ],
 };
 
-/// The definition. What the spec says is checked when the operator reads it.
+/// Its roles, as the rules about names reach them.
+const ROLES: RoleRules = RoleRules {
+    list: "self.spec.replicaSpecs",
+    variable: "role",
+    kind: "role.type",
+    replicas: "role.replicas",
+    unchanged: "oldSelf.spec.replicaSpecs.exists(old, old.type == role.type && has(old.replicas) == has(role.replicas) && \
+                (!has(role.replicas) || old.replicas == role.replicas))",
+};
+
+/// The definition: one version.
 fn definition() -> Value {
-    let anything = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
     API.definition_of(&[json!({
         "name": API.version, "served": true, "storage": true, "subresources": { "status": {} },
         "additionalPrinterColumns": columns(".status.phase"),
         "schema": { "openAPIV3Schema": {
-            "type": "object", "required": ["spec"], "properties": { "spec": anything, "status": anything },
+            "type": "object",
+            "description": "A distributed training with TensorFlow, as T9k describes it: replica types, how many replicas each has, and what \
+                            their pods are like.",
+            "required": ["spec"],
+            "x-kubernetes-validations": names(&ROLES),
+            "properties": {
+                "apiVersion": { "type": "string" },
+                "kind": { "type": "string" },
+                "metadata": { "type": "object", "properties": { "name": { "type": "string", "maxLength": 253 } } },
+                "spec": spec::schema(),
+                "status": status::schema(),
+            },
         } },
     })])
 }

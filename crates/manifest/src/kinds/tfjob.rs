@@ -8,11 +8,11 @@ mod status;
 
 use serde_json::{Map, Value, json};
 use trainyard_core::{JOB_LABEL, ROLE_LABEL, TASK_INDEX_LABEL};
-use trainyard_document::names::LABEL_LENGTH;
 use trainyard_document::tfjob_api::{LEAST_LOST_NODE, MANAGERS, SERVED};
 
+use super::common::{MOST_REPLICAS, RoleRules, additions, integer, names, object, template};
 use super::{JobApi, PodLabels, Roles, Served, columns};
-use crate::install::access::{Asked, Use, jobs, of_jobs, of_statuses};
+use crate::install::access::{of_finalizers, of_jobs, of_statuses};
 use crate::names::{KUBEFLOW_INDEX_LABEL, KUBEFLOW_JOB_LABEL, KUBEFLOW_ROLE_LABEL};
 
 /// The kind. Selector and labels are Kubeflow's, since its users' tools look for them.
@@ -32,26 +32,18 @@ pub static API: JobApi = JobApi {
         index: &[TASK_INDEX_LABEL, KUBEFLOW_INDEX_LABEL],
     },
     roles: Roles::Named(&["chief", "master", "ps", "worker", "evaluator"]),
+    shows_containers: false,
     definitions: |served| vec![definition(served)],
     uses: &[
         of_jobs(GROUP, "tfjobs"),
         of_statuses(GROUP, "tfjobs/status"),
-        Use {
-            verbs: &["update"],
-            asked: Asked::Beside,
-            why: "pods and Services hold their job until they are gone (`blockOwnerDeletion`, as Kubeflow's do); where \
-                  OwnerReferencesPermissionEnforcement is on, as on OpenShift, they are refused without this",
-            ..jobs(GROUP, "tfjobs/finalizers")
-        },
+        of_finalizers(GROUP, "tfjobs/finalizers"),
     ],
 };
 
 const GROUP: &str = "kubeflow.org";
 /// Names of replica types, as they may be spelt in any case.
 const TYPES: &str = "['ps', 'worker', 'chief', 'master', 'evaluator']";
-/// Bounds that let the server estimate what its rules cost; far beyond any job.
-const MOST_CONTAINERS: u32 = 64;
-const MOST_REPLICAS: u32 = 10_000;
 
 /// The definition.
 fn definition(served: Served) -> Value {
@@ -74,7 +66,7 @@ fn version(name: &str) -> Value {
             "type": "object",
             "description": "A distributed training with TensorFlow: roles, how many tasks each has, and what their pods are like.",
             "required": ["spec"],
-            "x-kubernetes-validations": names(),
+            "x-kubernetes-validations": names(&ROLES),
             "properties": {
                 "apiVersion": { "type": "string" },
                 "kind": { "type": "string" },
@@ -86,35 +78,17 @@ fn version(name: &str) -> Value {
     })
 }
 
-/// What a job may be called: its name is that of its Service, and part of those of its pods.
-///
-/// A job that has a status is stored, and keeps its name: were it judged again, the operator could not write into its status what is
-/// wrong with it. Only an edit of its replicas is.
-fn names() -> Value {
-    let roles = "self.spec.tfReplicaSpecs";
-    let replicas = format!("{roles}[key].replicas");
-    let last = format!("(has({replicas}) ? string({replicas} - 1).size() : 1)");
-    let none = format!("(has({replicas}) && {replicas} == 0)");
-    // Of `<name>-<role>-<index>`, without the dashes.
-    let most = LABEL_LENGTH - 2;
-    let fits = format!("self.metadata.name.size() + key.size() + {last} <= {most}");
-    let before = "oldSelf.spec.tfReplicaSpecs[key].replicas";
-    let same = format!(
-        "(key in oldSelf.spec.tfReplicaSpecs && has({replicas}) == has({before}) && \
-         (!has({replicas}) || {replicas} == {before}))"
-    );
-    let too_long =
-        "metadata.name is too long for its pods: <name>-<role>-<index> may have at most 63 characters";
-    json!([
-        {
-            "rule": "has(self.status) || self.metadata.name.matches('^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$')",
-            "message": "metadata.name must be a DNS label of at most 63 characters that begins with a letter: the names \
-                        of pods and Services are made of it",
-        },
-        { "rule": format!("has(self.status) || {roles}.all(key, {none} || {fits})"), "message": too_long },
-        { "rule": format!("{roles}.all(key, {same} || {none} || {fits})"), "message": too_long },
-    ])
-}
+/// Its roles, as the rules about names reach them.
+const ROLES: RoleRules = RoleRules {
+    list: "self.spec.tfReplicaSpecs",
+    variable: "key",
+    kind: "key",
+    replicas: "self.spec.tfReplicaSpecs[key].replicas",
+    unchanged: "(key in oldSelf.spec.tfReplicaSpecs && \
+                has(self.spec.tfReplicaSpecs[key].replicas) == has(oldSelf.spec.tfReplicaSpecs[key].replicas) && \
+                (!has(self.spec.tfReplicaSpecs[key].replicas) || \
+                self.spec.tfReplicaSpecs[key].replicas == oldSelf.spec.tfReplicaSpecs[key].replicas))",
+};
 
 fn spec() -> Value {
     // Where v1beta1 and v1beta2 had them.
@@ -151,10 +125,6 @@ fn limits() -> Map<String, Value> {
     }))
 }
 
-fn integer(format: &str, minimum: u32, description: &str) -> Value {
-    json!({ "type": "integer", "format": format, "minimum": minimum, "description": description })
-}
-
 fn clean_pod_policy() -> Value {
     json!({
         "type": "string", "enum": ["", "All", "Running", "None"],
@@ -175,15 +145,9 @@ fn run_policy() -> Value {
             "description": "Who runs the job; this operator unless given.",
             "x-kubernetes-validations": [immutable("spec.runPolicy.managedBy")],
         },
-        "restartScope": {
-            "x-kubernetes-preserve-unknown-fields": true,
-            "description": "What is restarted when a task is: Replica (default), Job, or a list of replica types.",
-        },
-        "startOrder": {
-            "x-kubernetes-preserve-unknown-fields": true,
-            "description": "Replica types, as a list or with commas: each starts when all tasks of the one before are ready.",
-        },
-        "startTimeoutSeconds": integer("int32", 1, "The job fails when a task that was created has not come to run for so long."),
+    })));
+    properties.extend(additions());
+    properties.extend(object(json!({
         "lostNodeSeconds": integer(
             "int32", LEAST_LOST_NODE,
             "A pod that is still there so many seconds after its grace, as on a node that does not answer, is deleted by force and \
@@ -267,75 +231,4 @@ fn replica_specs() -> Value {
             },
         },
     })
-}
-
-/// A pod template is kept as it is. Of its containers as much is named as the rule needs, and what no container can do without.
-fn template() -> Value {
-    json!({
-        "type": "object",
-        "description": "A pod template (`kubectl explain pod.spec`); its container named tensorflow is the task.",
-        "x-kubernetes-preserve-unknown-fields": true,
-        "properties": { "spec": {
-            "type": "object",
-            "required": ["containers"],
-            "x-kubernetes-preserve-unknown-fields": true,
-            "properties": { "containers": {
-                "type": "array",
-                "minItems": 1,
-                "maxItems": MOST_CONTAINERS,
-                "x-kubernetes-validations": [{
-                    "rule": "self.exists_one(container, container.name == 'tensorflow')",
-                    "message": "exactly one container must be named \"tensorflow\": it is the task",
-                }],
-                "items": {
-                    "type": "object",
-                    "required": ["name", "image"],
-                    "x-kubernetes-preserve-unknown-fields": true,
-                    "properties": {
-                        "name": { "type": "string", "maxLength": 63 },
-                        "image": { "type": "string", "minLength": 1 },
-                    },
-                },
-            } },
-        } },
-    })
-}
-
-fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Paths of fields of a schema that say nothing about themselves.
-    fn silent(path: &str, schema: &Value, found: &mut Vec<String>) {
-        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-            let path = format!("{path}.{name}");
-            if field.get("description").is_none() {
-                found.push(path.clone());
-            }
-            // A pod template is Kubernetes' own, and so are the conditions.
-            if !["template", "conditions", "replicaStatuses"].contains(&name.as_str()) {
-                silent(&path, field, found);
-                silent(&path, &field["additionalProperties"], found);
-            }
-        }
-    }
-
-    #[test]
-    fn every_field_says_what_it_is() {
-        let mut found = Vec::new();
-        let version = version("v1");
-        let fields = &version["schema"]["openAPIV3Schema"]["properties"];
-        for part in ["spec", "status"] {
-            assert!(fields[part].get("description").is_some(), "{part}");
-            silent(part, &fields[part], &mut found);
-        }
-        assert_eq!(found, Vec::<String>::new());
-    }
 }

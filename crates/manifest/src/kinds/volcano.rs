@@ -34,6 +34,7 @@ pub static API: JobApi = JobApi {
         index: &[TASK_INDEX_LABEL, "volcano.sh/task-index"],
     },
     roles: Roles::Any,
+    shows_containers: false,
     definitions,
     uses: &[
         of_jobs(GROUP, "jobs"),

@@ -100,7 +100,7 @@ pub fn waits(wire: &PodWire) -> Option<Waits> {
 }
 
 /// One word, as an event takes it, whatever a status holds.
-fn short(word: &str) -> &str {
+pub fn short(word: &str) -> &str {
     &word[..word.floor_char_boundary(MOST_WORD)]
 }
 
@@ -157,7 +157,7 @@ fn silent(wire: &PodWire) -> Option<Waits> {
 fn init_containers(wire: &PodWire) -> impl Iterator<Item = &ContainerWire> {
     let is_sidecar = |name: &str| {
         let mut sidecars = wire.spec.init_containers.iter();
-        sidecars.any(|init| init.name == name && init.restart_policy.as_deref() == Some("Always"))
+        sidecars.any(|init| init.name == name && init.is_sidecar())
     };
     let statuses = wire.status.init_container_statuses.iter();
     statuses.filter(move |status| !is_sidecar(&status.name))
@@ -175,13 +175,16 @@ fn of_init(init: &ContainerWire, exit: Exit) -> Exit {
 
 /// The container that is the task: the one of that name, else the first.
 fn main(wire: &PodWire) -> Option<&ContainerWire> {
-    let names = wire.spec.containers.iter().map(|container| &*container.name);
-    let name = names
-        .clone()
-        .find(|name| *name == MAIN)
-        .or_else(|| names.clone().next())?;
+    let name = main_name(wire)?;
     let mut statuses = wire.status.container_statuses.iter();
     statuses.find(|status| status.name == name)
+}
+
+/// The name of the container that is the task.
+pub fn main_name(wire: &PodWire) -> Option<&str> {
+    let mut names = wire.spec.containers.iter().map(|container| &*container.name);
+    let first = names.clone().next();
+    names.find(|name| *name == MAIN).or(first)
 }
 
 /// Whether the kubelet is about to start it again.

@@ -61,5 +61,6 @@ fn unread(object: &Value, words: &str) -> PodSeen {
             message: words.chars().take(LONGEST).collect::<String>().into(),
             container: None,
         }),
+        containers: None,
     }
 }

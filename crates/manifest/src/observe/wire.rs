@@ -75,6 +75,13 @@ pub struct NameWire {
     pub restart_policy: Option<String>,
 }
 
+impl NameWire {
+    /// Whether it is an init container that runs beside the others.
+    pub fn is_sidecar(&self) -> bool {
+        self.restart_policy.as_deref() == Some("Always")
+    }
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct StatusWire {

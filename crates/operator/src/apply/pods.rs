@@ -113,5 +113,6 @@ fn born(writes: &Writes, name: &str, uid: Arc<str>, version: u64, task: &TaskId,
         }),
         uid,
         waits: None,
+        containers: None,
     }
 }

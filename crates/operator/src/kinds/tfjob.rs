@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use trainyard_core::{AddressForm, Job, Memory, Observed, Stamp, TaskSeen};
 use trainyard_dialect::OURSELVES;
 use trainyard_manifest::kinds::tfjob::API;
-use trainyard_status::{MEMORY_FIELD, tfjob_begun, tfjob_invalid, tfjob_memory, tfjob_status};
+use trainyard_status::{tfjob_begun, tfjob_invalid, tfjob_memory, tfjob_status};
 
-use super::{Kind, STALLED, Stage, conditions};
+use super::{Kind, STALLED, Stage, conditions, is_remembered, keep_addresses};
 use crate::job::{JobWire, Reading};
 use crate::reconcile::events::{Change, Milestone, Severity, Topic};
 
@@ -17,7 +17,7 @@ pub static KIND: Kind = Kind {
     api: &API,
     framework: "tensorflow",
     manifest,
-    status: tfjob_status,
+    status: |of| tfjob_status(of.previous, of.job, of.step, of.observed, of.now),
     counts: &["replicaStatuses"],
     memory: tfjob_memory,
     taken_over: Some(taken_over),
@@ -29,8 +29,6 @@ pub static KIND: Kind = Kind {
     orders: None,
 };
 
-/// How the author chooses the addresses of tasks.
-const ADDRESSES: &str = "trainyard.dev/addresses";
 /// The newest version with its policies beside each other.
 const OLD_VERSION: &str = "kubeflow.org/v1beta2";
 /// Fields that v1 has under `runPolicy`, and its predecessors had beside it. The definition knows them in every version,
@@ -68,35 +66,20 @@ fn manifest(wire: &JobWire, memory: Option<&Memory>, reading: &Reading) -> Optio
     }))
 }
 
-/// Says how tasks find each other as the author could have said it: as the job began, since tasks that run know each other by it. A
-/// job that has not begun, or is suspended, is as its own annotation or else the operator's flag says.
+/// Says how tasks find each other as the author could have said it, also for a job that another operator began.
 fn annotate(
     annotations: &mut BTreeMap<String, String>,
     status: Option<&Value>,
     memory: Option<&Memory>,
     per_replica: bool,
 ) {
-    let remembered = status.is_some_and(|status| status.get(MEMORY_FIELD).is_some_and(|it| !it.is_null()));
-    let form = match memory {
-        Some(memory) => memory.form,
-        None if remembered => None,
-        // Another operator began it.
-        None if tfjob_begun(status).is_some() => Some(AddressForm::Kubeflow),
-        None => per_replica.then_some(AddressForm::PerReplica),
-    };
-    let runs = memory.is_some_and(|memory| memory.started.is_some() && memory.held.is_none());
-    if runs && form != Some(AddressForm::Kubeflow) {
-        annotations.remove(ADDRESSES);
-    }
-    let mut say = |name: &str, value: &str| {
-        let entry = annotations.entry(name.to_owned());
-        entry.or_insert_with(|| value.to_owned());
-    };
-    if form.is_some() {
-        say(ADDRESSES, "per-replica");
-    }
-    if form == Some(AddressForm::Kubeflow) {
-        say("trainyard.dev/evaluator-in-cluster", "true");
+    // Another operator began it.
+    let theirs = memory.is_none() && !is_remembered(status) && tfjob_begun(status).is_some();
+    keep_addresses(annotations, status, memory, per_replica || theirs);
+    let kubeflow = theirs || memory.is_some_and(|memory| memory.form == Some(AddressForm::Kubeflow));
+    if kubeflow {
+        let entry = annotations.entry("trainyard.dev/evaluator-in-cluster".to_owned());
+        entry.or_insert_with(|| "true".to_owned());
     }
 }
 
@@ -163,6 +146,7 @@ fn change(condition: &Value) -> Change {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ADDRESSES;
     use super::*;
 
     #[test]

@@ -19,7 +19,7 @@ pub static KIND: Kind = Kind {
     api: &API,
     framework: "tensorflow",
     manifest,
-    status: volcano_status,
+    status: |of| volcano_status(of.previous, of.job, of.step, of.observed, of.now),
     counts: &[
         "pending",
         "running",
