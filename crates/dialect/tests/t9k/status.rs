@@ -1,7 +1,10 @@
 //! What T9k's own tools see.
 
 use serde_json::{Value, json};
-use trainyard_status::{t9k_memory, t9k_status};
+use trainyard_core::Job;
+use trainyard_status::{
+    ContainerSeen, ContainerState, InstanceDetails, t9k_invalid, t9k_memory, t9k_status, t9k_status_with,
+};
 
 use crate::notation::job;
 use crate::text;
@@ -108,6 +111,141 @@ fn all_six_conditions_are_there_from_the_first_look_to_the_last() {
             row("Failed", [1, 0, 1, 0, 1, 0]),
         ]
     );
+}
+
+#[test]
+fn a_job_whose_spec_cannot_be_read_has_all_six_conditions_too() {
+    let now = trainyard_core::Time(1_709_210_096);
+    let status = t9k_invalid(None, "InvalidSpec", "no roles", now).unwrap();
+    let mut world = World::new(job(&text("", &["worker 1 Never"])).job, t9k_status);
+    world.status = Some(status.clone());
+    let words = "InvalidSpec The spec is invalid: no roles";
+    assert_eq!(
+        conditions(&world),
+        [
+            format!("Initialized=False {words}"),
+            format!("Running=False {words}"),
+            "ReplicaFailure=False - No pod was created.".to_owned(),
+            format!("Completed=False {words}"),
+            format!("Failed=True {words}"),
+            "Paused=False - The job is not paused.".to_owned(),
+        ]
+    );
+    assert_eq!(world.says("/phase"), "Failed");
+    assert_eq!(world.says("/aggregate/failed"), 0);
+    assert_eq!(
+        t9k_invalid(Some(&status), "InvalidSpec", "no roles", now),
+        None,
+        "said once"
+    );
+    let runs = json!({"phase": "Running", "trainyard": {}});
+    assert_eq!(t9k_invalid(Some(&runs), "InvalidSpec", "no roles", now), None);
+}
+
+/// The status of a world with details of worker 1 alone.
+fn detailed(world: &mut World, details: InstanceDetails<'_>) -> Value {
+    let step = world.look();
+    let observed = trainyard_core::Observed {
+        tasks: world.tasks.clone(),
+        ..trainyard_core::Observed::default()
+    };
+    let of = |pod: &str| {
+        if pod == "j-worker-1" {
+            details
+        } else {
+            InstanceDetails::default()
+        }
+    };
+    let now = trainyard_core::Time(world.now);
+    t9k_status_with(world.status.as_ref(), &world.job, &step, &observed, &of, now)
+}
+
+#[test]
+fn every_container_of_a_replica_is_shown_where_it_has_more_than_the_main_one() {
+    let mut world = running("", &["worker 2 Never"]);
+    let container = |name: &str, state| ContainerSeen {
+        name: name.into(),
+        state,
+    };
+    let containers = [
+        container("tensorflow", ContainerState::Running),
+        container("proxy", ContainerState::Terminated(Some(3))),
+        container("late", ContainerState::Waiting),
+    ];
+    let details = InstanceDetails {
+        containers: &containers,
+        is_silent: false,
+    };
+    let status = detailed(&mut world, details);
+    let shown = |index: usize| status["tasks"][0]["replicas"][index]["containers"].clone();
+    assert_eq!(shown(0), json!([{"name": "tensorflow", "state": "Running"}]));
+    assert_eq!(
+        shown(1),
+        json!([
+            {"name": "tensorflow", "state": "Running"},
+            {"name": "proxy", "state": "Terminated", "exitCode": 3},
+            {"name": "late", "state": "Waiting"},
+        ])
+    );
+}
+
+#[test]
+fn a_replica_on_a_silent_node_is_unknown_and_so_is_a_job_of_which_nothing_else_is_known() {
+    let silent = InstanceDetails {
+        containers: &[],
+        is_silent: true,
+    };
+    let mut world = running("", &["worker 2 Never"]);
+    let status = detailed(&mut world, silent);
+    assert_eq!(status["tasks"][0]["replicas"][1]["phase"], "Unknown");
+    assert_eq!(
+        (&status["aggregate"]["unknown"], &status["phase"]),
+        (&json!(1), &json!("Running"))
+    );
+    world.exit("worker-0", 0);
+    let mut alone = World::running(
+        Job {
+            rules: Vec::new(),
+            ..world.job.clone()
+        },
+        t9k_status,
+    );
+    alone.exit("worker-0", 0);
+    let status = detailed(&mut alone, silent);
+    assert_eq!(status["phase"], "Unknown");
+    assert_eq!(status["conditions"][1]["status"], "Unknown");
+    alone.status = Some(status);
+    alone.look();
+    assert_eq!(alone.says("/phase"), "Running", "the node answers again");
+}
+
+#[test]
+fn the_status_of_the_largest_job_is_bounded_and_its_counts_are_not() {
+    let mut world = World::new(
+        job(&text("", &["chief 1 Never", "worker 90000 Never"])).job,
+        t9k_status,
+    );
+    world.look();
+    assert_eq!(world.says("/aggregate/creating"), 90_001);
+    let listed = world.says("/tasks/1/replicas");
+    assert_eq!(listed.as_array().unwrap().len(), 999);
+    let size = world.status.as_ref().unwrap().to_string().len();
+    assert!(size < 300_000, "{size} bytes");
+}
+
+#[test]
+fn a_job_that_did_not_start_in_time_says_so() {
+    let mut world = World::new(
+        job(&text("startTimeoutSeconds: 60", &["worker 1 Never"])).job,
+        t9k_status,
+    );
+    world.look();
+    world.now += 100;
+    world.look();
+    let failed = &conditions(&world)[4];
+    let words =
+        "Failed=True Failed The job is failed: a replica was not running 60 seconds after its creation.";
+    assert_eq!(failed, words);
 }
 
 #[test]

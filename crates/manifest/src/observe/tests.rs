@@ -99,6 +99,52 @@ fn who_it_is() {
     assert_eq!(task.state, Seen::Waiting);
 }
 
+/// Memory is spent on what a status shows.
+#[test]
+fn containers_are_kept_where_there_are_several_and_the_kind_shows_them() {
+    let containers = |kind: (&str, &str), rest: &Value| {
+        let mut pod = pod("Running", json!({}));
+        pod["metadata"]["ownerReferences"][1]["apiVersion"] = kind.0.into();
+        pod["metadata"]["ownerReferences"][1]["kind"] = kind.1.into();
+        merge(&mut pod, rest);
+        let seen: PodSeen = serde_json::from_value(pod).unwrap();
+        let shown = |one: &ContainerSeen| format!("{} {:?}", one.name, one.state);
+        let kept = seen.containers?;
+        Some(kept.iter().map(shown).collect::<Vec<_>>())
+    };
+    let t9k = ("batch.tensorstack.dev/v1beta1", "TensorFlowTrainingJob");
+    let states = json!({
+        "spec": { "initContainers": [{ "name": "first" }, { "name": "mesh", "restartPolicy": "Always" }] },
+        "status": {
+            "containerStatuses": [
+                { "name": "tensorflow", "state": { "running": {} } },
+                { "name": "sidecar", "state": { "terminated": { "exitCode": 7 } } },
+            ],
+            "initContainerStatuses": [{ "name": "first", "state": { "terminated": { "exitCode": 0 } } }],
+        },
+    });
+    assert_eq!(
+        containers(t9k, &states).unwrap(),
+        [
+            "tensorflow Running",
+            "sidecar Terminated(Some(7))",
+            "mesh Waiting"
+        ]
+    );
+    assert_eq!(
+        containers(t9k, &json!({})).unwrap(),
+        ["tensorflow Waiting", "sidecar Waiting"]
+    );
+    let alone = json!({ "spec": { "containers": [{ "name": "tensorflow" }] } });
+    assert_eq!(containers(t9k, &alone), None);
+    assert_eq!(containers(("kubeflow.org/v1", "TFJob"), &states), None);
+    let many: Vec<Value> = (0..500)
+        .map(|number| json!({ "name": format!("c{number}") }))
+        .collect();
+    let many = containers(t9k, &json!({ "spec": { "containers": many } })).unwrap();
+    assert_eq!((many.len(), &*many[0]), (32, "c0 Waiting"));
+}
+
 /// F5: what a forged pod may say of itself, each with the rest as it should be.
 #[test]
 fn a_pod_is_a_tasks_only_by_its_name_and_numbers_and_roles_are_written_in_one_way() {

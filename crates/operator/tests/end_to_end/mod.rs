@@ -35,6 +35,7 @@ mod pod_security;
 mod refused;
 mod rights;
 mod scenarios;
+mod t9k;
 mod unreadable_memory;
 mod unreadable_objects;
 mod upgrade;
