@@ -45,8 +45,12 @@ pub struct PodSeen {
     /// What it waits for, in the cluster's words.
     pub waits: Option<Waits>,
     /// Its containers, the main one first, where it has more than that one and the status of its job's kind shows them.
-    pub containers: Option<Box<[ContainerSeen]>>,
+    pub containers: Option<Box<Containers>>,
 }
+
+/// The containers of a pod, the main one first. In a box of its own, since most pods need none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Containers(Box<[ContainerSeen]>);
 
 /// What a pod waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,7 +100,7 @@ impl PodSeen {
             _ => None,
         };
         InstanceDetails {
-            containers: self.containers.as_deref().unwrap_or_default(),
+            containers: self.containers.as_deref().map_or(&[], |containers| &containers.0),
             is_silent: silent_since.is_some_and(|since| since <= now),
         }
     }
@@ -139,7 +143,7 @@ impl From<PodWire> for PodSeen {
             task: task(&wire, owner_kind),
             containers: owner_kind
                 .filter(|kind| kind.shows_containers)
-                .and_then(|_| containers::beside_main(&wire)),
+                .and_then(|_| containers::beside_main(&wire).map(Box::new)),
             owner_kind,
             waits: exit::waits(&wire),
         }

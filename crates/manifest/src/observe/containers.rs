@@ -2,6 +2,7 @@
 
 use trainyard_status::{ContainerSeen, ContainerState};
 
+use super::Containers;
 use super::exit::{main_name, short};
 use super::wire::{ContainerWire, NameWire, PodWire};
 
@@ -9,7 +10,7 @@ use super::wire::{ContainerWire, NameWire, PodWire};
 const MOST: usize = 32;
 
 /// The containers of a pod, the main one first and the sidecars among its init containers last; none where it has the main one alone.
-pub fn beside_main(wire: &PodWire) -> Option<Box<[ContainerSeen]>> {
+pub fn beside_main(wire: &PodWire) -> Option<Containers> {
     let (spec, status) = (&wire.spec, &wire.status);
     let sidecars = spec.init_containers.iter().filter(|init| init.is_sidecar());
     let (ordinary, sidecars) = (
@@ -21,7 +22,7 @@ pub fn beside_main(wire: &PodWire) -> Option<Box<[ContainerSeen]>> {
     if let Some(main) = main {
         all[..=main].rotate_right(1);
     }
-    (all.len() > 1).then(|| all.into())
+    (all.len() > 1).then(|| Containers(all.into()))
 }
 
 fn seen<'a>(

@@ -110,7 +110,7 @@ fn containers_are_kept_where_there_are_several_and_the_kind_shows_them() {
         let seen: PodSeen = serde_json::from_value(pod).unwrap();
         let shown = |one: &ContainerSeen| format!("{} {:?}", one.name, one.state);
         let kept = seen.containers?;
-        Some(kept.iter().map(shown).collect::<Vec<_>>())
+        Some(kept.0.iter().map(shown).collect::<Vec<_>>())
     };
     let t9k = ("batch.tensorstack.dev/v1beta1", "TensorFlowTrainingJob");
     let states = json!({

@@ -99,12 +99,11 @@ fn new_phase(before: Option<&Value>, after: &Value) -> Option<Change> {
         return None;
     }
     let (milestone, severity, about) = match now {
-        "Pending" => (None, None, "Running"),
         "Running" => (Some(Milestone::Running), None, "Running"),
         "Succeeded" => (Some(Milestone::Succeeded), Some(Severity::Normal), "Completed"),
         "Failed" => (Some(Milestone::Failed), Some(Severity::Warning), "Failed"),
         // That a node does not answer is told as what the job waits for.
-        "Unknown" => (None, None, "Running"),
+        "Pending" | "Unknown" => (None, None, "Running"),
         // Paused and Resuming: what the other conditions say does not change between the two.
         _ => (None, Some(Severity::Normal), "Paused"),
     };

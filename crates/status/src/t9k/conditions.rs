@@ -172,7 +172,7 @@ fn ended(job: &Job, memory: &Memory, verdict: &Verdict) -> String {
         return "The job has finished successfully.".to_owned();
     }
     match &verdict.cause {
-        cause if let Some(bound) = cause.exceeded() => {
+        cause @ Cause::Rule { .. } if let Some(bound) = cause.exceeded() => {
             format!("The job is failed: deciding about it exceeded a bound: {bound}.")
         }
         Cause::Rule { task: Some(task), .. } => {

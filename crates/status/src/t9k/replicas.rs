@@ -87,7 +87,7 @@ pub(super) fn tasks<'a>(
             let size = 1 + details.containers.len();
             if room >= size {
                 room -= size;
-                replicas.push(replica(name, state, seen, details));
+                replicas.push(replica(&name, state, seen, details));
             }
         }
         tasks.push(json!({
@@ -124,7 +124,7 @@ fn state(memory: &Memory, task: &TaskId, seen: Option<&TaskSeen>, is_silent: boo
     }
 }
 
-fn replica(name: String, state: State, seen: Option<&TaskSeen>, details: InstanceDetails<'_>) -> Value {
+fn replica(name: &str, state: State, seen: Option<&TaskSeen>, details: InstanceDetails<'_>) -> Value {
     let mut replica = json!({"name": name, "phase": state.word()});
     let Some(seen) = seen.filter(|_| !matches!(state, State::Creating | State::Deleted)) else {
         return replica;

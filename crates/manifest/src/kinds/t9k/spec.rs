@@ -98,18 +98,18 @@ fn run_mode() -> Value {
         "properties": {
             "debug": mode(
                 "Pods are made as for a training and wait for a user to log in.",
-                "Whether pods wait instead of training; false unless given.", "replicaSpecs", debug,
+                "Whether pods wait instead of training; false unless given.", "replicaSpecs", &debug,
             ),
             "pause": mode(
                 "A paused job has no pods.", "Whether the job is paused; may be changed at any time. False unless given.",
-                "resumeSpecs", resume,
+                "resumeSpecs", &resume,
             ),
         },
     })
 }
 
 /// A mode that can be switched on; an old page of the manual spells the switch `enable`.
-fn mode(description: &str, switch: &str, list: &str, settings: Value) -> Value {
+fn mode(description: &str, switch: &str, list: &str, settings: &Value) -> Value {
     json!({
         "type": "object", "description": description,
         "x-kubernetes-validations": [{
