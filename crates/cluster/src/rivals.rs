@@ -1,9 +1,11 @@
 //! Who else would run the same jobs: two operators for one kind undo each other's work.
 //!
-//! Looked for before anything is installed: Kubeflow's operator under any of its names, another one of ours, and Kubeflow's
-//! webhook, which refuses every job once no server answers behind it.
+//! Looked for before anything is installed, for each kind: its vendor's definition, its vendor's operator, and its vendor's webhook,
+//! which refuses every job once no server answers behind it. Where one is found, that kind is left off. Another operator of ours stands in
+//! the way of all kinds, since the two would share their roles.
 
 use serde_json::Value;
+use trainyard_manifest::kinds::{JobApi, Kinds, Served, Vendor, is_our_definition};
 
 use crate::error::ClusterError;
 use crate::session::Session;
@@ -17,13 +19,17 @@ pub struct Newcomer<'a> {
     pub name: &'a str,
     /// The one namespace whose jobs it runs; none is all.
     pub watch: Option<&'a str>,
+    /// The kinds that it is to run.
+    pub kinds: &'a Kinds,
 }
 
 /// What was found.
 #[derive(Debug, Default)]
 pub struct Rivals {
-    /// Each stands in the way.
-    pub found: Vec<ClusterError>,
+    /// Each stands in the way of every kind.
+    pub of_all: Vec<ClusterError>,
+    /// Each stands in the way of one kind.
+    pub of_one: Vec<(&'static JobApi, ClusterError)>,
     /// What could not be looked at.
     pub unseen: Vec<String>,
 }
@@ -32,10 +38,16 @@ impl Session {
     /// Looks for other controllers that would run the jobs.
     pub fn rivals(&self, newcomer: &Newcomer<'_>) -> Result<Rivals, ClusterError> {
         let mut rivals = Rivals::default();
+        let kinds = newcomer.kinds.apis();
         match self.list("apps/v1", "Deployment")? {
-            Some(list) => rivals
-                .found
-                .extend(list.iter().filter_map(|one| operator(one, newcomer))),
+            Some(list) => {
+                let ours = list.iter().filter_map(|one| our_operator(one, newcomer));
+                rivals.of_all.extend(ours);
+                for api in kinds {
+                    let theirs = list.iter().filter_map(|one| operator(one, newcomer, api));
+                    rivals.of_one.extend(theirs.map(|rival| (*api, rival)));
+                }
+            }
             None => rivals
                 .unseen
                 .push("you may not list Deployments, so other operators were not looked for".into()),
@@ -44,18 +56,109 @@ impl Session {
             "admissionregistration.k8s.io/v1",
             "ValidatingWebhookConfiguration",
         )?;
-        match webhooks {
-            Some(list) => rivals.found.extend(list.iter().flat_map(webhooks_of_kubeflow)),
-            None => rivals
-                .unseen
-                .push("you may not list webhooks, so Kubeflow's was not looked for".into()),
+        for api in kinds {
+            let whose = api.vendor.whose;
+            match &webhooks {
+                Some(list) => {
+                    let found = list.iter().flat_map(|one| webhooks_of(one, api));
+                    rivals.of_one.extend(found.map(|rival| (*api, rival)));
+                }
+                None => rivals.unseen.push(format!(
+                    "you may not list webhooks, so {whose} was not looked for"
+                )),
+            }
         }
+        self.definitions(kinds, &mut rivals)?;
         Ok(rivals)
+    }
+
+    /// Looks for definitions that are not ours, of vendors whose jobs are not taken over.
+    fn definitions(&self, kinds: &[&'static JobApi], rivals: &mut Rivals) -> Result<(), ClusterError> {
+        for api in kinds.iter().filter(|api| !api.vendor.gives_way) {
+            for definition in (api.definitions)(Served::Newest) {
+                match self.metadata(&definition)? {
+                    Some(found) => {
+                        let rival = foreign_definition(&found, api);
+                        rivals.of_one.extend(rival.map(|rival| (*api, rival)));
+                    }
+                    None => rivals.unseen.push(format!(
+                        "you may not read the definition `{}`, so it is not known whether it is {}",
+                        text(&definition, "/metadata/name"),
+                        api.vendor.whose
+                    )),
+                }
+            }
+        }
+        Ok(())
     }
 }
 
-/// Another operator that runs jobs of ours.
-fn operator(deployment: &Value, newcomer: &Newcomer<'_>) -> Option<ClusterError> {
+/// A definition that the vendor has installed: its controller may run jobs by it, from wherever that is deployed.
+fn foreign_definition(metadata: &Value, api: &JobApi) -> Option<ClusterError> {
+    if metadata.is_null() || is_our_definition(metadata) {
+        return None;
+    }
+    let whose = api.vendor.whose;
+    let name = metadata["name"].as_str().unwrap_or_default();
+    let message = format!("the definition `{name}` is {whose} own: its controller runs these jobs");
+    let hint = format!(
+        "to run them with Trainyard, remove {whose} controller and its definition first (`kubectl delete crd {name}` deletes every \
+         job with it); `--force` replaces the definition and keeps the jobs"
+    );
+    Some(ClusterError::new(message, &hint))
+}
+
+/// Another operator of ours that would share jobs or rights with this one.
+fn our_operator(deployment: &Value, newcomer: &Newcomer<'_>) -> Option<ClusterError> {
+    if !is_ours(deployment) {
+        return None;
+    }
+    let (namespace, name, _) = runs_beside(deployment, newcomer, |_| true)?;
+    let hint = format!(
+        "stop it first: {}; or install over it with `--namespace {namespace}`",
+        stop(namespace, name)
+    );
+    Some(undoes("another operator of Trainyard", (namespace, name), &hint))
+}
+
+/// The vendor's operator of a kind.
+fn operator(deployment: &Value, newcomer: &Newcomer<'_>, api: &JobApi) -> Option<ClusterError> {
+    let vendor = &api.vendor;
+    let is_theirs = |container: &Value| !is_ours(deployment) && is_vendors(deployment, container, vendor);
+    let (namespace, name, words) = runs_beside(deployment, newcomer, is_theirs)?;
+    let kinds = vendor
+        .kinds_flag
+        .map(|flag| values(&words, flag))
+        .unwrap_or_default();
+    if !kinds.is_empty() && !kinds.iter().any(|kind| kind.eq_ignore_ascii_case(api.kind)) {
+        return None;
+    }
+    let hint = format!("stop it first: {}{}", stop(namespace, name), vendor.instead);
+    Some(undoes(
+        &format!("{} operator", vendor.whose),
+        (namespace, name),
+        &hint,
+    ))
+}
+
+fn stop(namespace: &str, name: &str) -> String {
+    format!("`kubectl --namespace {namespace} scale deployment {name} --replicas 0`")
+}
+
+fn undoes(who: &str, (namespace, name): (&str, &str), hint: &str) -> ClusterError {
+    let message = format!(
+        "{who} runs in this cluster, deployment `{namespace}/{name}`: two operators for one kind undo each other's work"
+    );
+    ClusterError::new(message, hint)
+}
+
+/// The namespace and the name of a Deployment that runs beside the newcomer, in the same namespaces, with the words of the container that is
+/// looked for.
+fn runs_beside<'a>(
+    deployment: &'a Value,
+    newcomer: &Newcomer<'_>,
+    looked_for: impl Fn(&Value) -> bool,
+) -> Option<(&'a str, &'a str, Vec<&'a str>)> {
     let (namespace, name) = (
         text(deployment, "/metadata/namespace"),
         text(deployment, "/metadata/name"),
@@ -67,46 +170,22 @@ fn operator(deployment: &Value, newcomer: &Newcomer<'_>) -> Option<ClusterError>
     let containers = deployment
         .pointer("/spec/template/spec/containers")
         .and_then(Value::as_array);
-    let container = containers?
-        .iter()
-        .find(|container| runs_jobs(deployment, container))?;
+    let container = containers?.iter().find(|container| looked_for(container))?;
     let words = words(container);
     let elsewhere = watched(&words, container)
         .zip(newcomer.watch)
         .is_some_and(|(theirs, ours)| theirs != ours);
-    let kinds = values(&words, "--enable-scheme");
-    let not_ours = !kinds.is_empty() && !kinds.iter().any(|kind| kind.eq_ignore_ascii_case("tfjob"));
-    if elsewhere || not_ours {
-        return None;
-    }
-    let whose = if is_ours(deployment) {
-        "another operator of Trainyard"
-    } else {
-        "Kubeflow's operator"
-    };
-    let message = format!(
-        "{whose} runs in this cluster, deployment `{namespace}/{name}`: two operators for one kind undo each other's work"
-    );
-    let stop = format!("`kubectl --namespace {namespace} scale deployment {name} --replicas 0`");
-    let hint = if is_ours(deployment) {
-        format!("stop it first: {stop}; or install over it with `--namespace {namespace}`")
-    } else {
-        format!(
-            "stop it first: {stop}; or, where it runs jobs of other kinds too, give it `--enable-scheme` for each of \
-             those (docs/migrate-from-kubeflow.md)"
-        )
-    };
-    Some(ClusterError::new(message, &hint))
+    (!elsewhere).then_some((namespace, name, words))
 }
 
-/// Kubeflow's under the names that it has had, and ours.
-fn runs_jobs(deployment: &Value, container: &Value) -> bool {
+/// Whether a container is a vendor's controller, by its image or its Deployment's label.
+fn is_vendors(deployment: &Value, container: &Value, vendor: &Vendor) -> bool {
     let image = container["image"].as_str().unwrap_or_default();
     let last = image.rsplit('/').next().unwrap_or_default();
     let last = last.split(['@', ':']).next().unwrap_or_default();
-    matches!(last, "training-operator" | "tf-operator" | "tf_operator")
-        || text(deployment, "/metadata/labels/control-plane") == "kubeflow-training-operator"
-        || is_ours(deployment)
+    let labels = &deployment["metadata"]["labels"];
+    let labelled = |(key, value): (&str, &str)| labels[key] == value;
+    vendor.images.contains(&last) || vendor.label.is_some_and(labelled)
 }
 
 fn is_ours(deployment: &Value) -> bool {
@@ -159,8 +238,12 @@ fn watched<'a>(words: &[&'a str], container: &'a Value) -> Option<&'a str> {
     watched.filter(|namespace| !namespace.is_empty())
 }
 
-/// Kubeflow's webhooks for this kind. Others', such as Kueue's, have work to do.
-fn webhooks_of_kubeflow(configuration: &Value) -> Vec<ClusterError> {
+/// The vendor's webhooks for a kind. Others', such as Kueue's, have work to do.
+fn webhooks_of(configuration: &Value, api: &JobApi) -> Vec<ClusterError> {
+    let Some((contains, ends)) = api.vendor.webhook else {
+        return Vec::new();
+    };
+    let (whose, kind) = (api.vendor.whose, api.kind);
     let name = text(configuration, "/metadata/name");
     let webhooks = configuration["webhooks"]
         .as_array()
@@ -169,12 +252,12 @@ fn webhooks_of_kubeflow(configuration: &Value) -> Vec<ClusterError> {
         .enumerate();
     let theirs = webhooks.filter(|(_, webhook)| {
         let name = webhook["name"].as_str().unwrap_or_default();
-        name.contains("tfjob") && name.ends_with("training-operator.kubeflow.org")
+        name.contains(contains) && name.ends_with(ends)
     });
     let told = theirs.map(|(at, webhook)| {
         let webhook = webhook["name"].as_str().unwrap_or_default();
         let message = format!(
-            "Kubeflow's webhook `{webhook}` is asked about every TFJob, and refuses them all once its operator is gone"
+            "{whose} webhook `{webhook}` is asked about every {kind}, and refuses them all once its operator is gone"
         );
         let patch = format!(
             "[{{\"op\":\"test\",\"path\":\"/webhooks/{at}/name\",\"value\":\"{webhook}\"}},{{\"op\":\"remove\",\"path\":\

@@ -229,6 +229,20 @@ impl Session {
             .block_on(async { sleep(Duration::from_millis(200)).await });
     }
 
+    /// The metadata of an object of this kind and name, null if there is none; none where we may not look.
+    pub(crate) fn metadata(&self, object: &Value) -> Result<Option<Value>, ClusterError> {
+        let which = Which::of(object);
+        let api = which.api(&self.access.client);
+        match self.answer(api.get_metadata_opt(which.name))? {
+            Ok(found) => {
+                let metadata = found.and_then(|found| serde_json::to_value(found.metadata).ok());
+                Ok(Some(metadata.unwrap_or_default()))
+            }
+            Err(kube::Error::Api(status)) if status.code == 403 => Ok(None),
+            Err(error) => Err(self.failed(&error)),
+        }
+    }
+
     /// Everything of a kind, in all namespaces; none where we may not look.
     pub(crate) fn list(&self, version: &str, kind: &str) -> Result<Option<Vec<Value>>, ClusterError> {
         let which = Which {

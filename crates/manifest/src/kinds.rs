@@ -19,6 +19,10 @@ use crate::install::access::Use;
 /// Every kind that the operator can run, and that pods of a job may have as owner.
 pub static ALL: &[&JobApi] = &[&tfjob::API, &t9k::API, &volcano::API];
 
+/// The label that tells our definitions from those of a vendor.
+const NAME_LABEL: &str = "app.kubernetes.io/name";
+const OURS: &str = "trainyard";
+
 /// A kind of job on the API server. Two are equal if group and kind are.
 #[derive(Debug)]
 pub struct JobApi {
@@ -48,6 +52,28 @@ pub struct JobApi {
     pub definitions: fn(Served) -> Vec<Value>,
     /// What the operator does with objects of this kind.
     pub uses: &'static [Use],
+    /// Whose kind it is.
+    pub vendor: Vendor,
+}
+
+/// The vendor of a kind, and how its own definition and controller are known: two controllers of one kind undo each other's work.
+#[derive(Debug)]
+pub struct Vendor {
+    /// `Kubeflow's`.
+    pub whose: &'static str,
+    /// The vendor's definition may become ours once its controller is gone, since its jobs are taken over. Otherwise the kind is left off
+    /// where the definition is not ours.
+    pub gives_way: bool,
+    /// Images of its controller, without registry and tag.
+    pub images: &'static [&'static str],
+    /// A label of its controller's Deployment.
+    pub label: Option<(&'static str, &'static str)>,
+    /// The flag by which its controller is told which kinds it runs; it runs all of them where it is not told.
+    pub kinds_flag: Option<&'static str>,
+    /// What the names of its validating webhooks for the kind contain, and how they end.
+    pub webhook: Option<(&'static str, &'static str)>,
+    /// What else a user can do about its controller than to stop it; begins with `; or`.
+    pub instead: &'static str,
 }
 
 /// Labels of pods and Services, each list in order of preference: pods that another operator made lack our own.
@@ -143,7 +169,7 @@ impl JobApi {
         json!({
             "apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition",
-            "metadata": { "name": self.definition_name() },
+            "metadata": { "name": self.definition_name(), "labels": definition_labels() },
             "spec": {
                 "group": self.group,
                 "names": names,
@@ -159,10 +185,24 @@ impl JobApi {
     }
 }
 
-/// The columns of `kubectl get`, the same for every kind; `state` is where its status says in one word how a job is.
+/// On every definition of ours: where they are missing, it is the vendor's.
+fn definition_labels() -> Value {
+    json!({ NAME_LABEL: OURS, "app.kubernetes.io/component": "definition" })
+}
+
+/// Whether a definition is ours, by its labels.
+#[must_use]
+pub fn is_our_definition(metadata: &Value) -> bool {
+    metadata["labels"][NAME_LABEL] == OURS
+}
+
+/// The columns of `kubectl get`, the same for every kind; `state` is where its status says in one word how a job is. The operator adds the
+/// others to the status of every kind.
 fn columns(state: &str) -> Value {
     json!([
         { "name": "State", "type": "string", "jsonPath": state },
+        { "name": "Ready", "type": "string", "jsonPath": ".status.ready" },
+        { "name": "Restarts", "type": "integer", "jsonPath": ".status.restarts" },
         { "name": "Summary", "type": "string", "jsonPath": ".status.summary" },
         { "name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp" },
     ])
@@ -233,6 +273,9 @@ mod tests {
             names.extend(api.short_names.iter().map(|name| (*name).to_owned()));
             assert_eq!(api.status, format!("{}/status", api.plural));
             assert_eq!(api.api_version, format!("{}/{}", api.group, api.version));
+            let finalizers = format!("{}/finalizers", api.plural);
+            let holds = api.uses.iter().any(|used| used.resource == finalizers);
+            assert!(holds, "{}: its pods are refused on OpenShift", api.word);
         }
         let unique: std::collections::BTreeSet<&String> = names.iter().collect();
         assert_eq!(unique.len(), names.len(), "{names:?}");
@@ -256,6 +299,8 @@ mod tests {
                     "{}",
                     api.word
                 );
+                // The API server notes down one manager of it, by which the operator knows whether another controller writes it.
+                assert_eq!(status["x-kubernetes-map-type"], "atomic", "{}", api.word);
                 assert!(!version["additionalPrinterColumns"].is_null(), "{}", api.word);
             }
         }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use trainyard_cluster::{ClusterError, Newcomer, Outcome, Session, Trial, named};
 use trainyard_manifest::install::access::LEASE;
 use trainyard_manifest::install::{Install as Wishes, NAME, image, text};
-use trainyard_manifest::kinds::Kinds;
+use trainyard_manifest::kinds::{JobApi, Kinds};
 
 use self::outcome::{DELETED, KEPT, NOT_FOUND, Outcomes, SKIPPED};
 use super::crd::served;
@@ -23,15 +23,15 @@ const UNTIL_STOPPED: Duration = Duration::from_mins(1);
 
 /// Prints the objects, or applies them.
 pub fn run(typed: &Install, printer: &mut Printer) -> Result<Exit, Failure> {
-    let wishes = wishes(typed);
+    let mut wishes = wishes(typed);
     words::check(typed, &wishes)?;
-    let objects = wishes.objects();
     let Some(trial) = trial(&typed.place) else {
-        print(&objects, &typed.place, printer)?;
+        print(&wishes.objects(), &typed.place, printer)?;
         return Ok(Exit::Success);
     };
     let session = Session::open(typed.place.context.as_deref()).map_err(no_cluster)?;
-    check_rivals(&session, typed, printer)?;
+    wishes.kinds = check_rivals(&session, typed, printer)?;
+    let objects = wishes.objects();
     check_watched(&session, &wishes)?;
     let mut outcomes = Outcomes::new(typed.place.output, trial, printer);
     apply(&session, &objects, &mut outcomes)?;
@@ -267,32 +267,54 @@ fn no_cluster(error: ClusterError) -> Failure {
     Failure::usage(error.message, error.hint)
 }
 
-/// Reports other operators that run the same jobs, and fails unless `--force` ignores them.
-fn check_rivals(session: &Session, typed: &Install, printer: &mut Printer) -> Result<(), Failure> {
+/// The kinds that are installed: not those that another operator runs, which are reported. Fails if none is left, or if another operator is in
+/// the way of all of them, unless `--force` ignores it.
+fn check_rivals(session: &Session, typed: &Install, printer: &mut Printer) -> Result<Kinds, Failure> {
     let newcomer = Newcomer {
         namespace: &typed.place.namespace,
         name: NAME,
         watch: typed.place.watch_namespace.as_deref(),
+        kinds: &typed.kinds,
     };
     let rivals = session.rivals(&newcomer).map_err(no_cluster)?;
     for unseen in &rivals.unseen {
         printer.warning(unseen, None)?;
     }
-    for ClusterError { message, hint } in &rivals.found {
-        if typed.force {
-            printer.warning(message, Some(hint))?;
-        } else {
+    let is_left_off = |api: &JobApi| rivals.of_one.iter().any(|(kind, _)| *kind == api);
+    let rest = typed
+        .kinds
+        .without(is_left_off)
+        .filter(|_| rivals.of_all.is_empty());
+    let fails = rest.is_none() && !typed.force;
+    let found = rivals.of_one.iter().map(|(_, found)| found);
+    for ClusterError { message, hint } in rivals.of_all.iter().chain(found) {
+        if fails {
             printer.error(message, Some(hint))?;
+        } else {
+            printer.warning(message, Some(hint))?;
         }
     }
-    if rivals.found.is_empty() || typed.force {
-        return Ok(());
+    if fails {
+        printer.show("")?;
+        printer.say(&format!(
+            "{STRONG}nothing was installed{STRONG:#}; `--force` installs anyway"
+        ))?;
+        return Err(Failure::Reported(Exit::No));
     }
-    printer.show("")?;
-    printer.say(&format!(
-        "{STRONG}nothing was installed{STRONG:#}; `--force` installs anyway"
-    ))?;
-    Err(Failure::Reported(Exit::No))
+    let Some(rest) = rest.filter(|_| !typed.force) else {
+        return Ok(typed.kinds.clone());
+    };
+    for api in typed.kinds.apis().iter().filter(|api| is_left_off(api)) {
+        printer.warning(&left_off(api), None)?;
+    }
+    Ok(rest)
+}
+
+fn left_off(api: &JobApi) -> String {
+    format!(
+        "`{}` is left off: this installation does not run {}s of {}",
+        api.word, api.kind, api.group
+    )
 }
 
 /// Fails if the namespace of the jobs does not exist: `install` does not create it.

@@ -1,12 +1,26 @@
+use std::sync::LazyLock;
+
 use serde_json::{Value, json};
 
 use super::*;
 
-const EVERYWHERE: Newcomer<'_> = Newcomer {
-    namespace: "trainyard-system",
-    name: "trainyard-operator",
-    watch: None,
-};
+use trainyard_manifest::kinds::{t9k, tfjob};
+
+static DEFAULT: LazyLock<Kinds> = LazyLock::new(Kinds::default);
+
+fn everywhere() -> Newcomer<'static> {
+    Newcomer {
+        namespace: "trainyard-system",
+        name: "trainyard-operator",
+        watch: None,
+        kinds: &DEFAULT,
+    }
+}
+
+/// Kubeflow's operator, or ours, as it stands in the way of TFJobs.
+fn rival(deployment: &Value, newcomer: &Newcomer<'_>) -> Option<ClusterError> {
+    our_operator(deployment, newcomer).or_else(|| operator(deployment, newcomer, &tfjob::API))
+}
 
 /// As Kubeflow 1.9 installs it.
 fn kubeflow() -> Value {
@@ -51,13 +65,13 @@ fn kubeflows_operator_is_found_under_each_of_its_names() {
         }),
     ];
     for deployment in found {
-        let rival = operator(&deployment, &EVERYWHERE).unwrap_or_else(|| panic!("{deployment:#}"));
+        let found = rival(&deployment, &everywhere()).unwrap_or_else(|| panic!("{deployment:#}"));
         assert!(
-            rival.message.contains("deployment `kubeflow/training-operator`"),
-            "{rival}"
+            found.message.contains("deployment `kubeflow/training-operator`"),
+            "{found}"
         );
         assert!(
-            rival
+            found
                 .hint
                 .contains("kubectl --namespace kubeflow scale deployment training-operator")
         );
@@ -77,7 +91,7 @@ fn who_does_not_run_the_same_jobs_is_no_rival() {
         json!({}),
     ];
     for deployment in none {
-        assert!(operator(&deployment, &EVERYWHERE).is_none(), "{deployment:#}");
+        assert!(rival(&deployment, &everywhere()).is_none(), "{deployment:#}");
     }
 }
 
@@ -85,7 +99,7 @@ fn who_does_not_run_the_same_jobs_is_no_rival() {
 fn operators_for_different_namespaces_live_side_by_side() {
     let research = Newcomer {
         watch: Some("research"),
-        ..EVERYWHERE
+        ..everywhere()
     };
     let rows = [
         (json!({ "args": ["--namespace=research"] }), true),
@@ -106,8 +120,8 @@ fn operators_for_different_namespaces_live_side_by_side() {
                 container(deployment)[field] = value.clone();
             }
         });
-        assert_eq!(operator(&deployment, &research).is_some(), expected, "{change}");
-        assert!(operator(&deployment, &EVERYWHERE).is_some(), "{change}");
+        assert_eq!(rival(&deployment, &research).is_some(), expected, "{change}");
+        assert!(rival(&deployment, &everywhere()).is_some(), "{change}");
     }
 }
 
@@ -122,8 +136,8 @@ fn another_operator_of_ours_is_one_too_but_not_the_one_that_is_upgraded() {
             container(deployment)["image"] = "trainyard:1".into();
         })
     };
-    assert!(operator(&ours("trainyard-system"), &EVERYWHERE).is_none());
-    let other = operator(&ours("elsewhere"), &EVERYWHERE).unwrap();
+    assert!(rival(&ours("trainyard-system"), &everywhere()).is_none());
+    let other = rival(&ours("elsewhere"), &everywhere()).unwrap();
     assert!(
         other.message.starts_with("another operator of Trainyard"),
         "{other}"
@@ -141,12 +155,52 @@ fn kubeflows_webhook_is_found_and_kueues_is_not() {
             { "name": "vtfjob.kb.io", "clientConfig": { "service": { "path": "/validate-kubeflow-org-v1-tfjob" } } },
         ],
     });
-    let found = webhooks_of_kubeflow(&configuration);
+    let found = webhooks_of(&configuration, &tfjob::API);
     assert_eq!(found.len(), 1);
     assert!(
         found[0].hint.contains("\"path\":\"/webhooks/1\""),
         "{}",
         found[0].hint
     );
-    assert!(webhooks_of_kubeflow(&json!({})).is_empty());
+    assert!(webhooks_of(&json!({}), &tfjob::API).is_empty());
+}
+
+#[test]
+fn an_operator_of_one_vendor_does_not_stand_in_the_way_of_other_kinds() {
+    assert!(operator(&kubeflow(), &everywhere(), &t9k::API).is_none());
+    assert!(our_operator(&kubeflow(), &everywhere()).is_none());
+}
+
+#[test]
+fn a_vendors_definition_is_told_from_ours() {
+    let api = &t9k::API;
+    let ours = &(api.definitions)(Served::All)[0]["metadata"];
+    let name = &ours["name"];
+    let rows = [
+        (json!(null), false),
+        (ours.clone(), false),
+        // As others mark what they have installed.
+        (json!({ "name": name }), true),
+        (json!({ "name": name, "labels": null }), true),
+        (
+            json!({ "name": name, "labels": { "app.kubernetes.io/name": "training-job" } }),
+            true,
+        ),
+        (
+            json!({ "name": name, "labels": { "app.kubernetes.io/name": 7 } }),
+            true,
+        ),
+        (
+            json!({ "name": name, "labels": { "app.kubernetes.io/part-of": "trainyard" } }),
+            true,
+        ),
+    ];
+    for (metadata, expected) in rows {
+        let found = foreign_definition(&metadata, api);
+        assert_eq!(found.is_some(), expected, "{metadata}");
+        if let Some(found) = found {
+            assert!(found.message.contains("is T9k's own"), "{found}");
+            assert!(found.message.contains(&api.definition_name()), "{found}");
+        }
+    }
 }

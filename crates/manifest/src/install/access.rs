@@ -106,6 +106,15 @@ pub(crate) const fn of_jobs(group: &'static str, plural: &'static str) -> Use {
     }
 }
 
+/// The same where jobs have no time to live.
+pub(crate) const fn of_lasting_jobs(group: &'static str, plural: &'static str) -> Use {
+    Use {
+        verbs: &["list", "watch"],
+        why: "jobs are seen",
+        ..jobs(group, plural)
+    }
+}
+
 /// What it does with their statuses.
 pub(crate) const fn of_statuses(group: &'static str, resource: &'static str) -> Use {
     Use {

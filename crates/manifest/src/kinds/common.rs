@@ -7,6 +7,11 @@ use trainyard_document::names::LABEL_LENGTH;
 const MOST_CONTAINERS: u32 = 64;
 pub(super) const MOST_REPLICAS: u32 = 10_000;
 
+/// `status.ready`.
+const READY: &str =
+    "How many tasks run or have done their work, and of how many: 2/3; not there once the job has ended.";
+/// `status.restarts`.
+const RESTARTS: &str = "How often tasks were started again, by the operator or by a kubelet.";
 /// `status.summary`.
 const SUMMARY: &str = "One sentence: why it failed, what it waits for, or how many of its tasks are ready.";
 
@@ -151,6 +156,8 @@ fn common_status() -> Map<String, Value> {
         "startTime": time("When the job began, or began again after it was suspended."),
         "completionTime": time("When it ended."),
         "summary": text(SUMMARY),
+        "ready": text(READY),
+        "restarts": { "type": "integer", "format": "int64", "description": RESTARTS },
         "waiting": {
             "type": "array", "items": wait(),
             "description": "What it waits for that is not ordinary: reason, message, and which pods.",

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use trainyard_core::{JOB_LABEL, ROLE_LABEL, TASK_INDEX_LABEL};
 
 use super::common::{RoleRules, names};
-use super::{JobApi, PodLabels, Roles, columns};
-use crate::install::access::{Use, jobs, of_finalizers, of_statuses};
+use super::{JobApi, PodLabels, Roles, Vendor, columns};
+use crate::install::access::{of_finalizers, of_lasting_jobs, of_statuses};
 
 const GROUP: &str = "batch.tensorstack.dev";
 
@@ -33,14 +33,20 @@ pub static API: JobApi = JobApi {
     shows_containers: true,
     definitions: |_| vec![definition()],
     uses: &[
-        Use {
-            verbs: &["list", "watch"],
-            why: "jobs are seen; they have no time to live, so none is deleted",
-            ..jobs(GROUP, "tensorflowtrainingjobs")
-        },
+        of_lasting_jobs(GROUP, "tensorflowtrainingjobs"),
         of_statuses(GROUP, "tensorflowtrainingjobs/status"),
         of_finalizers(GROUP, "tensorflowtrainingjobs/finalizers"),
     ],
+    // Its controller is closed source, and no document says how it is deployed: its definition tells.
+    vendor: Vendor {
+        whose: "T9k's",
+        gives_way: false,
+        images: &[],
+        label: None,
+        kinds_flag: None,
+        webhook: None,
+        instead: "",
+    },
 };
 
 /// Its roles, as the rules about names reach them.

@@ -11,7 +11,7 @@ use trainyard_core::{JOB_LABEL, ROLE_LABEL, TASK_INDEX_LABEL};
 use trainyard_document::tfjob_api::{LEAST_LOST_NODE, MANAGERS, SERVED};
 
 use super::common::{MOST_REPLICAS, RoleRules, additions, integer, names, object, template};
-use super::{JobApi, PodLabels, Roles, Served, columns};
+use super::{JobApi, PodLabels, Roles, Served, Vendor, columns};
 use crate::install::access::{of_finalizers, of_jobs, of_statuses};
 use crate::names::{KUBEFLOW_INDEX_LABEL, KUBEFLOW_JOB_LABEL, KUBEFLOW_ROLE_LABEL};
 
@@ -39,6 +39,16 @@ pub static API: JobApi = JobApi {
         of_statuses(GROUP, "tfjobs/status"),
         of_finalizers(GROUP, "tfjobs/finalizers"),
     ],
+    vendor: Vendor {
+        whose: "Kubeflow's",
+        gives_way: true,
+        images: &["training-operator", "tf-operator", "tf_operator"],
+        label: Some(("control-plane", "kubeflow-training-operator")),
+        kinds_flag: Some("--enable-scheme"),
+        webhook: Some(("tfjob", "training-operator.kubeflow.org")),
+        instead: "; or, where it runs jobs of other kinds too, give it `--enable-scheme` for each of those \
+                  (docs/migrate-from-kubeflow.md)",
+    },
 };
 
 const GROUP: &str = "kubeflow.org";

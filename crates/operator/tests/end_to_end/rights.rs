@@ -3,18 +3,18 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use trainyard_cluster_tests::{Account, Api, Asked as Seen, Crds, shared};
 use trainyard_manifest::gang::Schedulers;
 use trainyard_manifest::install::NAME;
 use trainyard_manifest::install::access::{Asked, uses};
-use trainyard_manifest::kinds::Kinds;
+use trainyard_manifest::kinds::{JobApi, Kinds};
 
 use super::{Harness, job};
 
-/// What the table grants and the audit log can show: `list pods.`
-fn granted() -> BTreeSet<String> {
-    uses(&Kinds::default())
+/// What the table grants for these kinds and the audit log can show: `list pods.`
+fn granted(kinds: &Kinds) -> BTreeSet<String> {
+    uses(kinds)
         .filter(|used| used.asked == Asked::Request)
         .flat_map(|used| used.verbs.iter().map(move |verb| (verb, used)))
         .map(|(verb, used)| format!("{verb} {}.{}", used.resource, used.group))
@@ -55,7 +55,7 @@ fn every_right_is_used_and_nothing_is_used_without_a_right() {
     assert!(harness.operator.stop(), "it ends well when it is told to");
     harness.operator.says("stopping");
     harness.start();
-    let wanted = granted();
+    let wanted = granted(&Kinds::default());
     for right in &wanted {
         harness
             .operator
@@ -71,6 +71,58 @@ fn every_right_is_used_and_nothing_is_used_without_a_right() {
         json!(null),
         "nothing is adopted"
     );
+}
+
+/// What the operator comes to do about jobs of one kind: a job that runs and ends, and is deleted where the kind has a time to live; and
+/// the pod that it needs.
+fn sample(api: &JobApi) -> (Value, &'static str) {
+    let name = api.word;
+    let template = json!({ "spec": { "containers": [{ "name": "tensorflow", "image": "trainer" }] } });
+    match name {
+        "tfjob" => {
+            let policy = json!({ "cleanPodPolicy": "All", "ttlSecondsAfterFinished": 0 });
+            (job(name, &policy, &[("Worker", 1, "Never")]), "tfjob-worker-0")
+        }
+        "tensorflowtrainingjob" => {
+            let spec = json!({ "replicaSpecs": [{ "type": "worker", "replicas": 1, "template": template }] });
+            let metadata = json!({ "name": name });
+            let object = json!({ "apiVersion": api.api_version, "kind": api.kind, "metadata": metadata, "spec": spec });
+            (object, "tensorflowtrainingjob-worker-0")
+        }
+        other => panic!("write a job of the kind {other}"),
+    }
+}
+
+/// For each kind alone, and for all together. What does not differ between kinds is shown above.
+#[test]
+fn the_rights_of_each_set_of_kinds_are_used_and_those_of_other_kinds_are_not_asked_for() {
+    let all = Kinds::all();
+    let alone = all.apis().iter().map(|chosen| all.without(|api| api != *chosen));
+    for (number, kinds) in alone.flatten().chain([all.clone()]).enumerate() {
+        let flag = kinds.to_string();
+        let harness = Harness::with(&format!("rights-{number}"), &["--kinds", &flag]);
+        let account = harness.operator.account();
+        for api in kinds.apis() {
+            let (object, pod) = sample(api);
+            let jobs = harness
+                .namespace
+                .path(&format!("apis/{}", api.api_version), api.plural);
+            shared().api().create(&jobs, &object).unwrap();
+            harness.run(&[pod]);
+            harness.exit(pod, 0);
+            let requests = api.uses.iter().filter(|used| used.asked == Asked::Request);
+            for used in requests {
+                for verb in used.verbs {
+                    let right = format!("{verb} {}.{}", used.resource, used.group);
+                    account.wait_until_asked(&right, |asked| asked.to_string() == right);
+                }
+            }
+        }
+        let wanted = granted(&kinds);
+        let used: BTreeSet<String> = account.asked().iter().map(ToString::to_string).collect();
+        let more: Vec<&String> = used.difference(&wanted).collect();
+        assert_eq!(more, Vec::<&String>::new(), "with {flag}");
+    }
 }
 
 /// Writes to the lease until the operator comes too late with a write of its own, and has to read it again.
