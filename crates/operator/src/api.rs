@@ -20,6 +20,7 @@ use trainyard_manifest::observe::PodSeen;
 use crate::guarded::Guarded;
 use crate::job::{JobKey, version};
 use crate::notice::{Notice, Observer};
+use crate::other_manager::MANAGER;
 use crate::permits::Permits;
 use crate::rate_limit::RateLimit;
 use crate::watched::GroupSeen;
@@ -302,7 +303,7 @@ impl Api {
             },
             "status": status,
         });
-        let path = format!("{}/status", job_path(job));
+        let path = format!("{}/status?fieldManager={MANAGER}", job_path(job));
         let what = (Method::PUT, job.kind.api.status);
         let stored: Bounded = self.send(what, &path, &body, "application/json").await?;
         let mut stored = stored.value;

@@ -17,9 +17,9 @@ use trainyard_status::{MEMORY_FIELD, Unread};
 
 pub use crate::job_wire::JobWire;
 use crate::kinds::{self, Kind};
-use crate::order;
 use crate::reconcile::wait::{Reason, Wait};
 use crate::store::{NeededObject, panic_words};
+use crate::{order, other_manager};
 
 /// Longest description of what is wrong with a job, in characters.
 const LONGEST: usize = 4000;
@@ -68,6 +68,8 @@ pub struct JobSeen {
     pub mistake: Option<Arc<str>>,
     /// The order that its annotation gives, or why that is none.
     pub order: Option<Result<Order, Arc<str>>>,
+    /// Why nothing is done about it, where another controller writes its status.
+    pub other_manager: Option<Arc<str>>,
 }
 
 /// What a job's spec means.
@@ -159,7 +161,9 @@ impl Reading {
             Some(before) => (Arc::clone(&before.meaning), before.mistake.clone()),
             None => self.meaning_after(kind, &wire, &uid, before),
         };
+        let other_manager = other_manager::found(kind, &wire, before);
         JobSeen {
+            other_manager,
             key: JobKey {
                 kind,
                 namespace: text(&meta.namespace),

@@ -96,25 +96,38 @@ pub enum Stage {
     Ended,
 }
 
-/// The condition of a job whose memory the installed definition drops.
+/// The type of the condition of a job about which nothing is done.
 const STALLED: &str = "Stalled";
 
-impl Kind {
-    /// Adds the condition of a job whose memory the installed definition drops. The next status that is stored has none.
-    pub fn stall(&self, status: &mut Value, before: Option<&Value>, message: &str, now: Time) {
-        let known = conditions(before).find(|condition| condition["type"] == STALLED);
-        let stalled = known.cloned().unwrap_or_else(|| {
+/// The condition of a job about which nothing is done: the installed definition drops its memory, or another controller writes its status.
+#[derive(Clone, Copy, Debug)]
+pub struct Stalled<'a> {
+    /// In one word.
+    pub reason: &'a str,
+    /// What is wrong, and what helps.
+    pub message: &'a str,
+}
+
+impl Stalled<'_> {
+    /// Adds the condition to a status with a list of them. The next status that is projected has none.
+    pub fn write(self, status: &mut Value, before: Option<&Value>, now: Time) {
+        let is_stalled = |condition: &Value| condition["type"] == STALLED;
+        let is_known = |condition: &&Value| is_stalled(condition) && condition["reason"] == self.reason;
+        let stalled = conditions(before).find(is_known).cloned().unwrap_or_else(|| {
             let now = rfc3339(now);
             json!({
-                "type": STALLED, "status": "True", "reason": self.definition_too_old, "message": message,
+                "type": STALLED, "status": "True", "reason": self.reason, "message": self.message,
                 "lastUpdateTime": now, "lastTransitionTime": now,
             })
         });
-        if let Some(conditions) = status["conditions"].as_array_mut() {
+        if let Some(Value::Array(conditions)) = status.get_mut("conditions") {
+            conditions.retain(|condition| !is_stalled(condition));
             conditions.push(stalled);
         }
     }
+}
 
+impl Kind {
     /// Whether a job says that it has ended.
     #[must_use]
     pub fn has_ended(&self, status: Option<&Value>) -> bool {

@@ -34,6 +34,7 @@ pub mod metrics;
 pub mod notice;
 pub mod operate;
 pub mod order;
+mod other_manager;
 pub mod permits;
 pub mod rate_limit;
 pub mod reconcile;

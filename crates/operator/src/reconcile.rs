@@ -22,12 +22,12 @@ use trainyard_status::{Unread, newer_memory};
 
 use self::gang::Grouping;
 use self::status_diff::{QUIET, SAME_WAIT, StatusDiff, diff};
-use self::summary::{SUMMARY_FIELD, of_wait, summary};
+use self::summary::{SUMMARY_FIELD, of_wait};
 use self::wait::{Reason, Wait};
 use self::waiting::{WAITING_FIELD, waiting};
 use crate::apply::{ApplyErrorKind, Writes};
 use crate::job::{Compiled, JobKey, JobSeen, Meaning};
-use crate::kinds::{Kind, Projection, Stage, TakenOver};
+use crate::kinds::{Kind, Projection, Stage, Stalled, TakenOver};
 use crate::store::extras::OBJECTS_FIELD;
 use crate::store::{Entry, Listed};
 
@@ -51,6 +51,7 @@ pub fn reconcile(key: &JobKey, entry: &mut Entry, storage: Storage, now: Time) -
     };
     let next = match &*job.meaning {
         Meaning::NotOurs => return Decision::Idle,
+        _ if let Some(words) = &job.other_manager => leave_to_other(key, entry, &job, words, now),
         Meaning::Broken(_) if newer_memory(job.status.as_ref()).is_some() => Decision::Idle,
         Meaning::Broken(words) => refuse(key, &job, words, now),
         Meaning::Waits(wait) => leave_waiting(key, &job, wait, now),
@@ -204,9 +205,14 @@ fn project_status(
         .as_ref()
         .filter(|it| it.kind == ApplyErrorKind::Pruned)
     {
-        kind.stall(&mut status, job.status.as_ref(), &error.message, now);
+        let condition = Stalled {
+            reason: kind.definition_too_old,
+            message: &error.message,
+        };
+        condition.write(&mut status, job.status.as_ref(), now);
     }
-    status[SUMMARY_FIELD] = summary(compiled.job(), &step.memory, observed, waiting.entries.first()).into();
+    let first = waiting.entries.first();
+    summary::write(&mut status, compiled.job(), &step.memory, observed, first);
     status
 }
 
@@ -311,6 +317,30 @@ fn leave_waiting(key: &JobKey, job: &JobSeen, wait: &Wait, now: Time) -> Decisio
         Some(status) => Decision::Apply(Box::new(status_write(key, job, status, now))),
         None => Decision::Idle,
     }
+}
+
+/// A job whose status another controller writes says so, once while this operator runs: the other one may write over it.
+fn leave_to_other(key: &JobKey, entry: &mut Entry, job: &JobSeen, words: &Arc<str>, now: Time) -> Decision {
+    let before = job.status.clone().unwrap_or_else(|| json!({}));
+    let wait = Wait::new(Reason::OtherManager, &**words);
+    let is_told = Wait::of_status(Some(&before))
+        .iter()
+        .any(|said| said.reason == wait.reason);
+    let warned = entry.warned.of_job(&job.uid);
+    warned.other_manager |= is_told;
+    let newer = newer_memory(Some(&before)).is_some();
+    let over = job.deleting || newer || key.kind.has_ended(Some(&before));
+    let said = waits_for(&before, &wait).filter(|_| !over && !warned.other_manager);
+    let Some(mut status) = said else {
+        return Decision::Idle;
+    };
+    let reason = wait.reason.to_string();
+    let condition = Stalled {
+        reason: &reason,
+        message: words,
+    };
+    condition.write(&mut status, Some(&before), now);
+    Decision::Apply(Box::new(status_write(key, job, status, now)))
 }
 
 /// A job of another kind has the names that the objects of this one would have: nothing is done about it but to say so.

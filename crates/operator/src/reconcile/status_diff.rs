@@ -4,7 +4,7 @@
 use serde_json::Value;
 use trainyard_status::MEMORY_FIELD;
 
-use super::summary::SUMMARY_FIELD;
+use super::summary::{READY_FIELD, RESTARTS_FIELD, SUMMARY_FIELD};
 use super::wait::{Reason, Wait};
 use super::waiting::WAITING_FIELD;
 use crate::kinds::Kind;
@@ -17,7 +17,7 @@ pub const SAME_WAIT: u32 = 30;
 /// What a new status shows that the stored one does not, besides memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusDiff {
-    /// Nothing, or another summary of the same.
+    /// Nothing, or other columns about the same.
     Same,
     /// Other words for what is waited for; they wait for [`SAME_WAIT`].
     Wording,
@@ -41,7 +41,9 @@ pub fn diff(kind: &Kind, before: Option<&Value>, after: &Value) -> StatusDiff {
     if reasons(before) != reasons(after) {
         return StatusDiff::Substance;
     }
-    let aside = [MEMORY_FIELD, WAITING_FIELD, SUMMARY_FIELD];
+    // What columns show changes with the counts of the kind, or with memory.
+    let columns = [SUMMARY_FIELD, READY_FIELD, RESTARTS_FIELD];
+    let aside = [&[MEMORY_FIELD, WAITING_FIELD], &columns[..]].concat();
     if same_but_for(before, after, &aside) {
         let same_words = before.get(WAITING_FIELD) == after.get(WAITING_FIELD);
         return if same_words {

@@ -1,22 +1,37 @@
-//! One sentence about a job, for printer columns: why it failed, what it waits for, or how many of its tasks are ready.
+//! What every kind's status shows in printer columns: one sentence about the job (why it failed, what it waits for, or how many of its tasks
+//! are ready), how many tasks are ready, and how often tasks were restarted.
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
 use trainyard_core::{Cause, Hold, Job, Memory, Observed, Outcome, Seen, TaskId, Verdict};
 
 use super::wait::Wait;
 
-/// Where it stands in the status.
+/// Where the sentence stands in the status.
 pub const SUMMARY_FIELD: &str = "summary";
+/// Where it says how many tasks are ready: `2/3`.
+pub const READY_FIELD: &str = "ready";
+/// Where it says how often tasks were started again.
+pub const RESTARTS_FIELD: &str = "restarts";
 /// Longest summary, in characters: it is a column of a table.
 const LONGEST: usize = 200;
 
-/// The summary of a job with that memory; `waiting` is the first thing that it waits for.
-#[must_use]
-pub fn summary(job: &Job, memory: &Memory, observed: &Observed, waiting: Option<&Wait>) -> String {
+/// Writes the fields of a job with that memory; `waiting` is the first thing that it waits for.
+pub fn write(status: &mut Value, job: &Job, memory: &Memory, observed: &Observed, waiting: Option<&Wait>) {
+    status[RESTARTS_FIELD] = restarts(memory).into();
     if let Some(verdict) = &memory.verdict {
-        return cut(&ended(memory, verdict));
+        // Nothing is to become ready any more.
+        status[SUMMARY_FIELD] = cut(&ended(memory, verdict)).into();
+        return;
     }
+    let (ready, all) = (ready(job, memory, observed), job.size());
+    status[READY_FIELD] = format!("{ready}/{all}").into();
+    status[SUMMARY_FIELD] = active(memory, (ready, all), waiting).into();
+}
+
+/// The sentence about a job that has not ended.
+fn active(memory: &Memory, (ready, all): (usize, u64), waiting: Option<&Wait>) -> String {
     match memory.held {
         Some(Hold::Suspended) => return "suspended".to_owned(),
         Some(Hold::Aborted) => return "stopped until it is resumed".to_owned(),
@@ -24,8 +39,15 @@ pub fn summary(job: &Job, memory: &Memory, observed: &Observed, waiting: Option<
     }
     match waiting {
         Some(wait) => of_wait(wait),
-        None => format!("{} of {} tasks ready", ready(job, memory, observed), job.size()),
+        None => format!("{ready} of {all} tasks ready"),
     }
+}
+
+/// How often tasks were started again: by the operator, each task of a restart counted, and by kubelets.
+fn restarts(memory: &Memory) -> u64 {
+    let in_place = u64::from(memory.in_place_most);
+    let roles = memory.roles.values().map(|role| u64::from(role.restarts));
+    roles.fold(in_place, u64::saturating_add)
 }
 
 /// The summary of a job that waits for this.

@@ -77,6 +77,8 @@ pub enum Reason {
     NodeLost,
     /// A job of another kind has the job's name.
     NameTaken,
+    /// Another controller writes the job's status.
+    OtherManager,
     /// A pod carries a later life than any that was begun.
     UnknownLife,
     /// A pod of the job cannot be read.
@@ -98,6 +100,7 @@ static WORDS: &[(&str, Reason)] = &[
     ("NotScheduled", Reason::NotScheduled),
     ("NodeLost", Reason::NodeLost),
     ("NameTaken", Reason::NameTaken),
+    ("OtherManager", Reason::OtherManager),
     ("UnknownLife", Reason::UnknownLife),
     (UNREADABLE, Reason::UnreadablePod),
     ("UnreadableMemory", Reason::UnreadableMemory),

@@ -29,8 +29,23 @@ pub struct Warned {
     job: Arc<str>,
     newer: bool,
     unknown_pod: bool,
+    /// Its status has said that another controller writes it.
+    pub(super) other_manager: bool,
     /// What is wrong with its order.
     order: Option<Arc<str>>,
+}
+
+impl Warned {
+    /// What has been told about this job, and not about another one of its name.
+    pub(super) fn of_job(&mut self, uid: &Arc<str>) -> &mut Self {
+        if self.job != *uid {
+            *self = Self {
+                job: Arc::clone(uid),
+                ..Self::default()
+            };
+        }
+        self
+    }
 }
 
 /// An apply that tells what has not been told yet, and does nothing else: another one may be refused before it comes to its events.
@@ -58,12 +73,7 @@ pub fn next(key: &JobKey, entry: &mut Entry, job: &JobSeen, now: Time) -> Option
 
 /// What has not been told yet.
 fn change(entry: &mut Entry, job: &JobSeen, now: Time) -> Option<Change> {
-    if entry.warned.job != job.uid {
-        entry.warned = Warned {
-            job: Arc::clone(&job.uid),
-            ..Warned::default()
-        };
-    }
+    entry.warned.of_job(&job.uid);
     let ended = job.key.kind.has_ended(job.status.as_ref());
     let newer = newer_memory(job.status.as_ref()).filter(|_| !ended && !entry.warned.newer);
     if let Some(format) = newer {

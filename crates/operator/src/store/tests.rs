@@ -1,6 +1,7 @@
 //! What the store promises `step`, without a cluster: the tests play the API server.
 
 mod adversary;
+mod columns;
 mod ended;
 mod extras;
 mod fair;
@@ -11,6 +12,7 @@ mod kinds;
 mod lost_nodes;
 mod no_replicas;
 mod orders;
+mod other_manager;
 mod panics;
 mod refusals;
 mod slow;

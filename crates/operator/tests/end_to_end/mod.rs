@@ -9,7 +9,7 @@
 //! | tests | of |
 //! |---|---|
 //! | [`scenarios`], [`decisions`], [`known_bugs`] | tables of whole runs: what is decided, and when |
-//! | [`jobs`], [`kinds`], [`waits`], [`refused`], [`gang`], [`volcano`], [`client`] | single behaviours, as a user meets them |
+//! | [`jobs`], [`kinds`], [`chosen_kinds`], [`other_manager`], [`waits`], [`refused`], [`gang`], [`volcano`], [`client`] | single behaviours, as a user meets them |
 //! | [`faults`], [`leader`], [`upgrade`], [`panics`] | failing requests, two operators, two versions, panics |
 //! | [`forged`], [`hostile`], [`unreadable_memory`], [`unreadable_objects`], [`fairness`] | tenants that write what no operator would |
 //! | [`rights`], [`pod_security`], [`canary`], [`definition`], [`endpoints`] | rights, secrets, the CRD, metrics and health |
@@ -17,6 +17,7 @@
 //! Tests of the operator on a node that really runs pods are in `tests/cluster/tests/kubelet`.
 
 mod canary;
+mod chosen_kinds;
 mod client;
 mod decisions;
 mod definition;
@@ -30,6 +31,7 @@ mod jobs;
 mod kinds;
 mod known_bugs;
 mod leader;
+mod other_manager;
 mod panics;
 mod pod_security;
 mod refused;
