@@ -52,7 +52,7 @@ fn the_operator_stops_with_one_job_when_another_controller_writes_its_status() {
     harness.conditions("mnist", &["Created", "Running"]);
     // What people write stops nothing: the task is restarted.
     write_as(&harness, "mnist", "kubectl-edit", |status| {
-        status["note"] = "mine".into()
+        status["note"] = "mine".into();
     });
     harness.exit("mnist-worker-0", 137);
     harness.pod("mnist-worker-0", "0.1");
