@@ -159,25 +159,11 @@ impl JobApi {
 
     /// Its `CustomResourceDefinition`, with these versions.
     fn definition_of(&self, versions: &[Value]) -> Value {
-        let mut names = json!({
-            "kind": self.kind, "listKind": format!("{}List", self.kind),
-            "plural": self.plural, "singular": self.kind.to_ascii_lowercase(),
-        });
+        let mut definition = definition((self.group, self.kind, self.plural), versions);
         if !self.short_names.is_empty() {
-            names["shortNames"] = json!(self.short_names);
+            definition["spec"]["names"]["shortNames"] = json!(self.short_names);
         }
-        json!({
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "CustomResourceDefinition",
-            "metadata": { "name": self.definition_name(), "labels": definition_labels() },
-            "spec": {
-                "group": self.group,
-                "names": names,
-                "scope": "Namespaced",
-                "conversion": { "strategy": "None" },
-                "versions": versions,
-            },
-        })
+        definition
     }
 
     fn name(&self) -> (&str, &str) {
@@ -185,9 +171,26 @@ impl JobApi {
     }
 }
 
-/// On every definition of ours: where they are missing, it is the vendor's.
-fn definition_labels() -> Value {
-    json!({ NAME_LABEL: OURS, "app.kubernetes.io/component": "definition" })
+/// A definition of ours, with labels by which it is told from a vendor's.
+fn definition((group, kind, plural): (&str, &str, &str), versions: &[Value]) -> Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": format!("{plural}.{group}"),
+            "labels": { NAME_LABEL: OURS, "app.kubernetes.io/component": "definition" },
+        },
+        "spec": {
+            "group": group,
+            "names": {
+                "kind": kind, "listKind": format!("{kind}List"),
+                "plural": plural, "singular": kind.to_ascii_lowercase(),
+            },
+            "scope": "Namespaced",
+            "conversion": { "strategy": "None" },
+            "versions": versions,
+        },
+    })
 }
 
 /// Whether a definition is ours, by its labels.
@@ -287,6 +290,12 @@ mod tests {
             let definitions = (api.definitions)(Served::All);
             let own = definitions.first().unwrap();
             assert_eq!(own["metadata"]["name"], api.definition_name().as_str());
+            let ours = |definition: &Value| is_our_definition(&definition["metadata"]);
+            assert!(
+                definitions.iter().all(ours),
+                "{} is taken for a vendor's",
+                api.word
+            );
             assert_eq!(
                 own["spec"]["names"]["shortNames"].as_array().map_or(0, Vec::len),
                 api.short_names.len()

@@ -10,8 +10,8 @@ mod status;
 use serde_json::{Value, json};
 use trainyard_core::{JOB_LABEL, ROLE_LABEL, TASK_INDEX_LABEL};
 
-use super::{JobApi, PodLabels, Roles, Served, columns};
-use crate::install::access::{Asked, Use, jobs, of_jobs, of_statuses};
+use super::{JobApi, PodLabels, Roles, Served, Vendor, columns};
+use crate::install::access::{Use, jobs, of_finalizers, of_jobs, of_statuses};
 
 const GROUP: &str = "batch.volcano.sh";
 /// The API group of orders.
@@ -39,13 +39,7 @@ pub static API: JobApi = JobApi {
     uses: &[
         of_jobs(GROUP, "jobs"),
         of_statuses(GROUP, "jobs/status"),
-        Use {
-            verbs: &["update"],
-            asked: Asked::Beside,
-            why: "pods and other objects hold their job until they are gone (`blockOwnerDeletion`); where \
-                  OwnerReferencesPermissionEnforcement is on, as on OpenShift, they are refused without this",
-            ..jobs(GROUP, "jobs/finalizers")
-        },
+        of_finalizers(GROUP, "jobs/finalizers"),
         Use {
             verbs: &["list", "watch", "delete"],
             why: "a Command orders something, and is deleted when it has been obeyed",
@@ -67,6 +61,15 @@ pub static API: JobApi = JobApi {
             ..jobs("", "persistentvolumeclaims")
         },
     ],
+    vendor: Vendor {
+        whose: "Volcano's",
+        gives_way: false,
+        images: &["vc-controller-manager"],
+        label: None,
+        kinds_flag: None,
+        webhook: Some(("job", ".volcano.sh")),
+        instead: "; or leave these jobs to it",
+    },
 };
 
 /// The definitions of jobs and of the Commands for them.

@@ -19,31 +19,21 @@ pub fn definition() -> Value {
             "uid": text("The UID of the job."),
         },
     });
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": { "name": format!("commands.{COMMAND_GROUP}") },
-        "spec": {
-            "group": COMMAND_GROUP,
-            "names": { "kind": "Command", "listKind": "CommandList", "plural": "commands", "singular": "command" },
-            "scope": "Namespaced",
-            "conversion": { "strategy": "None" },
-            "versions": [{
-                "name": "v1alpha1", "served": true, "storage": true,
-                "schema": { "openAPIV3Schema": {
-                    "type": "object",
-                    "description": "An order for a job, deleted when it has been obeyed.",
-                    "properties": {
-                        "apiVersion": { "type": "string" },
-                        "kind": { "type": "string" },
-                        "metadata": { "type": "object" },
-                        "action": text("AbortJob, RestartJob, ResumeJob, TerminateJob or CompleteJob; others do nothing."),
-                        "target": target,
-                        "reason": text("Why, in one word."),
-                        "message": text("Why, in a sentence."),
-                    },
-                } },
-            }],
-        },
-    })
+    let version = json!({
+        "name": "v1alpha1", "served": true, "storage": true,
+        "schema": { "openAPIV3Schema": {
+            "type": "object",
+            "description": "An order for a job, deleted when it has been obeyed.",
+            "properties": {
+                "apiVersion": { "type": "string" },
+                "kind": { "type": "string" },
+                "metadata": { "type": "object" },
+                "action": text("AbortJob, RestartJob, ResumeJob, TerminateJob or CompleteJob; others do nothing."),
+                "target": target,
+                "reason": text("Why, in one word."),
+                "message": text("Why, in a sentence."),
+            },
+        } },
+    });
+    super::super::definition((COMMAND_GROUP, "Command", "commands"), &[version])
 }
