@@ -6,7 +6,7 @@ use trainyard_manifest::gang::Schedulers;
 use trainyard_manifest::install::{Install, NAME};
 use trainyard_manifest::kinds::{JobApi, Kinds, t9k};
 
-use super::{Harness, install, job};
+use super::{Harness, install, job, volcano};
 
 const BOTH: &str = "tfjob,tensorflowtrainingjob";
 
@@ -69,14 +69,18 @@ fn a_kind_that_may_not_be_listed_stops_no_other_kind() {
 
 #[test]
 fn kubectl_shows_the_same_columns_for_every_kind() {
-    let harness = Harness::with("columns", &["--kinds", BOTH]);
-    harness.create(&job("mnist", &json!({}), &[("Worker", 2, "Never")]));
-    let path = jobs(&harness, &t9k::API);
-    shared().api().create(&path, &training_job("digits")).unwrap();
-    for name in ["mnist", "digits"] {
+    let harness = Harness::with("columns", &["--kinds", &Kinds::all().to_string()]);
+    let objects = [
+        job("mnist", &json!({}), &[("Worker", 2, "Never")]),
+        training_job("digits"),
+        volcano::job("letters", &json!({ "minAvailable": 2 }), &[("worker", 2)]),
+    ];
+    let names = ["mnist", "digits", "letters"];
+    for ((api, object), name) in Kinds::all().apis().iter().zip(&objects).zip(names) {
+        let path = jobs(&harness, api);
+        shared().api().create(&path, object).unwrap();
         harness.run(&[&format!("{name}-worker-0"), &format!("{name}-worker-1")]);
-    }
-    for path in [harness.path("mnist"), format!("{path}/digits")] {
+        let path = format!("{path}/{name}");
         shared().api().wait(&path, "two ready tasks", |job| {
             (job["status"]["ready"] == "2/2").then_some(())
         });
@@ -84,7 +88,7 @@ fn kubectl_shows_the_same_columns_for_every_kind() {
     let namespace = harness.namespace.name();
     let shown = shared()
         .kubectl()
-        .run(&["get", "tfjobs,tj", "--namespace", namespace])
+        .run(&["get", "tj,vcjob,tfjob", "--namespace", namespace])
         .good();
     let rows: Vec<Vec<&str>> = shown
         .lines()
@@ -99,10 +103,10 @@ fn kubectl_shows_the_same_columns_for_every_kind() {
     let heads: Vec<&[&str]> = heads.map(Vec::as_slice).collect();
     assert_eq!(
         heads,
-        [["NAME", "STATE", "READY", "RESTARTS", "SUMMARY", "AGE"]; 2],
+        [["NAME", "STATE", "READY", "RESTARTS", "SUMMARY", "AGE"]; 3],
         "{shown}"
     );
-    for name in ["mnist", "digits"] {
+    for name in names {
         let row = rows
             .iter()
             .find(|row| row.first().is_some_and(|first| first.ends_with(name)));

@@ -1,6 +1,7 @@
 //! `trainyard install` and `trainyard uninstall` on a real API server, of their own: they change what all others rely on.
 
 mod kubeflow;
+mod vendors;
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
