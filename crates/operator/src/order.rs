@@ -12,14 +12,11 @@ use std::sync::Arc;
 
 use kube::core::DynamicObject;
 use serde_json::Value;
-use trainyard_core::{Order, Ordered, Outcome, Time};
+use trainyard_core::{Order, Ordered, Time};
+use trainyard_dialect::order::{ALLOWED, ANNOTATION, parse};
+use trainyard_document::problem::shown;
 
 use crate::job::version;
-
-/// The annotation.
-pub const ANNOTATION: &str = "trainyard.dev/order";
-/// Longest id, in bytes: memory holds it.
-const LONGEST_ID: usize = 63;
 
 /// Comes before the UID of an object in the id of its order. No id of an annotation has a slash.
 const OBJECT: &str = "object/";
@@ -114,27 +111,11 @@ impl OrderSeen {
 pub fn read(annotations: Option<&BTreeMap<String, String>>) -> Option<Result<Order, Arc<str>>> {
     let text = annotations?.get(ANNOTATION)?;
     let order = parse(text).ok_or_else(|| {
-        let shown: String = text.chars().take(LONGEST_ID).collect();
-        format!(
-            "the annotation {ANNOTATION} is `{shown}`, which is no order: it must be `<id>/Restart` or `<id>/Stop`, with an id of at \
-             most {LONGEST_ID} letters, digits, `-`, `_` and `.`"
-        )
-        .into()
+        let shown = shown(text);
+        format!("the annotation {ANNOTATION} is `{shown}`, which is not an order: it must be {ALLOWED}")
+            .into()
     });
     Some(order)
-}
-
-fn parse(text: &str) -> Option<Order> {
-    let (id, verb) = text.split_once('/')?;
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    let valid = (1..=LONGEST_ID).contains(&id.len()) && id.bytes().all(is_plain);
-    let what = match verb {
-        // The budget is for failures.
-        "Restart" => Ordered::RestartJob { paid: false },
-        "Stop" => Ordered::Finish(Outcome::Terminated),
-        _ => return None,
-    };
-    valid.then(|| Order { id: id.into(), what })
 }
 
 #[cfg(test)]
@@ -142,29 +123,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_order_is_an_id_and_a_verb() {
+    fn an_annotation_gives_an_order_or_a_reason() {
         let read = |text: &str| {
             let annotations = BTreeMap::from([(ANNOTATION.to_owned(), text.to_owned())]);
             read(Some(&annotations))
         };
-        let order = |what: Ordered| {
-            Some(Ok(Order {
-                id: "a-1.b_2".into(),
-                what,
-            }))
-        };
-        assert_eq!(
-            read("a-1.b_2/Restart"),
-            order(Ordered::RestartJob { paid: false })
-        );
-        assert_eq!(read("a-1.b_2/Stop"), order(Ordered::Finish(Outcome::Terminated)));
-        let long = format!("{}/Stop", "x".repeat(64));
-        for wrong in [
-            "", "/Stop", "a", "a/stop", "a/Stop/", "a b/Stop", "a/b/Stop", &long,
-        ] {
-            let error = read(wrong).unwrap().unwrap_err();
-            assert!(error.contains("is no order"), "{error}");
-        }
+        let order = read("a/Restart").unwrap().unwrap();
+        assert_eq!(order.what, Ordered::RestartJob { paid: false });
+        let error = read("a/restart").unwrap().unwrap_err();
+        assert!(error.contains("`a/restart`, which is not an order"), "{error}");
         assert_eq!(super::read(None), None);
         assert_eq!(super::read(Some(&BTreeMap::new())), None);
     }

@@ -16,7 +16,35 @@ pub(super) fn rows() -> Vec<Row> {
     rows.extend(restarts());
     rows.extend(policies());
     rows.extend(gangs());
+    rows.extend(orders());
     rows
+}
+
+fn orders() -> Vec<Row> {
+    let order = |value: &str| format!("  name: job\n  annotations: {{trainyard.dev/order: {value}}}\n");
+    let ignored = |wrong: &str, help| {
+        row(
+            Code::FieldIgnored,
+            V1,
+            &[("  name: job\n", &order(wrong))],
+            help,
+            &[(wrong, "monday/Restart")],
+        )
+    };
+    vec![
+        ignored("monday/Restrat", "did you mean `monday/Restart`?"),
+        ignored("Restart", "write an id before it, as in `monday/Restart`"),
+        row(
+            Code::UnknownField,
+            V1,
+            &[(
+                "  name: job\n",
+                "  name: job\n  annotations: {trainyard.dev/ordr: monday/Stop}\n",
+            )],
+            "did you mean `trainyard.dev/order`?",
+            &[("ordr", "order")],
+        ),
+    ]
 }
 
 fn roles() -> Vec<Row> {

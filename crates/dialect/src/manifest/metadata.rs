@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use trainyard_document::codes::Code;
 use trainyard_document::fields::{Field, Fields};
-use trainyard_document::problem::{did_you_mean, shown};
+use trainyard_document::problem::{closest, shown};
+
+use crate::order;
 
 /// Our own annotations and labels begin with this.
 pub(crate) const OUR_PREFIX: &str = "trainyard.dev/";
@@ -23,8 +25,6 @@ const SERVER_FIELDS: &[&str] = &[
     "selfLink",
 ];
 
-/// An order to a job that runs, for the operator alone: it is no part of what a manifest means, whatever its kind.
-const ORDER: &str = "trainyard.dev/order";
 /// The five letters that a server adds to `generateName`; what stands for them before it has.
 const STAND_IN: &str = "xxxxx";
 
@@ -108,15 +108,23 @@ impl<'a> Metadata<'a> {
             .map(|(_, field)| field)
     }
 
-    /// Reports every annotation of ours that is not in `known`: a slip there would silently do nothing.
+    /// Reports every annotation of ours that is not in `known`, since a slip there would silently do nothing, and an
+    /// [order] that the operator would ignore.
     pub fn check_our_annotations(&self, known: &[&str]) {
         for (key, field) in &self.annotations {
-            if !key.starts_with(OUR_PREFIX) || known.contains(&&***key) || &***key == ORDER {
+            let Some(own_name) = key.strip_prefix(OUR_PREFIX) else {
                 continue;
+            };
+            if &***key == order::ANNOTATION {
+                order::check(field);
+            } else if !known.contains(&&***key) {
+                let message = format!("unknown annotation `{}`", shown(key));
+                let problem = field.key_problem(Code::UnknownField, message).found(key);
+                let known = known.iter().chain([&order::ANNOTATION]);
+                let meant = closest(own_name, known.filter_map(|key| key.strip_prefix(OUR_PREFIX)));
+                let hint = meant.map(|meant| format!("did you mean `{OUR_PREFIX}{meant}`?"));
+                field.tell(problem.maybe_hint(hint));
             }
-            let message = format!("unknown annotation `{}`", shown(key));
-            let problem = field.key_problem(Code::UnknownField, message).found(key);
-            field.tell(problem.maybe_hint(did_you_mean(key, known.iter().copied())));
         }
     }
 }

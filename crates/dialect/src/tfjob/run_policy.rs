@@ -282,7 +282,10 @@ fn named_roles<'a>(field: &Field<'a>) -> Vec<(RoleKind, Field<'a>)> {
 fn unknown_scope(field: &Field<'_>, text: &str) {
     let message = format!("`{}` is no restart scope", shown(text));
     let problem = field.problem(Code::UnknownValue, message).found(text);
-    let problem = problem.allowed("`Replica`, `Job` or a list of roles, as in `[PS, Chief]`");
+    // An annotation is text, so its list is too.
+    let is_annotation = field.path.to_string().starts_with("metadata.");
+    let example = if is_annotation { "PS,Chief" } else { "[PS, Chief]" };
+    let problem = problem.allowed(format!("`Replica`, `Job` or a list of roles, as in `{example}`"));
     field.tell(problem.maybe_hint(did_you_mean(text, ["Replica", "Job"])));
 }
 
