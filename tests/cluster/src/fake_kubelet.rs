@@ -34,13 +34,8 @@ pub use self::script::{Disruption, ProgramEnd, Script};
 use crate::api::Api;
 use crate::namespace::Namespace;
 
-/// What is watched: the path below the namespace.
-const KINDS: [(&str, &str); 4] = [
-    ("api/v1", "pods"),
-    ("api/v1", "services"),
-    ("apis/kubeflow.org/v1", "tfjobs"),
-    ("api/v1", "events"),
-];
+/// What is watched besides jobs: the path below the namespace.
+const KINDS: [(&str, &str); 3] = [("api/v1", "pods"), ("api/v1", "services"), ("api/v1", "events")];
 
 /// Runs the pods of one namespace until it is dropped.
 pub struct FakeKubelet {
@@ -56,6 +51,8 @@ struct Shared {
     node: String,
     kubeconfig: PathBuf,
     namespace: String,
+    /// Version and plural of the jobs that are watched.
+    jobs: (&'static str, &'static str),
     /// By pod name: its script, and the time of its second 0.
     assigned: Mutex<BTreeMap<String, Assigned>>,
     history: Mutex<History>,
@@ -78,13 +75,20 @@ struct Assigned {
 }
 
 impl FakeKubelet {
-    /// Runs the pods of a namespace on `node`, which must exist.
+    /// Runs the pods of a namespace on `node`, which must exist. Its jobs are TFJobs.
     #[must_use]
     pub fn open(namespace: &Namespace<'_>, node: &str) -> Self {
+        Self::of_jobs(namespace, node, ("apis/kubeflow.org/v1", "tfjobs"))
+    }
+
+    /// The same for jobs of another kind, by version and plural.
+    #[must_use]
+    pub fn of_jobs(namespace: &Namespace<'_>, node: &str, jobs: (&'static str, &'static str)) -> Self {
         let shared = Arc::new(Shared {
             node: node.to_owned(),
             kubeconfig: namespace.cluster().kubeconfig(),
             namespace: namespace.name().to_owned(),
+            jobs,
             assigned: Mutex::default(),
             history: Mutex::default(),
         });
@@ -153,7 +157,7 @@ fn perform(shared: &Arc<Shared>, mut to_come: UnboundedReceiver<Change>) {
     let api = client(&shared.kubeconfig);
     let requests = Requests::new(api.client());
     let tasks = LocalSet::new();
-    for (version, plural) in KINDS {
+    for (version, plural) in KINDS.into_iter().chain([shared.jobs]) {
         let shared = Arc::clone(shared);
         tasks.spawn_local(keep_watching(shared, requests.clone(), version, plural));
     }

@@ -7,7 +7,7 @@
 //! The rows are in `decisions/`, by the script of Kubeflow's behaviour that they are about. All of them are played at once by
 //! one operator in one namespace. Rows that are not as they should be are played once more, by themselves.
 
-mod row;
+pub mod row;
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -18,7 +18,8 @@ use trainyard_cluster_tests::fake_kubelet::{Disruption, FakeKubelet, History, Ob
 use trainyard_core::TaskId;
 
 use self::row::{Change, Row};
-use super::scenarios::{change, script};
+use super::played::{Played, TFJOB};
+use super::scenarios::script;
 use super::{Harness, NODE};
 
 /// Nothing takes longer than that: grace, waits of 10 s, a busy machine.
@@ -34,41 +35,71 @@ const TABLES: [(&str, &str); 6] = [
     ("disrupted", include_str!("decisions/disrupted.yaml")),
 ];
 
+/// What is compared: its name, what was found, what a row expects.
+pub type Compared = (&'static str, String, String);
+
+/// What the tables of one kind are about.
+pub struct Decisions {
+    /// How its jobs are played.
+    pub played: &'static Played,
+    /// The job of a row.
+    pub object: fn(&Row, &str) -> Value,
+    /// What is not as the row says, of what this kind alone has: by name and namespace of the job, a line each.
+    pub wrong: fn(&Row, &ObjectHistory, &str, &str) -> Vec<Compared>,
+    /// What must hold of every version of every job; what does not, a line each.
+    pub always_wrong: fn(&ObjectHistory) -> Vec<String>,
+    /// The words for where a job stood, one for each time that it changed.
+    pub sequence: fn(&ObjectHistory) -> Vec<String>,
+}
+
+const TFJOBS: Decisions = Decisions {
+    played: &TFJOB,
+    object,
+    wrong: conditions_and_counts,
+    always_wrong,
+    sequence: sequence_of,
+};
+
 #[test]
 fn every_row_of_the_tables_is_decided_as_it_says() {
-    let rows: Vec<Row> = TABLES
+    each_is_decided_as_it_says(&TFJOBS, &TABLES, 110);
+}
+
+/// Plays every row of the tables; there must be so many.
+pub fn each_is_decided_as_it_says(kind: &Decisions, tables: &[(&str, &str)], least: usize) {
+    let rows: Vec<Row> = tables
         .iter()
         .flat_map(|(name, text)| row::read(name, text))
         .collect();
-    assert!(rows.len() >= 110, "the tables have {} rows", rows.len());
+    assert!(rows.len() >= least, "the tables have {} rows", rows.len());
     let all: Vec<&Row> = rows.iter().collect();
-    let differing: Vec<&Row> = play(&all).into_iter().map(|(row, _)| row).collect();
+    let differing: Vec<&Row> = play(kind, &all).into_iter().map(|(row, _)| row).collect();
     let report = |(row, wrong): (&Row, Vec<String>)| {
         format!("{}: {}\n  {}\n", row.table, row.shows, wrong.join("\n  "))
     };
-    let reports: Vec<String> = play(&differing).into_iter().map(report).collect();
+    let reports: Vec<String> = play(kind, &differing).into_iter().map(report).collect();
     assert!(reports.is_empty(), "\n{}", reports.join("\n"));
 }
 
 /// The rows in which something is wrong, and what.
-fn play<'a>(rows: &[&'a Row]) -> Vec<(&'a Row, Vec<String>)> {
+fn play<'a>(kind: &Decisions, rows: &[&'a Row]) -> Vec<(&'a Row, Vec<String>)> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let harness = Harness::new("decisions");
-    let kubelet = FakeKubelet::open(&harness.namespace, NODE);
+    let harness = Harness::of_kind("decisions", kind.played.kind.api);
+    let kubelet = FakeKubelet::of_jobs(&harness.namespace, NODE, kind.played.jobs);
     let begun: Vec<(String, Instant)> = rows
         .iter()
         .enumerate()
         .map(|(number, row)| {
             let name = format!("row-{number}");
-            let begun = begin(&harness, &kubelet, row, &name);
+            let begun = begin(kind, (&harness, &kubelet), row, &name);
             (name, begun)
         })
         .collect();
     let wrong = |number: usize, row: &Row| {
         let (name, _) = &begun[number];
-        kubelet.look(|history| wrong(row, name, harness.namespace.name(), history))
+        kubelet.look(|history| wrong(kind, row, (name, harness.namespace.name()), history))
     };
     let mut to_come: Vec<(String, &Change)> = Vec::new();
     for (row, (name, _)) in rows.iter().zip(&begun) {
@@ -80,7 +111,7 @@ fn play<'a>(rows: &[&'a Row]) -> Vec<(&'a Row, Vec<String>)> {
         while Instant::now() < not_before
             || (!wrong(number, row).is_empty() && Instant::now() < begin + PATIENCE)
         {
-            to_come.retain(|(path, change)| !changed(&harness, &kubelet, path, change));
+            to_come.retain(|(path, change)| !changed(kind, (&harness, &kubelet), path, change));
             thread::sleep(Duration::from_millis(100));
         }
     }
@@ -93,9 +124,14 @@ fn play<'a>(rows: &[&'a Row]) -> Vec<(&'a Row, Vec<String>)> {
 }
 
 /// Changes a job once it stands where the change waits for; true when that is done.
-fn changed(harness: &Harness, kubelet: &FakeKubelet, path: &str, change: &Change) -> bool {
+fn changed(
+    kind: &Decisions,
+    (harness, kubelet): (&Harness, &FakeKubelet),
+    path: &str,
+    change: &Change,
+) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
-    let stands = kubelet.look(|history| history.job(name).map(sequence_of).unwrap_or_default());
+    let stands = kubelet.look(|history| history.job(name).map(kind.sequence).unwrap_or_default());
     let due = stands.last() == Some(&change.when);
     if due {
         harness.api().patch(path, &change.patch).unwrap();
@@ -104,8 +140,8 @@ fn changed(harness: &Harness, kubelet: &FakeKubelet, path: &str, change: &Change
 }
 
 /// Sets the scripts of the pods and creates the job.
-fn begin(harness: &Harness, kubelet: &FakeKubelet, row: &Row, name: &str) -> Instant {
-    let object = object(row, name);
+fn begin(kind: &Decisions, (harness, kubelet): (&Harness, &FakeKubelet), row: &Row, name: &str) -> Instant {
+    let object = (kind.object)(row, name);
     for role in row.roles.keys() {
         for index in 0..9 {
             let task = TaskId::new(&role.to_lowercase(), index);
@@ -125,10 +161,13 @@ fn begin(harness: &Harness, kubelet: &FakeKubelet, row: &Row, name: &str) -> Ins
             kubelet.script(&format!("{name}-{task}"), script);
         }
     }
-    let path = harness.namespace.path("apis/kubeflow.org/v1", "tfjobs");
-    harness.api().create(&path, &object).unwrap();
+    harness.create(&object);
     let begin = Instant::now();
-    for (at, patch) in row.faults.iter().filter_map(|fault| change(&object, fault)) {
+    let changes = row
+        .faults
+        .iter()
+        .filter_map(|fault| kind.played.change(&object, fault));
+    for (at, patch) in changes {
         kubelet.change(begin + Duration::from_secs(at.into()), &harness.path(name), patch);
     }
     if row
@@ -169,81 +208,66 @@ fn object(row: &Row, name: &str) -> Value {
 }
 
 /// Everything that is not as the row says, a line each.
-fn wrong(row: &Row, name: &str, namespace: &str, history: &History) -> Vec<String> {
-    let mut wrong = Vec::new();
-    let mut same = |what: &str, found: String, expected: String| {
-        if found != expected {
-            wrong.push(format!("{what}:\n    expected {expected}\n    found    {found}"));
-        }
-    };
+fn wrong(kind: &Decisions, row: &Row, (name, namespace): (&str, &str), history: &History) -> Vec<String> {
     let Some(job) = history.job(name) else {
         return vec!["the job was not seen".to_owned()];
     };
-    same("deleted", job.gone.is_some().to_string(), row.deleted.to_string());
+    let mut compared = vec![("deleted", job.gone.is_some().to_string(), row.deleted.to_string())];
+    compared.extend((kind.wrong)(row, job, name, namespace));
+    if let Some(sequence) = &row.sequence {
+        let found = (kind.sequence)(job);
+        compared.push(("sequence", format!("{found:?}"), format!("{sequence:?}")));
+    }
+    if let Some(pods) = &row.pods {
+        let of_job = format!("{name}-");
+        let here = history.pods_of(name).filter(|pod| pod.gone.is_none());
+        let found: BTreeMap<String, String> = here
+            .map(|pod| (pod.name.trim_start_matches(&of_job).to_owned(), phase(pod)))
+            .collect();
+        compared.push(("pods", format!("{found:?}"), format!("{pods:?}")));
+    }
+    if let Some(creates) = row.creates {
+        let found = history.pods_of(name).count().to_string();
+        compared.push(("creates", found, creates.to_string()));
+    }
+    if let Some(events) = &row.events {
+        let told = history.events_of(name).into_iter();
+        let mut found: Vec<String> = told.map(|(reason, _)| reason).collect();
+        found.sort();
+        compared.push(("events", format!("{found:?}"), format!("{events:?}")));
+    }
+    let differs = |(what, found, expected): (&str, String, String)| {
+        (found != expected).then(|| format!("{what}:\n    expected {expected}\n    found    {found}"))
+    };
+    let mut wrong: Vec<String> = compared.into_iter().filter_map(differs).collect();
+    wrong.extend((kind.always_wrong)(job));
+    if !wrong.is_empty() {
+        wrong.push(format!("status {}", job.last()["status"]));
+    }
+    wrong
+}
+
+/// The conditions of a TFJob, the counts of its replicas, and when it ended: found and expected.
+fn conditions_and_counts(row: &Row, job: &ObjectHistory, name: &str, namespace: &str) -> Vec<Compared> {
     let status = &job.last()["status"];
+    let mut compared = Vec::new();
     if let Some(conditions) = &row.conditions {
         let expected = conditions
             .iter()
             .map(|words| row::condition(words, namespace, name));
         let all = status["conditions"].as_array().into_iter().flatten();
-        same("conditions", lines(all.map(told)), lines(expected));
+        compared.push(("conditions", lines(all.map(told)), lines(expected)));
     }
-    if let Some(sequence) = &row.sequence {
-        same(
-            "sequence",
-            format!("{:?}", sequence_of(job)),
-            format!("{sequence:?}"),
-        );
-    }
-    if let Some(counts) = row
-        .counts
-        .as_ref()
-        .filter(|counts| status["replicaStatuses"] != **counts)
-    {
+    let counts = row.counts.as_ref();
+    if let Some(counts) = counts.filter(|counts| status["replicaStatuses"] != **counts) {
         let found = status["replicaStatuses"].to_string();
-        same("counts", found, counts.to_string());
-    }
-    if let Some(pods) = &row.pods {
-        let found: BTreeMap<String, String> = history
-            .pods_of(name)
-            .filter(|pod| pod.gone.is_none())
-            .map(|pod| {
-                (
-                    pod.name.trim_start_matches(&format!("{name}-")).to_owned(),
-                    phase(pod),
-                )
-            })
-            .collect();
-        same("pods", format!("{found:?}"), format!("{pods:?}"));
-    }
-    if let Some(creates) = row.creates {
-        same(
-            "creates",
-            history.pods_of(name).count().to_string(),
-            creates.to_string(),
-        );
-    }
-    if let Some(events) = &row.events {
-        let mut found: Vec<String> = history
-            .events_of(name)
-            .into_iter()
-            .map(|(reason, _)| reason)
-            .collect();
-        found.sort();
-        same("events", format!("{found:?}"), format!("{events:?}"));
+        compared.push(("counts", found, counts.to_string()));
     }
     let last = status["conditions"].as_array().and_then(|all| all.last());
     let over = last.is_some_and(|last| last["type"] == "Succeeded" || last["type"] == "Failed");
-    same(
-        "completionTime",
-        status["completionTime"].is_string().to_string(),
-        over.to_string(),
-    );
-    wrong.extend(always_wrong(job));
-    if !wrong.is_empty() {
-        wrong.push(format!("status {status}"));
-    }
-    wrong
+    let said = status["completionTime"].is_string();
+    compared.push(("completionTime", said.to_string(), over.to_string()));
+    compared
 }
 
 /// What must hold of every version of every job: an end never changes, and nothing runs after it.

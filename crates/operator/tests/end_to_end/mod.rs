@@ -8,7 +8,7 @@
 //!
 //! | tests | of |
 //! |---|---|
-//! | [`scenarios`], [`decisions`], [`known_bugs`] | tables of whole runs: what is decided, and when |
+//! | [`scenarios`], [`decisions`], [`known_bugs`], [`t9k`] | tables of whole runs: what is decided, and when |
 //! | [`jobs`], [`kinds`], [`chosen_kinds`], [`other_manager`], [`waits`], [`refused`], [`gang`], [`volcano`], [`client`] | single behaviours, as a user meets them |
 //! | [`faults`], [`leader`], [`upgrade`], [`panics`] | failing requests, two operators, two versions, panics |
 //! | [`forged`], [`hostile`], [`unreadable_memory`], [`unreadable_objects`], [`fairness`] | tenants that write what no operator would |
@@ -33,6 +33,7 @@ mod known_bugs;
 mod leader;
 mod other_manager;
 mod panics;
+mod played;
 mod pod_security;
 mod refused;
 mod rights;
@@ -49,6 +50,7 @@ use std::sync::Once;
 
 use serde_json::{Value, json};
 use trainyard_cluster_tests::{Api, Crds, Namespace, Node, Operator, shared};
+use trainyard_manifest::kinds::{JobApi, tfjob};
 
 /// The node of all pods.
 const NODE: &str = "node-a";
@@ -57,6 +59,8 @@ const NODE: &str = "node-a";
 struct Harness {
     operator: Operator,
     namespace: Namespace<'static>,
+    /// The kind of its jobs.
+    kind: &'static JobApi,
 }
 
 impl Harness {
@@ -71,7 +75,14 @@ impl Harness {
         Self {
             operator: Operator::with(&namespace, more),
             namespace,
+            kind: &tfjob::API,
         }
+    }
+
+    /// For jobs of this kind alone.
+    fn of_kind(name: &str, kind: &'static JobApi) -> Self {
+        let harness = Self::with(name, &["--kinds", kind.word]);
+        Self { kind, ..harness }
     }
 
     /// With the operator of another version.
@@ -81,6 +92,7 @@ impl Harness {
         Self {
             operator: Operator::of_program(&namespace, program, more),
             namespace,
+            kind: &tfjob::API,
         }
     }
 
@@ -107,14 +119,20 @@ impl Harness {
         });
     }
 
+    /// Where its jobs are.
+    fn jobs(&self) -> String {
+        let JobApi {
+            api_version, plural, ..
+        } = self.kind;
+        self.namespace.path(&format!("apis/{api_version}"), plural)
+    }
+
     fn path(&self, job: &str) -> String {
-        self.namespace
-            .path("apis/kubeflow.org/v1", &format!("tfjobs/{job}"))
+        format!("{}/{job}", self.jobs())
     }
 
     fn create(&self, job: &Value) {
-        let path = self.namespace.path("apis/kubeflow.org/v1", "tfjobs");
-        shared().api().create(&path, job).unwrap();
+        shared().api().create(&self.jobs(), job).unwrap();
     }
 
     fn patch(&self, job: &str, change: &Value) {

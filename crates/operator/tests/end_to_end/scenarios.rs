@@ -19,8 +19,8 @@ use trainyard_cluster_tests::fake_kubelet::{
 use trainyard_core::{Job, TaskId, Time, task_name};
 use trainyard_document::{Source, parse};
 use trainyard_scenarios::{Ending, Fault, Scenario, World, all};
-use trainyard_status::tfjob_memory;
 
+use super::played::{Played, TFJOB};
 use super::{Harness, NODE};
 
 /// How many seconds a time may be off: requests take a moment.
@@ -34,32 +34,41 @@ const PATIENCE: u32 = 75;
 
 #[test]
 fn every_row_ends_as_in_the_simulator() {
+    each_ends_as_in_the_simulator(&TFJOB, 35);
+}
+
+/// Plays every row of this kind; there must be so many.
+pub fn each_ends_as_in_the_simulator(played: &'static Played, least: usize) {
     let mut rows = all().unwrap();
-    rows.retain(|row| row.worlds.contains(&World::ApiServer));
-    assert!(rows.len() >= 35, "the table has {} rows", rows.len());
+    let is_played = |row: &Scenario| {
+        let object = object(row);
+        row.worlds.contains(&World::ApiServer) && object["kind"] == played.kind.api.kind
+    };
+    rows.retain(is_played);
+    assert!(rows.len() >= least, "the table has {} rows", rows.len());
     // The longest first, so that none is left to wait for at the end.
     rows.sort_by_key(|row| std::cmp::Reverse(length(row)));
     let all: Vec<&Scenario> = rows.iter().collect();
-    let differing: Vec<&Scenario> = play(&all).into_iter().map(|(row, _)| row).collect();
+    let differing: Vec<&Scenario> = play(played, &all).into_iter().map(|(row, _)| row).collect();
     let report = |(row, wrong): (&Scenario, Vec<String>)| {
         format!("{} ({})\n  {}\n", row.name, row.file, wrong.join("\n  "))
     };
-    let reports: Vec<String> = play(&differing).into_iter().map(report).collect();
+    let reports: Vec<String> = play(played, &differing).into_iter().map(report).collect();
     assert!(reports.is_empty(), "\n{}", reports.join("\n"));
 }
 
 /// The rows in which something is wrong, and what.
-fn play<'a>(rows: &[&'a Scenario]) -> Vec<(&'a Scenario, Vec<String>)> {
+fn play<'a>(played: &'static Played, rows: &[&'a Scenario]) -> Vec<(&'a Scenario, Vec<String>)> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let harness = Harness::new("scenarios");
-    let kubelet = FakeKubelet::open(&harness.namespace, NODE);
+    let harness = Harness::of_kind("scenarios", played.kind.api);
+    let kubelet = FakeKubelet::of_jobs(&harness.namespace, NODE, played.jobs);
     let plays: Vec<Play<'_>> = rows
         .iter()
         .enumerate()
         .map(|(number, row)| {
-            let play = Play::begin(&harness, &kubelet, row, number);
+            let play = Play::begin(played, (&harness, &kubelet), row, number);
             // The next job is created once the operator has reconciled this one: not all at once.
             harness.seen(&play.job.name);
             play
@@ -92,6 +101,7 @@ fn length(row: &Scenario) -> u32 {
 
 /// A row that is being played.
 struct Play<'a> {
+    played: &'static Played,
     row: &'a Scenario,
     job: Job,
     begin: Instant,
@@ -99,7 +109,12 @@ struct Play<'a> {
 
 impl<'a> Play<'a> {
     /// Sets the scripts of the pods and creates the job.
-    fn begin(harness: &Harness, kubelet: &FakeKubelet, row: &'a Scenario, number: usize) -> Self {
+    fn begin(
+        played: &'static Played,
+        (harness, kubelet): (&Harness, &FakeKubelet),
+        row: &'a Scenario,
+        number: usize,
+    ) -> Self {
         let mut object = object(row);
         let name = format!("row-{number}");
         object["metadata"]["name"] = name.as_str().into();
@@ -111,19 +126,24 @@ impl<'a> Play<'a> {
         for task in tasks {
             let script = script(&row.faults, &task);
             if script.lingers {
-                add_sidecar(&mut object, &task);
+                add_sidecar(played, &mut object, &task);
             }
             kubelet.script(&task_name(&job, &task), script);
         }
         let version = object["apiVersion"].as_str().unwrap_or_default().to_owned();
-        let path = harness.namespace.path(&format!("apis/{version}"), "tfjobs");
+        let path = harness.namespace.path(&format!("apis/{version}"), played.jobs.1);
         harness.api().create(&path, &object).unwrap();
         let play = Self {
+            played,
             row,
             job,
             begin: Instant::now(),
         };
-        for (at, patch) in row.faults.iter().filter_map(|fault| change(&object, fault)) {
+        for (at, patch) in row
+            .faults
+            .iter()
+            .filter_map(|fault| played.change(&object, fault))
+        {
             kubelet.change(play.second(at), &harness.path(&play.job.name), patch);
         }
         play
@@ -162,7 +182,7 @@ impl<'a> Play<'a> {
         let seen = history.job(&self.job.name)?;
         let mut job = self.job.clone();
         job.uid = seen.last()["metadata"]["uid"].as_str()?.into();
-        let memory = tfjob_memory(seen.last().get("status"), &job).ok()??;
+        let memory = (self.played.kind.memory)(seen.last().get("status"), &job).ok()??;
         let begin: Timestamp = seen.last()["metadata"]["creationTimestamp"]
             .as_str()?
             .parse()
@@ -267,31 +287,10 @@ fn disruption(task: &TaskId, fault: &Fault) -> Option<(u32, Disruption)> {
     (whose == task).then_some((*at, disruption))
 }
 
-/// How a user changes the manifest.
-pub fn change(object: &Value, fault: &Fault) -> Option<(u32, Value)> {
-    let suspend = |suspend: bool| json!({ "spec": { "runPolicy": { "suspend": suspend } } });
-    match fault {
-        Fault::Suspend { at } => Some((*at, suspend(true))),
-        Fault::Resume { at } => Some((*at, suspend(false))),
-        Fault::Replicas { role, at, count } => {
-            let roles = object["spec"]["tfReplicaSpecs"].as_object()?;
-            let key = roles.keys().find(|key| key.eq_ignore_ascii_case(&role.0))?;
-            let roles = json!({ key.as_str(): { "replicas": count } });
-            Some((*at, json!({ "spec": { "tfReplicaSpecs": roles } })))
-        }
-        Fault::Order { .. } | Fault::BreakGang { .. } => panic!("a TFJob cannot be played so: {fault:?}"),
-        _ => None,
-    }
-}
-
 /// A container beside the program's, for every pod of the role.
-fn add_sidecar(object: &mut Value, task: &TaskId) {
-    let roles = object["spec"]["tfReplicaSpecs"].as_object_mut().unwrap();
-    let of_role = roles
-        .iter_mut()
-        .find(|(key, _)| key.eq_ignore_ascii_case(&task.role.0));
-    let (_, role) = of_role.unwrap();
-    let containers = role["template"]["spec"]["containers"].as_array_mut().unwrap();
+fn add_sidecar(played: &Played, object: &mut Value, task: &TaskId) {
+    let template = (played.template)(object, &task.role.0).unwrap();
+    let containers = template["spec"]["containers"].as_array_mut().unwrap();
     containers.push(json!({ "name": "sidecar", "image": "proxy" }));
 }
 

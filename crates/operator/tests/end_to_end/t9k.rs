@@ -1,10 +1,20 @@
 //! T9k's `TensorFlowTrainingJob` on a real API server: its definition, its decisions, its modes, and faults.
 
+mod decisions;
 mod definition;
+mod modes;
 
 use serde_json::{Value, json};
 use trainyard_cluster_tests::Namespace;
 use trainyard_manifest::kinds::t9k::API;
+
+use super::played::T9K;
+use super::scenarios::each_ends_as_in_the_simulator;
+
+#[test]
+fn every_scenario_ends_as_in_the_simulator() {
+    each_ends_as_in_the_simulator(&T9K, 4);
+}
 
 /// The path of the jobs of a namespace.
 fn jobs(namespace: &Namespace<'_>) -> String {

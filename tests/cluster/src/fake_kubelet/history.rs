@@ -67,14 +67,21 @@ impl History {
 
     /// The pods that were made for a job, those that are gone too.
     pub fn pods_of(&self, job: &str) -> impl Iterator<Item = &ObjectHistory> {
-        self.all("pods")
-            .filter(move |pod| pod.last()["metadata"]["labels"]["training.kubeflow.org/job-name"] == job)
+        const LABELS: [&str; 2] = ["training.kubeflow.org/job-name", "trainyard.dev/job-name"];
+        let named = move |pod: &&ObjectHistory| {
+            let labels = &pod.last()["metadata"]["labels"];
+            LABELS.iter().any(|label| labels[label] == job)
+        };
+        self.all("pods").filter(named)
     }
 
     /// The newest job of that name.
     #[must_use]
     pub fn job(&self, name: &str) -> Option<&ObjectHistory> {
-        self.all("tfjobs").filter(|job| job.name == name).last()
+        let others = ["pods", "services", "events"];
+        let jobs = self.order.iter().filter(|key| !others.contains(&key.0));
+        let mut jobs = jobs.rev().filter_map(|key| self.sights.get(key));
+        jobs.find(|job| job.name == name)
     }
 
     /// The events about a job: reason and message.
@@ -83,7 +90,7 @@ impl History {
         // Its Service has the same name.
         let about = |event: &&ObjectHistory| {
             let object = &event.last()["involvedObject"];
-            object["kind"] == "TFJob" && object["name"] == job
+            object["kind"] != "Service" && object["name"] == job
         };
         let text =
             |event: &ObjectHistory, field: &str| event.last()[field].as_str().unwrap_or_default().to_owned();

@@ -55,6 +55,14 @@ pub struct Row {
     pub sequence: Option<Vec<String>>,
     /// `replicaStatuses`, whole.
     pub counts: Option<Value>,
+    /// The conditions that hold, where all of them are always there; the others do not.
+    pub holds: Option<Vec<String>>,
+    /// Parts of the messages of conditions, by their types.
+    #[serde(default)]
+    pub says: BTreeMap<String, String>,
+    /// Fields of the status, by their pointers.
+    #[serde(default)]
+    pub status: BTreeMap<String, Value>,
     /// All pods that are there, with their phases.
     pub pods: Option<BTreeMap<String, String>>,
     /// So many pods were made.
