@@ -78,11 +78,8 @@ pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
     let mut job = job(&metadata, &wishes, &spec, &modes);
     let asked = scheduler.as_ref().map(|_| GangChoice::Named(GangScheduler::T9k));
     let choice = wishes.gang.or(asked).unwrap_or_default();
-    job.gang = scheduler.map(|scheduler| scheduler.gang(&job.roles));
-    if choice == GangChoice::None {
-        job.gang = None;
-    } else if let (GangChoice::Named(named), Some(gang)) = (&choice, &mut job.gang) {
-        gang.scheduler = named.clone();
+    if let (GangChoice::Named(named), Some(scheduler)) = (&choice, scheduler) {
+        job.gang = Some(scheduler.gang(&job.roles, named.clone()));
     }
     if spec.complete {
         let mut places = places(&metadata, &spec);

@@ -26,7 +26,7 @@ use trainyard_core::{
 pub use self::schedulers::{Began, Placing, Schedulers};
 use crate::install::access::Use;
 
-/// Every scheduler that there is a module for. The first that serves a scheduler's name is taken; the last serves every name.
+/// Every scheduler that there is a module for. The first that serves a scheduler's name is taken; the last serves nearly every name.
 static SCHEDULERS: &[&Scheduler] = &[&volcano::SCHEDULER, &coscheduling::SCHEDULER];
 
 /// A gang scheduler: what the operator has to know to place jobs by it.
@@ -118,7 +118,7 @@ pub fn apis() -> impl Iterator<Item = &'static GroupApi> {
     SCHEDULERS.iter().flat_map(|module| module.apis).copied()
 }
 
-/// The module that serves a scheduler; none for [`GangScheduler::Default`], which has no name.
+/// The module that serves a scheduler; none for [`GangScheduler::Default`], which has no name, and for schedulers whose groups cannot be written.
 #[must_use]
 pub fn scheduler(named: &GangScheduler) -> Option<&'static Scheduler> {
     SCHEDULERS.iter().copied().find(|module| (module.serves)(named))

@@ -78,7 +78,7 @@ const BORROWED_LIMITS: &[(&str, &str)] = &[
 pub(super) struct Body<'a> {
     pub spec: Spec<'a>,
     pub modes: Modes<'a>,
-    pub scheduler: Option<Scheduler>,
+    pub scheduler: Option<Scheduler<'a>>,
     pub tensorboard: Option<TensorBoard>,
 }
 

@@ -2,7 +2,7 @@
 
 use trainyard_core::{Addresses, ClusterForm, GangScheduler, InPlace};
 
-use crate::notation::{assert_complete, file, files, job, rules};
+use crate::notation::{assert_complete, codes, file, files, job, rules};
 use crate::text;
 
 #[test]
@@ -134,6 +134,20 @@ fn the_schedulers_group_has_every_task() {
         (without.queue.as_deref(), without.priority),
         (Some("gpu-a100"), None)
     );
+}
+
+#[test]
+fn another_scheduler_takes_the_queue_and_not_the_priority() {
+    let with = |annotation: &str| {
+        let metadata = format!("metadata:\n  annotations: {{trainyard.dev/gang: {annotation}}}\n");
+        file("examples/t9k/parameter-server-in-a-queue.yaml").replacen("metadata:\n", &metadata, 1)
+    };
+    let gang = job(&with("volcano")).job.gang.unwrap();
+    assert_eq!(gang.scheduler, GangScheduler::Volcano);
+    assert_eq!((gang.queue.as_deref(), gang.priority), (Some("default"), None));
+    assert_eq!(codes(&with("volcano")), ["TY027"], "and that is told");
+    assert_eq!(job(&with("none")).job.gang, None);
+    assert_eq!(codes(&with("t9k-scheduler")), Vec::<String>::new());
 }
 
 #[test]

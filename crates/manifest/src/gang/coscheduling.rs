@@ -2,7 +2,7 @@
 //! pods that exist, so they are created at once.
 
 use serde_json::Value;
-use trainyard_core::{Gang, Job, Role};
+use trainyard_core::{Gang, GangScheduler, Job, Role};
 
 use super::{GroupApi, Scheduler, phase, place, pod_group};
 use crate::install::access::of_groups;
@@ -21,8 +21,9 @@ static POD_GROUPS: GroupApi = GroupApi {
 };
 
 pub(super) static SCHEDULER: Scheduler = Scheduler {
-    // Every name that no other module serves is that of a scheduler with the plugin, as for Kubeflow's operator.
-    serves: |named| named.name().is_some(),
+    // Every name that no other module serves is that of a scheduler with the plugin, as for Kubeflow's operator; but T9k's has groups of
+    // its own, and would never place pods that are in ours.
+    serves: |named| named.name().is_some() && *named != GangScheduler::T9k,
     apis: &[&POD_GROUPS],
     uses: &[of_groups(API_GROUP, "podgroups")],
     holds: false,

@@ -100,6 +100,9 @@ impl FromStr for Schedulers {
                 }
                 _ => GangScheduler::named(name),
             };
+            if super::scheduler(&scheduler).is_none() {
+                return Err(format!("this version cannot write the groups of `{name}`"));
+            }
             if !schedulers.contains(&scheduler) {
                 schedulers.push(scheduler);
             }

@@ -56,6 +56,8 @@ fn schedulers_go_by_kubeflows_names() {
         ("volcano,none", None),
         ("volcano,", None),
         ("My-Scheduler", None),
+        // Its groups are its own.
+        ("t9k-scheduler", None),
     ];
     for (text, expected) in rows {
         let schedulers: Option<Schedulers> = text.parse().ok();
