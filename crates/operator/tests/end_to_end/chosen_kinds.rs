@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use trainyard_cluster_tests::{Account, Operator, shared};
 use trainyard_manifest::gang::Schedulers;
 use trainyard_manifest::install::{Install, NAME};
-use trainyard_manifest::kinds::{JobApi, Kinds, t9k};
+use trainyard_manifest::kinds::{JobApi, Kinds, t9k, tfjob};
 
 use super::{Harness, install, job, volcano};
 
@@ -46,7 +46,11 @@ fn a_kind_that_may_not_be_listed_stops_no_other_kind() {
     // The operator's account has its rights before it is started with two kinds.
     let _account = Account::of_operator(&namespace, Schedulers::default(), Kinds::default());
     let operator = Operator::with(&namespace, &["--kinds", BOTH]).in_vain();
-    let harness = Harness { operator, namespace };
+    let harness = Harness {
+        operator,
+        namespace,
+        kind: &tfjob::API,
+    };
     let said = harness.operator.says("cannot watch");
     assert!(said.contains("tensorflowtrainingjobs"), "{said}");
     harness.create(&job("mnist", &json!({}), &[("Worker", 1, "Never")]));
