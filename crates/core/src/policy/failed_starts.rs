@@ -56,8 +56,7 @@ pub fn note_end(ctx: &mut StepContext, role: usize, index: u32) {
     let idle = match (&seen.state, seen.exit()) {
         (Seen::Waiting, _) => true,
         (_, Some(exit)) => exit.never_ran,
-        (Seen::Running { .. }, None) => false,
-        // Gone, and how it was until then is not known.
+        // It runs, which was noted when it was seen; or it is gone, and how it was until then is not known.
         _ => return,
     };
     if !idle {

@@ -19,6 +19,8 @@ pub mod startup;
 pub mod suspend;
 #[cfg(test)]
 pub mod testing;
+#[cfg(test)]
+mod tests;
 pub mod ttl;
 mod view;
 

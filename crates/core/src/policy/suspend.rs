@@ -11,7 +11,7 @@ use crate::step::Event;
 /// Suspends or resumes the job as its manifest says.
 pub fn hold_or_resume(ctx: &mut StepContext) {
     match (ctx.job.suspend, ctx.memory.held) {
-        (true, None) if ctx.memory.verdict.is_none() => hold(ctx, Hold::Suspended),
+        (true, None) => hold(ctx, Hold::Suspended),
         (false, Some(Hold::Suspended)) => resume(ctx),
         _ => {}
     }
