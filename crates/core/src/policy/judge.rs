@@ -1,7 +1,7 @@
 //! The rules, read and applied: the only reader of `job.rules`.
 //!
 //! Order is rule-major. Each unanswered end takes its first matching rule; all *keep*s are applied first, since they
-//! commute; then the candidates (other edges, and levels that are true) in order of rule, role, index. So a chief's
+//! commute; then the candidates (other edges, and levels that are true) in order of rule, time of the end, role, index. So a chief's
 //! success beats a worker's failure seen in the same moment, and three deaths in one epoch cost one restart however
 //! they are batched. Rounds are repeated until nothing fires: each consumes an end, gives a verdict or a hold, or
 //! moves the stamp that its level looked at, so it ends. That argument has assumptions, so rounds are counted too.

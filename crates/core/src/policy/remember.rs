@@ -123,7 +123,7 @@ fn first_failure_in_place(ctx: &StepContext) -> Option<Failure> {
 /// a task that was only ever seen to have gone counts from the moment its end is answered, and not a step later.
 pub fn mark_born(ctx: &mut StepContext) {
     for (position, role) in ctx.job.roles.iter().enumerate() {
-        if role.replicas == 0 || ctx.memory.of_role(&role.name).born == role.replicas {
+        if ctx.memory.of_role(&role.name).born == role.replicas {
             continue;
         }
         let seen = |index: u32| {

@@ -4,9 +4,9 @@
 use super::bounds::NO_LIFE_LEFT;
 use super::testing::{Bench, OURS, count, ended, observed, ps, role, rule, running, waiting, worker};
 use crate::{
-    Action, Addresses, Cause, Clean, Down, Event, Exit, Fixture, Hold, How, Memory, Observed, Order, Ordered,
-    Outcome, Persist, Refusal, RoleKind, Scope, Settled, Stamp, Step, TaskId, Test, Then, Time, Verdict,
-    When, Who,
+    Action, AddressForm, Addresses, Cause, Clean, Down, Event, Exit, Fixture, Hold, How, Memory, Observed,
+    Order, Ordered, Outcome, Persist, Refusal, RoleKind, Scope, Settled, Stamp, Step, TaskId, Test, Then,
+    Time, Verdict, When, Who,
 };
 
 const FIRST: Stamp = Stamp { epoch: 0, attempt: 0 };
@@ -299,6 +299,12 @@ fn what_was_refused_is_tried_again_in_the_second_that_was_named() {
         let made = step.actions.iter().filter(|action| action.makes()).count();
         assert_eq!(made, creates, "until {until}");
     }
+    let nothing_to_make = Observed {
+        refused: Some(Refusal { until: Time(90) }),
+        ..observed(&[running(worker(0), FIRST)])
+    };
+    let step = bench.look(Some(&begun(&bench)), &nothing_to_make, 60);
+    assert_eq!((step.put_off, step.wake), (0, None));
 }
 
 #[test]
@@ -371,5 +377,15 @@ fn the_addresses_of_a_job_that_runs_or_has_ended_stay_as_they_were() {
     for memory in [running, finished] {
         let after = bench.step_with(Some(&memory), &[], 60).memory;
         assert_eq!(after.form, memory.form);
+    }
+    let mut suspended = begun(&bench);
+    suspended.held = Some(Hold::Suspended);
+    for memory in [suspended, bench.memory()] {
+        let after = bench.step_with(Some(&memory), &[], 60).memory;
+        assert_eq!(
+            after.form,
+            Some(AddressForm::PerReplica),
+            "it begins, or begins again"
+        );
     }
 }
