@@ -56,7 +56,7 @@ impl Session {
             "admissionregistration.k8s.io/v1",
             "ValidatingWebhookConfiguration",
         )?;
-        for api in kinds {
+        for api in kinds.iter().filter(|api| api.vendor.webhook.is_some()) {
             let whose = api.vendor.whose;
             match &webhooks {
                 Some(list) => {

@@ -5,6 +5,7 @@ use trainyard_manifest::gang::Schedulers;
 use trainyard_manifest::kinds::Kinds;
 
 use super::Format;
+use super::operator::kinds_of;
 
 const INSTALL_EXAMPLES: &str = "\
 Examples:
@@ -47,8 +48,7 @@ pub struct Install {
     /// The priority class of the operator's pods
     #[arg(long, value_name = "NAME")]
     pub priority_class: Option<String>,
-    /// The kinds of jobs that it runs, comma-separated; of others it installs no CRD and has no rights
-    #[arg(long, value_name = "KINDS", default_value_t)]
+    #[arg(long, value_name = "KINDS", default_value_t, help = kinds_of("The kinds of jobs that it runs, with a CRD and rights for each"))]
     pub kinds: Kinds,
     /// Schedule all tasks of a job or none: `volcano`, or a scheduler with the coscheduling plugin; several are comma-separated
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]

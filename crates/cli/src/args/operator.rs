@@ -44,8 +44,7 @@ pub struct Operator {
     /// Also set the labels of tf-operator 0.2 to 1.5 on pods and Services (`job-name`, `tf-replica-type` …)
     #[arg(long)]
     pub legacy_labels: bool,
-    /// The kinds of jobs to run, comma-separated
-    #[arg(long, value_name = "KINDS", default_value_t)]
+    #[arg(long, value_name = "KINDS", default_value_t, help = kinds_of("The kinds of jobs to run"))]
     pub kinds: Kinds,
     /// Schedule all tasks of a job or none: `volcano`, or the name of a scheduler with the coscheduling plugin. Of several,
     /// comma-separated, a job may choose, and the first is the default; `none` disables it
@@ -81,6 +80,12 @@ pub struct Operator {
     /// Log format
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub log_format: LogFormat,
+}
+
+/// The help of `--kinds`, which names all of them.
+pub fn kinds_of(what: &str) -> String {
+    let words = Kinds::all().to_string().replace(',', "`, `");
+    format!("{what}, comma-separated, of `{words}`")
 }
 
 /// A number of at least 1.
@@ -153,8 +158,7 @@ pub enum LogFormat {
 #[derive(Debug, Args)]
 #[command(after_help = CRD_EXAMPLES)]
 pub struct Crd {
-    /// The kinds of jobs, comma-separated
-    #[arg(long, value_name = "KINDS", default_value_t)]
+    #[arg(long, value_name = "KINDS", default_value_t, help = kinds_of("The kinds of jobs"))]
     pub kinds: Kinds,
     /// Serve only v1 of TFJob: every other version costs the API server memory
     #[arg(long)]

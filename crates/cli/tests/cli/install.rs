@@ -254,6 +254,12 @@ fn only_the_chosen_kinds_are_installed() {
         words.as_array().expect("arguments").contains(&flag.into()),
         "{words}"
     );
+    for command in ["operator", "install", "crd"] {
+        let help = run(&[command, "--help"]).out;
+        let all = "`tfjob`, `tensorflowtrainingjob`, `volcano` [default: tfjob]";
+        let words: Vec<&str> = help.split_whitespace().collect();
+        assert!(words.join(" ").contains(all), "{help}");
+    }
     let crd = run(&["crd", "--kinds", "tensorflowtrainingjob"]);
     assert!(
         crd.out.contains(t9k) && !crd.out.contains("kubeflow.org"),

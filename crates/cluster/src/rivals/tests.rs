@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-use trainyard_manifest::kinds::{t9k, tfjob};
+use trainyard_manifest::kinds::{t9k, tfjob, volcano};
 
 static DEFAULT: LazyLock<Kinds> = LazyLock::new(Kinds::default);
 
@@ -169,6 +169,36 @@ fn kubeflows_webhook_is_found_and_kueues_is_not() {
 fn an_operator_of_one_vendor_does_not_stand_in_the_way_of_other_kinds() {
     assert!(operator(&kubeflow(), &everywhere(), &t9k::API).is_none());
     assert!(our_operator(&kubeflow(), &everywhere()).is_none());
+}
+
+#[test]
+fn volcanos_controller_is_known_and_its_scheduler_is_no_rival() {
+    let of_image = |image: &str| {
+        json!({
+            "metadata": { "namespace": "volcano-system", "name": "volcano", "labels": { "app": "volcano" } },
+            "spec": { "replicas": 1, "template": { "spec": { "containers": [{ "image": image }] } } },
+        })
+    };
+    let rows = [
+        ("docker.example/volcanosh/vc-controller-manager:v1.10.0", true),
+        ("vc-controller-manager", true),
+        ("docker.example/volcanosh/vc-scheduler:v1.10.0", false),
+        ("docker.example/volcanosh/vc-webhook-manager:v1.10.0", false),
+        ("training-operator", false),
+    ];
+    for (image, expected) in rows {
+        let found = operator(&of_image(image), &everywhere(), &volcano::API);
+        assert_eq!(found.is_some(), expected, "{image}");
+        let told = |rival: &ClusterError| rival.message.starts_with("Volcano's operator runs");
+        assert!(found.iter().all(told), "{found:?}");
+    }
+    let configuration = json!({ "metadata": { "name": "volcano-admission-service" }, "webhooks": [
+        { "name": "validatepod.volcano.sh" }, { "name": "validatejob.volcano.sh" },
+    ] });
+    let found = webhooks_of(&configuration, &volcano::API);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].message.contains("`validatejob.volcano.sh`"), "{found:?}");
+    assert!(webhooks_of(&configuration, &tfjob::API).is_empty());
 }
 
 #[test]
