@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Its controller is closed: what is here follows from its documents. Where they are silent or disagree, the choice
-//! is in `docs/differences.md`.
+//! is in `docs/t9k.md`.
 
 mod modes;
 mod rules;
