@@ -22,7 +22,7 @@ use tokio::sync::watch;
 
 use crate::api::Api;
 
-/// What an operator of TFJobs writes.
+/// What an operator writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Write {
     /// PUT of a job's status.
@@ -37,10 +37,18 @@ pub enum Write {
     JobDelete,
     /// POST of an event.
     Event,
+    /// POST of an object that pods need besides Services.
+    Object,
+    /// PATCH of such an object.
+    Rewrite,
+    /// DELETE of such an object.
+    ObjectDelete,
+    /// DELETE of an object that gave an order.
+    OrderDelete,
 }
 
 impl Write {
-    /// All of them.
+    /// What is written for every kind of job.
     pub const ALL: [Self; 6] = [
         Self::Status,
         Self::Service,
@@ -50,17 +58,24 @@ impl Write {
         Self::Event,
     ];
 
+    /// What is written besides for a kind whose pods need other objects, and whose users give orders by objects.
+    pub const MORE: [Self; 4] = [Self::Object, Self::Rewrite, Self::ObjectDelete, Self::OrderDelete];
+
     /// What a request writes, if it writes something of these.
     fn of(method: &str, path: &str) -> Option<Self> {
         let path = path.split('?').next().unwrap_or_default();
         let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
         let after = parts.iter().position(|part| *part == "namespaces")?;
         match (method, parts.get(after + 2..)?) {
-            ("PUT", ["tfjobs", _, "status"]) => Some(Self::Status),
+            ("PUT", ["tfjobs" | "jobs", _, "status"]) => Some(Self::Status),
             ("POST", ["services"]) => Some(Self::Service),
             ("POST", ["pods"]) => Some(Self::Pod),
             ("DELETE", ["pods", _]) => Some(Self::PodDelete),
-            ("DELETE", ["tfjobs", _]) => Some(Self::JobDelete),
+            ("DELETE", ["tfjobs" | "jobs", _]) => Some(Self::JobDelete),
+            ("POST", ["configmaps" | "networkpolicies"]) => Some(Self::Object),
+            ("PATCH", ["configmaps", _]) => Some(Self::Rewrite),
+            ("DELETE", ["configmaps" | "networkpolicies", _]) => Some(Self::ObjectDelete),
+            ("DELETE", ["commands", _]) => Some(Self::OrderDelete),
             ("POST", ["events"]) => Some(Self::Event),
             _ => None,
         }

@@ -147,13 +147,16 @@ pub async fn remove(api: &Api, writes: &Writes, report: &mut Report) -> Result<(
 async fn delete(api: &Api, writes: &Writes, sort: &Sort, name: &str, uid: &str) -> Result<(), ApiError> {
     let what = (sort.api_version, sort.plural);
     let deleted = api.delete_object(what, &writes.key.namespace, name, uid).await;
-    unless_replaced(deleted)
+    let conflicts = deleted.as_ref().is_err_and(|refused| refused.code == 409);
+    let remains = conflicts && find(api, writes, sort, name).await?.is_some();
+    unless_replaced(deleted, remains)
 }
 
-/// The object does not exist any more. No watch shows extra objects, so one that was replaced (409) would be deleted by its old UID for ever.
-pub(super) fn unless_replaced(deleted: Result<(), ApiError>) -> Result<(), ApiError> {
+/// The object does not exist any more. No watch shows these objects, so one that was replaced (409) would be deleted by its old UID for
+/// ever: then it is looked at, and `remains` says that it is the job's still.
+fn unless_replaced(deleted: Result<(), ApiError>, remains: bool) -> Result<(), ApiError> {
     deleted.or_else(|refused| {
-        if [404, 409].contains(&refused.code) {
+        if refused.not_found() || refused.code == 409 && !remains {
             Ok(())
         } else {
             Err(refused)
@@ -167,13 +170,20 @@ mod tests {
 
     #[test]
     fn an_object_that_was_replaced_or_is_gone_is_deleted() {
-        for (code, deleted) in [(404, true), (409, true), (403, false), (0, false), (500, false)] {
+        for (code, remains, deleted) in [
+            (404, false, true),
+            (409, false, true),
+            (409, true, false),
+            (403, false, false),
+            (0, false, false),
+            (500, false, false),
+        ] {
             let refused = ApiError {
                 code,
                 ..ApiError::unsent(String::new())
             };
-            assert_eq!(unless_replaced(Err(refused)).is_ok(), deleted, "{code}");
+            assert_eq!(unless_replaced(Err(refused), remains).is_ok(), deleted, "{code}");
         }
-        assert!(unless_replaced(Ok(())).is_ok());
+        assert!(unless_replaced(Ok(()), false).is_ok());
     }
 }

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::extras::unless_replaced;
-use super::{ApplyError, Report, Writes, doing};
+use super::{ApplyError, Report, Writes, doing, unless_gone};
 use crate::api::Api;
 
 /// Deletes one. An order by annotation is answered by the memory that was stored: the annotation is the user's.
@@ -18,7 +17,7 @@ pub async fn delete(
     };
     let what = (orders.api_version, orders.plural);
     let deleted = api.delete_object(what, &writes.key.namespace, name, uid).await;
-    unless_replaced(deleted).map_err(doing("delete an order that was obeyed"))?;
+    unless_gone(deleted).map_err(doing("delete an order that was obeyed"))?;
     report.answered.push(Arc::clone(uid));
     Ok(())
 }

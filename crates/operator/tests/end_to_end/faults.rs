@@ -43,7 +43,28 @@ const AT_ONCE: usize = 18;
 /// An undisturbed run takes 20 s; faults cost waits of 1 s, 2 s, 4 s.
 const PATIENCE: Duration = Duration::from_secs(100);
 
-type Plan = (Option<Write>, Fault);
+/// What goes wrong in one run: with a kind of write, or with watches.
+pub type Plan = (Option<Write>, Fault);
+
+/// A run of one job, and how it is played.
+pub struct Run {
+    /// Version and plural of the job.
+    pub jobs: (&'static str, &'static str),
+    /// Options of the operator beside the usual.
+    pub options: &'static [&'static str],
+    /// What is there before the operator.
+    pub before: fn(&Namespace<'_>),
+    /// Plays the job until it is gone.
+    pub play: fn(&Namespace<'_>, &FakeKubelet, &FaultyProxy) -> Result<(), String>,
+}
+
+/// The runs of TFJobs.
+const TFJOB: Run = Run {
+    jobs: ("apis/kubeflow.org/v1", "tfjobs"),
+    options: &[],
+    before: forerunner,
+    play,
+};
 
 #[test]
 fn a_job_ends_the_same_whatever_goes_wrong_with_a_write_or_a_watch() {
@@ -62,12 +83,17 @@ fn a_job_ends_the_same_whatever_goes_wrong_with_a_write_or_a_watch() {
     let writes = Write::ALL.into_iter();
     let each = writes.flat_map(|write| FAULTS.map(|fault| (Some(write), fault)));
     let plans: Vec<Plan> = each.chain(WATCHES.map(|fault| (None, fault))).collect();
+    each_is_the_same(plans, |plan| differences(&undisturbed, plan));
+}
+
+/// Plays every plan, many at once, and fails with what differs.
+pub fn each_is_the_same(plans: Vec<Plan>, differences: impl Fn(Plan) -> Vec<String> + Sync) {
     let (open, wrong) = (Mutex::new(plans), Mutex::new(Vec::new()));
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 while let Some(plan) = { open.lock().unwrap().pop() } {
-                    let differences = differences(&undisturbed, plan);
+                    let differences = differences(plan);
                     if !differences.is_empty() {
                         let told = format!("{plan:?}\n  {}", differences.join("\n  "));
                         wrong.lock().unwrap().push(told);
@@ -151,39 +177,56 @@ fn differences(undisturbed: &Outcome, plan: Plan) -> Vec<String> {
 
 /// Plays the job: one worker dies of a signal and is made again, the other ends the job, which is deleted soon after.
 fn run(plan: Option<Plan>) -> Result<Outcome, String> {
-    let namespace = shared().namespace("faults");
-    let kubelet = FakeKubelet::open(&namespace, NODE);
-    let here = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let place = here.join(format!("{}.kubeconfig", namespace.name()));
-    let log = here.join(format!("{}.log", namespace.name()));
-    let way = FaultyProxy::open(&shared().kubeconfig(), place, plan);
-    forerunner(&namespace);
-    let over = AtomicBool::new(false);
-    let ended = thread::scope(|scope| {
-        let operator = scope.spawn(|| keep_alive(&namespace, &way, &log, &over));
-        let ended = play(&namespace, &kubelet, &way);
-        over.store(true, Ordering::SeqCst);
-        while !operator.is_finished() {
-            way.kill();
-            thread::sleep(Duration::from_millis(10));
-        }
-        ended
-    });
-    let said = std::fs::read_to_string(&log).unwrap_or_default();
-    let _ = std::fs::remove_file(&log);
-    let told = || kubelet.look(story);
-    ended.map_err(|why| {
-        format!(
-            "{why}\nwrites: {:?}\n{}\nthe operator said:\n{said}",
-            way.writes(),
-            told()
-        )
-    })?;
-    Ok(kubelet.look(|history| outcome(history, &way)))
+    TFJOB.run(plan, outcome)
+}
+
+impl Run {
+    /// Plays the job with this going wrong; gives what can be told of it.
+    pub fn run<T>(
+        &self,
+        plan: Option<Plan>,
+        outcome: impl FnOnce(&History, &FaultyProxy) -> T,
+    ) -> Result<T, String> {
+        let namespace = shared().namespace("faults");
+        let kubelet = FakeKubelet::of_jobs(&namespace, NODE, self.jobs);
+        let here = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+        let place = here.join(format!("{}.kubeconfig", namespace.name()));
+        let log = here.join(format!("{}.log", namespace.name()));
+        let way = FaultyProxy::open(&shared().kubeconfig(), place, plan);
+        (self.before)(&namespace);
+        let over = AtomicBool::new(false);
+        let ended = thread::scope(|scope| {
+            let operator = scope.spawn(|| keep_alive(&namespace, self.options, &way, &log, &over));
+            let ended = (self.play)(&namespace, &kubelet, &way);
+            over.store(true, Ordering::SeqCst);
+            while !operator.is_finished() {
+                way.kill();
+                thread::sleep(Duration::from_millis(10));
+            }
+            ended
+        });
+        let said = std::fs::read_to_string(&log).unwrap_or_default();
+        let _ = std::fs::remove_file(&log);
+        let told = || kubelet.look(story);
+        ended.map_err(|why| {
+            format!(
+                "{why}\nwrites: {:?}\n{}\nthe operator said:\n{said}",
+                way.writes(),
+                told()
+            )
+        })?;
+        Ok(kubelet.look(|history| outcome(history, &way)))
+    }
 }
 
 /// Starts the operator, again whenever it was killed.
-fn keep_alive(namespace: &Namespace<'_>, way: &FaultyProxy, log: &PathBuf, over: &AtomicBool) {
+fn keep_alive(
+    namespace: &Namespace<'_>,
+    options: &[&str],
+    way: &FaultyProxy,
+    log: &PathBuf,
+    over: &AtomicBool,
+) {
     while !over.load(Ordering::SeqCst) {
         let log = File::options().create(true).append(true).open(log).unwrap();
         let mut child = Command::new(trainyard_tools::trainyard().unwrap())
@@ -194,6 +237,7 @@ fn keep_alive(namespace: &Namespace<'_>, way: &FaultyProxy, log: &PathBuf, over:
                 "--namespace",
                 namespace.name(),
             ])
+            .args(options)
             .env("KUBECONFIG", way.kubeconfig())
             .env("NO_PROXY", "*")
             .stderr(log)
@@ -255,7 +299,7 @@ fn play(namespace: &Namespace<'_>, kubelet: &FakeKubelet, way: &FaultyProxy) -> 
 }
 
 /// Waits for something to be seen.
-fn until(kubelet: &FakeKubelet, what: &str, seen: impl Fn(&History) -> bool) -> Result<(), String> {
+pub fn until(kubelet: &FakeKubelet, what: &str, seen: impl Fn(&History) -> bool) -> Result<(), String> {
     let limit = Instant::now() + PATIENCE;
     while !kubelet.look(&seen) {
         if Instant::now() > limit {
@@ -316,7 +360,7 @@ fn conditions(status: &Value) -> Vec<(String, String, String)> {
 }
 
 /// Moments differ, and so does which job it was.
-fn without_times(memory: &Value) -> Value {
+pub fn without_times(memory: &Value) -> Value {
     match memory {
         Value::Object(fields) => {
             let kept = fields

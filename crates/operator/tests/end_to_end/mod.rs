@@ -8,9 +8,9 @@
 //!
 //! | tests | of |
 //! |---|---|
-//! | [`scenarios`], [`decisions`], [`known_bugs`], [`t9k`] | tables of whole runs: what is decided, and when |
-//! | [`jobs`], [`kinds`], [`chosen_kinds`], [`other_manager`], [`waits`], [`refused`], [`gang`], [`volcano`], [`client`] | single behaviours, as a user meets them |
-//! | [`faults`], [`leader`], [`upgrade`], [`panics`] | failing requests, two operators, two versions, panics |
+//! | [`scenarios`], [`decisions`], [`volcano_decisions`], [`known_bugs`], [`t9k`] | tables of whole runs: what is decided, and when |
+//! | [`jobs`], [`kinds`], [`chosen_kinds`], [`other_manager`], [`waits`], [`refused`], [`gang`], [`volcano`], [`volcano_definition`], [`client`] | single behaviours, as a user meets them |
+//! | [`faults`], [`volcano_faults`], [`leader`], [`upgrade`], [`panics`] | failing requests, two operators, two versions, panics |
 //! | [`forged`], [`hostile`], [`unreadable_memory`], [`unreadable_objects`], [`fairness`] | tenants that write what no operator would |
 //! | [`rights`], [`pod_security`], [`canary`], [`definition`], [`endpoints`] | rights, secrets, the CRD, metrics and health |
 //!
@@ -43,6 +43,9 @@ mod unreadable_memory;
 mod unreadable_objects;
 mod upgrade;
 mod volcano;
+mod volcano_decisions;
+mod volcano_definition;
+mod volcano_faults;
 mod waits;
 
 use std::path::Path;

@@ -144,3 +144,117 @@ fn a_restart_is_not_obeyed_again_when_its_annotation_comes_back() {
         (16, &json!("many-24"), &json!("many-39"))
     );
 }
+
+/// Orders by objects.
+mod objects {
+    use super::*;
+    use crate::kinds::volcano::KIND as VOLCANO;
+    use crate::order::{OrderSeen, OrderText};
+
+    fn volcano_job(version: u64, status: &Value) -> JobWire {
+        let template =
+            json!({ "spec": { "restartPolicy": "Never", "containers": [{ "name": "c", "image": "i" }] } });
+        let wire = json!({
+            "metadata": {
+                "name": "mnist", "namespace": "ml", "uid": "job", "resourceVersion": version.to_string(), "generation": 1,
+                "creationTimestamp": "2027-01-15T07:00:00Z",
+            },
+            "spec": { "tasks": [{ "name": "worker", "replicas": 1, "template": template }] },
+            "status": status,
+        });
+        serde_json::from_value(wire).unwrap()
+    }
+
+    fn command(version: u64, action: &str, job_uid: Option<&str>) -> OrderSeen {
+        OrderSeen {
+            name: format!("c{version}").into(),
+            namespace: "ml".into(),
+            uid: format!("u{version}").into(),
+            version,
+            created: NOW,
+            text: OrderText {
+                job: "mnist".into(),
+                job_uid: job_uid.map(Into::into),
+                action: action.into(),
+            },
+        }
+    }
+
+    fn store(status: &Value) -> Store {
+        let mut store = Store::new(Reading {
+            kinds: vec![&VOLCANO],
+            ..Reading::default()
+        });
+        store.storage.insert(&VOLCANO, Storage::Keeps);
+        store.job_seen(&VOLCANO, volcano_job(10, status));
+        store
+    }
+
+    fn applied(store: &mut Store, writes: &Writes, version: u64) {
+        let answered = writes.actions.iter().filter_map(|action| match action {
+            Action::Answered(id) => writes.orders.get(id).map(|(_, uid)| Arc::clone(uid)),
+            _ => None,
+        });
+        let report = Report {
+            answered: answered.collect(),
+            ..report(writes, version, Vec::new())
+        };
+        store.applied(report, NOW);
+    }
+
+    fn orders(writes: &Writes) -> Vec<&str> {
+        let mut orders = Vec::new();
+        for action in &writes.actions {
+            if let Action::Answered(id) = action {
+                orders.push(&**id);
+            }
+        }
+        orders
+    }
+
+    #[test]
+    fn commands_are_obeyed_one_after_the_other_and_each_is_remembered_before_it_is_deleted() {
+        let mut store = store(&Value::Null);
+        store.order_seen(&VOLCANO, command(30, "ResumeJob", Some("job")));
+        store.order_seen(&VOLCANO, command(20, "AbortJob", None));
+        store.order_seen(&VOLCANO, command(5, "TerminateJob", Some("another")));
+        let writes = store.next(NOW).unwrap();
+        assert_eq!(orders(&writes), ["object/u20"], "the oldest that is for this job");
+        let status = writes.status.clone().unwrap();
+        assert_eq!(status["trainyard"]["held"], "Aborted");
+        assert_eq!(status["trainyard"]["orders"], json!(["object/u20"]));
+        assert_eq!(writes.orders["object/u20"], ("c20".into(), "u20".into()));
+
+        // It was stored, and the operator died before the Command was deleted.
+        let mut later = self::store(&status);
+        later.order_seen(&VOLCANO, command(20, "AbortJob", None));
+        let again = later.next(NOW).unwrap();
+        assert_eq!(orders(&again), ["object/u20"], "it is deleted");
+        assert_eq!(again.status, None, "and not obeyed again");
+        applied(&mut later, &again, 0);
+        assert!(later.next(NOW).is_none_or(|writes| orders(&writes).is_empty()));
+
+        applied(&mut store, &writes, 40);
+        let writes = store.next(NOW).unwrap();
+        assert_eq!(orders(&writes), ["object/u30"]);
+        let status = writes.status.clone().unwrap();
+        assert_eq!(status["trainyard"]["held"], Value::Null);
+        assert_eq!(status["retryCount"], 1);
+    }
+
+    #[test]
+    fn a_command_from_before_the_job_is_not_for_it_unless_it_says_so() {
+        let mut store = store(&Value::Null);
+        let mut old = command(3, "AbortJob", None);
+        old.created = Time(1);
+        store.order_seen(&VOLCANO, old.clone());
+        let writes = store.next(NOW).unwrap();
+        assert_eq!(orders(&writes), Vec::<&str>::new());
+        applied(&mut store, &writes, 40);
+        old.text.job_uid = Some("job".into());
+        old.version = 41;
+        store.order_seen(&VOLCANO, old);
+        let writes = store.next(NOW).unwrap();
+        assert_eq!(orders(&writes), ["object/u3"]);
+    }
+}
