@@ -3,6 +3,7 @@
 pub mod events;
 mod gang;
 mod lost_nodes;
+mod other_manager;
 mod status_diff;
 mod summary;
 mod unreadable;
@@ -49,9 +50,13 @@ pub fn reconcile(key: &JobKey, entry: &mut Entry, storage: Storage, now: Time) -
     let Some(job) = entry.job.clone() else {
         return Decision::Idle;
     };
+    if job.other_manager.is_none() {
+        // Should it come back, that is told again.
+        entry.warned.of_job(&job.uid).other_manager = false;
+    }
     let next = match &*job.meaning {
         Meaning::NotOurs => return Decision::Idle,
-        _ if let Some(words) = &job.other_manager => leave_to_other(key, entry, &job, words, now),
+        _ if let Some(words) = &job.other_manager => other_manager::leave(key, entry, &job, words, now),
         Meaning::Broken(_) if newer_memory(job.status.as_ref()).is_some() => Decision::Idle,
         Meaning::Broken(words) => refuse(key, &job, words, now),
         Meaning::Waits(wait) => leave_waiting(key, &job, wait, now),
@@ -317,30 +322,6 @@ fn leave_waiting(key: &JobKey, job: &JobSeen, wait: &Wait, now: Time) -> Decisio
         Some(status) => Decision::Apply(Box::new(status_write(key, job, status, now))),
         None => Decision::Idle,
     }
-}
-
-/// A job whose status another controller writes says so, once while this operator runs: the other one may write over it.
-fn leave_to_other(key: &JobKey, entry: &mut Entry, job: &JobSeen, words: &Arc<str>, now: Time) -> Decision {
-    let before = job.status.clone().unwrap_or_else(|| json!({}));
-    let wait = Wait::new(Reason::OtherManager, &**words);
-    let is_told = Wait::of_status(Some(&before))
-        .iter()
-        .any(|said| said.reason == wait.reason);
-    let warned = entry.warned.of_job(&job.uid);
-    warned.other_manager |= is_told;
-    let newer = newer_memory(Some(&before)).is_some();
-    let over = job.deleting || newer || key.kind.has_ended(Some(&before));
-    let said = waits_for(&before, &wait).filter(|_| !over && !warned.other_manager);
-    let Some(mut status) = said else {
-        return Decision::Idle;
-    };
-    let reason = wait.reason.to_string();
-    let condition = Stalled {
-        reason: &reason,
-        message: words,
-    };
-    condition.write(&mut status, Some(&before), now);
-    Decision::Apply(Box::new(status_write(key, job, status, now)))
 }
 
 /// A job of another kind has the names that the objects of this one would have: nothing is done about it but to say so.

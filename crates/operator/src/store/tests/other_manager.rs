@@ -63,6 +63,13 @@ fn the_operator_stops_with_a_job_whose_status_another_controller_writes() {
         "{status:#}"
     );
     assert!(status["trainyard"].is_object());
+
+    // Should it come back, that is told again.
+    later.applied(report(&writes, 95, Vec::new()), NOW + 60);
+    later.job_seen(&TFJOB, written("manager", 97, &theirs));
+    let writes = later.next(NOW + 120).unwrap();
+    assert!(writes.actions.is_empty(), "{writes:?}");
+    assert_eq!(writes.status.unwrap()["waiting"][0]["reason"], "OtherManager");
 }
 
 #[test]
