@@ -17,6 +17,7 @@ mod install;
 mod operator;
 mod render;
 mod run;
+mod values;
 
 pub use self::expand::Expand;
 pub use self::install::{DryRun, Install, Place, Uninstall};
@@ -48,7 +49,7 @@ Examples:
   kubectl get tfjob mnist -o yaml | trainyard check -
   trainyard check -o json job.yaml | jq '.files[].problems[] | select(.severity == \"error\")'
 
-Exit codes: 0 no errors, 1 errors (with --deny-warnings also warnings), 2 a file cannot be read.";
+Exit codes: 0 no errors, 1 errors (with --deny-warnings also warnings), 2 a file cannot be read or all are empty.";
 
 const PLAN_EXAMPLES: &str = "\
 Examples:
@@ -65,10 +66,10 @@ Examples:
   trainyard convert old-v1beta1-tfjob.yaml --to tfjob     to the newest version of the same dialect
   trainyard convert job.yaml --to volcano | kubectl apply -f -
 
-The manifest is written to standard output, with the other objects of the file.
+The manifest is written to standard output, with the other objects of the file. \
 Fields that the other dialect cannot express are reported on standard error.
 
-Exit codes: 0 done; 1 the file has errors, a job cannot be converted, or a field
+Exit codes: 0 done; 1 the file has errors, a job cannot be converted, or a field \
 was lost with --strict; 2 wrong usage or an unusable file.";
 
 const SIMULATE_EXAMPLES: &str = "\
@@ -79,11 +80,11 @@ Examples:
   trainyard simulate job.yaml --suspend 30s..5m --runs worker=10m
   trainyard simulate job.yaml --seed 7 --svg run.svg
 
-The examples: no faults; worker 1 is killed twice; the chief is drained, saves
+The examples: no faults; worker 1 is killed twice; the chief is drained, saves \
 and exits 0; the job is suspended for a while; random faults, as a picture.
 
-TIME is in seconds, or like 90s, 2m, 1h30m, from the start of the run. A fault
-waits until its task runs. Programs without faults run for a minute and exit 0;
+TIME is in seconds, or like 90s, 2m, 1h30m, from the start of the run. A fault \
+waits until its task runs. Programs without faults run for a minute and exit 0; \
 parameter servers and evaluators run until they are stopped.
 
 Exit codes: 0 every job succeeds, 1 one does not, or the file has errors, 2 wrong usage or an unusable file.";
@@ -310,7 +311,7 @@ pub struct Simulate {
     #[arg(long, value_name = "TIME", default_value = "24h", value_parser = faults::duration)]
     pub run_for: u32,
     /// Add random faults; the same number gives the same faults
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = values::whole::<u64>, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Output format
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]

@@ -97,6 +97,11 @@ pub fn shown_path(path: &Path) -> String {
 /// Reads a file, or standard input for `-`.
 pub fn read(path: &Path) -> Result<Source, Box<Problem>> {
     match path.to_str() {
+        Some(_) if path.is_dir() => {
+            let problem = unreadable(path, "this is a directory; expected a file");
+            let hint = "name one of its files; only `trainyard check` takes directories";
+            Err(Box::new(problem.hint(hint)))
+        }
         Some(text) => Source::read(text),
         None => Err(unreadable(path, "the name of the file is not UTF-8")),
     }

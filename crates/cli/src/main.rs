@@ -52,9 +52,9 @@ fn main() -> ExitCode {
 
 /// Parses the command line and runs its command.
 fn typed(all: &[OsString]) -> ExitCode {
-    let arguments = match Arguments::try_parse_from(all) {
+    let arguments = match Arguments::try_parse_from(asking_for_help(all)) {
         Ok(arguments) => arguments,
-        Err(error) => return usage(&suggested(error)).into(),
+        Err(error) => return usage(&suggested(error, all)).into(),
     };
     let printer = Printer::new(arguments.color);
     done(printer, |printer| commands::run(arguments, printer))
@@ -88,9 +88,25 @@ fn done(mut printer: Printer, work: impl FnOnce(&mut Printer) -> Result<Exit, Fa
     exit.into()
 }
 
-/// Adds the nearest command if clap suggests none: it misses swapped letters.
-fn suggested(mut error: clap::Error) -> clap::Error {
-    use clap::error::{ContextKind, ContextValue};
+/// `trainyard help --help` is `trainyard help`: clap takes the flag for a command there.
+fn asking_for_help(all: &[OsString]) -> &[OsString] {
+    match all {
+        [program @ .., flag]
+            if program.len() == 2 && program[1] == "help" && (flag == "--help" || flag == "-h") =>
+        {
+            program
+        }
+        _ => all,
+    }
+}
+
+/// Adds the nearest command if clap suggests none: it misses swapped letters. Of `run`, which takes a command after `--`, an
+/// unknown flag is not meant for that command.
+fn suggested(mut error: clap::Error, all: &[OsString]) -> clap::Error {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    if error.kind() == ErrorKind::UnknownArgument && all.get(1).is_some_and(|command| command == "run") {
+        error.remove(ContextKind::Suggested);
+    }
     if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
         && error.get(ContextKind::SuggestedSubcommand).is_none()
         && let Some(meant) = Arguments::closest_command(typed)

@@ -109,7 +109,7 @@ async fn server(context: Option<&str>) -> Result<Config, ClusterError> {
                 shown(&chosen),
                 told(&error)
             );
-            ClusterError::new(message, &format!("mend {}, or {OFFLINE}", names(&files)))
+            ClusterError::new(message, &format!("fix {}, or {OFFLINE}", names(&files)))
         })
 }
 
@@ -134,7 +134,7 @@ fn is_pod() -> bool {
 fn in_pod(context: Option<&str>, files: &[PathBuf]) -> Result<Config, ClusterError> {
     if let Some(context) = context {
         let message = format!(
-            "there is no {}, and so no context `{}`",
+            "no kubeconfig found ({} does not exist), and so no context `{}`",
             names(files),
             shown(context)
         );
@@ -143,10 +143,10 @@ fn in_pod(context: Option<&str>, files: &[PathBuf]) -> Result<Config, ClusterErr
     }
     if !is_pod() {
         let message = if files.is_empty() {
-            "no cluster is known: neither KUBECONFIG nor HOME is set, and this is no pod".to_owned()
+            "no kubeconfig found (neither KUBECONFIG nor HOME is set), and not running in a pod".to_owned()
         } else {
             format!(
-                "no cluster is known: there is no {}, and this is no pod",
+                "no kubeconfig found ({} does not exist), and not running in a pod",
                 names(files)
             )
         };
@@ -175,11 +175,16 @@ fn unusable(file: &Path, error: &KubeconfigError) -> ClusterError {
     let message = format!("the kubeconfig `{}` cannot be used: {cause}", shown_path(file));
     ClusterError::new(
         message,
-        &format!("mend it, set KUBECONFIG to another, or {OFFLINE}"),
+        &format!("fix the file, set KUBECONFIG to another one, or {OFFLINE}"),
     )
 }
 
 fn no_context(context: &str, contexts: &[String], files: &[PathBuf]) -> ClusterError {
+    if contexts.is_empty() {
+        let message = format!("there are no contexts in {}", names(files));
+        let hint = format!("set KUBECONFIG to the file that `kubectl` uses, or {OFFLINE}");
+        return ClusterError::new(message, &hint);
+    }
     if context.is_empty() {
         let message = format!("{} names no current context", names(files));
         let hint = format!("choose one with `--context`: {}", list(contexts));
@@ -189,14 +194,11 @@ fn no_context(context: &str, contexts: &[String], files: &[PathBuf]) -> ClusterE
     let near = did_you_mean(context, contexts.iter().map(String::as_str));
     ClusterError::new(
         message,
-        &near.unwrap_or_else(|| format!("there are: {}", list(contexts))),
+        &near.unwrap_or_else(|| format!("the contexts are {}", list(contexts))),
     )
 }
 
 fn list(contexts: &[String]) -> String {
-    if contexts.is_empty() {
-        return "none at all".to_owned();
-    }
     let names: Vec<String> = contexts.iter().map(|name| format!("`{}`", shown(name))).collect();
     names.join(", ")
 }

@@ -17,8 +17,6 @@ use crate::error::{ClusterError, OFFLINE, plain};
 
 /// Who applies.
 const MANAGER: &str = "trainyard";
-/// The way that is always open here.
-const PRINT: &str = "`--dry-run` prints the objects for a user who may";
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long until a new kind is served.
@@ -28,6 +26,8 @@ const UNTIL_SERVED: Duration = Duration::from_mins(1);
 pub struct Session {
     runtime: Runtime,
     access: Access,
+    /// What a user can do without this cluster, for the end of a hint.
+    otherwise: &'static str,
 }
 
 /// What became of an object that was applied.
@@ -65,11 +65,16 @@ pub enum Trial {
 }
 
 impl Session {
-    /// Finds the way to the cluster of a context; none is the current one.
-    pub fn open(context: Option<&str>) -> Result<Self, ClusterError> {
+    /// Finds the way to the cluster of a context; none is the current one. `otherwise` is what a user can do without it, for
+    /// hints: `print the objects with …`.
+    pub fn open(context: Option<&str>, otherwise: &'static str) -> Result<Self, ClusterError> {
         let runtime = runtime()?;
-        let access = runtime.block_on(access(context, PATIENCE)).map_err(instead)?;
-        Ok(Self { runtime, access })
+        let found = runtime.block_on(access(context, PATIENCE));
+        Ok(Self {
+            access: found.map_err(|error| instead(error, otherwise))?,
+            runtime,
+            otherwise,
+        })
     }
 
     /// That the cluster answers at all, if only to say that we may not ask.
@@ -266,7 +271,7 @@ impl Session {
     /// Waits for an answer, which may be a refusal, but not for ever.
     fn answer<T>(&self, answer: impl Future<Output = T>) -> Result<T, ClusterError> {
         let answer = self.runtime.block_on(async { timeout(PATIENCE, answer).await });
-        answer.map_err(|_| instead(ClusterError::late(&self.access.server, PATIENCE)))
+        answer.map_err(|_| instead(ClusterError::late(&self.access.server, PATIENCE), self.otherwise))
     }
 
     /// Waits for an answer that is no refusal.
@@ -280,9 +285,9 @@ impl Session {
             kube::Error::Api(status) if status.code == 403 => {
                 let (server, said) = (&self.access.server, plain(&status.message));
                 let message = format!("the cluster at {server} does not let you: {said}");
-                ClusterError::new(message, &administrator())
+                ClusterError::new(message, &self.administrator())
             }
-            other => instead(ClusterError::of(other, &self.access.server)),
+            other => instead(ClusterError::of(other, &self.access.server), self.otherwise),
         }
     }
 
@@ -293,23 +298,29 @@ impl Session {
                 let said = plain(&status.message);
                 let message = format!("cannot {doing} {which}: {said}");
                 let hint = match status.code {
-                    403 => administrator(),
-                    _ => format!("the cluster at {} says no; {PRINT}", self.access.server),
+                    403 => self.administrator(),
+                    _ => format!(
+                        "fix what the API server at {} says, or {}",
+                        self.access.server, self.otherwise
+                    ),
                 };
                 ClusterError::new(message, &hint)
             }
             other => self.failed(other),
         }
     }
-}
 
-fn administrator() -> String {
-    format!("this takes an administrator of the cluster; {PRINT}")
+    fn administrator(&self) -> String {
+        format!("use the rights of a cluster administrator, or {}", self.otherwise)
+    }
 }
 
 /// Hosts that are named on the command line are no way out of this.
-fn instead(mut error: ClusterError) -> ClusterError {
-    error.hint = error.hint.replace(OFFLINE, PRINT).replace("nodes", "namespaces");
+fn instead(mut error: ClusterError, otherwise: &str) -> ClusterError {
+    error.hint = error
+        .hint
+        .replace(OFFLINE, otherwise)
+        .replace("nodes", "namespaces");
     error
 }
 

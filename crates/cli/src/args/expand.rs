@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::values;
+
 const EXAMPLES: &str = "\
 Examples:
   trainyard expand mnist.yaml -N 3                     on three nodes of the cluster
@@ -12,15 +14,15 @@ Examples:
   trainyard expand mnist.yaml -l gpu=a100 --dry-run    print which task gets which node
   trainyard expand mnist.yaml --chief --psn 2 -o - | kubectl apply -f -
 
-A template is a manifest with {{.type}} {{.index}} {{.host}} {{.TF_CONFIG}}, in the
-syntax of Go's text/template; it is expanded once per task. There are also
-{{.TF_CONFIG_JSON}} (one line) {{.hosts}} {{.ps_hosts}} {{.worker_hosts}} {{.num}}
+A template is a manifest with {{.type}} {{.index}} {{.host}} {{.TF_CONFIG}}, in the \
+syntax of Go's text/template; it is expanded once per task. There are also \
+{{.TF_CONFIG_JSON}} (one line) {{.hosts}} {{.ps_hosts}} {{.worker_hosts}} {{.num}} \
 {{.port}} {{.name}}, and the functions indent, nindent, toJson and quote.
 
-Started as `simpletfjob` (a link to this program), it takes the arguments of
+Started as `simpletfjob` (a link to this program), it takes the arguments of \
 simpletfjob and writes the same output.
 
-Exit codes: 0 done; 2 nothing was written: wrong usage, an invalid template, too
+Exit codes: 0 done; 2 nothing was written: wrong usage, an invalid template, too \
 few hosts, no response from the cluster.";
 
 #[derive(Debug, Default, Args)]
@@ -31,7 +33,7 @@ pub struct Expand {
     #[arg(value_name = "TEMPLATE")]
     pub template: Option<PathBuf>,
     /// Number of hosts to use [default: all]
-    #[arg(short = 'N', long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(short = 'N', long, value_name = "NUMBER", value_parser = values::integer, allow_negative_numbers = true)]
     pub num: Option<i64>,
     /// Exclude the hosts listed in this file, one per line [default FILE: ./exc]
     #[arg(short = 'E', long, value_name = "FILE", num_args = 0..=1, default_missing_value = "./exc")]
@@ -40,6 +42,7 @@ pub struct Expand {
     #[arg(
         long,
         value_name = "NUMBER",
+        value_parser = values::integer,
         allow_negative_numbers = true,
         default_value_t = 1
     )]
@@ -57,7 +60,7 @@ pub struct Expand {
     #[arg(long)]
     pub evaluator: bool,
     /// The port that every task listens on
-    #[arg(long, value_name = "PORT", default_value_t = 2222, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "PORT", default_value_t = 2222, value_parser = values::port, allow_negative_numbers = true)]
     pub port: u16,
     /// Output file, or `-` for standard output [default: `NAME_tfjob.yaml` beside the template `NAME.yaml`]
     #[arg(short, long, value_name = "FILE")]

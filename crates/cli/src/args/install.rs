@@ -4,8 +4,8 @@ use clap::{Args, ValueEnum};
 use trainyard_manifest::gang::Schedulers;
 use trainyard_manifest::kinds::Kinds;
 
-use super::Format;
 use super::operator::kinds_of;
+use super::{Format, values};
 
 const INSTALL_EXAMPLES: &str = "\
 Examples:
@@ -17,8 +17,8 @@ Examples:
   trainyard install --gang-scheduler-name volcano        schedule all tasks of a job together
   trainyard install -- --per-replica-addresses           arguments after `--` are for `trainyard operator`
 
-Objects are applied on the server (`kubectl apply --server-side`), so installing
-again upgrades, and stored TFJobs stay, including Kubeflow's. If Kubeflow's operator
+Objects are applied on the server (`kubectl apply --server-side`), so installing \
+again upgrades, and stored TFJobs stay, including Kubeflow's. If Kubeflow's operator \
 still runs, nothing is installed: see docs/migrate-from-kubeflow.md.
 
 Exit codes: 0 done, 1 a conflict or a rejected request, 2 wrong usage or no cluster.";
@@ -28,8 +28,8 @@ Examples:
   trainyard uninstall
   trainyard uninstall --dry-run=server                   print what would be deleted
 
-The CRDs stay, because deleting them would delete every job with its pods.
-So does the namespace. The command waits up to a minute until the operator has
+The CRDs stay, because deleting them would delete every job with its pods. \
+So does the namespace. The command waits up to a minute until the operator has \
 stopped, before it removes its rights.
 
 Exit codes: 0 done, 1 a rejected request, 2 wrong usage or no cluster.";
@@ -43,7 +43,7 @@ pub struct Install {
     #[arg(long, value_name = "IMAGE")]
     pub image: Option<String>,
     /// Number of operator pods; one is active, the others stand by
-    #[arg(long, value_name = "N", default_value_t = trainyard_manifest::install::REPLICAS, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = trainyard_manifest::install::REPLICAS, value_parser = values::positive::<u32>, allow_negative_numbers = true)]
     pub replicas: u32,
     /// The priority class of the operator's pods
     #[arg(long, value_name = "NAME")]
@@ -51,7 +51,7 @@ pub struct Install {
     #[arg(long, value_name = "KINDS", default_value_t, help = kinds_of("The kinds of jobs that it runs, with a CRD and rights for each"))]
     pub kinds: Kinds,
     /// Schedule all tasks of a job or none: `volcano`, or a scheduler with the coscheduling plugin; several are comma-separated
-    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    #[arg(long, value_name = "NAME", default_value = "none", hide_default_value = true, value_parser = values::schedulers)]
     pub gang_scheduler_name: Schedulers,
     /// Also set the labels of tf-operator 0.2 to 1.5 on pods and Services (`job-name`, `tf-replica-type` …)
     #[arg(long)]
@@ -67,8 +67,10 @@ pub struct Install {
     pub arguments: Vec<String>,
 }
 
+const WATCHED: &str = "Remove the operator of only this namespace, as given to `install`";
+
 #[derive(Debug, Args)]
-#[command(after_help = UNINSTALL_EXAMPLES)]
+#[command(after_help = UNINSTALL_EXAMPLES, mut_arg("watch_namespace", |arg| arg.help(WATCHED)))]
 pub struct Uninstall {
     #[command(flatten)]
     pub place: Place,

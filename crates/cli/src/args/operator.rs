@@ -7,6 +7,8 @@ use trainyard_document::names::wrong_label;
 use trainyard_manifest::gang::Schedulers;
 use trainyard_manifest::kinds::Kinds;
 
+use super::values::{positive, schedulers};
+
 const EXAMPLES: &str = "\
 Examples:
   trainyard crd | kubectl apply --server-side --force-conflicts -f -
@@ -15,7 +17,7 @@ Examples:
 
 The log is on standard error.
 
-Exit codes: 0 stopped by a signal, 1 lost the Lease, 2 wrong usage or no kubeconfig. If the
+Exit codes: 0 stopped by a signal, 1 lost the Lease, 2 wrong usage or no kubeconfig. If the \
 cluster does not respond, the operator waits for it.";
 
 const CRD_EXAMPLES: &str = "\
@@ -48,19 +50,19 @@ pub struct Operator {
     pub kinds: Kinds,
     /// Schedule all tasks of a job or none: `volcano`, or the name of a scheduler with the coscheduling plugin. Of several,
     /// comma-separated, a job may choose, and the first is the default; `none` disables it
-    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    #[arg(long, value_name = "NAME", default_value = "none", hide_default_value = true, value_parser = schedulers)]
     pub gang_scheduler_name: Schedulers,
     /// Number of jobs to apply concurrently
-    #[arg(long, value_name = "N", default_value_t = 32, value_parser = some)]
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = positive::<usize>, allow_negative_numbers = true)]
     pub controller_threads: usize,
     /// Number of concurrent requests to the API server
-    #[arg(long, value_name = "N", default_value_t = 32, value_parser = some)]
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = positive::<usize>, allow_negative_numbers = true)]
     pub requests: usize,
     /// Requests to the API server per second; 0 means no limit
     #[arg(long, value_name = "N", default_value_t = 0.0, value_parser = rate, allow_negative_numbers = true)]
     pub kube_api_qps: f64,
     /// Burst of requests, if there is a limit
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = positive::<u32>, allow_negative_numbers = true)]
     pub kube_api_burst: u32,
     /// Act only while holding a Lease, so that only one of several operators is active
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set, value_name = "YES")]
@@ -86,14 +88,6 @@ pub struct Operator {
 pub fn kinds_of(what: &str) -> String {
     let words = Kinds::all().to_string().replace(',', "`, `");
     format!("{what}, comma-separated, of `{words}`")
-}
-
-/// A number of at least 1.
-fn some(text: &str) -> Result<usize, String> {
-    text.parse()
-        .ok()
-        .filter(|number| *number > 0)
-        .ok_or_else(|| "expected a number of at least 1".into())
 }
 
 /// A rate per second, or 0.

@@ -12,9 +12,9 @@ Examples:
   trainyard render job.yaml --addresses nodes --nodes gpu-1,gpu-2   on the host network, by node names
   trainyard render job.yaml --to volcano                   as `trainyard convert` does
 
-The objects are written to standard output, in the order to apply them: Services,
-ConfigMaps, then Jobs. What the manifest asks for and they cannot do is reported on
-standard error and in a comment above them, with commands that do it by hand.
+The objects are written to standard output, in the order to apply them: Services, \
+ConfigMaps, then Jobs. What the manifest asks for and they cannot do is reported on \
+standard error and in a comment above them, with commands that do it by hand. \
 The output is deterministic; applying it twice changes nothing.
 
 Exit codes: 0 done, 2 wrong usage or a manifest with errors; nothing is written then.";

@@ -6,6 +6,8 @@ use clap::{Args, ValueEnum};
 use trainyard_core::TaskId;
 use trainyard_local::overrides::{Assignment, Replicas, Variable};
 
+use super::values::whole;
+
 const EXAMPLES: &str = "\
 Examples:
   trainyard run examples/digits.yaml
@@ -15,20 +17,24 @@ Examples:
   trainyard run --workers 2 --ps 1 --print -- python train.py   print the TFJob for this
   trainyard run job.yaml --debug worker-1                       start that task yourself, in a debugger
 
-Tasks run programs of this machine. For `tensorflow/tensorflow` images, and those
-in the configuration file, a Python environment with that TensorFlow is created on
+Tasks run programs of this machine. For `tensorflow/tensorflow` images, and those \
+in the configuration file, a Python environment with that TensorFlow is created on \
 first use. The configuration file is ~/.config/trainyard/config.yaml.
 
-The first Ctrl-C terminates the tasks, the second kills them. Logs are stored: see
-`trainyard logs`. So is the manifest with its Secrets, readable only by your user, until
+The first Ctrl-C terminates the tasks, the second kills them. Logs are stored: see \
+`trainyard logs`. So is the manifest with its Secrets, readable only by your user, until \
 `trainyard rm`; `--no-keep-manifest` does not store it.
 
-Exit codes: 0 the job succeeded, 1 it failed, 2 wrong usage or an unusable manifest,
-124 it exceeded its deadline, 130 and 143 stopped by Ctrl-C or SIGTERM, 128 plus the
+Exit codes: 0 the job succeeded, 1 it failed, 2 wrong usage or an unusable manifest, \
+124 it exceeded its deadline, 130 and 143 stopped by Ctrl-C or SIGTERM, 128 plus the \
 number for other signals. With several jobs, the first of these that is not 0.";
 
+const USAGE: &str = "\
+trainyard run [OPTIONS] FILE
+       trainyard run [OPTIONS] --workers N -- COMMAND...";
+
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = USAGE)]
 pub struct Run {
     /// The manifest, or `-` for standard input
     #[arg(value_name = "FILE")]
@@ -58,43 +64,70 @@ pub struct Run {
     pub command_line: Vec<String>,
 }
 
-/// A whole number.
-fn whole(text: &str) -> Result<u32, String> {
-    text.parse()
-        .map_err(|_| "expected a whole number, 0 or more".to_owned())
-}
-
 // A job without a manifest.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "A job without a manifest")]
 pub struct QuickArguments {
     /// Number of workers
-    #[arg(long, value_name = "N", conflicts_with = "file", value_parser = whole)]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>, allow_negative_numbers = true)]
     pub workers: Option<u32>,
     /// Number of parameter servers
-    #[arg(long, value_name = "N", conflicts_with = "file", value_parser = whole)]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>, allow_negative_numbers = true)]
     pub ps: Option<u32>,
     /// Add a chief
-    #[arg(long, conflicts_with = "file")]
+    #[arg(long)]
     pub chief: bool,
     /// Add an evaluator
-    #[arg(long, conflicts_with = "file")]
+    #[arg(long)]
     pub evaluator: bool,
     /// GPUs for each worker and the chief
-    #[arg(long, value_name = "N", conflicts_with = "file", value_parser = whole)]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>, allow_negative_numbers = true)]
     pub gpus: Option<u32>,
     /// What restarts when a task fails: `job`, `replica`, or roles such as `chief,ps`
-    #[arg(long, value_name = "SCOPE", conflicts_with = "file")]
+    #[arg(long, value_name = "SCOPE")]
     pub restart_scope: Option<String>,
     /// Number of restarts allowed [default: 0; 3 with --restart-scope]
-    #[arg(long, value_name = "N", conflicts_with = "file", value_parser = whole)]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>, allow_negative_numbers = true)]
     pub restarts: Option<u32>,
     /// The image, for clusters and for its Python environment
-    #[arg(long, value_name = "IMAGE", conflicts_with = "file")]
+    #[arg(long, value_name = "IMAGE")]
     pub image: Option<String>,
     /// The job's name
-    #[arg(long, value_name = "NAME", conflicts_with = "file")]
+    #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
+}
+
+impl QuickArguments {
+    /// The first flag that is given, and what changes the same in a manifest.
+    pub fn given(&self) -> Option<(&'static str, String)> {
+        let Self {
+            workers,
+            ps,
+            chief,
+            evaluator,
+            gpus,
+            restart_scope,
+            restarts,
+            image,
+            name,
+        } = self;
+        let replicas = |flag, role, number: u32| (flag, format!("--replicas {role}={number}"));
+        let set = |flag, field: &str| (flag, format!("--set {field}"));
+        let any_field = |flag| set(flag, "PATH=VALUE");
+        let given = [
+            workers.map(|number| replicas("--workers", "worker", number)),
+            ps.map(|number| replicas("--ps", "ps", number)),
+            chief.then(|| replicas("--chief", "chief", 1)),
+            evaluator.then(|| replicas("--evaluator", "evaluator", 1)),
+            gpus.map(|_| any_field("--gpus")),
+            restart_scope.as_ref().map(|_| any_field("--restart-scope")),
+            restarts.map(|_| any_field("--restarts")),
+            image.as_ref().map(|_| any_field("--image")),
+            name.as_ref()
+                .map(|name| set("--name", &format!("metadata.name={name}"))),
+        ];
+        given.into_iter().flatten().next()
+    }
 }
 
 // Changes to the manifest.
@@ -143,9 +176,9 @@ pub struct MachineArguments {
     /// Start TensorBoard for this directory
     #[arg(long, value_name = "DIR")]
     pub tensorboard: Option<PathBuf>,
-    /// How long TensorBoard runs after the job has ended: `10m`, `0`, or `forever`
-    #[arg(long, value_name = "TIME", default_value = "0", value_parser = keep)]
-    pub keep_tensorboard: Keep,
+    /// How long TensorBoard runs after the job has ended: `10m`, or `forever` [default: 0]
+    #[arg(long, value_name = "TIME", value_parser = keep)]
+    pub keep_tensorboard: Option<Keep>,
     /// Do not start this task; print how to start it by hand
     #[arg(long, value_name = "TASK")]
     pub debug: Option<TaskId>,
@@ -216,5 +249,8 @@ fn keep(text: &str) -> Result<Keep, String> {
     if text == "forever" {
         return Ok(Keep::Forever);
     }
-    crate::simulate::faults::duration(text).map(Keep::Seconds)
+    let seconds = crate::simulate::faults::duration(text).map(Keep::Seconds);
+    seconds.map_err(|_| {
+        format!("`{text}` is not a time: expected something like `30s` or `1h30m`, or `forever`")
+    })
 }

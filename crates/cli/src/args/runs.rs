@@ -5,6 +5,7 @@ use trainyard_core::RoleName;
 use trainyard_local::run::timestamp::Timestamp;
 
 use super::Format;
+use super::values::whole;
 use crate::simulate::faults;
 
 const PS_EXAMPLES: &str = "\
@@ -15,8 +16,8 @@ Examples:
   trainyard ps mnist --all           every run of mnist
   trainyard ps -o json | jq -r '.runs[] | select(.state == \"running\") | .job'
 
-A run is `running`, `suspended`, `stopping`, `succeeded`, `failed`, `stopped`, or
-`interrupted`: killed, or the machine went down. ATTEMPT counts starts of the whole
+A run is `running`, `suspended`, `stopping`, `succeeded`, `failed`, `stopped`, or \
+`interrupted`: killed, or the machine went down. ATTEMPT counts starts of the whole \
 job and starts of the task within it, both from 0, as in the name of the log.
 
 Exit codes: 0 done, 1 a stored run cannot be read (the others are shown), 2 wrong usage or no such job.";
@@ -29,7 +30,7 @@ Examples:
   trainyard logs mnist --task worker-1 --previous    why was it restarted?
   trainyard logs mnist --task chief-0 --raw > chief.log
 
-Files and pipes get the exact bytes that programs wrote; on a terminal escape codes
+Files and pipes get the exact bytes that programs wrote; on a terminal escape codes \
 other than colours are escaped. TIME is an age like 90s, 10m, 1h30m, or like 2026-11-16T01:45:12Z.
 
 Exit codes: 0 done, 1 a log cannot be read (the others are shown), 2 wrong usage, no such job, run or task.";
@@ -50,7 +51,7 @@ Examples:
   trainyard rm --all --keep 1        keep only the newest run of every job
   trainyard rm mnist --volumes       also the data of its claims, unless another job uses them
 
-Active runs are never removed, nor anything outside of the state directory
+Active runs are never removed, nor anything outside of the state directory \
 ($TRAINYARD_STATE, else ~/.local/state/trainyard).
 
 Exit codes: 0 done, 1 a named run is active or a file cannot be removed, 2 wrong usage or no such job or run.";
@@ -116,11 +117,11 @@ pub struct Logs {
     #[arg(long, value_name = "ID")]
     pub run: Option<String>,
     /// The attempt of each task before the newest
-    #[arg(short, long, conflicts_with_all = ["all_lives", "follow"])]
+    #[arg(short, long, conflicts_with_all = ["all_attempts", "follow"])]
     pub previous: bool,
     /// Every attempt of each task
-    #[arg(long)]
-    pub all_lives: bool,
+    #[arg(long, alias = "all-lives")]
+    pub all_attempts: bool,
     /// Follow the output until the run ends
     #[arg(short, long)]
     pub follow: bool,
@@ -128,7 +129,7 @@ pub struct Logs {
     #[arg(long, value_name = "TIME", value_parser = since)]
     pub since: Option<Timestamp>,
     /// Only the last lines of each log
-    #[arg(long, value_name = "LINES")]
+    #[arg(long, value_name = "LINES", value_parser = whole::<u64>, allow_negative_numbers = true)]
     pub tail: Option<u64>,
     /// Print the time before each line
     #[arg(long)]
@@ -171,7 +172,7 @@ pub struct Rm {
     #[arg(long, value_name = "ID", conflicts_with_all = ["all", "keep"])]
     pub run: Vec<String>,
     /// Keep the newest runs of each job
-    #[arg(long, value_name = "NUMBER", default_value_t = 0, hide_default_value = true)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, hide_default_value = true, value_parser = whole::<usize>, allow_negative_numbers = true)]
     pub keep: usize,
     /// Also remove the volumes of these jobs that no other run uses
     #[arg(long)]

@@ -1,9 +1,11 @@
 //! `trainyard check FILE…`: all problems of all files.
 
+use std::sync::Arc;
+
 use trainyard_dialect::Reading;
 use trainyard_document::Source;
 use trainyard_document::codes::Code;
-use trainyard_document::problem::{Problem, tidy};
+use trainyard_document::problem::{Place, Problem, tidy};
 
 use crate::args::{Check, Format};
 use crate::exit::Exit;
@@ -22,6 +24,7 @@ pub fn run(typed: &Check, printer: &mut Printer) -> Result<Exit, Failure> {
     let warnings = checked.iter().map(|file| file.warnings).sum();
     let jobs = checked.iter().map(|file| file.jobs).sum();
     let unreadable = checked.iter().any(|file| file.unreadable);
+    let nothing = checked.iter().all(|file| file.empty);
     let files = checked.len();
     match typed.output {
         Format::Text => {
@@ -37,7 +40,7 @@ pub fn run(typed: &Check, printer: &mut Printer) -> Result<Exit, Failure> {
         })?,
     }
     printer.say(&summary(files, jobs, errors, warnings))?;
-    if unreadable {
+    if unreadable || nothing {
         return Ok(Exit::Unable);
     }
     Ok(Exit::no_if(errors > 0 || typed.deny_warnings && warnings > 0))
@@ -51,10 +54,11 @@ struct Checked {
     errors: usize,
     warnings: usize,
     unreadable: bool,
+    empty: bool,
 }
 
 fn check(source: Result<Source, Box<Problem>>, format: Format, columns: usize) -> Checked {
-    let (name, text, reading) = match source {
+    let (name, text, mut reading) = match source {
         Ok(source) => {
             let mut reading = trainyard_dialect::read(&source);
             let unserved = trainyard_dialect::not_served(&source);
@@ -67,6 +71,10 @@ fn check(source: Result<Source, Box<Problem>>, format: Format, columns: usize) -
             (name, None, Reading { items, problems })
         }
     };
+    let empty = text.is_some() && reading.items.is_empty() && reading.problems.is_empty();
+    if empty {
+        reading.problems.push(no_object(&name));
+    }
     let problems = &reading.problems;
     let (errors, warnings) = tally(problems);
     let shown = |problem: &Problem| render(problem, text.as_deref(), columns) + "\n";
@@ -80,7 +88,21 @@ fn check(source: Result<Source, Box<Problem>>, format: Format, columns: usize) -
         errors,
         warnings,
         unreadable: problems.iter().any(|problem| problem.code == Code::CannotRead),
+        empty,
     }
+}
+
+/// A file without any object: a command whose output is checked through a pipe may have failed.
+fn no_object(name: &Arc<str>) -> Problem {
+    let place = Place {
+        source: Arc::clone(name),
+        document: 0,
+        span: None,
+        path: String::new(),
+    };
+    let problem = Problem::new(Code::NoJob, place, "no job found: there is no object in it");
+    let piped = (&**name == "-").then(|| "did the command before the pipe fail?".to_owned());
+    problem.maybe_hint(piped)
 }
 
 /// `3 files, 4 jobs: 2 errors, 1 warning`. Jobs with errors are not counted.

@@ -21,6 +21,10 @@ use crate::printer::{Printer, STRONG};
 /// Limit for the operator to stop; its pods have a grace period of 30 s.
 const UNTIL_STOPPED: Duration = Duration::from_mins(1);
 
+/// What helps a user without a cluster, or without rights on it.
+const APPLY: &str = "print the objects with `--dry-run`, for an administrator to apply";
+const DELETE: &str = "print the objects with `--dry-run`, for an administrator to delete";
+
 /// Prints the objects, or applies them.
 pub fn run(typed: &Install, printer: &mut Printer) -> Result<Exit, Failure> {
     let mut wishes = wishes(typed);
@@ -29,7 +33,8 @@ pub fn run(typed: &Install, printer: &mut Printer) -> Result<Exit, Failure> {
         print(&wishes.objects(), &typed.place, printer)?;
         return Ok(Exit::Success);
     };
-    let session = Session::open(typed.place.context.as_deref()).map_err(no_cluster)?;
+    let session =
+        Session::open(typed.place.context.as_deref(), otherwise(trial, APPLY)).map_err(no_cluster)?;
     wishes.kinds = check_rivals(&session, typed, printer)?;
     let objects = wishes.objects();
     check_watched(&session, &wishes)?;
@@ -78,7 +83,8 @@ pub fn remove(typed: &Uninstall, printer: &mut Printer) -> Result<Exit, Failure>
         ))?;
         return Ok(Exit::Success);
     };
-    let session = Session::open(typed.place.context.as_deref()).map_err(no_cluster)?;
+    let session =
+        Session::open(typed.place.context.as_deref(), otherwise(trial, DELETE)).map_err(no_cluster)?;
     session.reach().map_err(no_cluster)?;
     check_namespace(&session, &wishes)?;
     let mut outcomes = Outcomes::new(typed.place.output, trial, printer);
@@ -253,6 +259,14 @@ fn trial(place: &Place) -> Option<Trial> {
         None => Some(Trial::Real),
         Some(DryRun::Server) => Some(Trial::Dry),
         Some(DryRun::Client) => None,
+    }
+}
+
+/// A trial that needs the cluster is tried without one.
+fn otherwise(trial: Trial, real: &'static str) -> &'static str {
+    match trial {
+        Trial::Real => real,
+        Trial::Dry => "print the objects with `--dry-run=client`, which needs no cluster",
     }
 }
 

@@ -135,7 +135,7 @@ fn fields(notice: &Notice<'_>) -> Option<Value> {
             json!({ "level": "info", "message": "starting", "version": version, "cluster": server })
         }
         Notice::Leading => json!({ "level": "info", "message": "leading" }),
-        Notice::Stopping { passes } => json!({ "level": "info", "message": "stopping", "passes": passes }),
+        Notice::Stopping { passes } => json!({ "level": "info", "message": "stopping", "applying": passes }),
         Notice::Standby { leader: Some(leader) } => {
             json!({ "level": "info", "message": "standing by", "leader": leader })
         }

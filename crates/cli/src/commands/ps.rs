@@ -39,7 +39,7 @@ pub fn run(typed: &Ps, printer: &mut Printer) -> Result<Exit, Failure> {
             }
         }
         (Format::Text, ..) if found.runs.is_empty() && found.unreadable.is_empty() => {
-            printer.say("nothing has been run here yet: `trainyard run FILE` does")?;
+            printer.say("no runs are stored: `trainyard run FILE` starts one")?;
         }
         (Format::Text, ..) => printer.page(&runs(&found.runs, now))?,
     }

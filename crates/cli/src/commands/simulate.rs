@@ -149,11 +149,13 @@ fn ending(run: &Run<'_>) -> String {
         None => (CAREFUL, "Unfinished"),
     };
     let paid = memory.map_or(0, |memory| memory.spent(run.job));
-    let limit = run.job.limits.restarts;
-    let limit = limit.map_or_else(String::new, |limit| format!(" of {limit}"));
+    let restarts = match run.job.limits.restarts {
+        Some(limit) => format!("{paid} of {}", count(limit, "restart")),
+        None => count(paid, "restart"),
+    };
     let _ = writeln!(
         page,
-        "{style}{word}{style:#} after {time}: {} created, {paid}{limit} restarts counted.",
+        "{style}{word}{style:#} after {time}: {} created, {restarts} counted.",
         count(run.played.creates, "task")
     );
     let alive = run.alive();

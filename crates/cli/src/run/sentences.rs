@@ -51,6 +51,8 @@ pub struct Narration {
     tasks: usize,
     directory: Option<PathBuf>,
     started: BTreeMap<TaskId, Timestamp>,
+    /// Why a task could not be started, as told last: of many tasks it is mostly the same.
+    not_started: Option<(TaskId, String)>,
     all_run: bool,
 }
 
@@ -62,6 +64,7 @@ impl Narration {
             tasks,
             directory: None,
             started: BTreeMap::new(),
+            not_started: None,
             all_run: false,
         }
     }
@@ -111,7 +114,7 @@ impl Narration {
             }
             What::TaskEnded { life, end, stopped } => return self.ended(event.time, life, end, *stopped),
             What::RestartsInPlace { life, seconds } => remark(format!(
-                "{} is started again {}, in place, as its restartPolicy says",
+                "{} restarts in place {} {QUIET}(restartPolicy){QUIET:#}",
                 life.task,
                 when(*seconds)
             )),
@@ -175,7 +178,7 @@ impl Narration {
         Some(remark(format!("{} {word}{port}", life.task)))
     }
 
-    fn ended(&self, at: Timestamp, life: &Life, end: &ProgramEnd, stopped: bool) -> Option<Sentence> {
+    fn ended(&mut self, at: Timestamp, life: &Life, end: &ProgramEnd, stopped: bool) -> Option<Sentence> {
         let task = &life.task;
         let began = self.started.get(task).filter(|_| end.not_started.is_none());
         let after = began.map_or_else(String::new, |began| {
@@ -188,7 +191,17 @@ impl Narration {
         if end.code == Some(0) {
             return Some(remark(format!("{task} {GOOD}succeeded{GOOD:#}{after}")));
         }
-        Some(matters(format!("{BAD}{task} {}{BAD:#}{after}", fate(end))))
+        let fate = fate(end);
+        match &self.not_started {
+            Some((first, told)) if first != task && *told == fate => {
+                return Some(matters(format!(
+                    "{BAD}{task} could not be started{BAD:#}, for the same reason as {first}"
+                )));
+            }
+            _ if end.not_started.is_some() => self.not_started = Some((task.clone(), fate.clone())),
+            _ => {}
+        }
+        Some(matters(format!("{BAD}{task} {fate}{BAD:#}{after}")))
     }
 }
 

@@ -574,6 +574,15 @@ fn every_event_has_its_sentence() {
             stopped: false,
         },
         What::TaskEnded {
+            life: life("worker-2", 1),
+            end: ProgramEnd {
+                not_started: Some("no such program".into()),
+                container: Some("setup".into()),
+                ..ProgramEnd::default()
+            },
+            stopped: false,
+        },
+        What::TaskEnded {
             life: life("worker-2", 0),
             end: ProgramEnd {
                 code: Some(0),

@@ -67,16 +67,17 @@ pub fn grouped<T>(
 fn scale(length: u32, width: usize) -> String {
     let mut line = vec![' '; width];
     let step = (width / 4).max(12);
-    let mut at = 0;
-    while at < width {
-        let time = u64::from(length) * at as u64 / width.max(1) as u64;
+    let mut last = None;
+    for wanted in (0..width).step_by(step) {
+        // A whole second, in its own column: in a short run not every column begins one.
+        let time = u64::from(length) * wanted as u64 / width.max(1) as u64;
+        let at = usize::try_from(time).unwrap_or(0) * width.saturating_sub(1) / length.max(1) as usize;
         let text = format!("╷{}", seconds(time));
-        if at + text.chars().count() <= width {
+        if last.replace(time) != Some(time) && at + text.chars().count() <= width {
             for (offset, character) in text.chars().enumerate() {
                 line[at + offset] = character;
             }
         }
-        at += step;
     }
     line.into_iter().collect::<String>().trim_end().to_owned()
 }
@@ -201,6 +202,13 @@ mod tests {
         for (tasks, expected) in table {
             assert_eq!(names(&tasks), expected);
         }
+    }
+
+    #[test]
+    fn a_short_run_has_every_second_once() {
+        let words: Vec<String> = scale(3, 80).split_whitespace().map(str::to_owned).collect();
+        assert_eq!(words, ["╷0s", "╷1s", "╷2s"]);
+        assert_eq!(scale(3, 80).chars().position(|sign| sign == '1'), Some(27));
     }
 
     #[test]

@@ -16,6 +16,43 @@ fn a_good_file_says_so_and_prints_nothing() {
     assert_eq!(ran.err, "1 file, 1 job: no problems\n");
 }
 
+/// `kubectl get … | trainyard check -` must not pass where kubectl fails.
+#[test]
+fn nothing_to_check_is_a_warning_and_exits_2() {
+    for nothing in [
+        "",
+        "# only a comment\n",
+        "---\n",
+        "apiVersion: v1\nkind: List\nitems: []\n",
+    ] {
+        let ran = run_with(&["check", "-"], nothing);
+        assert_eq!(ran.code, Some(2), "{nothing:?}: {}", ran.err);
+        assert!(
+            ran.out.contains("TY032") && ran.out.contains("no job found"),
+            "{}",
+            ran.out
+        );
+        assert!(
+            ran.out.contains("did the command before the pipe fail?"),
+            "{}",
+            ran.out
+        );
+        assert_eq!(ran.err, "1 file, 0 jobs: 1 warning\n");
+    }
+    let json = run_with(&["check", "-o", "json", "-"], "").json();
+    assert_eq!(json["files"][0]["problems"][0]["code"], "TY032");
+    // Beside a file with jobs it is only warned of, and other objects are something to check.
+    let folder = folder("check-empty");
+    fs::write(folder.join("empty.yaml"), "").expect("a file");
+    fs::write(folder.join("job.yaml"), manifest("job", 1)).expect("a file");
+    let folder = folder.to_str().expect("a path");
+    assert_eq!(run(&["check", folder]).code, Some(0));
+    assert_eq!(run(&["check", folder, "--deny-warnings"]).code, Some(1));
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+    let ran = run_with(&["check", "-"], map);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), ""));
+}
+
 #[test]
 fn problems_are_shown_with_place_snippet_and_help() {
     for name in [

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use crate::run::{Ran, folder, full_disk, manifest, program, root, run, run_with};
+use crate::run::{Ran, folder, full_disk, manifest, program, root, run};
 
 const GOOD: &str = "examples/tfjob/parameter-server.yaml";
 const BAD: &str = "tests/fixtures/bad/tfjob/misspelt-fields.yaml";
@@ -105,6 +105,49 @@ fn examples(page: &str) -> Vec<(&str, Vec<&str>)> {
 }
 
 #[test]
+fn help_has_help() {
+    let help = run(&["help"]);
+    assert_eq!(help.code, Some(0));
+    for flag in ["--help", "-h"] {
+        let ran = run(&["help", flag]);
+        assert_eq!(
+            (ran.code, ran.out.as_str()),
+            (Some(0), help.out.as_str()),
+            "{flag}"
+        );
+    }
+    assert_eq!(run(&["help", "plan"]).out, run(&["plan", "--help"]).out);
+}
+
+/// Text that is broken by hand would be broken twice on a narrow terminal.
+#[test]
+fn paragraphs_of_help_fill_the_terminal() {
+    let columns = 80;
+    let top = run(&["--help"]);
+    for name in commands(&top.out) {
+        let page: Ran = program(&[name, "--help"])
+            .env("COLUMNS", columns.to_string())
+            .output()
+            .expect("the program runs")
+            .into();
+        let (_, end) = page.out.split_once("\nExamples:\n").expect("examples");
+        let lines: Vec<&str> = end.lines().collect();
+        for pair in lines.windows(2) {
+            let is_text = |line: &str| !line.is_empty() && !line.starts_with(' ');
+            let Some(next) = pair[1]
+                .split(' ')
+                .next()
+                .filter(|_| is_text(pair[0]) && is_text(pair[1]))
+            else {
+                continue;
+            };
+            let length = pair[0].chars().count() + 1 + next.chars().count();
+            assert!(length > columns, "{name}: {pair:#?}");
+        }
+    }
+}
+
+#[test]
 fn the_version_is_the_packages() {
     let ran = run(&["--version"]);
     assert_eq!(
@@ -132,7 +175,7 @@ fn the_program_is_position_independent() {
 
 #[test]
 fn wrong_usage_exits_2_and_says_what_is_right() {
-    let cases: [&[&str]; 9] = [
+    let cases: [&[&str]; 21] = [
         &[],
         &["chek", GOOD],
         &["rnu", GOOD],
@@ -142,6 +185,18 @@ fn wrong_usage_exits_2_and_says_what_is_right() {
         &["plan", GOOD, "--tf-config", "worker-1", "-o", "json"],
         &["explain", "TY0O6"],
         &["completions", "tcsh"],
+        &["plan", "examples/tfjob"],
+        &["run", GOOD, "--workers", "2"],
+        &["run", GOOD, "--name", "x", "--gpus", "1"],
+        &["run", GOOD, "--gang"],
+        &["run", "--workers", "-1", "--", "true"],
+        &["run", "--name", "J_8", "--workers", "1", "--", "true"],
+        &["run", GOOD, "--keep-tensorboard", "soon"],
+        &["run", GOOD, "--keep-tensorboard", "10m"],
+        &["logs", "mnist", "--tail", "x"],
+        &["simulate", GOOD, "--seed", "-1"],
+        &["install", "--replicas", "0"],
+        &["install", "--gang-scheduler-name", ""],
     ];
     let mut shown = String::new();
     for typed in cases {
@@ -257,6 +312,10 @@ fn closed_streams_are_no_panic() {
             .expect("a shell runs");
         assert_eq!(output.status.code(), Some(0), "{redirection}");
     }
-    // Standard input that is closed or empty holds no job.
-    assert_eq!(run_with(&["check", "-"], "").code, Some(0));
+    // Standard input that is closed is empty.
+    let output = Command::new("sh")
+        .args(["-c", "exec \"$0\" check - <&-", env!("CARGO_BIN_EXE_trainyard")])
+        .output()
+        .expect("a shell runs");
+    assert_eq!(output.status.code(), Some(2));
 }

@@ -107,14 +107,29 @@ fn mistakes_are_told_all_at_once() {
 
 #[test]
 fn without_a_cluster_it_says_what_else_can_be_done() {
-    for command in ["install", "uninstall"] {
-        let ran = program(&[command])
-            .env("KUBECONFIG", "/nonexistent/config")
-            .output();
+    let cases: [(&[&str], &str); 4] = [
+        (&["install"], "`--dry-run`, for an administrator to apply"),
+        (&["uninstall"], "`--dry-run`, for an administrator to delete"),
+        (
+            &["install", "--dry-run=server"],
+            "`--dry-run=client`, which needs no cluster",
+        ),
+        (
+            &["uninstall", "--dry-run=server"],
+            "`--dry-run=client`, which needs no cluster",
+        ),
+    ];
+    for (typed, otherwise) in cases {
+        let ran = program(typed).env("KUBECONFIG", "/nonexistent/config").output();
         let ran = crate::run::Ran::from(ran.expect("the program runs"));
         assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
-        assert!(ran.err.contains("no cluster is known"), "{}", ran.err);
-        assert!(ran.err.contains("`--dry-run`"), "{}", ran.err);
+        assert!(
+            ran.err
+                .contains("no kubeconfig found (`/nonexistent/config` does not exist)"),
+            "{}",
+            ran.err
+        );
+        assert!(ran.err.contains(otherwise), "{}", ran.err);
     }
 }
 
@@ -205,7 +220,7 @@ fn the_operator_is_told_of_old_labels() {
 fn nobody_installs_no_operator() {
     let ran = run(&["install", "--dry-run", "--replicas", "0"]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains("1.."), "{}", ran.err);
+    assert!(ran.err.contains("at least 1"), "{}", ran.err);
 }
 
 #[test]
@@ -275,7 +290,8 @@ fn an_operator_is_not_started_with_what_makes_no_sense() {
         (["--controller-threads", "0"], "at least 1"),
         (["--kube-api-qps", "-3"], "at least 0"),
         (["--kube-api-qps", "nan"], "at least 0"),
-        (["--kube-api-burst", "0"], "1.."),
+        (["--kube-api-burst", "0"], "at least 1"),
+        (["--gang-scheduler-name", ""], "or `none`"),
         (["--namespace", "Bad_NS"], "a-z, 0-9 and `-`"),
         (["--cluster-domain", "a domain"], "as `cluster.local`"),
         (["--leader-election-id", "Bad_Id"], "a-z, 0-9 and `-`"),
@@ -294,6 +310,13 @@ fn an_operator_is_not_started_with_what_makes_no_sense() {
             ran.err
         );
     }
+}
+
+#[test]
+fn the_watched_namespace_of_uninstall_is_explained_as_such() {
+    let page = run(&["uninstall", "--help"]).out;
+    assert!(page.contains("as given to `install`"), "{page}");
+    assert!(!page.contains("Run only the jobs"), "{page}");
 }
 
 #[test]
@@ -328,9 +351,17 @@ fn an_operator_without_its_context_names_those_that_there_are() {
     };
     let err = said("nowhere", &config);
     assert!(
-        err.contains("there is no context `nowhere`") && err.contains("there are: `c`"),
+        err.contains("there is no context `nowhere`") && err.contains("the contexts are `c`"),
         "{err}"
     );
     let err = said("c", &folder.path().join("none"));
     assert!(err.contains("set KUBECONFIG to the file that has it"), "{err}");
+    let empty = folder.path().join("empty");
+    std::fs::write(&empty, "{apiVersion: v1, kind: Config}").expect("a kubeconfig");
+    let err = said("c", &empty);
+    assert!(err.contains("there are no contexts in"), "{err}");
+    assert!(
+        err.contains("help: set KUBECONFIG to the file that `kubectl` uses\n"),
+        "{err}"
+    );
 }

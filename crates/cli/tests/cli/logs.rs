@@ -50,7 +50,7 @@ fn lines_come_in_order_of_time_and_as_was_asked_for() {
     for options in [
         &[][..],
         &["--previous"],
-        &["--all-lives", "--task", "worker"],
+        &["--all-attempts", "--task", "worker"],
         &["--task", "ps-*", "--timestamps"],
         &[
             "--no-prefix",

@@ -236,7 +236,7 @@ fn nothing_is_nothing_wrong() {
     let state = State::new("ps-nothing");
     let ran = state.run(&["ps"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), ""));
-    assert!(ran.err.contains("nothing has been run here yet"), "{}", ran.err);
+    assert!(ran.err.contains("no runs are stored"), "{}", ran.err);
     assert_eq!(
         state.run(&["ps", "-o", "json"]).json()["runs"],
         serde_json::json!([])

@@ -4,6 +4,8 @@ use std::net::TcpListener;
 
 use trainyard_local::run::store::status::TaskState;
 
+use rustix::process::Signal;
+
 use crate::bench::{Bench, Run, eventually, notes, quick};
 
 /// Says where it may be reached, and goes on until there is a file.
@@ -116,6 +118,22 @@ fn a_port_taken_while_a_job_waits_for_its_first_start_is_changed() {
     assert_eq!(after[1], before[1]);
     drop(taken);
     succeed(&bench, run);
+}
+
+#[test]
+fn a_run_of_which_no_task_runs_is_stopped_without_a_grace() {
+    let bench = Bench::new();
+    let mut run = bench.start(&quick(&["--workers", "1", "--restarts", "99"], "exit 3"));
+    // Long enough for a signal.
+    run.until("in place in 4s");
+    run.signal(Signal::INT);
+    let (said, status) = run.finish();
+    assert_eq!(status.code(), Some(130), "{said:#?}");
+    let events = bench.events("job");
+    assert!(
+        notes(&events).contains(&"stopping; no task is running"),
+        "{events:#?}"
+    );
 }
 
 #[test]

@@ -314,6 +314,15 @@ impl World {
             .any(|instance| instance.stopping.is_some())
     }
 
+    /// How many tasks have processes.
+    pub fn with_processes(&self) -> usize {
+        let running = self
+            .instances
+            .values()
+            .filter(|instance| instance.running.is_some());
+        running.count()
+    }
+
     /// The longest grace of what still runs.
     pub fn longest_grace(&self) -> Duration {
         let running = self

@@ -26,7 +26,7 @@ pub struct Choice {
 impl Choice {
     /// What was typed, checked against what there is.
     pub fn of(typed: &Logs, run: &StoredRun, listed: &[LogSource]) -> Result<Self, Failure> {
-        let lives = match (typed.previous, typed.all_lives) {
+        let lives = match (typed.previous, typed.all_attempts) {
             (true, _) => Lives::Previous,
             (_, true) => Lives::All,
             _ => Lives::Newest,

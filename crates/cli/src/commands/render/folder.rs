@@ -56,6 +56,16 @@ pub fn write(folder: &Path, sections: &[Section], force: bool) -> Result<Written
         let message = format!("`{}` is a file; expected a directory", shown_path(folder));
         return Err(Failure::usage(message, "`-o -` writes to standard output"));
     }
+    if let Some(parent) = folder
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty() && !parent.exists())
+    {
+        let message = format!("the directory `{}` does not exist", shown_path(parent));
+        return Err(Failure::usage(
+            message,
+            "create it first; it is not created here, in case the path is mistyped",
+        ));
+    }
     let present = Present::of(folder, &files).map_err(failed(folder))?;
     if let Some(name) = present.odd() {
         let message = format!("`{name}` in `{}` is not a file", shown_path(folder));
@@ -68,7 +78,9 @@ pub fn write(folder: &Path, sections: &[Section], force: bool) -> Result<Written
         check(folder, &present)?;
     }
     let is_new = !folder.exists();
-    fs::create_dir_all(folder).map_err(failed(folder))?;
+    if is_new {
+        fs::create_dir(folder).map_err(failed(folder))?;
+    }
     let stage = folder.join(format!(".trainyard-{}", std::process::id()));
     if let Err(cause) = put(folder, &stage, &files) {
         let _ = fs::remove_dir_all(&stage);

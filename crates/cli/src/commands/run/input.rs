@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use trainyard_dialect::{ReadJob, Reading};
 use trainyard_document::Source;
+use trainyard_document::names::{mended_label, wrong_label};
+use trainyard_document::problem::shown;
 use trainyard_local::images::{self, Config};
 use trainyard_local::overrides::{Overrides, Quick, words};
 use trainyard_local::run::execute::RunRequest;
@@ -52,6 +54,13 @@ pub fn read(typed: &Run, printer: &mut Printer) -> Result<Input, Failure> {
 
 /// A manifest, or tasks and what they run: one of the two.
 fn check_usage(typed: &Run) -> Result<(), Failure> {
+    if typed.file.is_some()
+        && let Some((flag, instead)) = typed.quick.given()
+    {
+        let message = format!("`{flag}` is for a job without a manifest");
+        let hint = format!("change the manifest with `{}`", shown(&instead));
+        return Err(Failure::usage(message, hint));
+    }
     let tasks = typed.quick.workers.is_some() || typed.quick.ps.is_some() || typed.quick.chief;
     let (message, hint) = match (&typed.file, tasks, typed.command_line.is_empty()) {
         (Some(_), _, false) => (
@@ -74,6 +83,13 @@ fn check_usage(typed: &Run) -> Result<(), Failure> {
 /// The TFJob that the flags stand for.
 fn from_flags(typed: &Run) -> Result<Source, Failure> {
     let flags = &typed.quick;
+    if let Some(name) = &flags.name
+        && let Some(wrong) = wrong_label(name)
+    {
+        let message = format!("`--name {}` cannot be the name of a job: {wrong}", shown(name));
+        let hint = mended_label(name).map(|name| format!("for example `--name {name}`"));
+        return Err(Failure::usage(message, hint));
+    }
     let quick = Quick {
         name: flags.name.clone(),
         workers: flags.workers.unwrap_or(0),
@@ -111,6 +127,7 @@ fn overrides(typed: &Run) -> Result<Overrides, Failure> {
 pub fn request<'a>(typed: &Run, input: &'a Input, printer: &mut Printer) -> Result<RunRequest<'a>, Failure> {
     let jobs: Vec<&ReadJob> = jobs::chosen(typed.job.as_deref(), &input.reading)?;
     check_globs(typed, &jobs)?;
+    check_tensorboard(typed, &jobs)?;
     let home = lookup::home()?;
     Ok(RunRequest {
         manifest: &input.source.text,
@@ -144,6 +161,19 @@ fn check_globs(typed: &Run, chosen: &[&ReadJob]) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Refuses to keep a TensorBoard that is not started.
+fn check_tensorboard(typed: &Run, chosen: &[&ReadJob]) -> Result<(), Failure> {
+    let machine = &typed.machine;
+    let has_own = |read: &&ReadJob| read.objects.iter().any(|object| object["kind"] == "TensorBoard");
+    if machine.keep_tensorboard.is_none() || machine.tensorboard.is_some() || chosen.iter().any(has_own) {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        "`--keep-tensorboard` has no effect: this run starts no TensorBoard",
+        "start one with `--tensorboard DIR`",
+    ))
 }
 
 fn options(typed: &Run, home: &Home, printer: &mut Printer) -> Result<RunOptions, Failure> {
@@ -180,8 +210,9 @@ fn options(typed: &Run, home: &Home, printer: &mut Printer) -> Result<RunOptions
         debug: machine.debug.clone(),
         tensorboard: machine.tensorboard.as_ref().map(|path| directory.join(path)),
         keep_tensorboard: match machine.keep_tensorboard {
-            Keep::Seconds(seconds) => Some(seconds.into()),
-            Keep::Forever => None,
+            None => Some(0),
+            Some(Keep::Seconds(seconds)) => Some(seconds.into()),
+            Some(Keep::Forever) => None,
         },
         directory,
     })

@@ -47,6 +47,15 @@ impl Out {
 }
 
 #[test]
+fn a_path_that_may_be_mistyped_is_not_made() {
+    let out = Out(folder("render-parents").join("no/such"));
+    let ran = out.render(&[DIGITS]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
+    assert!(ran.err.contains("/no` does not exist"), "{}", ran.err);
+    assert!(!out.0.parent().expect("a parent").exists());
+}
+
+#[test]
 fn a_folder_gets_one_file_an_object_and_foreign_files_are_left_alone() {
     let out = Out::new("folder");
     let ran = out.render(&[DIGITS]);

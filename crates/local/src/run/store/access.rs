@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 use super::directory::Home;
 use crate::system::private::{self, OfAnother};
 
-/// What is kept in a state directory; the rest of the name of a file that is being written follows it.
-const KEPT: [&str; 4] = ["expanded", "runs", "volumes", "walls"];
+/// What is kept in a state directory; the rest of the name of a file that is being written follows it. Older releases called
+/// `isolation` `walls`.
+const KEPT: [&str; 5] = ["expanded", "isolation", "runs", "volumes", "walls"];
 
 /// Others may write to it, and the sticky bit is not set.
 const WRITABLE: u32 = 0o002;

@@ -88,9 +88,9 @@ impl Home {
         self.root.join("runs")
     }
 
-    /// The cache of [`probe`](crate::sandbox::probe). Older releases call it `walls`, too.
+    /// The cache of [`probe`](crate::sandbox::probe).
     pub(crate) fn isolation_cache(&self) -> PathBuf {
-        self.root.join("walls")
+        self.root.join("isolation")
     }
 
     /// Where is kept which files `trainyard expand` has written.

@@ -266,22 +266,31 @@ impl Runner {
     pub(crate) fn end(&mut self, signal: Option<i32>, now: bool) {
         self.ending.get_or_insert_with(|| Ending::now(signal));
         self.forced |= now;
-        let left = self.world.alive().len();
-        if left > 0 {
-            let text = if now {
-                format!("killing what is left: {left} of the tasks")
-            } else {
-                let seconds = self.world.longest_grace().as_secs();
-                let (asked, them) = match left {
-                    1 => ("1 task is asked to end and has".to_owned(), "it"),
-                    more => (format!("{more} tasks are asked to end and have"), "them"),
-                };
-                format!("stopping: {asked} {seconds} s; once more kills {them} at once")
-            };
+        if !self.world.alive().is_empty() {
+            let text = self.stopping_note(signal, now);
             self.tell(What::Note { text });
         }
         self.world.stop_all(now);
         self.pass_on();
+    }
+
+    /// What happens to the tasks of a run that is ended. One that waits for its restart has no process.
+    fn stopping_note(&self, signal: Option<i32>, now: bool) -> String {
+        let running = self.world.with_processes();
+        let (tasks, have, them) = match running {
+            0 => return "stopping; no task is running".to_owned(),
+            1 => ("1 task".to_owned(), "has", "it"),
+            more => (format!("{more} tasks"), "have", "them"),
+        };
+        if now {
+            return format!("killing {tasks}");
+        }
+        let seconds = self.world.longest_grace().as_secs();
+        let kill = match signal {
+            Some(_) => format!("press Ctrl-C again to kill {them}"),
+            None => format!("`trainyard stop {} --now` kills {them}", self.file.job),
+        };
+        format!("stopping: {tasks} {have} {seconds} s to exit; {kill}")
     }
 
     /// Tells the reporter, and appends to `events.jsonl`.
