@@ -125,7 +125,7 @@ fn a_run_of_which_no_task_runs_is_stopped_without_a_grace() {
     let bench = Bench::new();
     let mut run = bench.start(&quick(&["--workers", "1", "--restarts", "99"], "exit 3"));
     // Long enough for a signal.
-    run.until("in place in 4s");
+    run.until("in place in 10s");
     run.signal(Signal::INT);
     let (said, status) = run.finish();
     assert_eq!(status.code(), Some(130), "{said:#?}");

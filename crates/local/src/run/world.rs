@@ -314,13 +314,11 @@ impl World {
             .any(|instance| instance.stopping.is_some())
     }
 
-    /// How many tasks have processes.
+    /// How many tasks have processes. Of one that waits for its restart in place the last may just be going.
     pub fn with_processes(&self) -> usize {
-        let running = self
-            .instances
-            .values()
-            .filter(|instance| instance.running.is_some());
-        running.count()
+        let waits = |instance: &&Instance| matches!(instance.phase, Phase::Resting { .. });
+        let all = self.instances.values().filter(|instance| !waits(instance));
+        all.filter(|instance| instance.running.is_some()).count()
     }
 
     /// The longest grace of what still runs.
