@@ -1,7 +1,7 @@
 //! How the tables of whole runs play jobs of one kind: where its jobs are, and how a user changes them.
 
 use serde_json::{Value, json};
-use trainyard_operator::kinds::{Kind, t9k, tfjob};
+use trainyard_operator::kinds::{Kind, t9k, tfjob, volcano};
 use trainyard_scenarios::Fault;
 
 /// One kind.
@@ -52,6 +52,24 @@ pub static T9K: Played = Played {
         let roles = object["spec"]["replicaSpecs"].as_array_mut()?;
         let role = roles.iter_mut().find(|one| one["type"] == role)?;
         Some(&mut role["template"])
+    },
+};
+
+/// Volcano's. It is not suspended by its manifest, but aborted by a Command.
+pub static VOLCANO: Played = Played {
+    kind: &volcano::KIND,
+    jobs: ("apis/batch.volcano.sh/v1alpha1", "jobs"),
+    suspend: |_| panic!("a Volcano job has no field for that"),
+    scale: |object, task, count| {
+        let mut tasks = object["spec"]["tasks"].clone();
+        let mut all = tasks.as_array_mut()?.iter_mut();
+        all.find(|one| one["name"] == task)?["replicas"] = count.into();
+        Some(json!({ "spec": { "tasks": tasks } }))
+    },
+    template: |object, task| {
+        let tasks = object["spec"]["tasks"].as_array_mut()?;
+        let task = tasks.iter_mut().find(|one| one["name"] == task)?;
+        Some(&mut task["template"])
     },
 };
 

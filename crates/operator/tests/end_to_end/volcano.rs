@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 use trainyard_cluster_tests::{Api, Crds, Namespace, Operator, shared};
 use trainyard_document::{Source, parse};
 
+use super::played::VOLCANO;
+use super::scenarios::each_ends_as_in_the_simulator;
 use super::{NODE, install};
 
 pub const JOBS: &str = "apis/batch.volcano.sh/v1alpha1";
@@ -239,6 +241,11 @@ fn check_marks(harness: &Harness, pod: &Value, version: &str, retries: &str) {
     assert_eq!(pod["spec"]["hostname"], "tensorflow-dist-mnist-worker-1");
     assert_eq!(pod["spec"]["subdomain"], MNIST);
     assert_eq!(pod["spec"]["restartPolicy"], "Never");
+}
+
+#[test]
+fn every_row_of_the_scenarios_ends_as_in_the_simulator() {
+    each_ends_as_in_the_simulator(&VOLCANO, 9);
 }
 
 #[test]
