@@ -67,11 +67,11 @@ impl Write {
         let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
         let after = parts.iter().position(|part| *part == "namespaces")?;
         match (method, parts.get(after + 2..)?) {
-            ("PUT", ["tfjobs" | "jobs", _, "status"]) => Some(Self::Status),
+            ("PUT", ["tfjobs" | "jobs" | "tensorflowtrainingjobs", _, "status"]) => Some(Self::Status),
             ("POST", ["services"]) => Some(Self::Service),
             ("POST", ["pods"]) => Some(Self::Pod),
             ("DELETE", ["pods", _]) => Some(Self::PodDelete),
-            ("DELETE", ["tfjobs" | "jobs", _]) => Some(Self::JobDelete),
+            ("DELETE", ["tfjobs" | "jobs" | "tensorflowtrainingjobs", _]) => Some(Self::JobDelete),
             ("POST", ["configmaps" | "networkpolicies"]) => Some(Self::Object),
             ("PATCH", ["configmaps", _]) => Some(Self::Rewrite),
             ("DELETE", ["configmaps" | "networkpolicies", _]) => Some(Self::ObjectDelete),

@@ -6,6 +6,8 @@
 //!
 //! Each run has its own namespace, operator and proxy. Many run at once, since most of the time they wait.
 
+mod told;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::PathBuf;
@@ -20,6 +22,7 @@ use trainyard_cluster_tests::fake_kubelet::{FakeKubelet, History, ProgramEnd, Sc
 use trainyard_cluster_tests::faulty::{Fault, FaultyProxy, Write};
 use trainyard_cluster_tests::{Namespace, shared};
 
+pub use self::told::Told;
 use super::{NODE, install, job, shown};
 
 /// What goes wrong with a write: every second of its kind, or every one where the operator is killed.

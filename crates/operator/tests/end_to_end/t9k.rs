@@ -2,6 +2,7 @@
 
 mod decisions;
 mod definition;
+mod faults;
 mod modes;
 
 use serde_json::{Value, json};

@@ -1,15 +1,13 @@
 //! A Volcano job ends the same whatever goes wrong with a write: with the objects that its pods need, when it is scaled, and when a
 //! Command orders something.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 use trainyard_cluster_tests::fake_kubelet::{FakeKubelet, History};
 use trainyard_cluster_tests::faulty::{Fault, FaultyProxy, Write};
 use trainyard_cluster_tests::{Crds, Namespace, shared};
 use trainyard_operator::kinds::volcano::KIND;
 
-use super::faults::{Run, each_is_the_same, until, without_times};
+use super::faults::{Run, Told, each_is_the_same, until, without_times};
 use super::install;
 use super::volcano::{JOBS, history, job};
 
@@ -45,77 +43,24 @@ fn a_volcano_job_ends_the_same_whatever_goes_wrong_with_a_write() {
     let more = Write::MORE.into_iter();
     let more = more.flat_map(|write| FAULTS.map(|fault| (Some(write), fault)));
     each_is_the_same(killed.chain(more).collect(), |plan| {
-        let found = match VOLCANO.run(Some(plan), outcome) {
-            Ok(found) => found,
-            Err(why) => return vec![why],
-        };
-        let mut wrong: Vec<String> = Vec::new();
-        for (what, there) in &undisturbed.told {
-            let here = &found.told[what];
-            if here != there {
-                wrong.push(format!("{what}: undisturbed {there}, here {here}"));
-            }
-        }
-        // One may be lost, since a job matters more; none may be told twice.
-        let mut rest = undisturbed.events.clone();
-        for event in &found.events {
-            match rest.iter().position(|known| known == event) {
-                Some(position) => drop(rest.remove(position)),
-                None => wrong.push(format!("an event too many: {event}")),
-            }
-        }
-        if found.disturbed == 0 {
-            wrong.push("nothing went wrong in this run".into());
-        }
-        wrong
+        undisturbed.differences(VOLCANO.run(Some(plan), outcome))
     });
 }
 
-/// What can be told of a run when it is over.
-#[derive(Debug)]
-struct Outcome {
-    told: BTreeMap<&'static str, String>,
-    events: Vec<String>,
-    writes: Vec<Write>,
-    disturbed: u32,
-}
-
-fn outcome(seen: &History, way: &FaultyProxy) -> Outcome {
+fn outcome(seen: &History, way: &FaultyProxy) -> Told {
     let status = seen.job("mnist").map(|job| job.last()["status"].clone());
     let status = status.unwrap_or_default();
-    let mut made: BTreeMap<String, u32> = BTreeMap::new();
-    for pod in seen.all("pods") {
-        let stamp = &pod.last()["metadata"]["annotations"]["trainyard.dev/stamp"];
-        *made.entry(format!("{} {stamp}", pod.name)).or_default() += 1;
-    }
-    let done = way.done();
-    let mut deleted: Vec<_> = done.iter().filter(|done| !done.uid.is_empty()).collect();
-    deleted.sort();
-    deleted.dedup();
-    let deleted: Vec<_> = deleted.iter().map(|done| (done.write, &done.name)).collect();
     let mut memory = without_times(&status["trainyard"]);
     // The UID of the Command is part of it.
     memory["orders"] = memory["orders"].as_array().map_or(0, Vec::len).into();
     let counts = ["retryCount", "version", "succeeded", "taskStatusCount", "objects"];
     let counts: Vec<&Value> = counts.iter().map(|field| &status[field]).collect();
-    let mut events: Vec<String> = seen
-        .events_of("mnist")
-        .into_iter()
-        .map(|(reason, _)| reason)
-        .collect();
-    events.sort();
-    Outcome {
-        told: BTreeMap::from([
-            ("phases", format!("{:?}", history(&status))),
-            ("memory", memory.to_string()),
-            ("counts", format!("{counts:?}")),
-            ("pods made", format!("{made:?}")),
-            ("deleted", format!("{deleted:?}")),
-        ]),
-        events,
-        writes: way.writes(),
-        disturbed: way.disturbed(),
-    }
+    let own = [
+        ("phases", format!("{:?}", history(&status))),
+        ("memory", memory.to_string()),
+        ("counts", format!("{counts:?}")),
+    ];
+    Told::of(seen, way, own)
 }
 
 /// The job runs, is scaled up, is restarted by a Command, and completes when its workers have; then it is deleted.
