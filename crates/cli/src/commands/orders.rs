@@ -10,7 +10,7 @@ use crate::args::runs::{OneJob, OneTask, Scale};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::report::suggest;
+use crate::report::{count, suggest};
 use trainyard_local::run::store::state::StoredRun;
 
 /// Stops a task as a drained node would.
@@ -33,7 +33,7 @@ pub fn kill(typed: &OneTask, printer: &mut Printer) -> Result<Exit, Failure> {
 pub fn suspend(typed: &OneJob, printer: &mut Printer) -> Result<Exit, Failure> {
     let run = newest(&typed.job)?;
     let done = format!(
-        "every task is asked to stop; `trainyard resume {}` goes on",
+        "every task is asked to stop; `trainyard resume {}` resumes it",
         shown(&typed.job)
     );
     give(&run, &Order::Suspend, &done, printer)
@@ -41,7 +41,7 @@ pub fn suspend(typed: &OneJob, printer: &mut Printer) -> Result<Exit, Failure> {
 
 /// Resumes a suspended run.
 pub fn resume(typed: &OneJob, printer: &mut Printer) -> Result<Exit, Failure> {
-    give(&newest(&typed.job)?, &Order::Resume, "goes on", printer)
+    give(&newest(&typed.job)?, &Order::Resume, "resumed", printer)
 }
 
 /// Changes how many tasks a role has.
@@ -55,7 +55,7 @@ pub fn scale(typed: &Scale, printer: &mut Printer) -> Result<Exit, Failure> {
         let message = format!("`{}` has no role `{}`", shown(&typed.job), shown(role.as_str()));
         return Err(Failure::usage(message, suggest("roles", role.as_str(), &names)));
     }
-    let done = format!("{role} is to have {replicas} from now on");
+    let done = format!("{role} scaled to {}", count(replicas, "task"));
     give(&run, &Order::Scale { role, replicas }, &done, printer)
 }
 
@@ -81,7 +81,7 @@ fn give(run: &StoredRun, order: &Order, done: &str, printer: &mut Printer) -> Re
     let job = shown(&run.file.job);
     if !run.state.is_running() {
         let message = format!(
-            "no run of `{job}` goes on: the newest has ended ({})",
+            "`{job}` is not running: its newest run has ended ({})",
             run.state.word()
         );
         let source = run.file.source.as_deref().map(shown);

@@ -117,7 +117,7 @@ impl Removal {
         let Some(live) = &chosen.refused else {
             return Ok(());
         };
-        let message = format!("run {} of `{name}` goes on and is kept", live.id());
+        let message = format!("run {} of `{name}` is active and was not removed", live.id());
         if all {
             return printer.say(&message);
         }

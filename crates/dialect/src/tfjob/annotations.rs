@@ -79,7 +79,7 @@ pub(crate) fn scheduler(field: &Field<'_>) -> Option<GangChoice> {
         return Some(GangChoice::None);
     }
     if wrong_label(name).is_some() {
-        let message = format!("`{}` is no name of a scheduler", shown(name));
+        let message = format!("`{}` is not the name of a scheduler", shown(name));
         let problem = field.problem(Code::BadFormat, message).found(name);
         let allowed = "`none`, `volcano`, or the name of another scheduler, of a-z, 0-9 and `-`";
         field.problems.report(problem.allowed(allowed));
@@ -106,7 +106,7 @@ fn codes(field: &Field<'_>) -> Option<Vec<How>> {
     };
     let codes: Option<Vec<How>> = text.split(',').map(range).collect();
     if codes.is_none() {
-        let message = format!("`{}` is no list of exit codes", shown(text));
+        let message = format!("`{}` is not a list of exit codes", shown(text));
         let problem = field.problem(Code::BadFormat, message).found(text);
         field.tell(
             problem

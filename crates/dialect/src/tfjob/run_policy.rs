@@ -250,7 +250,7 @@ fn start_timeout(field: &Field<'_>) -> Option<u32> {
     };
     let parsed = text.trim().parse::<u32>().ok().filter(|seconds| *seconds > 0);
     if parsed.is_none() {
-        let message = format!("`{}` is no number of seconds", shown(text));
+        let message = format!("`{}` is not a number of seconds", shown(text));
         let problem = field.problem(Code::BadFormat, message).found(text);
         field.tell(problem.allowed("a whole number from 1"));
     }
@@ -280,7 +280,7 @@ fn named_roles<'a>(field: &Field<'a>) -> Vec<(RoleKind, Field<'a>)> {
 }
 
 fn unknown_scope(field: &Field<'_>, text: &str) {
-    let message = format!("`{}` is no restart scope", shown(text));
+    let message = format!("`{}` is not a restart scope", shown(text));
     let problem = field.problem(Code::UnknownValue, message).found(text);
     // An annotation is text, so its list is too.
     let is_annotation = field.path.to_string().starts_with("metadata.");
@@ -292,7 +292,7 @@ fn unknown_scope(field: &Field<'_>, text: &str) {
 fn managed_by(field: &Field<'_>) -> Option<Arc<str>> {
     let text = field.text()?;
     if !MANAGERS.contains(&&**text) {
-        let message = format!("`{}` is no controller that may manage a TFJob", shown(text));
+        let message = format!("`{}` is not a controller that may manage a TFJob", shown(text));
         let problem = field.problem(Code::UnknownValue, message).found(text);
         let problem = problem.allowed(quoted(MANAGERS));
         field.tell(problem.hint("leave it out to have the job run here"));

@@ -149,9 +149,7 @@ fn notices(
 ) -> impl Iterator<Item = String> {
     let board = unreachable_board
         .then(|| "TensorBoard is not started: with `--isolate` it could not be reached".to_owned());
-    let network = network.map(|why| {
-        format!("every task has a network of its own, joined to the others' and to nothing else: {why}")
-    });
+    let network = network.map(|why| format!("tasks share a private network without outside access: {why}"));
     let managed = read_job.managed_by.as_ref();
     let managed = managed.map(|by| format!("`managedBy: {by}` does not matter here: it is run"));
     board.into_iter().chain(network).chain(managed)

@@ -58,12 +58,12 @@ fn odd(oddity: &Oddity) -> String {
         Oddity::NewerThanMemory(task) => {
             format!("{task} is newer than what is known of it, and is left alone")
         }
-        Oddity::MemoryOfAnotherJob => "what was remembered belongs to another job".to_owned(),
+        Oddity::MemoryOfAnotherJob => "the stored memory belongs to another job".to_owned(),
         Oddity::MemoryOfAnotherFormat(format) => {
-            format!("what was remembered was written by a newer version (format {format})")
+            format!("the stored memory was written by a newer version (format {format})")
         }
         Oddity::ClockBehind(seconds) => format!("the clock is behind by {seconds} s"),
-        Oddity::MemoryDropped => "what is to be remembered is not kept, so nothing is done".to_owned(),
+        Oddity::MemoryDropped => "the memory of the job cannot be stored, so nothing is done".to_owned(),
     }
 }
 
@@ -71,8 +71,8 @@ fn odd(oddity: &Oddity) -> String {
 pub(crate) fn cause(verdict: &Verdict) -> String {
     match &verdict.cause {
         Cause::Rule { task, .. } if verdict.outcome == Outcome::Succeeded => match task {
-            Some(task) => format!("{task} ended well, and that decides"),
-            None => "the tasks that decide have ended well".to_owned(),
+            Some(task) => format!("{task}, the deciding task, exited 0"),
+            None => "the deciding tasks exited 0".to_owned(),
         },
         // A rule that no manifest writes has no field to name.
         Cause::Rule {

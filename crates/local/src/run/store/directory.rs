@@ -367,7 +367,7 @@ pub enum Durable {
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T, DirectoryError> {
     let bytes = fs::read(path).map_err(cannot("read", path))?;
-    serde_json::from_slice(&bytes).map_err(|error| cannot("make sense of", path)(error.into()))
+    serde_json::from_slice(&bytes).map_err(|error| cannot("parse", path)(error.into()))
 }
 
 /// Writes a file atomically: a reader sees the old one or the new one.
