@@ -52,7 +52,7 @@ pub(super) fn tell(outline: &Outline<'_>, to: Dialect, problems: &Problems) {
             continue;
         };
         let place = problems.place(Some(field.node.span), &field.path);
-        let message = format!("{what}: there is nothing like it there, and it is left out");
+        let message = format!("{what}: the target has no equivalent; omitted");
         problems.report(Problem::new(Code::LostField, place, message));
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn assignment(text: &str) -> Result<(Vec<Step>, &str), String> {
         if let Some(after) = rest.strip_prefix('.') {
             rest = after;
         } else if !rest.starts_with('[') {
-            return Err("there is no `=` behind the path".to_owned());
+            return Err("there is no `=` after the path".to_owned());
         }
     }
 }

@@ -44,8 +44,8 @@ pub struct Quick {
 }
 
 const NO_COMMAND: &str =
-    "no command: put it behind `--`, as in `trainyard run --workers 2 -- python train.py`";
-const NO_TASK: &str = "no task: say at least `--workers 1` or `--chief`";
+    "no command: give it after `--`, as in `trainyard run --workers 2 -- python train.py`";
+const NO_TASK: &str = "no task: give at least `--workers 1` or `--chief`";
 
 impl Quick {
     /// The TFJob, ready for a cluster.
@@ -176,6 +176,7 @@ fn restart_scope(text: &str) -> Result<Value, BadOption> {
         .split(',')
         .map(|word| spelt(&["Chief", "PS", "Worker", "Evaluator"], word));
     let roles: Option<Vec<&str>> = roles.collect();
-    let bad = || format!("`{text}` is no scope of restarts: `job`, `replica`, or roles such as `chief,ps`");
+    let bad =
+        || format!("`{text}` is not a restart scope: expected `job`, `replica`, or roles such as `chief,ps`");
     roles.map(Value::from).ok_or_else(|| BadOption(bad()))
 }

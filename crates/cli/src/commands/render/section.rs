@@ -102,7 +102,7 @@ impl Section {
             return None;
         }
         let mut text = format!(
-            "{CAREFUL}note{CAREFUL:#}{STRONG}: {}: not supported by these objects{STRONG:#}",
+            "{CAREFUL}note{CAREFUL:#}{STRONG}: these objects cannot do the following for {}:{STRONG:#}",
             self.title
         );
         for note in &self.notes {
