@@ -42,6 +42,8 @@ pub struct Install {
     pub priority_class: Option<String>,
     /// The gang schedulers that it may use.
     pub gang: Schedulers,
+    /// It creates `TensorBoard`s for jobs that ask for one.
+    pub tensorboard: bool,
     /// The kinds of jobs that it runs. Of others nothing is installed.
     pub kinds: Kinds,
     /// Which versions of their definitions are served.
@@ -59,6 +61,7 @@ impl Default for Install {
             replicas: REPLICAS,
             priority_class: None,
             gang: Schedulers::default(),
+            tensorboard: false,
             kinds: Kinds::default(),
             served: Served::default(),
             arguments: Vec::new(),

@@ -6,9 +6,16 @@ use trainyard_core::Job;
 use crate::names::{of_job, tensorboard};
 use crate::values::present;
 
-const PORT: u16 = 6006;
-/// The label of a pod that belongs to the job and is no task.
-const PART_LABEL: &str = "trainyard.dev/part";
+/// Where TensorBoard listens.
+pub const PORT: u16 = 6006;
+/// The label of an object that belongs to the job and is no task, and what it says of TensorBoard.
+pub const PART_LABEL: &str = "trainyard.dev/part";
+/// See [`PART_LABEL`].
+pub const PART: &str = "tensorboard";
+/// The label of its pod with the name of the job.
+pub const BOARD_LABEL: &str = "trainyard.dev/tensorboard";
+/// After so many seconds a Deployment says that its pod does not become ready.
+const PATIENCE: u32 = 120;
 
 /// What is made of a `TensorBoard`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,10 +26,42 @@ pub struct Board {
     pub elsewhere: Vec<String>,
 }
 
-/// A claim, and the folder in it.
+/// The user that TensorBoard runs as: images of TensorFlow name none, and would run as root.
+const USER: u32 = 65532;
+
+/// A volume, and the folder in it.
 struct Logs {
-    claim: String,
+    volume: Volume,
     folder: String,
+}
+
+/// What holds logs and can be mounted.
+#[derive(Clone, PartialEq, Eq)]
+enum Volume {
+    /// The claim of this name.
+    Claim(String),
+    /// This directory of the node.
+    Host(String),
+}
+
+impl Volume {
+    /// The source of the volume, in the words of a pod.
+    fn source(&self, name: &str) -> Value {
+        match self {
+            Self::Claim(claim) => {
+                json!({ "name": name, "persistentVolumeClaim": { "claimName": claim, "readOnly": true } })
+            }
+            Self::Host(path) => json!({ "name": name, "hostPath": { "path": path } }),
+        }
+    }
+
+    /// Where it is mounted, if it has that number.
+    fn path(&self, number: usize) -> String {
+        match self {
+            Self::Claim(claim) => format!("/logs/{claim}"),
+            Self::Host(_) => format!("/host-logs/{number}"),
+        }
+    }
 }
 
 /// The objects that stand in for a `TensorBoard`.
@@ -41,11 +80,8 @@ pub fn board(job: &Job, object: &Value) -> Board {
 fn places(spec: &Value) -> (Vec<Logs>, Vec<String>) {
     let (mut logs, mut elsewhere) = (Vec::new(), Vec::new());
     for address in texts(&spec["trainingLogFilesets"]) {
-        match address.strip_prefix("t9k://pvc/") {
-            Some(rest) => {
-                let (claim, folder) = rest.split_once('/').unwrap_or((rest, ""));
-                logs.push(found(claim, folder));
-            }
+        match fileset(address) {
+            Some(place) => logs.push(place),
             None => elsewhere.push(address.to_owned()),
         }
     }
@@ -63,9 +99,23 @@ fn places(spec: &Value) -> (Vec<Logs>, Vec<String>) {
     (logs, elsewhere)
 }
 
+/// `t9k://pvc/<claim>/<path>`, `pvc://<claim>/<path>` or `hostPath:///<path>`; none for what cannot be mounted.
+fn fileset(address: &str) -> Option<Logs> {
+    if let Some(path) = address.strip_prefix("hostPath://") {
+        return Some(Logs {
+            volume: Volume::Host(path.to_owned()),
+            folder: String::new(),
+        });
+    }
+    let claim = address.strip_prefix("t9k://pvc/");
+    let rest = claim.or_else(|| address.strip_prefix("pvc://"))?;
+    let (claim, folder) = rest.split_once('/').unwrap_or((rest, ""));
+    Some(found(claim, folder))
+}
+
 fn found(claim: &str, folder: &str) -> Logs {
     Logs {
-        claim: claim.to_owned(),
+        volume: Volume::Claim(claim.to_owned()),
         folder: folder.trim_matches('/').to_owned(),
     }
 }
@@ -76,13 +126,13 @@ fn texts(list: &Value) -> impl Iterator<Item = &str> {
 
 fn labels(job: &Job) -> Map<String, Value> {
     let mut labels = of_job(job);
-    labels.insert(PART_LABEL.into(), "tensorboard".into());
+    labels.insert(PART_LABEL.into(), PART.into());
     labels
 }
 
 /// What selects its pod. Not the job's label: the job's Service selects by that, and TensorBoard is no task.
 fn selector(job: &Job) -> Value {
-    json!({ PART_LABEL: "tensorboard", "trainyard.dev/tensorboard": *job.name })
+    json!({ PART_LABEL: PART, BOARD_LABEL: *job.name })
 }
 
 fn metadata(job: &Job) -> Value {
@@ -102,44 +152,84 @@ fn service(job: &Job) -> Value {
 }
 
 fn deployment(job: &Job, spec: &Value, logs: &[Logs]) -> Value {
-    let mut claims: Vec<&str> = Vec::new();
+    let mut volumes: Vec<&Volume> = Vec::new();
     for place in logs {
-        if !claims.contains(&&*place.claim) {
-            claims.push(&place.claim);
+        if !volumes.contains(&&place.volume) {
+            volumes.push(&place.volume);
         }
     }
-    let volume = |(at, claim): (usize, &&str)| json!({ "name": format!("logs-{at}"), "persistentVolumeClaim": { "claimName": claim, "readOnly": true } });
-    let mount = |(at, claim): (usize, &&str)| json!({ "name": format!("logs-{at}"), "mountPath": format!("/logs/{claim}"), "readOnly": true });
-    let mounts: Vec<Value> = claims.iter().enumerate().map(mount).collect();
-    let container = present(json!({
-        "name": "tensorboard",
-        "image": spec["image"],
-        "command": command(logs),
-        "ports": [{ "name": "http", "containerPort": PORT }],
-        "resources": spec["resources"],
-        "volumeMounts": mounts,
-    }));
-    let volumes: Vec<Value> = claims.iter().enumerate().map(volume).collect();
-    let paused = spec["suspend"] == true || spec["runMode"] == "paused";
     let labels = selector(job);
     json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": metadata(job),
         "spec": {
-            "replicas": i32::from(!paused),
+            "replicas": i32::from(!is_suspended(spec)),
+            // A claim that one node may mount at a time would keep the new pod waiting for the old one.
+            "strategy": { "type": "Recreate" },
+            "progressDeadlineSeconds": PATIENCE,
             "selector": { "matchLabels": labels },
-            "template": {
-                "metadata": { "labels": labels },
-                "spec": { "containers": [container], "volumes": volumes },
-            },
+            "template": { "metadata": { "labels": labels }, "spec": pod(spec, logs, &volumes) },
         },
     })
 }
 
-fn command(logs: &[Logs]) -> Vec<String> {
+/// Whether TensorBoard is not to run for now.
+#[must_use]
+pub fn is_suspended(spec: &Value) -> bool {
+    spec["suspend"] == true || spec["runMode"] == "paused"
+}
+
+/// A pod that reads logs and nothing else: every namespace admits it whose rules admit its volumes.
+fn pod(spec: &Value, logs: &[Logs], volumes: &[&Volume]) -> Value {
+    let named = || volumes.iter().enumerate();
+    let mut sources: Vec<Value> = named()
+        .map(|(at, volume)| volume.source(&format!("logs-{at}")))
+        .collect();
+    sources.push(json!({ "name": "tmp", "emptyDir": { "sizeLimit": "1Gi" } }));
+    let mut mounts: Vec<Value> = named()
+        .map(|(at, volume)| json!({ "name": format!("logs-{at}"), "mountPath": volume.path(at), "readOnly": true }))
+        .collect();
+    mounts.push(json!({ "name": "tmp", "mountPath": "/tmp" }));
+    let resources = match &spec["resources"] {
+        Value::Null => json!({
+            "requests": { "cpu": "100m", "memory": "256Mi" },
+            "limits": { "cpu": "1", "memory": "2Gi" },
+        }),
+        written => written.clone(),
+    };
+    let container = present(json!({
+        "name": "tensorboard",
+        "image": spec["image"],
+        "command": command(logs, volumes),
+        "env": [{ "name": "HOME", "value": "/tmp" }],
+        "ports": [{ "name": "http", "containerPort": PORT }],
+        "readinessProbe": { "httpGet": { "path": "/", "port": "http" }, "periodSeconds": 5 },
+        "resources": resources,
+        "securityContext": {
+            "allowPrivilegeEscalation": false,
+            "readOnlyRootFilesystem": true,
+            "capabilities": { "drop": ["ALL"] },
+        },
+        "volumeMounts": mounts,
+    }));
+    json!({
+        "automountServiceAccountToken": false,
+        "enableServiceLinks": false,
+        "securityContext": {
+            "runAsNonRoot": true, "runAsUser": USER, "runAsGroup": USER,
+            "seccompProfile": { "type": "RuntimeDefault" },
+        },
+        "containers": [container],
+        "volumes": sources,
+    })
+}
+
+fn command(logs: &[Logs], volumes: &[&Volume]) -> Vec<String> {
     let path = |place: &Logs| {
-        let path = format!("/logs/{}/{}", place.claim, place.folder);
+        let number = volumes.iter().position(|volume| **volume == place.volume);
+        let mounted = place.volume.path(number.unwrap_or_default());
+        let path = format!("{mounted}/{}", place.folder);
         path.trim_end_matches('/').to_owned()
     };
     let directories = match logs {
@@ -157,4 +247,88 @@ fn command(logs: &[Logs]) -> Vec<String> {
         "--bind_all".into(),
         format!("--port={PORT}"),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use trainyard_document::Source;
+
+    use super::*;
+
+    /// The board of a job with this spec.
+    fn of(spec: &Value) -> Board {
+        let template = json!({ "spec": { "containers": [{ "name": "tensorflow", "image": "i" }] } });
+        let text = json!({
+            "apiVersion": "kubeflow.org/v1", "kind": "TFJob", "metadata": { "name": "mnist" },
+            "spec": { "tfReplicaSpecs": { "Worker": { "template": template } } },
+        });
+        let source = Source::from_bytes("job", text.to_string().as_bytes()).unwrap();
+        let reading = trainyard_dialect::read(&source);
+        let subject = reading.jobs().next().unwrap().subject(None, None);
+        board(&subject.job, &json!({ "spec": spec }))
+    }
+
+    #[test]
+    fn logs_are_found_by_their_addresses_and_mounted_to_be_read() {
+        let claim = |name: &str| json!({ "persistentVolumeClaim": { "claimName": name, "readOnly": true } });
+        let host = |path: &str| json!({ "hostPath": { "path": path } });
+        let rows = [
+            (vec!["t9k://pvc/a/x/y"], vec![claim("a")], "--logdir=/logs/a/x/y"),
+            (vec!["pvc://a"], vec![claim("a")], "--logdir=/logs/a"),
+            (
+                vec!["hostPath:///data/logs"],
+                vec![host("/data/logs")],
+                "--logdir=/host-logs/0",
+            ),
+            (
+                vec!["pvc://a/1", "t9k://pvc/a/2", "hostPath:///data", "pvc://b"],
+                vec![claim("a"), host("/data"), claim("b")],
+                "--logdir_spec=0:/logs/a/1,1:/logs/a/2,2:/host-logs/1,3:/logs/b",
+            ),
+        ];
+        for (addresses, volumes, option) in rows {
+            let made = of(&json!({ "image": "i", "trainingLogFilesets": addresses }));
+            let pod = &made.objects[1]["spec"]["template"]["spec"];
+            assert_eq!(pod["containers"][0]["command"][1], option);
+            let mut found = pod["volumes"].as_array().unwrap().clone();
+            assert_eq!(found.pop().unwrap()["name"], "tmp");
+            for (found, mut wanted) in found.into_iter().zip(volumes) {
+                wanted["name"] = found["name"].clone();
+                assert_eq!(found, wanted);
+            }
+            let mounts = pod["containers"][0]["volumeMounts"].as_array().unwrap();
+            for mount in mounts.iter().filter(|mount| mount["name"] != "tmp") {
+                assert_eq!(mount["readOnly"], true, "{mount}");
+            }
+        }
+        let bucket = of(&json!({ "image": "i", "trainingLogFilesets": ["t9k://minio/s/b/p"] }));
+        assert_eq!((bucket.objects.len(), bucket.elsewhere.len()), (0, 1));
+    }
+
+    #[test]
+    fn what_its_container_may_use_is_limited_unless_the_manifest_says_how() {
+        let limits = |spec: Value| {
+            let made = of(&spec);
+            made.objects[1]["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"].clone()
+        };
+        let spec = json!({ "image": "i", "trainingLogFilesets": ["pvc://a"] });
+        assert_eq!(limits(spec.clone()), json!({ "cpu": "1", "memory": "2Gi" }));
+        let mut own = spec;
+        own["resources"] = json!({ "limits": { "memory": "8Gi" } });
+        assert_eq!(limits(own), json!({ "memory": "8Gi" }));
+    }
+
+    #[test]
+    fn one_that_is_suspended_has_no_pod() {
+        for (field, value, replicas) in [
+            ("suspend", json!(true), 0),
+            ("suspend", json!(false), 1),
+            ("runMode", json!("paused"), 0),
+            ("runMode", json!("running"), 1),
+        ] {
+            let mut spec = json!({ "image": "i", "trainingLogFilesets": ["pvc://a"] });
+            spec[field] = value;
+            assert_eq!(of(&spec).objects[1]["spec"]["replicas"], replicas, "{spec}");
+        }
+    }
 }

@@ -5,6 +5,7 @@
 //! as a [`Report`].
 
 pub mod addresses;
+pub mod board;
 mod extras;
 pub mod groups;
 mod orders;
@@ -25,6 +26,7 @@ use trainyard_manifest::observe::PodSeen;
 use trainyard_manifest::task_pod::Owner;
 use trainyard_status::MEMORY_FIELD;
 
+use self::board::{BoardReport, BoardWrite};
 pub use self::panic::apply_catching_panics;
 use self::reread::Reread;
 use crate::api::{Api, ApiError, How};
@@ -70,6 +72,8 @@ pub struct Writes {
     pub extras: Vec<ExtraSeen>,
     /// Extra objects that may exist besides those.
     pub listed_extras: Vec<Listed>,
+    /// What is done about its TensorBoard.
+    pub board: Option<BoardWrite>,
     /// What has changed about the job.
     pub changes: Vec<Change>,
     /// What is to be told of it on the cluster, after that.
@@ -117,6 +121,8 @@ pub struct Report {
     pub removed_extras: Vec<Arc<str>>,
     /// All that may exist have been looked for.
     pub looked_for_extras: bool,
+    /// What was done about its TensorBoard.
+    pub board: Option<BoardReport>,
     /// The job has been told to go.
     pub deleted: bool,
     /// What was refused: the rest was left undone.
@@ -146,6 +152,7 @@ impl Report {
             extras: Vec::new(),
             removed_extras: Vec::new(),
             looked_for_extras: false,
+            board: None,
             deleted: false,
             error: None,
             reread: None,
@@ -287,6 +294,11 @@ fn tell(observer: &dyn Observer, writes: &Writes, report: &Report) {
             }
         }
     }
+    let refused = report.board.as_ref().and_then(|board| board.refused.as_ref());
+    if let Some(refused) = refused {
+        let doing = "create or delete its TensorBoard";
+        observer.notice(&Notice::Refused { job, doing, refused });
+    }
     if let Some(error) = &report.error {
         let ApplyError { doing, refused, .. } = error;
         observer.notice(&Notice::Refused { job, doing, refused });
@@ -317,6 +329,7 @@ impl Writes {
             orders: BTreeMap::new(),
             extras: Vec::new(),
             listed_extras: Vec::new(),
+            board: None,
             changes: Vec::new(),
             events: Vec::new(),
             created: Time::default(),
@@ -364,7 +377,12 @@ async fn try_to(api: &Api, writes: &Writes, report: &mut Report) -> Result<(), A
         _ if writes.reread => reread::read(api, writes)
             .await
             .map(|read| report.reread = Some(read)),
-        Meaning::Job(compiled) => act(api, writes, compiled, report).await,
+        Meaning::Job(compiled) => {
+            if let Some(write) = &writes.board {
+                report.board = Some(board::write(api, writes, compiled, write).await);
+            }
+            act(api, writes, compiled, report).await
+        }
         Meaning::NotOurs | Meaning::Broken(_) | Meaning::Waits(_) => Ok(()),
     };
     for event in &writes.events {

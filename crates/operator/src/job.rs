@@ -15,6 +15,7 @@ use trainyard_manifest::kinds::Kinds;
 use trainyard_manifest::task_pod::{Owner, TaskPods, fixture_names};
 use trainyard_status::{MEMORY_FIELD, Unread};
 
+use crate::board::{self, WantedBoard};
 pub use crate::job_wire::JobWire;
 use crate::kinds::{self, Kind};
 use crate::reconcile::wait::{Reason, Wait};
@@ -98,6 +99,8 @@ pub struct Compiled {
     pub map: ClusterMap,
     /// What has to be there before the first task.
     pub needed: Vec<NeededObject>,
+    /// The TensorBoard that it asks for.
+    pub board: Option<Arc<WantedBoard>>,
     /// It has ended, and what only its tasks need has been let go.
     pub shrunk: bool,
 }
@@ -127,6 +130,8 @@ pub struct Reading {
     pub per_replica: bool,
     /// Pods and Services also get the labels of Kubeflow's first operators.
     pub legacy_labels: bool,
+    /// A TensorBoard is created for jobs that ask for one, and Deployments are watched.
+    pub tensorboard: bool,
     /// The gang schedulers that jobs may be placed by. Without any, every task is placed by itself, whatever its job says.
     pub gang: Schedulers,
 }
@@ -138,6 +143,7 @@ impl Default for Reading {
             domain: None,
             per_replica: false,
             legacy_labels: false,
+            tensorboard: false,
             gang: Schedulers::default(),
         }
     }
@@ -271,6 +277,7 @@ impl Reading {
             cluster,
             map,
             needed,
+            board: board::wanted(&subject, self.tensorboard, self.domain.as_deref()),
             shrunk: false,
             subject,
         }))

@@ -12,6 +12,7 @@
 //!
 //! * [`job`]: a job as the API server shows it, and what it compiles to.
 //! * [`kinds`]: what is different about jobs of one kind, one file per kind.
+//! * [`board`]: the TensorBoard beside a job.
 //! * [`order`]: orders to restart or stop a job.
 //! * [`guarded`]: decodes every object separately, so that a malformed one affects no other.
 //! * `watches`: the watches; [`watched`]: the few fields that are kept of each object.
@@ -23,6 +24,7 @@
 
 pub mod api;
 pub mod apply;
+pub mod board;
 pub mod endpoints;
 pub mod fair_queue;
 pub mod guarded;

@@ -23,7 +23,7 @@ use crate::notice::{Notice, Observer};
 use crate::order::OrderSeen;
 use crate::rate_limit::RateLimit;
 use crate::store::{Panicked, Source, Store};
-use crate::watched::GroupSeen;
+use crate::watched::{BoardSeen, GroupSeen};
 use crate::watches::{self, WatchUpdate};
 
 /// How often it is told how much is known.
@@ -118,9 +118,11 @@ fn unseen(reading: &Reading) -> Vec<Source> {
     kinds
         .flat_map(|kind| {
             let orders = kind.orders.map(|_| Source::Orders(kind));
+            let boards = reading.tensorboard.then_some(Source::Boards(kind));
             [Source::Jobs(kind), Source::Pods(kind), Source::Services(kind)]
                 .into_iter()
                 .chain(orders)
+                .chain(boards)
         })
         .chain(reading.gang.apis().into_iter().map(Source::groups))
         .collect()
@@ -134,8 +136,8 @@ fn may_act(unseen: &[Source], unknown: &BTreeSet<Source>, kinds: usize) -> bool 
     awaited.all(|source| match source {
         Source::Jobs(_) => kinds == 1,
         Source::Pods(_) | Source::Services(_) => false,
-        // An order is obeyed when it is seen.
-        Source::Groups(..) | Source::Orders(_) => true,
+        // An order is obeyed when it is seen, and nothing waits for a TensorBoard.
+        Source::Groups(..) | Source::Orders(_) | Source::Boards(_) => true,
     })
 }
 
@@ -278,6 +280,7 @@ impl Operator {
             }
             WatchUpdate::Service(kind, InitDone) => self.listed(Source::Services(kind)),
             WatchUpdate::Order(kind, event) => self.handle_order(kind, event),
+            WatchUpdate::Board(kind, event) => self.handle_board(kind, event),
             WatchUpdate::Group(api, Init) => self.store.groups_begin(api),
             WatchUpdate::Group(api, InitApply(Guarded(Ok(group))) | Apply(Guarded(Ok(group)))) => {
                 self.store.group_seen(GroupSeen::of(api, group));
@@ -292,7 +295,7 @@ impl Operator {
             WatchUpdate::Unknown(source) => {
                 self.unknown.insert(source);
                 self.store.api_unknown(source);
-                if matches!(source, Source::Groups(..) | Source::Orders(_)) {
+                if matches!(source, Source::Groups(..) | Source::Orders(_) | Source::Boards(_)) {
                     self.seen(source);
                 }
             }
@@ -315,6 +318,25 @@ impl Operator {
             Delete(object) => {
                 if let Some(order) = seen(object) {
                     self.store.order_gone(kind, &order);
+                }
+            }
+            InitDone => self.listed(source),
+        }
+    }
+
+    fn handle_board(&mut self, kind: &'static Kind, event: Event<Guarded<DynamicObject>>) {
+        let source = Source::Boards(kind);
+        let seen = |object: Guarded<DynamicObject>| Some(BoardSeen::of(kind.api, &object.0.ok()?));
+        match event {
+            Init => self.store.list_begins(source),
+            InitApply(object) | Apply(object) => {
+                if let Some(board) = seen(object) {
+                    self.store.board_seen(kind, board);
+                }
+            }
+            Delete(object) => {
+                if let Some(board) = seen(object) {
+                    self.store.board_gone(kind, &board);
                 }
             }
             InitDone => self.listed(source),

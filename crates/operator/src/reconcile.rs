@@ -1,5 +1,6 @@
 //! From what is known of a job to what is done about it. Pure: nothing is asked and nothing is sent.
 
+pub mod board;
 pub mod events;
 mod gang;
 mod lost_nodes;
@@ -21,6 +22,7 @@ use trainyard_manifest::gang::{GroupApi, is_unplaced, other_scheduler};
 use trainyard_manifest::names::STAMP;
 use trainyard_status::{Unread, newer_memory};
 
+use self::board::TENSORBOARD_FIELD;
 use self::gang::Grouping;
 use self::status_diff::{QUIET, SAME_WAIT, StatusDiff, diff};
 use self::summary::{SUMMARY_FIELD, of_wait};
@@ -203,6 +205,9 @@ fn project_status(
     let listed = listed_extras(entry, job, compiled);
     if let Some(objects) = entry.extras.written(&listed, wanted) {
         status[OBJECTS_FIELD] = objects;
+    }
+    if let Some(board) = board::status(entry, job, compiled) {
+        status[TENSORBOARD_FIELD] = board;
     }
     step.wake = earlier(step.wake, waiting.settles);
     if let Some(error) = entry

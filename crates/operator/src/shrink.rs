@@ -72,6 +72,8 @@ impl Compiled {
             book,
             cluster,
             needed: Vec::new(),
+            // It stays after the job has ended.
+            board: self.board.clone(),
             shrunk: true,
         }
     }

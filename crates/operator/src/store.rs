@@ -5,6 +5,7 @@
 //! it has been stored (W4), and of one job there is one apply at a time.
 
 mod addresses;
+mod boards;
 mod entry;
 pub mod extras;
 mod groups;
@@ -48,6 +49,8 @@ pub enum Source {
     Services(&'static Kind),
     /// Objects that give orders to jobs of a kind.
     Orders(&'static Kind),
+    /// Deployments of `TensorBoard`s with the label of a kind.
+    Boards(&'static Kind),
     /// Groups of a gang scheduler, by plural and API group, whichever kind their jobs are of.
     Groups(&'static str, &'static str),
 }
@@ -61,6 +64,7 @@ impl Source {
             Self::Pods(_) => "pods",
             Self::Services(_) => "services",
             Self::Orders(_) => "orders",
+            Self::Boards(_) => "deployments",
             Self::Groups(..) => "groups",
         }
     }
@@ -84,6 +88,8 @@ pub struct Store {
     listed: BTreeMap<Source, BTreeSet<Arc<str>>>,
     /// Groups of gang schedulers.
     groups: GroupIndex,
+    /// Kinds of which the Deployments of `TensorBoard`s are known, as far as they can be.
+    boards_listed: BTreeSet<&'static Kind>,
     /// Whether the installed definition of a kind keeps memory, as far as a write has shown it; a foreign one drops it.
     storage: BTreeMap<&'static Kind, Storage>,
     /// Passes that are in flight.
@@ -127,6 +133,7 @@ impl Store {
                 Source::Pods(kind) if key.kind == kind => entry.pods_begin(),
                 Source::Services(kind) if key.kind == kind => entry.addresses.services.list_begins(),
                 Source::Orders(kind) if key.kind == kind => entry.orders.list_begins(),
+                Source::Boards(kind) if key.kind == kind => entry.board.deployments.list_begins(),
                 _ => {}
             }
         }
@@ -151,11 +158,15 @@ impl Store {
                         && entry.conflict_removed()
                 }
                 Source::Orders(kind) => key.kind == kind && entry.orders.list_ends(&listed),
+                Source::Boards(kind) => key.kind == kind && entry.board.deployments.list_ends(&listed),
                 Source::Groups(..) => false,
             };
             if lost {
                 touched.push(key.clone());
             }
+        }
+        if let Source::Boards(kind) = source {
+            self.boards_known(kind);
         }
         for key in touched {
             if matches!(source, Source::Jobs(_)) {

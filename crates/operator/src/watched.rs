@@ -14,8 +14,12 @@ use trainyard_manifest::gang::{self, GroupApi, GroupState};
 use trainyard_manifest::kinds::{ALL, JobApi};
 use trainyard_manifest::observe::PodSeen;
 
+use crate::board::CONTENT;
 use crate::job::{JobWire, version};
 use crate::order::OrderApi;
+
+/// So many characters of what a controller says are kept.
+const LONGEST_TROUBLE: usize = 300;
 
 /// Which objects are jobs of a kind.
 #[must_use]
@@ -195,6 +199,74 @@ impl GroupSeen {
     pub fn was_made_for(&self, job: &Arc<str>) -> bool {
         self.is_ours && self.is_of(job)
     }
+}
+
+/// The Deployment of a TensorBoard, as far as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoardSeen {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its namespace.
+    pub namespace: Arc<str>,
+    /// Its UID.
+    pub uid: Arc<str>,
+    /// Its resource version.
+    pub version: u64,
+    /// The name of the job that it says it belongs to.
+    pub job: Arc<str>,
+    /// The UID of the job that owns it.
+    pub owner: Option<Arc<str>>,
+    /// What it was created from, by its annotation.
+    pub content: Option<Arc<str>>,
+    /// It is being deleted.
+    pub deleting: bool,
+    /// Its pod is ready.
+    pub is_ready: bool,
+    /// Why its pod is not ready, where its controller says so.
+    pub trouble: Option<Arc<str>>,
+}
+
+impl BoardSeen {
+    /// What is kept of an object.
+    #[must_use]
+    pub fn of(api: &JobApi, object: &DynamicObject) -> Self {
+        let metadata = &object.metadata;
+        let text = |text: Option<&String>| Arc::<str>::from(text.map_or("", String::as_str));
+        let owners = metadata.owner_references.as_deref().unwrap_or_default();
+        let owner = owners.iter().find(|owner| owner.controller == Some(true));
+        let labels = metadata.labels.as_ref();
+        let mut keys = api.labels.job.iter();
+        let annotations = metadata.annotations.as_ref();
+        let content = annotations.and_then(|annotations| annotations.get(CONTENT));
+        let status = &object.data["status"];
+        Self {
+            name: text(metadata.name.as_ref()),
+            namespace: text(metadata.namespace.as_ref()),
+            uid: text(metadata.uid.as_ref()),
+            version: version(metadata.resource_version.as_deref()),
+            job: text(labels.and_then(|labels| keys.find_map(|key| labels.get(*key)))),
+            owner: owner.map(|owner| owner.uid.as_str().into()),
+            content: content.map(|content| content.as_str().into()),
+            deleting: metadata.deletion_timestamp.is_some(),
+            is_ready: status["readyReplicas"].as_u64().is_some_and(|ready| ready > 0),
+            trouble: trouble(status),
+        }
+    }
+}
+
+/// Why the pod of a Deployment is not ready: it cannot be created, or it does not become ready.
+fn trouble(status: &Value) -> Option<Arc<str>> {
+    let conditions = || status["conditions"].as_array().into_iter().flatten();
+    let says = |kind: &str, value: &str| {
+        conditions().find(|condition| condition["type"] == kind && condition["status"] == value)
+    };
+    let condition = says("ReplicaFailure", "True").or_else(|| says("Progressing", "False"))?;
+    let words: String = condition["message"]
+        .as_str()?
+        .chars()
+        .take(LONGEST_TROUBLE)
+        .collect();
+    Some(words.into())
 }
 
 /// How kube's client finds objects that give orders.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
 use kube::core::{ApiResource, DynamicObject, DynamicResourceScope};
 use kube::runtime::WatchStreamExt as _;
@@ -15,6 +16,7 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinSet;
 use trainyard_cluster::told;
 use trainyard_manifest::gang::GroupApi;
+use trainyard_manifest::tensorboard::{PART, PART_LABEL};
 
 use crate::guarded::{Guarded, MaybeReadable};
 use crate::job::JobWire;
@@ -42,6 +44,8 @@ pub enum WatchUpdate {
     Service(&'static Kind, watcher::Event<Guarded<WatchedService>>),
     /// An object that gives an order to a job of a kind.
     Order(&'static Kind, watcher::Event<Guarded<DynamicObject>>),
+    /// The Deployment of a TensorBoard, with the label of a kind.
+    Board(&'static Kind, watcher::Event<Guarded<DynamicObject>>),
     /// A group object of this API.
     Group(&'static GroupApi, watcher::Event<Guarded<DynamicObject>>),
     /// The cluster has no API for these objects. The watch is begun again by itself.
@@ -78,6 +82,13 @@ pub fn begin(
         let wrap = move |event| WatchUpdate::Service(kind, event);
         let what = (Source::Services(kind), String::new());
         watches.spawn(follow(what, services, ours, ears(), wrap));
+        if options.reading.tensorboard {
+            let boards = all.clone().labels(&format!("{key}={value},{PART_LABEL}={PART}"));
+            let objects = scoped_with(client.clone(), scope, &ApiResource::erase::<Deployment>(&()));
+            let wrap = move |event| WatchUpdate::Board(kind, event);
+            let what = (Source::Boards(kind), String::new());
+            watches.spawn(follow(what, objects, boards, ears(), wrap));
+        }
         if let Some(orders) = kind.orders {
             let objects = scoped_with(client.clone(), scope, &order_resource(orders));
             let wrap = move |event| WatchUpdate::Order(kind, event);
@@ -135,7 +146,7 @@ async fn follow<K>(
                 } else {
                     unwatched(&error)
                 };
-                let is_group = matches!(source, Source::Groups(..) | Source::Orders(_));
+                let is_group = matches!(source, Source::Groups(..) | Source::Orders(_) | Source::Boards(_));
                 let is_unknown = is_unknown || may_be_missing(source) && is_refused(&error, 403);
                 // Jobs without gangs go on where groups are unknown, or may not be listed: that is told once.
                 let once = is_unknown && is_group;
@@ -227,7 +238,7 @@ fn is_refused(error: &watcher::Error, code: u16) -> bool {
 
 /// Whether other jobs can be run while objects of this source may not be listed: those of other kinds, and those without a group.
 fn may_be_missing(source: Source) -> bool {
-    matches!(source, Source::Jobs(_) | Source::Groups(..) | Source::Orders(_))
+    !matches!(source, Source::Pods(_) | Source::Services(_))
 }
 
 /// Why a watch does not go on, for people.

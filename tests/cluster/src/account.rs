@@ -79,11 +79,24 @@ impl Account {
     #[track_caller]
     #[must_use]
     pub fn of_operator(namespace: &Namespace<'_>, gang: Schedulers, kinds: Kinds) -> Self {
+        Self::of_operator_with(namespace, gang, kinds, false)
+    }
+
+    /// The same; `tensorboard` if it also creates `TensorBoard`s.
+    #[track_caller]
+    #[must_use]
+    pub fn of_operator_with(
+        namespace: &Namespace<'_>,
+        gang: Schedulers,
+        kinds: Kinds,
+        tensorboard: bool,
+    ) -> Self {
         let install = Install {
             namespace: namespace.name().into(),
             watch: Some(namespace.name().into()),
             gang,
             kinds,
+            tensorboard,
             ..Install::default()
         };
         for object in install.access() {

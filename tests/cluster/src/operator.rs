@@ -75,7 +75,9 @@ impl Operator {
         for api in kinds.apis() {
             cluster.install(Crds::of(api));
         }
-        let account = Account::of_operator(namespace, flag(more, "--gang-scheduler-name"), kinds);
+        let boards = more.contains(&"--tensorboard");
+        let account =
+            Account::of_operator_with(namespace, flag(more, "--gang-scheduler-name"), kinds, boards);
         Self {
             program: program.to_owned(),
             kubeconfig: account.kubeconfig().to_owned(),

@@ -36,6 +36,7 @@ Exit codes: 0 done, 1 a rejected request, 2 wrong usage or no cluster.";
 
 #[derive(Debug, Args)]
 #[command(after_help = INSTALL_EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Install {
     #[command(flatten)]
     pub place: Place,
@@ -53,6 +54,9 @@ pub struct Install {
     /// Schedule all tasks of a job or none: `volcano`, or a scheduler with the coscheduling plugin; several are comma-separated
     #[arg(long, value_name = "NAME", default_value = "none", hide_default_value = true, value_parser = values::schedulers)]
     pub gang_scheduler_name: Schedulers,
+    /// Create a TensorBoard for each job that asks for one, with the rights to Deployments that this takes
+    #[arg(long)]
+    pub tensorboard: bool,
     /// Also set the labels of tf-operator 0.2 to 1.5 on pods and Services (`job-name`, `tf-replica-type` …)
     #[arg(long)]
     pub legacy_labels: bool,

@@ -30,6 +30,7 @@ Exit codes: 0 done, 2 wrong usage.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Operator {
     /// Run only the jobs of this namespace
     #[arg(short, long, value_name = "NAME", env = "KUBEFLOW_NAMESPACE", value_parser = label)]
@@ -52,6 +53,9 @@ pub struct Operator {
     /// comma-separated, a job may choose, and the first is the default; `none` disables it
     #[arg(long, value_name = "NAME", default_value = "none", hide_default_value = true, value_parser = schedulers)]
     pub gang_scheduler_name: Schedulers,
+    /// Create a TensorBoard (a Deployment and a Service) for each job that asks for one
+    #[arg(long)]
+    pub tensorboard: bool,
     /// Number of jobs to apply concurrently
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = positive::<usize>, allow_negative_numbers = true)]
     pub controller_threads: usize,

@@ -249,6 +249,7 @@ fn wishes(typed: &Install) -> Wishes {
         kinds: typed.kinds.clone(),
         served: served(typed.newest_only),
         gang: typed.gang_scheduler_name.clone(),
+        tensorboard: typed.tensorboard,
         arguments: labels.into_iter().chain(typed.arguments.clone()).collect(),
     }
 }

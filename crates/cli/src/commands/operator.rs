@@ -36,6 +36,7 @@ pub fn run(typed: Operator) -> Result<Exit, Failure> {
             domain: typed.cluster_domain.filter(|domain| !domain.is_empty()),
             per_replica: typed.per_replica_addresses,
             legacy_labels: typed.legacy_labels,
+            tensorboard: typed.tensorboard,
             gang: typed.gang_scheduler_name,
         },
         requests: typed.requests,

@@ -42,25 +42,39 @@ impl TensorBoard {
     }
 }
 
-/// `t9k://pvc/<claim>/<path>` or `t9k://minio/<secret>/<bucket>/<path>`.
+/// The addresses of sets of files, for people.
+const FILESETS: &str = "`t9k://pvc/<claim>/<path>`, `t9k://minio/<secret>/<bucket>/<path>`, `pvc://<claim>/<path>` or `hostPath:///<path>`";
+
 fn check_fileset(field: &Field<'_>) {
     let Some(text) = field.text() else { return };
+    if !is_fileset(text) {
+        let message = format!("`{}` is not the address of a set of files", shown(text));
+        let problem = field.problem(Code::T9kFileset, message).found(text);
+        field.tell(problem.allowed(FILESETS));
+    }
+}
+
+/// Whether this is the address of a set of files, which leads out of no volume.
+fn is_fileset(text: &str) -> bool {
+    if let Some(path) = text.strip_prefix("hostPath://") {
+        return path.starts_with('/') && !path.split('/').any(|step| step == "..");
+    }
+    let in_claim = |steps: &[&str]| match steps {
+        [claim, path @ ..] => is_name(claim) && !path.contains(&".."),
+        [] => false,
+    };
+    if let Some(rest) = text.strip_prefix("pvc://") {
+        return in_claim(&rest.split('/').collect::<Vec<_>>());
+    }
     let steps: Vec<&str> = text
         .strip_prefix("t9k://")
         .unwrap_or_default()
         .split('/')
         .collect();
-    let fits = match &steps[..] {
-        // Nothing outside the claim.
-        ["pvc", claim, path @ ..] => is_name(claim) && !path.contains(&".."),
+    match &steps[..] {
+        ["pvc", rest @ ..] => in_claim(rest),
         ["minio", secret, bucket, ..] => !secret.is_empty() && !bucket.is_empty(),
         _ => false,
-    };
-    if !fits {
-        let message = format!("`{}` is not the address of a set of files", shown(text));
-        let problem = field.problem(Code::T9kFileset, message).found(text);
-        let allowed = "`t9k://pvc/<claim>/<path>` or `t9k://minio/<secret>/<bucket>/<path>`";
-        field.tell(problem.allowed(allowed));
     }
 }
 

@@ -345,7 +345,12 @@ fn directories_of(read_job: &ReadJob, options: &RunOptions) -> Vec<PathBuf> {
     let filesets = items(&spec["trainingLogFilesets"])
         .filter_map(Value::as_str)
         .filter_map(|text| {
-            let rest = text.strip_prefix("t9k://pvc/")?;
+            if let Some(path) = text.strip_prefix("hostPath://") {
+                return Some(PathBuf::from(path));
+            }
+            let rest = text
+                .strip_prefix("t9k://pvc/")
+                .or_else(|| text.strip_prefix("pvc://"))?;
             let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
             Some(claim(name, path))
         });

@@ -87,6 +87,13 @@ pub const USES: &[Use] = &[
     },
 ];
 
+/// What it does with the Deployments of `TensorBoard`s, where it was told to create any.
+pub const BOARDS: Use = Use {
+    verbs: &["list", "watch", "create", "delete"],
+    why: "a job's TensorBoard is a Deployment: created again when it is deleted, and replaced when its settings change",
+    ..jobs("apps", "deployments")
+};
+
 /// Everything that the operator does with jobs of these kinds.
 pub fn uses(kinds: &Kinds) -> impl Iterator<Item = Use> {
     kinds
@@ -167,7 +174,9 @@ const fn lease() -> Use {
 
 /// Roles and their bindings. An operator for one namespace has a role there, and may do nothing elsewhere.
 pub(super) fn roles(install: &Install) -> Vec<Value> {
-    let uses: Vec<Use> = uses(&install.kinds).chain(install.gang.uses()).collect();
+    let boards = install.tensorboard.then_some(BOARDS);
+    let uses = uses(&install.kinds).chain(install.gang.uses()).chain(boards);
+    let uses: Vec<Use> = uses.collect();
     let for_jobs = Scope {
         name: NAME,
         namespace: install.watch.as_deref(),

@@ -162,6 +162,7 @@ fn common_status() -> Map<String, Value> {
             "type": "array", "items": wait(),
             "description": "What it waits for that is not ordinary: reason, message, and which pods.",
         },
+        "tensorboard": anything("The TensorBoard that belongs to the job: whether it is ready, why not, and where it is."),
         "firstFailure": anything("Which task failed first, and how: its exit code, reason, message, and where."),
     }))
 }

@@ -24,7 +24,7 @@ pub(super) fn tell(about: &mut About<'_>, map: &ClusterMap, board: Option<&Board
     }
     for place in board.into_iter().flat_map(|board| &board.elsewhere) {
         about.say(format!(
-            "TensorBoard cannot mount `{place}`: only claims are volumes. It is left out."
+            "TensorBoard cannot mount `{place}`: only claims and directories of nodes are volumes. It is left out."
         ));
     }
 }

@@ -7,11 +7,9 @@ use serde_json::{Value, json};
 
 use super::{ApplyError, Created, Report, Writes, creating, doing, name_of, owner};
 use crate::api::{Api, ApiError, Owned};
+use crate::board::CONTENT;
 use crate::job::Compiled;
 use crate::store::{ExtraSeen, Sort};
-
-/// The annotation that tells which content was last written.
-const CONTENT: &str = "trainyard.dev/content";
 
 /// Creates what is missing, or finds that it is ours already, and rewrites what has changed.
 pub async fn ensure(

@@ -4,6 +4,7 @@
 use serde_json::Value;
 use trainyard_status::MEMORY_FIELD;
 
+use super::board::TENSORBOARD_FIELD;
 use super::summary::{READY_FIELD, RESTARTS_FIELD, SUMMARY_FIELD};
 use super::wait::{Reason, Wait};
 use super::waiting::WAITING_FIELD;
@@ -52,7 +53,8 @@ pub fn diff(kind: &Kind, before: Option<&Value>, after: &Value) -> StatusDiff {
             StatusDiff::Wording
         };
     }
-    let aside: Vec<&str> = aside.iter().chain(kind.counts).copied().collect();
+    let counts = kind.counts.iter().chain(&[TENSORBOARD_FIELD]);
+    let aside: Vec<&str> = aside.iter().chain(counts).copied().collect();
     if same_but_for(before, after, &aside) {
         StatusDiff::Counts
     } else {

@@ -9,6 +9,7 @@ use trainyard_manifest::observe::PodSeen;
 use trainyard_status::MEMORY_FIELD;
 
 use super::addresses::Addresses;
+use super::boards::Boards;
 use super::extras::Extras;
 use super::groups::Groups;
 use super::reread::{Panics, PendingReread};
@@ -48,6 +49,8 @@ pub struct Entry {
     pub orders: Tracked<OrderSeen>,
     /// Extra objects of its kind that exist.
     pub extras: Extras,
+    /// Its TensorBoard.
+    pub board: Boards,
     /// An apply is in flight.
     pub applying: bool,
     /// The last apply creates objects.
@@ -116,6 +119,7 @@ impl Entry {
             if !same {
                 self.addresses.forget_maps();
                 self.extras.clear();
+                self.board.clear();
                 self.clear_errors();
                 self.keep_whole = false;
             }
@@ -131,6 +135,7 @@ impl Entry {
         self.job = None;
         self.addresses.forget_maps();
         self.extras.clear();
+        self.board.clear();
         self.gone.clear();
         self.counts_since = None;
         if let Some(pending) = &mut self.pending_reread {
@@ -279,6 +284,10 @@ impl Entry {
             }
         }
         self.absorb_fixtures(&mut report, is_it);
+        if let Some(board) = report.board.take().filter(|_| is_it) {
+            self.board.absorb(board, now);
+        }
+        self.board.deployments.apply_finished();
         let deleted_in_flight = std::mem::take(&mut self.deleted_in_flight);
         let made = std::mem::take(&mut report.made);
         for pod in made
@@ -391,10 +400,7 @@ impl Entry {
             is_quota: error.refused.is_quota,
             message: error.refused.message,
         });
-        let wait = FIRST_RETRY
-            .checked_shl(self.failures)
-            .unwrap_or(LAST_RETRY)
-            .min(LAST_RETRY);
+        let wait = backoff(self.failures);
         self.failures = self.failures.saturating_add(1);
         self.retry_at = if cleared && self.was_refused_a_create() {
             now
@@ -441,9 +447,16 @@ impl Entry {
             && self.addresses.services.is_empty()
             && self.groups.is_empty()
             && self.orders.is_empty()
+            && self.board.deployments.is_empty()
             && !self.applying
             && self.pending_reread.is_none()
     }
+}
+
+/// How many seconds to wait after so many refusals in a row and one more.
+pub fn backoff(failures: u32) -> u32 {
+    let wait = FIRST_RETRY.checked_shl(failures).unwrap_or(LAST_RETRY);
+    wait.clamp(FIRST_RETRY, LAST_RETRY)
 }
 
 /// The end of a task that has been seen stands, whatever is done to its pod in the same second: times are whole seconds,

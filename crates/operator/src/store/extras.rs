@@ -4,13 +4,13 @@
 //! must be deleted when the job ends, so that an operator that starts later knows what to look for. Whose an object is, is asked
 //! before it is deleted: a status is the tenant's to write.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use trainyard_core::{Fixture, FixtureSeen};
 
 use crate::apply::Report;
+use crate::board::content;
 
 /// The field of the status with the names of the objects that go when the job ends.
 pub const OBJECTS_FIELD: &str = "objects";
@@ -71,9 +71,7 @@ impl Sort {
         let Some(field) = self.follows else {
             return "".into();
         };
-        let mut hash = DefaultHasher::new();
-        object[field].to_string().hash(&mut hash);
-        format!("{:016x}", hash.finish()).into()
+        content(&object[field])
     }
 }
 

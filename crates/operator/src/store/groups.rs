@@ -234,6 +234,9 @@ impl GroupIndex {
 impl Store {
     /// The cluster has no API for these objects. Groups that have been listed before stay as they were.
     pub fn api_unknown(&mut self, source: Source) {
+        if let Source::Boards(kind) = source {
+            self.boards_known(kind);
+        }
         if let Source::Groups(plural, group) = source
             && let Some(unlisted) = self.groups.unlisted.get_mut(&(plural, group))
             && std::mem::replace(unlisted, Unlisted::Unknown) == Unlisted::Awaited

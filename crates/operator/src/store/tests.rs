@@ -1,6 +1,7 @@
 //! What the store promises `step`, without a cluster: the tests play the API server.
 
 mod adversary;
+mod boards;
 mod columns;
 mod ended;
 mod extras;

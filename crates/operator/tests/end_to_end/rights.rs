@@ -198,6 +198,8 @@ fn it_cannot_read_secrets_run_commands_in_pods_or_give_rights_away() {
         ("update", "apiextensions.k8s.io", "customresourcedefinitions"),
         ("update", "", "services"),
         ("delete", "", "configmaps"),
+        ("list", "apps", "deployments"),
+        ("create", "apps", "deployments"),
         ("delete", "coordination.k8s.io", "leases"),
     ];
     for (verb, group, resource) in never {

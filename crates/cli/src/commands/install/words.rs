@@ -61,6 +61,12 @@ fn of_operator(typed: &Install, wishes: &Wishes) -> Option<String> {
             "after `--`: give `--gang-scheduler-name` to `install` itself, {why}"
         ));
     }
+    if wishes.tensorboard != operator.tensorboard {
+        let why = "which also grants the rights to Deployments";
+        return Some(format!(
+            "after `--`: give `--tensorboard` to `install` itself, {why}"
+        ));
+    }
     if wishes.kinds != operator.kinds {
         let why = "which also installs their CRDs and grants the rights";
         return Some(format!("after `--`: give `--kinds` to `install` itself, {why}"));

@@ -12,7 +12,7 @@ const MOST_WORDS: u32 = 128;
 const LONGEST_WORD: u32 = 32_768;
 
 /// Where T9k's TensorBoard finds logs.
-const FILESET: &str = "^t9k://(pvc/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?(/.*)?|minio/[^/]+/[^/]+(/.*)?)$";
+const FILESET: &str = "^((t9k://pvc/|pvc://)[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?(/.*)?|t9k://minio/[^/]+/[^/]+(/.*)?|hostPath:///.*)$";
 
 /// The schema of `spec`.
 pub(super) fn schema() -> Value {
@@ -225,12 +225,12 @@ fn tensorboard() -> Value {
             "image": { "type": "string", "minLength": 1, "description": "The image that TensorBoard runs in." },
             "trainingLogFilesets": {
                 "type": "array", "maxItems": 64,
-                "description": "Where the logs are: t9k://pvc/<claim>/<path> or t9k://minio/<secret>/<bucket>/<path>.",
+                "description": "Where the logs are: t9k://pvc/<claim>/<path>, t9k://minio/<secret>/<bucket>/<path>, pvc://<claim>/<path> or hostPath:///<path>.",
                 "items": {
                     "type": "string", "maxLength": 1024,
                     "x-kubernetes-validations": [{
                         "rule": format!("self.matches('{FILESET}') && !self.matches('/[.][.](/|$)')"),
-                        "message": "is not the address of a set of files: t9k://pvc/<claim>/<path> or t9k://minio/<secret>/<bucket>/<path>",
+                        "message": "is not the address of a set of files: t9k://pvc/<claim>/<path>, t9k://minio/<secret>/<bucket>/<path>, pvc://<claim>/<path> or hostPath:///<path>",
                     }],
                 },
             },

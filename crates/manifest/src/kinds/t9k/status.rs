@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::kinds::common::{self, anything, integer, text};
+use crate::kinds::common::{self, integer, text};
 
 const STATUS: &str =
     "What has become of the job: a phase, six conditions that are always there, every replica, and counts.";
@@ -26,7 +26,6 @@ pub(super) fn schema() -> Value {
                 "description": "How many replicas are in which phase.",
             },
             "backoffCount": integer("int32", 0, "How many restarts count toward runPolicy.backoffLimit."),
-            "tensorboard": anything("The TensorBoard that belongs to the job: whether it is ready, and where it is."),
         }),
     )
 }

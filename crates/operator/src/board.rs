@@ -1,0 +1,121 @@
+//! The TensorBoard that a job asks for, as the operator creates it: a Service and a Deployment, owned by the job.
+//!
+//! No task needs it and `step` knows nothing of it: nothing waits for it, and what goes wrong with it changes nothing about the job. It
+//! stays until the job is deleted, also while the job is suspended and after it has ended.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use serde_json::Value;
+use trainyard_core::Subject;
+use trainyard_manifest::names::{Labelled, tensorboard};
+use trainyard_manifest::tensorboard::{Board, PORT, board, is_suspended};
+
+/// The annotation of the Deployment that tells what it was created from.
+pub const CONTENT: &str = "trainyard.dev/content";
+/// A `tensorboardSpec` with more bytes is not kept: users decide how many finished jobs there are.
+const LONGEST: usize = 16 * 1024;
+
+/// A TensorBoard that a job asks for.
+#[derive(Debug, PartialEq)]
+pub struct WantedBoard {
+    /// The name of its Service and of its Deployment.
+    pub name: Arc<str>,
+    /// What is created for it, or why nothing is.
+    pub objects: Result<BoardObjects, Unmade>,
+}
+
+/// What is created.
+#[derive(Debug, PartialEq)]
+pub struct BoardObjects {
+    /// The Service.
+    pub service: Value,
+    /// The Deployment.
+    pub deployment: Value,
+    /// The Deployment's spec in short: one that was created from another spec is replaced.
+    pub content: Arc<str>,
+    /// Where it is found in the cluster.
+    pub url: String,
+    /// It is not to run for now.
+    pub is_suspended: bool,
+    /// An address of logs that cannot be mounted, and how many there are.
+    pub left_out: Option<(String, usize)>,
+}
+
+/// Why nothing is created.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Unmade {
+    /// In one word.
+    pub reason: &'static str,
+    /// In a sentence.
+    pub message: String,
+}
+
+/// The TensorBoard that a job asks for; `enabled` if the operator was told to create any.
+#[must_use]
+pub fn wanted(subject: &Subject, enabled: bool, domain: Option<&str>) -> Option<Arc<WantedBoard>> {
+    let object = subject.tensorboard.as_ref()?;
+    let name = tensorboard(&subject.job.name);
+    let objects = objects(subject, object, enabled, domain);
+    Some(Arc::new(WantedBoard {
+        name: name.into(),
+        objects,
+    }))
+}
+
+fn objects(
+    subject: &Subject,
+    object: &Value,
+    enabled: bool,
+    domain: Option<&str>,
+) -> Result<BoardObjects, Unmade> {
+    let unmade = |reason, message: &str| {
+        let message = message.to_owned();
+        Err(Unmade { reason, message })
+    };
+    if !enabled {
+        return unmade(
+            "NotEnabled",
+            "the operator creates no TensorBoards: `trainyard install --tensorboard` lets it",
+        );
+    }
+    if object.to_string().len() > LONGEST {
+        return unmade("TooLong", "the settings of the TensorBoard take more than 16 KiB");
+    }
+    let Board { objects, elsewhere } = board(&subject.job, object);
+    let Ok([service, mut deployment]) = <[Value; 2]>::try_from(objects) else {
+        return unmade(
+            "NothingToMount",
+            "no address of logs can be mounted: give one in a volume claim, as `pvc://<claim>/<path>`",
+        );
+    };
+    let labelled = Labelled {
+        subject,
+        role: None,
+        index: None,
+        is_pod: false,
+        life: None,
+    };
+    // The watch finds it by these. The Service has none of them: it is not one by which tasks find each other.
+    labelled.mark(&mut deployment["metadata"]);
+    let content = content(&deployment["spec"]);
+    deployment["metadata"]["annotations"][CONTENT] = (*content).into();
+    let domain = domain.map(|domain| format!(".{domain}")).unwrap_or_default();
+    let (name, namespace) = (tensorboard(&subject.job.name), &subject.job.namespace);
+    Ok(BoardObjects {
+        url: format!("http://{name}.{namespace}.svc{domain}:{PORT}/"),
+        is_suspended: is_suspended(&object["spec"]),
+        left_out: elsewhere.first().map(|first| (first.clone(), elsewhere.len())),
+        service,
+        deployment,
+        content,
+    })
+}
+
+/// A value in short: another value is another text.
+#[must_use]
+pub fn content(value: &Value) -> Arc<str> {
+    let mut hash = DefaultHasher::new();
+    value.to_string().hash(&mut hash);
+    format!("{:016x}", hash.finish()).into()
+}

@@ -1,0 +1,156 @@
+//! `TensorBoard`s of jobs, as far as they are known to exist.
+//!
+//! Deployments are watched, so one that is deleted is created again. Services are not: that the operator has created one, or has found it,
+//! is known until it ends.
+
+use std::sync::Arc;
+
+use trainyard_core::Time;
+use trainyard_manifest::names::tensorboard;
+
+use super::entry::backoff;
+use super::tracked::{Named, Tracked};
+use super::{Source, Store};
+use crate::apply::board::{BoardReport, BoardWrite};
+use crate::board::WantedBoard;
+use crate::job::{JobKey, JobSeen};
+use crate::kinds::Kind;
+use crate::watched::BoardSeen;
+
+impl Named for BoardSeen {
+    fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    fn uid(&self) -> &Arc<str> {
+        &self.uid
+    }
+
+    fn version(&self) -> u64 {
+        self.version
+    }
+}
+
+/// What is known of the TensorBoard of one job.
+#[derive(Debug, Default)]
+pub struct Boards {
+    /// Deployments that name the job.
+    pub deployments: Tracked<BoardSeen>,
+    /// Its Service exists and is the job's.
+    has_service: bool,
+    /// What was refused.
+    refused: Option<BoardRefused>,
+}
+
+/// A request about a TensorBoard that was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoardRefused {
+    /// What the API server said.
+    pub message: String,
+    /// Requests refused in a row.
+    failures: u32,
+    /// Nothing is tried before this.
+    pub until: Time,
+}
+
+impl Boards {
+    /// Forgets what was known of another job.
+    pub fn clear(&mut self) {
+        (self.has_service, self.refused) = (false, None);
+    }
+
+    /// The Deployment of a job's TensorBoard, which the job owns.
+    #[must_use]
+    pub fn of(&self, job: &JobSeen) -> Option<&BoardSeen> {
+        let seen = self.deployments.get(&tensorboard(&job.key.name));
+        seen.filter(|seen| seen.owner.as_ref() == Some(&job.uid))
+    }
+
+    /// What was refused last, unless something was done since.
+    #[must_use]
+    pub const fn refused(&self) -> Option<&BoardRefused> {
+        self.refused.as_ref()
+    }
+
+    /// What is to be done about it.
+    #[must_use]
+    pub fn due(&self, wanted: Option<&WantedBoard>, job: &JobSeen) -> Option<BoardWrite> {
+        let wanted = wanted.and_then(|wanted| wanted.objects.as_ref().ok());
+        let service = !self.has_service;
+        match (wanted, self.of(job)) {
+            (_, Some(seen)) if seen.deleting => None,
+            (Some(wanted), Some(seen)) if seen.content.as_ref() == Some(&wanted.content) => service
+                .then_some(BoardWrite::Create {
+                    service,
+                    deployment: false,
+                }),
+            (Some(_), None) => Some(BoardWrite::Create {
+                service,
+                deployment: true,
+            }),
+            (wanted, Some(seen)) => Some(BoardWrite::Remove {
+                uid: Arc::clone(&seen.uid),
+                service: wanted.is_none(),
+            }),
+            (None, None) => None,
+        }
+    }
+
+    /// Takes in what an apply has done for this job.
+    pub fn absorb(&mut self, report: BoardReport, now: Time) {
+        if let Some(made) = report.made {
+            self.deployments.see(made, true);
+        }
+        if let Some(uid) = &report.removed {
+            self.deployments.removed(uid);
+        }
+        self.has_service = report.has_service.unwrap_or(self.has_service);
+        let failures = self.refused.take().map_or(0, |refused| refused.failures);
+        self.refused = report.refused.map(|refused| BoardRefused {
+            message: refused.message,
+            failures: failures.saturating_add(1),
+            until: now + backoff(failures),
+        });
+    }
+}
+
+impl Store {
+    /// The Deployments of a kind's `TensorBoard`s are known, or may not be listed. Before that none is created.
+    pub(super) fn boards_known(&mut self, kind: &'static Kind) {
+        if self.boards_listed.insert(kind) {
+            self.enqueue_all(|key| key.kind == kind);
+        }
+    }
+
+    /// A watch for jobs of this kind shows the Deployment of a TensorBoard.
+    pub fn board_seen(&mut self, kind: &'static Kind, board: BoardSeen) {
+        self.list_shows(Source::Boards(kind), &board.uid);
+        let key = board.key(kind);
+        let entry = self.entries.entry(key.clone()).or_default();
+        if entry.board.deployments.see(board, false) {
+            self.enqueue(key);
+        }
+    }
+
+    /// The Deployment of a TensorBoard is gone. If its job is there, it is created again.
+    pub fn board_gone(&mut self, kind: &'static Kind, board: &BoardSeen) {
+        let key = board.key(kind);
+        if let Some(entry) = self.entries.get_mut(&key) {
+            let busy = entry.applying;
+            entry.board.deployments.lose(&board.name, &board.uid, busy);
+            self.enqueue(key.clone());
+        }
+        self.drop_if_empty(&key);
+    }
+}
+
+impl BoardSeen {
+    /// The job that its labels name.
+    fn key(&self, kind: &'static Kind) -> JobKey {
+        JobKey {
+            kind,
+            namespace: Arc::clone(&self.namespace),
+            name: Arc::clone(&self.job),
+        }
+    }
+}
