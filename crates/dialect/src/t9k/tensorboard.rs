@@ -112,3 +112,33 @@ fn texts(fields: &mut Fields<'_>, name: &'static str) {
         let _ = item.text();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_files_lead_out_of_no_volume() {
+        let rows = [
+            ("t9k://pvc/logs", true),
+            ("t9k://pvc/logs/run-1/a", true),
+            ("t9k://minio/keys/bucket/run", true),
+            ("pvc://logs/run-1", true),
+            ("pvc://logs", true),
+            ("hostPath:///data/logs", true),
+            ("t9k://pvc/", false),
+            ("t9k://pvc/logs/../other", false),
+            ("t9k://minio/keys", false),
+            ("pvc://", false),
+            ("pvc:///logs", false),
+            ("pvc://logs/..", false),
+            ("hostPath://data", false),
+            ("hostPath:///data/../etc", false),
+            ("s3://bucket", false),
+            ("logs", false),
+        ];
+        for (address, fits) in rows {
+            assert_eq!(is_fileset(address), fits, "{address}");
+        }
+    }
+}
