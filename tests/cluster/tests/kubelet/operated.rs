@@ -1,8 +1,9 @@
-//! Trainings under `trainyard operator`: TFJobs as users write them, real pods, real TensorFlow.
+//! Trainings under `trainyard operator`: jobs as users write them, real pods, real TensorFlow.
 
 mod client;
 mod exercise;
 mod never_ran;
+mod other_kinds;
 mod trainings;
 
 use std::thread;
@@ -10,21 +11,29 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use trainyard_cluster_tests::{Namespace, Operator, with_node};
+use trainyard_manifest::kinds::{JobApi, tfjob};
 
 use crate::PATIENCE;
 
 /// A namespace with an operator of its own, on a cluster that runs pods.
 struct Yard {
+    /// The kind of its jobs.
+    kind: &'static JobApi,
     _operator: Operator,
     namespace: Namespace<'static>,
 }
 
 impl Yard {
-    /// None where this machine cannot have a node.
+    /// One for TFJobs; none where this machine cannot have a node.
     fn new(name: &str) -> Option<Self> {
+        Self::of(name, &tfjob::API)
+    }
+
+    fn of(name: &str, kind: &'static JobApi) -> Option<Self> {
         let namespace = with_node()?.namespace(name);
         Some(Self {
-            _operator: Operator::of(&namespace),
+            kind,
+            _operator: Operator::with(&namespace, &["--kinds", kind.word]),
             namespace,
         })
     }
@@ -51,11 +60,14 @@ impl Yard {
     /// Waits for something in the status of a job.
     #[track_caller]
     fn wait<T>(&self, job: &str, what: &str, look: impl Fn(&Value) -> Option<T>) -> T {
-        let path = self
-            .namespace
-            .path("apis/kubeflow.org/v1", &format!("tfjobs/{job}"));
         let api = self.namespace.cluster().api();
-        api.wait_for(PATIENCE, &path, what, |object| look(&object["status"]))
+        api.wait_for(PATIENCE, &self.path(job), what, |object| look(&object["status"]))
+    }
+
+    fn path(&self, job: &str) -> String {
+        let group = format!("apis/{}", self.kind.api_version);
+        self.namespace
+            .path(&group, &format!("{}/{job}", self.kind.plural))
     }
 
     /// Waits until the pods that are there are these.

@@ -1,6 +1,7 @@
 //! The examples, by `kubectl create` as they are.
 
 use std::fs;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
@@ -42,7 +43,7 @@ fn tf_config(pod: &Value) -> Value {
     serde_json::from_str(value).unwrap()
 }
 
-/// A claim as the example wants it: a directory of the node.
+/// A claim as the examples want it: a directory of the node.
 const CHECKPOINTS: &str = "
 apiVersion: v1
 kind: PersistentVolume
@@ -63,6 +64,17 @@ spec:
   resources: {requests: {storage: 1Gi}}
 ";
 
+/// Creates the claim; where its directory is.
+pub fn claim_checkpoints(yard: &Yard) -> PathBuf {
+    let namespace = yard.namespace.name();
+    let place = yard.namespace.cluster().place().join(namespace);
+    let claim = CHECKPOINTS
+        .replace("NAMESPACE", namespace)
+        .replace("PLACE", &place.display().to_string());
+    yard.create(&claim);
+    place
+}
+
 const WORKERS: [&str; 3] = [
     "digits-mirrored-worker-0",
     "digits-mirrored-worker-1",
@@ -72,12 +84,7 @@ const WORKERS: [&str; 3] = [
 #[test]
 fn mirrored_workers_lose_two_of_them_and_go_on_from_their_checkpoints() {
     let Some(yard) = Yard::new("mirrored") else { return };
-    let namespace = yard.namespace.name();
-    let place = yard.namespace.cluster().place().join("checkpoints");
-    let claim = CHECKPOINTS
-        .replace("NAMESPACE", namespace)
-        .replace("PLACE", &place.display().to_string());
-    yard.create(&claim);
+    let place = claim_checkpoints(&yard);
     // As long as it takes to take a worker away.
     yard.create(&example("digits-mirrored.yaml").replace("--steps=400", "--steps=1500"));
 
@@ -106,7 +113,7 @@ fn mirrored_workers_lose_two_of_them_and_go_on_from_their_checkpoints() {
 }
 
 /// The steps that a worker tells of in its last life.
-fn steps(log: &str) -> Vec<u32> {
+pub fn steps(log: &str) -> Vec<u32> {
     let lines = log.lines().filter_map(|line| line.strip_prefix("step "));
     lines
         .filter_map(|line| line.split_once(' ')?.0.parse().ok())
