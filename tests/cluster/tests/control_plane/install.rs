@@ -256,5 +256,6 @@ fn who_may_not_install_is_told_every_refusal() {
             "{word}: {errors}"
         );
     }
-    assert!(errors.contains("this takes an administrator"), "{errors}");
+    let help = "print the objects with `--dry-run`, for an administrator to apply";
+    assert!(errors.contains(help), "{errors}");
 }
