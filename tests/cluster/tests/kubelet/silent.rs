@@ -117,12 +117,13 @@ fn a_stopped_kubelet_is_told_and_its_tasks_are_given_up_where_the_job_says_so() 
             Value::Null,
             "it is told before that"
         );
-        let events = cluster
-            .api()
-            .list(&namespace.path("apis/events.k8s.io/v1", "events"))
-            .unwrap();
-        let told = events.iter().filter(|event| event["reason"] == "NodeLost");
-        assert_eq!(told.count(), 2);
+        // Events follow the status.
+        let events = namespace.path("apis/events.k8s.io/v1", "events");
+        cluster.api().wait(&events, "an event per job", |all| {
+            let told = all["items"].as_array()?.iter();
+            let told = told.filter(|event| event["reason"] == "NodeLost");
+            (told.count() == 2).then_some(())
+        });
 
         // Evicted, and given up.
         let made = wait_pod(&namespace, "gives-up-worker-0", "a second life", |pod| {
