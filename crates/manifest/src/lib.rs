@@ -41,3 +41,4 @@ pub mod tensorboard;
 mod values;
 
 pub use self::render::{Form, Rendered, Wishes, render};
+pub use self::values::fingerprint;

@@ -30,7 +30,8 @@ pub(crate) fn present(value: Value) -> Map<String, Value> {
 }
 
 /// A hash of a text that is the same on every machine and in every version (FNV-1a, 64 bits).
-pub(crate) fn fingerprint(text: &str) -> u64 {
+#[must_use]
+pub fn fingerprint(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })

@@ -3,11 +3,11 @@
 //! No task needs it and `step` knows nothing of it: nothing waits for it, and what goes wrong with it changes nothing about the job. It
 //! stays until the job is deleted, also while the job is suspended and after it has ended.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use serde_json::Value;
 use trainyard_core::Subject;
+use trainyard_manifest::fingerprint;
 use trainyard_manifest::names::{Labelled, tensorboard};
 use trainyard_manifest::tensorboard::{Board, PORT, board, is_suspended};
 
@@ -112,10 +112,8 @@ fn objects(
     })
 }
 
-/// A value in short: another value is another text.
+/// A value in short, for an annotation: the same in every version, so that an upgrade rewrites nothing.
 #[must_use]
 pub fn content(value: &Value) -> Arc<str> {
-    let mut hash = DefaultHasher::new();
-    value.to_string().hash(&mut hash);
-    format!("{:016x}", hash.finish()).into()
+    format!("{:016x}", fingerprint(&value.to_string())).into()
 }

@@ -3,6 +3,8 @@
 use serde_json::{Map, Value, json};
 use trainyard_document::names::LABEL_LENGTH;
 
+use crate::values::present;
+
 /// Bounds that let the API server estimate what its rules cost; far beyond any job.
 const MOST_CONTAINERS: u32 = 64;
 pub(super) const MOST_REPLICAS: u32 = 10_000;
@@ -87,24 +89,50 @@ pub(super) fn names(roles: &RoleRules) -> Value {
     ])
 }
 
-/// A pod template is kept as it is. Of its containers as much is named as the rule needs, and what no container can do without.
-pub(super) fn template() -> Value {
+/// The schema of a kind: what its objects are, and rules about their names.
+pub(super) fn schema(description: &str, names: &Value, spec: &Value, status: &Value) -> Value {
     json!({
         "type": "object",
-        "description": "A pod template (`kubectl explain pod.spec`); its container named tensorflow is the task.",
+        "description": description,
+        "required": ["spec"],
+        "x-kubernetes-validations": names,
+        "properties": {
+            "apiVersion": { "type": "string" },
+            "kind": { "type": "string" },
+            "metadata": { "type": "object", "properties": { "name": { "type": "string", "maxLength": 253 } } },
+            "spec": spec,
+            "status": status,
+        },
+    })
+}
+
+/// A pod template with one container named tensorflow.
+pub(super) fn template() -> Value {
+    let rules = json!([{
+        "rule": "self.exists_one(container, container.name == 'tensorflow')",
+        "message": "exactly one container must be named \"tensorflow\": it is the task",
+    }]);
+    let description =
+        "A pod template (`kubectl explain pod.spec`); its container named tensorflow is the task.";
+    pod_template(description, &rules)
+}
+
+/// A pod template is kept as it is. Of its containers as much is named as rules need (null: there are none), and what no container can do
+/// without.
+pub(super) fn pod_template(description: &str, rules: &Value) -> Value {
+    json!({
+        "type": "object",
+        "description": description,
         "x-kubernetes-preserve-unknown-fields": true,
         "properties": { "spec": {
             "type": "object",
             "required": ["containers"],
             "x-kubernetes-preserve-unknown-fields": true,
-            "properties": { "containers": {
+            "properties": { "containers": present(json!({
                 "type": "array",
                 "minItems": 1,
                 "maxItems": MOST_CONTAINERS,
-                "x-kubernetes-validations": [{
-                    "rule": "self.exists_one(container, container.name == 'tensorflow')",
-                    "message": "exactly one container must be named \"tensorflow\": it is the task",
-                }],
+                "x-kubernetes-validations": rules,
                 "items": {
                     "type": "object",
                     "required": ["name", "image"],
@@ -114,7 +142,7 @@ pub(super) fn template() -> Value {
                         "image": { "type": "string", "minLength": 1 },
                     },
                 },
-            } },
+            })) },
         } },
     })
 }

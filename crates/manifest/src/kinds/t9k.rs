@@ -7,7 +7,7 @@ mod status;
 use serde_json::{Value, json};
 use trainyard_core::{JOB_LABEL, ROLE_LABEL, TASK_INDEX_LABEL};
 
-use super::common::{RoleRules, names};
+use super::common::{RoleRules, names, schema};
 use super::{JobApi, PodLabels, Roles, Vendor, columns};
 use crate::install::access::{of_finalizers, of_lasting_jobs, of_statuses};
 
@@ -59,24 +59,15 @@ const ROLES: RoleRules = RoleRules {
                 (!has(role.replicas) || old.replicas == role.replicas))",
 };
 
+/// What its objects are.
+const DESCRIPTION: &str = "A distributed training with TensorFlow, as T9k describes it: replica types, how many replicas each has, and what \
+                           their pods are like.";
+
 /// The definition: one version.
 fn definition() -> Value {
     API.definition_of(&[json!({
         "name": API.version, "served": true, "storage": true, "subresources": { "status": {} },
         "additionalPrinterColumns": columns(".status.phase"),
-        "schema": { "openAPIV3Schema": {
-            "type": "object",
-            "description": "A distributed training with TensorFlow, as T9k describes it: replica types, how many replicas each has, and what \
-                            their pods are like.",
-            "required": ["spec"],
-            "x-kubernetes-validations": names(&ROLES),
-            "properties": {
-                "apiVersion": { "type": "string" },
-                "kind": { "type": "string" },
-                "metadata": { "type": "object", "properties": { "name": { "type": "string", "maxLength": 253 } } },
-                "spec": spec::schema(),
-                "status": status::schema(),
-            },
-        } },
+        "schema": { "openAPIV3Schema": schema(DESCRIPTION, &names(&ROLES), &spec::schema(), &status::schema()) },
     })])
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use trainyard_core::{JOB_LABEL, ROLE_LABEL, TASK_INDEX_LABEL};
 use trainyard_document::tfjob_api::{LEAST_LOST_NODE, MANAGERS, SERVED};
 
-use super::common::{MOST_REPLICAS, RoleRules, additions, integer, names, object, template};
+use super::common::{MOST_REPLICAS, RoleRules, additions, integer, names, object, schema, template};
 use super::{JobApi, PodLabels, Roles, Served, Vendor, columns};
 use crate::install::access::{of_finalizers, of_jobs, of_statuses};
 use crate::names::{KUBEFLOW_INDEX_LABEL, KUBEFLOW_JOB_LABEL, KUBEFLOW_ROLE_LABEL};
@@ -65,6 +65,10 @@ fn definition(served: Served) -> Value {
     API.definition_of(&versions)
 }
 
+/// What its objects are.
+const DESCRIPTION: &str =
+    "A distributed training with TensorFlow: roles, how many tasks each has, and what their pods are like.";
+
 fn version(name: &str) -> Value {
     json!({
         "name": name,
@@ -72,19 +76,7 @@ fn version(name: &str) -> Value {
         "storage": name == SERVED[0],
         "subresources": { "status": {} },
         "additionalPrinterColumns": columns(".status.conditions[-1:].type"),
-        "schema": { "openAPIV3Schema": {
-            "type": "object",
-            "description": "A distributed training with TensorFlow: roles, how many tasks each has, and what their pods are like.",
-            "required": ["spec"],
-            "x-kubernetes-validations": names(&ROLES),
-            "properties": {
-                "apiVersion": { "type": "string" },
-                "kind": { "type": "string" },
-                "metadata": { "type": "object", "properties": { "name": { "type": "string", "maxLength": 253 } } },
-                "spec": spec(),
-                "status": status::schema(),
-            },
-        } },
+        "schema": { "openAPIV3Schema": schema(DESCRIPTION, &names(&ROLES), &spec(), &status::schema()) },
     })
 }
 

@@ -10,6 +10,7 @@ mod status;
 use serde_json::{Value, json};
 use trainyard_core::{JOB_LABEL, ROLE_LABEL, TASK_INDEX_LABEL};
 
+use super::common::schema;
 use super::{JobApi, PodLabels, Roles, Served, Vendor, columns};
 use crate::install::access::{Use, jobs, of_finalizers, of_jobs, of_statuses};
 
@@ -77,26 +78,13 @@ fn definitions(_: Served) -> Vec<Value> {
     vec![definition(), command::definition()]
 }
 
+/// What its objects are.
+const DESCRIPTION: &str = "Tasks with pods that belong together, and what follows when some of them end.";
+
 fn definition() -> Value {
     API.definition_of(&[json!({
         "name": API.version, "served": true, "storage": true, "subresources": { "status": {} },
         "additionalPrinterColumns": columns(".status.state.phase"),
-        "schema": { "openAPIV3Schema": schema() },
+        "schema": { "openAPIV3Schema": schema(DESCRIPTION, &rules::of_names(), &spec::schema(), &status::schema()) },
     })])
-}
-
-fn schema() -> Value {
-    json!({
-        "type": "object",
-        "description": "Tasks with pods that belong together, and what follows when some of them end.",
-        "required": ["spec"],
-        "x-kubernetes-validations": rules::of_names(),
-        "properties": {
-            "apiVersion": { "type": "string" },
-            "kind": { "type": "string" },
-            "metadata": { "type": "object", "properties": { "name": { "type": "string", "maxLength": 253 } } },
-            "spec": spec::schema(),
-            "status": status::schema(),
-        },
-    })
 }

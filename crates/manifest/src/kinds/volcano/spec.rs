@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::rules;
+use crate::kinds::common::{MOST_REPLICAS, pod_template};
 
 /// Bounds that let the API server estimate what its rules cost; far beyond any job.
 const MOST_TASKS: u32 = 256;
 const MOST_POLICIES: u32 = 64;
-const MOST_REPLICAS: u32 = 10_000;
 
 /// Events that a policy may wait for.
 const EVENTS: &[&str] = &[
@@ -204,28 +204,8 @@ fn task() -> Value {
     })
 }
 
-/// A pod template is kept as it is. Of its containers as much is named as no container can do without.
+/// Without a rule about the main container: it may have any name.
 fn template() -> Value {
-    json!({
-        "type": "object",
-        "description": "A pod template (`kubectl explain pod.spec`); its container named tensorflow, or else the first, is the task.",
-        "x-kubernetes-preserve-unknown-fields": true,
-        "properties": { "spec": {
-            "type": "object",
-            "required": ["containers"],
-            "x-kubernetes-preserve-unknown-fields": true,
-            "properties": { "containers": {
-                "type": "array", "minItems": 1, "maxItems": 64,
-                "items": {
-                    "type": "object",
-                    "required": ["name", "image"],
-                    "x-kubernetes-preserve-unknown-fields": true,
-                    "properties": {
-                        "name": { "type": "string", "maxLength": 63 },
-                        "image": { "type": "string", "minLength": 1 },
-                    },
-                },
-            } },
-        } },
-    })
+    let description = "A pod template (`kubectl explain pod.spec`); its container named tensorflow, or else the first, is the task.";
+    pod_template(description, &Value::Null)
 }
