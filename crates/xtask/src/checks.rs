@@ -80,7 +80,18 @@ fn tests(shell: &Shell, kubectl: Option<&Path>, peers: bool) -> Result<Ended, St
     if peers {
         shell = shell.with(trainyard_tools::PEERS, "1");
     }
+    if std::env::var_os(THREADS).is_none() {
+        shell = shell.with(THREADS, test_threads().to_string());
+    }
     shell.show("cargo", &[&["test", "--no-fail-fast"], &EVERYTHING[..]].concat())
+}
+
+/// The variable by which the test harness is told how many tests run at once.
+const THREADS: &str = "RUST_TEST_THREADS";
+
+/// Two tests per core: the tests that take long wait for an API server or a process most of the time.
+fn test_threads() -> usize {
+    std::thread::available_parallelism().map_or(2, |cores| 2 * cores.get())
 }
 
 /// `cargo xtask cluster`: the cluster of the tests, for interactive use. Its own program reads the other arguments.

@@ -146,7 +146,7 @@ impl Narration {
                     "the job is {state}: `trainyard resume {job}` lets it run, `trainyard stop {job}` ends it"
                 ))
             }
-            What::Resumed => remark("the job goes on".into()),
+            What::Resumed => remark("the job is resumed".into()),
             What::Note { text } | What::DebugTask { text, .. } => {
                 matters(format!("{CAREFUL}note{CAREFUL:#}: {text}"))
             }

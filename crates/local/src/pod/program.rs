@@ -132,7 +132,7 @@ impl<'a> Builder<'a> {
         let found = self.setting.images.get(name);
         if found.is_none() && !name.is_empty() {
             let why = format!(
-                "the image `{name}` is ignored: this machine's own programs run; to let something stand for it, write \
+                "the image `{name}` is ignored: this machine's own programs run; to run another environment in its place, write \
                  `images: {{'{name}': {{like: 'tensorflow/tensorflow'}}}}` into ~/.config/trainyard/config.yaml"
             );
             report.at("image").ignore_image(why);

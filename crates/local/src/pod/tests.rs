@@ -547,7 +547,7 @@ fn everything_that_is_wrong_is_said_at_once_with_place_and_remedy() {
         format!(
             "{main}.env[E]: the value of `E` holds a zero byte, which no variable can (mount it as a file instead)"
         ),
-        format!("{main}.env[F=]: `F=` is no name for a variable (letters, digits, `_`, `-` and `.`)"),
+        format!("{main}.env[F=]: `F=` is not a valid name of a variable (letters, digits, `_`, `-` and `.`)"),
         format!(
             "{main}.env[G]: `G` takes its value from a source that is not known here (known are `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`)"
         ),

@@ -78,7 +78,7 @@ impl Variables {
                     self.put(&name, value, report);
                 } else {
                     report.ignore(format!(
-                        "`{name}` is no name for a variable, and is left out as on a cluster"
+                        "`{name}` is not a valid name of a variable, and is left out as on a cluster"
                     ));
                 }
             }
@@ -87,7 +87,7 @@ impl Variables {
 
     fn take(&mut self, variable: &Variable, own: &Container, sources: &Sources<'_>, report: &Report<'_>) {
         if !is_name(&variable.name) {
-            let message = format!("`{}` is no name for a variable", variable.name);
+            let message = format!("`{}` is not a valid name of a variable", variable.name);
             return report.refuse(message, Some("letters, digits, `_`, `-` and `.`".to_owned()));
         }
         let value = match (&variable.value, &variable.value_from) {
