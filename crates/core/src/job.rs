@@ -399,6 +399,8 @@ pub enum GangScheduler {
     SchedulerPlugins,
     /// T9k's scheduler.
     T9k,
+    /// The cluster's own scheduler, by the groups of `scheduling.k8s.io`.
+    Native,
     /// Another one, by its name.
     Named(Arc<str>),
 }
@@ -416,7 +418,29 @@ impl GangScheduler {
         }
     }
 
-    /// What pods that it places give as their `schedulerName`; none for [`Self::Default`].
+    /// The scheduler that a flag or an annotation names: by its word, or by its `schedulerName`.
+    #[must_use]
+    pub fn chosen(word: &str) -> Self {
+        match word {
+            "scheduler-plugins" => Self::SchedulerPlugins,
+            "t9k" => Self::T9k,
+            "native" => Self::Native,
+            _ => Self::named(word),
+        }
+    }
+
+    /// The word for it in flags and annotations; none for [`Self::Default`].
+    #[must_use]
+    pub fn word(&self) -> Option<&str> {
+        match self {
+            Self::SchedulerPlugins => Some("scheduler-plugins"),
+            Self::T9k => Some("t9k"),
+            _ => self.name(),
+        }
+    }
+
+    /// What memory calls it, and what pods that it places give as their `schedulerName`, where they give one; none for
+    /// [`Self::Default`].
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self {
@@ -425,6 +449,7 @@ impl GangScheduler {
             Self::KubeBatch => Some("kube-batch"),
             Self::SchedulerPlugins => Some("scheduler-plugins-scheduler"),
             Self::T9k => Some("t9k-scheduler"),
+            Self::Native => Some("native"),
             Self::Named(name) => Some(name),
         }
     }

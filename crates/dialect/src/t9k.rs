@@ -15,7 +15,7 @@ mod spec;
 mod tensorboard;
 
 use trainyard_core::{
-    Addresses, Clean, ClusterForm, Conventions, GangChoice, GangScheduler, InPlace, JOB_LABEL, Job,
+    Addresses, Clean, ClusterForm, Conventions, Gang, GangChoice, GangScheduler, InPlace, JOB_LABEL, Job,
     LabelValue, Limits, ROLE_LABEL, Role, TASK_INDEX_LABEL,
 };
 
@@ -26,6 +26,7 @@ use crate::compile;
 use crate::dialect::{Description, Dialect, RoleList};
 use crate::manifest::{Metadata, Object, ReadJob};
 use crate::tfjob::annotations::Wishes;
+use crate::tfjob::gang::existing;
 use crate::tfjob::roles::{Replica, lower, name};
 use crate::tfjob::spec::Spec;
 use crate::tfjob::{PORT, after, in_cluster, places, settle};
@@ -79,7 +80,11 @@ pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
     let asked = scheduler.as_ref().map(|_| GangChoice::Named(GangScheduler::T9k));
     let choice = wishes.gang.or(asked).unwrap_or_default();
     if let (GangChoice::Named(named), Some(scheduler)) = (&choice, scheduler) {
-        job.gang = Some(scheduler.gang(&job.roles, named.clone()));
+        let gang = scheduler.gang(&job.roles, named.clone());
+        job.gang = Some(Gang {
+            existing: existing(&spec),
+            ..gang
+        });
     }
     if spec.complete {
         let mut places = places(&metadata, &spec);

@@ -9,7 +9,7 @@
 
 pub(crate) mod annotations;
 mod first;
-mod gang;
+pub(crate) mod gang;
 pub(crate) mod roles;
 pub(crate) mod rules;
 pub(crate) mod run_policy;

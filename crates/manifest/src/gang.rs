@@ -12,22 +12,23 @@
 
 mod correction;
 mod coscheduling;
+mod ended;
 mod schedulers;
+mod t9k;
 mod volcano;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use trainyard_core::{
-    Gang, GangScheduler, GangSeen, Job, Memory, Role, Seen, Subject, TaskSeen, asked_together,
-};
+use trainyard_core::{Gang, GangScheduler, GangSeen, Job, Role, Seen, Subject, TaskSeen, asked_together};
 
+pub use self::ended::Ended;
 pub use self::schedulers::{Began, Placing, Schedulers};
 use crate::install::access::Use;
 
 /// Every scheduler that there is a module for. The first that serves a scheduler's name is taken; the last serves nearly every name.
-static SCHEDULERS: &[&Scheduler] = &[&volcano::SCHEDULER, &coscheduling::SCHEDULER];
+static SCHEDULERS: &[&Scheduler] = &[&volcano::SCHEDULER, &t9k::SCHEDULER, &coscheduling::SCHEDULER];
 
 /// A gang scheduler: what the operator has to know to place jobs by it.
 #[derive(Debug)]
@@ -41,8 +42,8 @@ pub struct Scheduler {
     pub uses: &'static [Use],
     /// Pods are created only once every group has been let in. Without, the scheduler looks at pods that exist.
     pub holds: bool,
-    /// The objects that a job should have now; none, one or several. Memory says which tasks have finished.
-    pub groups: fn(&Subject, &Gang, Option<&Memory>) -> Vec<GroupWanted>,
+    /// The objects that a job should have now; none, one or several. Their contents may follow how many tasks have ended.
+    pub groups: fn(&Subject, &Gang, Ended) -> Vec<GroupWanted>,
     /// Makes a pod a member of its job's group. A scheduler that its template names is kept, and so is a group (`gang.existing`).
     pub mark: fn(&mut Value, &Job, &Role, &Gang),
 }
@@ -182,15 +183,16 @@ pub fn is_ours(annotations: Option<&BTreeMap<String, String>>, name: &str, job: 
     mark.is_some_and(|mark| mark == name) || name == job
 }
 
-/// The group objects that a job should have now; none where its templates name a group.
+/// The group objects that a job should have now; none where its templates name a group. Without `ended`, as they were at first: names and
+/// number are the same.
 #[must_use]
-pub fn groups(subject: &Subject, memory: Option<&Memory>) -> Vec<GroupWanted> {
+pub fn groups(subject: &Subject, ended: Option<Ended>) -> Vec<GroupWanted> {
     let gang = subject.job.gang.as_ref().filter(|gang| gang.existing.is_none());
     let module = gang.and_then(|gang| scheduler(&gang.scheduler));
     let (Some(gang), Some(module)) = (gang, module) else {
         return Vec::new();
     };
-    let mut groups = (module.groups)(subject, gang, memory);
+    let mut groups = (module.groups)(subject, gang, ended.unwrap_or_default());
     for group in &mut groups {
         let name = group.name().to_owned();
         group.object["metadata"]["annotations"][MARK] = name.into();
@@ -269,7 +271,6 @@ fn pod_group(
     gang: &Gang,
     more: impl FnOnce(&mut Map<String, Value>),
 ) -> Vec<GroupWanted> {
-    let job = &subject.job;
     let mut spec = Map::new();
     // No scheduler accepts a group of none.
     spec.insert("minMember".into(), gang.members.max(1).into());
@@ -277,6 +278,12 @@ fn pod_group(
         spec.insert("minResources".into(), quantities(&gang.resources).into());
     }
     more(&mut spec);
+    group_of(api, subject, &spec)
+}
+
+/// The one group of a job, called like it and with its annotations.
+fn group_of(api: &'static GroupApi, subject: &Subject, spec: &Map<String, Value>) -> Vec<GroupWanted> {
+    let job = &subject.job;
     let mut metadata = json!({ "name": job.name, "namespace": job.namespace });
     if !subject.annotations.is_empty() {
         metadata["annotations"] = subject.annotations.clone().into();

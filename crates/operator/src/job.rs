@@ -10,7 +10,7 @@ use trainyard_core::{AddressBook, Cluster, GangScheduler, Job, Memory, Order, Su
 use trainyard_dialect::read_value;
 use trainyard_document::problem::{Problem, Severity};
 use trainyard_manifest::cluster_map::ClusterMap;
-use trainyard_manifest::gang::{Began, Placing, Schedulers, deadlock, gang, scheduler, unplaced};
+use trainyard_manifest::gang::{Began, Placing, Schedulers, deadlock, gang, unplaced};
 use trainyard_manifest::kinds::Kinds;
 use trainyard_manifest::task_pod::{Owner, TaskPods, fixture_names};
 use trainyard_status::{MEMORY_FIELD, Unread};
@@ -299,22 +299,15 @@ pub fn stored_memory(status: Option<&Value>) -> Option<Memory> {
 
 /// The operator has no rights for this scheduler, and no watch of its groups.
 fn not_chosen(named: &GangScheduler, told: &Schedulers) -> Meaning {
-    let name = named.name().unwrap_or_default();
+    let name = named.word().unwrap_or_default();
     let told = match told.to_string() {
         none if none.is_empty() => "no gang scheduler".to_owned(),
         names => format!("`{names}` alone"),
     };
-    let message = if scheduler(named).is_some() {
-        format!(
-            "the job asks for the gang scheduler `{name}`, and the operator was installed with {told}: add it with `trainyard install \
-             --gang-scheduler-name`, or change the annotation `trainyard.dev/gang`"
-        )
-    } else {
-        format!(
-            "the job asks for the gang scheduler `{name}`, whose groups this version of the operator cannot write: set the annotation \
-             `trainyard.dev/gang` to another scheduler, or to `none` for its pods to be placed one by one"
-        )
-    };
+    let message = format!(
+        "the job asks for the gang scheduler `{name}`, and the operator was installed with {told}: add it with `trainyard install \
+         --gang-scheduler-name`, or set the annotation `trainyard.dev/gang` to another scheduler, or to `none` for its pods to be placed one by one"
+    );
     Meaning::Waits(Wait::new(Reason::GangSchedulerNotChosen, message))
 }
 
@@ -412,9 +405,9 @@ mod tests {
     }
 
     #[test]
-    fn a_job_for_a_scheduler_whose_groups_cannot_be_written_waits_and_says_what_to_do() {
+    fn a_job_for_a_scheduler_that_was_not_chosen_waits_and_says_what_to_do() {
         let template = json!({ "spec": { "containers": [{ "name": "tensorflow", "image": "i" }] } });
-        let read = |gang: &str| {
+        let read = |gang: &str, told: &str| {
             let wire = json!({
                 "metadata": {
                     "name": "mnist", "namespace": "ml", "uid": "u", "generation": 1,
@@ -426,20 +419,25 @@ mod tests {
                 },
             });
             let reading = Reading {
-                gang: "volcano".parse().unwrap(),
+                gang: told.parse().unwrap(),
                 ..Reading::default()
             };
             let wire = serde_json::from_value(wire).unwrap();
             reading.read(&kinds::t9k::KIND, wire, None)
         };
-        let seen = read("t9k-scheduler");
+        assert_eq!(scheduler(&read("t9k", "volcano,t9k")), "t9k-scheduler");
+        let seen = read("t9k-scheduler", "volcano");
         let Meaning::Waits(wait) = &*seen.meaning else {
             panic!("it does not wait: {seen:?}")
         };
         assert_eq!(wait.reason, Reason::GangSchedulerNotChosen);
-        assert!(wait.message.contains("or to `none`"), "{}", wait.message);
-        assert_eq!(scheduler(&read("volcano")), "volcano");
-        let alone = read("none");
+        assert!(
+            wait.message.contains("`t9k`") && wait.message.contains("or to `none`"),
+            "{}",
+            wait.message
+        );
+        assert_eq!(scheduler(&read("volcano", "volcano")), "volcano");
+        let alone = read("none", "volcano");
         let Meaning::Job(compiled) = &*alone.meaning else {
             panic!("it cannot be read: {alone:?}")
         };

@@ -86,9 +86,9 @@ fn reconcile_runnable(
     if let Some(memory) = &memory {
         entry.drop_absorbed(compiled, memory);
     }
-    let grouping = Grouping::of(entry, compiled, job, memory.as_ref());
     entry.not_later(now);
     let mut observed = entry.observed(&job.uid, job.deleting);
+    let grouping = Grouping::of(entry, (job, compiled), memory.as_ref(), &observed.tasks);
     observed.fixtures.extend(addresses(entry, job, compiled));
     let listed = listed_extras(entry, job, compiled);
     let extras = entry.extras.seen(&listed, &compiled.subject.objects);

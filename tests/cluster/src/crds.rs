@@ -29,7 +29,12 @@ pub enum Crds {
     Volcano,
     /// `batch.volcano.sh` and `bus.volcano.sh`, as Volcano installs them. Not where our own of these are installed too.
     VolcanoJobs,
+    /// `scheduler.tensorstack.dev`, of which we take the groups. T9k publishes no definition: it is written from T9k's documents.
+    T9kScheduler,
 }
+
+/// The groups of T9k's scheduler.
+const T9K_SCHEDULER: &str = include_str!("crds/t9k-scheduler.yaml");
 
 /// What has been installed where: tests that share a cluster need not do it once each.
 static INSTALLED: Mutex<BTreeSet<(PathBuf, Crds)>> = Mutex::new(BTreeSet::new());
@@ -48,7 +53,7 @@ impl Crds {
     /// Where others' files are.
     fn files(self) -> Result<Vec<PathBuf>, Missing> {
         let (module, folder, files): (_, _, &[&str]) = match self {
-            Self::TfJob | Self::Kind(_) => return Ok(Vec::new()),
+            Self::TfJob | Self::Kind(_) | Self::T9kScheduler => return Ok(Vec::new()),
             Self::JobSet => (
                 JOBSET,
                 "config/components/crd/bases",
@@ -82,6 +87,7 @@ impl Crds {
     #[track_caller]
     fn text(self) -> String {
         let ours = match self {
+            Self::T9kScheduler => return T9K_SCHEDULER.to_owned(),
             Self::TfJob => Some("tfjob"),
             Self::Kind(api) => Some(api.word),
             _ => None,

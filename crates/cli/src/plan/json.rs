@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use trainyard_core::explain::RuleWords;
-use trainyard_core::{Clean, Gang, GangScheduler, InPlace, RoleName, TaskId, task_name};
+use trainyard_core::{Clean, Gang, InPlace, RoleName, TaskId, task_name};
 use trainyard_document::quantity::Quantity;
 
 use super::{JobPlan, RolePlan};
@@ -161,14 +161,7 @@ fn limits(plan: &JobPlan<'_>) -> JsonLimits {
 
 fn gang(gang: &Gang) -> JsonGang<'_> {
     JsonGang {
-        scheduler: match &gang.scheduler {
-            GangScheduler::Default => "default",
-            GangScheduler::Volcano => "volcano",
-            GangScheduler::KubeBatch => "kube-batch",
-            GangScheduler::SchedulerPlugins => "scheduler-plugins",
-            GangScheduler::T9k => "t9k",
-            GangScheduler::Named(name) => name,
-        },
+        scheduler: gang.scheduler.word().unwrap_or("default"),
         group: gang.existing.as_deref(),
         members: gang.members,
         per_role: &gang.per_role,

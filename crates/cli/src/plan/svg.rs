@@ -151,6 +151,7 @@ fn gang(svg: &mut Svg, plan: &JobPlan<'_>, all: Rect) {
         GangScheduler::KubeBatch => "kube-batch",
         GangScheduler::SchedulerPlugins => "coscheduling",
         GangScheduler::T9k => "T9k scheduler",
+        GangScheduler::Native => "the cluster's scheduler",
         GangScheduler::Named(name) => name,
     };
     let members = match plan.job().size() {

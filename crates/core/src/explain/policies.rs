@@ -188,6 +188,7 @@ fn placed(job: &Job, gang: &Gang) -> String {
         GangScheduler::KubeBatch => "kube-batch".into(),
         GangScheduler::SchedulerPlugins => "the coscheduling plugin".into(),
         GangScheduler::T9k => "T9k's scheduler".into(),
+        GangScheduler::Native => "the cluster's scheduler".into(),
         GangScheduler::Named(name) => format!("the scheduler `{name}`"),
     };
     let all: u64 = nonempty_roles(job).map(|role| u64::from(role.replicas)).sum();

@@ -85,7 +85,7 @@ pub(crate) fn scheduler(field: &Field<'_>) -> Option<GangChoice> {
         field.problems.report(problem.allowed(allowed));
         return None;
     }
-    Some(GangChoice::Named(GangScheduler::named(name)))
+    Some(GangChoice::Named(GangScheduler::chosen(name)))
 }
 
 /// `130,137,138,143` or `42,128-255`; codes from 1 to 255.

@@ -14,8 +14,11 @@ use trainyard_document::codes::Code;
 
 /// Joins a pod to a group of Volcano or kube-batch.
 const GROUP_ANNOTATION: &str = "scheduling.k8s.io/group-name";
-/// Joins a pod to a group of the coscheduling plugin.
-const GROUP_LABEL: &str = "scheduling.x-k8s.io/pod-group";
+/// Join a pod to a group of the coscheduling plugin, or of T9k's scheduler.
+const GROUP_LABELS: [&str; 2] = [
+    "scheduling.x-k8s.io/pod-group",
+    "scheduler.tensorstack.dev/group-name",
+];
 
 /// Which gang scheduler the job asks for: the annotation's, or else the one that its templates name.
 pub(super) fn choice(spec: &Spec<'_>, wishes: &Wishes<'_>) -> GangChoice {
@@ -68,11 +71,12 @@ fn scheduler(replica: &Replica<'_>) -> Option<GangScheduler> {
 }
 
 /// The group that the templates name, if they do: a user made it.
-fn existing(spec: &Spec<'_>) -> Option<Arc<str>> {
+pub(crate) fn existing(spec: &Spec<'_>) -> Option<Arc<str>> {
     let group = |replica: &Replica<'_>| {
         let template = &replica.template;
         let named = template.annotations.get(GROUP_ANNOTATION);
-        named.or_else(|| template.labels.get(GROUP_LABEL)).cloned()
+        let labelled = || GROUP_LABELS.iter().find_map(|key| template.labels.get(*key));
+        named.or_else(labelled).cloned()
     };
     let groups: Vec<Option<Arc<str>>> = spec.replicas.iter().map(group).collect();
     let first = groups.iter().flatten().next()?.clone();

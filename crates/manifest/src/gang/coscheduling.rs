@@ -21,9 +21,8 @@ static POD_GROUPS: GroupApi = GroupApi {
 };
 
 pub(super) static SCHEDULER: Scheduler = Scheduler {
-    // Every name that no other module serves is that of a scheduler with the plugin, as for Kubeflow's operator; but T9k's has groups of
-    // its own, and would never place pods that are in ours.
-    serves: |named| named.name().is_some() && *named != GangScheduler::T9k,
+    // Every name that no other module serves is that of a scheduler with the plugin, as for Kubeflow's operator.
+    serves: |named| named.name().is_some() && *named != GangScheduler::Native,
     apis: &[&POD_GROUPS],
     uses: &[of_groups(API_GROUP, "podgroups")],
     holds: false,

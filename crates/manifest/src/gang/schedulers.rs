@@ -92,13 +92,14 @@ impl FromStr for Schedulers {
         }
         let mut schedulers = Vec::new();
         for name in text.split(',').map(str::trim) {
-            let scheduler = match name.to_ascii_lowercase().as_str() {
-                "volcano" => GangScheduler::Volcano,
-                "none" => return Err("`none` cannot stand beside other schedulers".into()),
-                _ if wrong_label(name).is_some() => {
+            let scheduler = match GangScheduler::chosen(&name.to_ascii_lowercase()) {
+                GangScheduler::Named(lower) if &*lower == "none" => {
+                    return Err("`none` cannot stand beside other schedulers".into());
+                }
+                GangScheduler::Named(_) if wrong_label(name).is_some() => {
                     return Err("expected `volcano`, `none`, or a name of a-z, 0-9 and `-`".into());
                 }
-                _ => GangScheduler::named(name),
+                known => known,
             };
             if super::scheduler(&scheduler).is_none() {
                 return Err(format!("this version cannot write the groups of `{name}`"));
@@ -114,7 +115,7 @@ impl FromStr for Schedulers {
 /// As it is written, and read again.
 impl fmt::Display for Schedulers {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.0.iter().filter_map(GangScheduler::name).collect();
+        let names: Vec<&str> = self.0.iter().filter_map(GangScheduler::word).collect();
         out.write_str(&names.join(","))
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use trainyard_core::{GangChoice, Stamp, TaskId, Time};
+use trainyard_core::{Exit, GangChoice, Memory, Stamp, TaskId, Time, Why};
 use trainyard_dialect::read;
 use trainyard_document::Source;
 
@@ -56,8 +56,10 @@ fn schedulers_go_by_kubeflows_names() {
         ("volcano,none", None),
         ("volcano,", None),
         ("My-Scheduler", None),
-        // Its groups are its own.
-        ("t9k-scheduler", None),
+        ("t9k", Some("t9k")),
+        ("volcano,t9k-scheduler,t9k", Some("volcano,t9k")),
+        ("scheduler-plugins", Some("scheduler-plugins")),
+        ("Kube-Batch", Some("kube-batch")),
     ];
     for (text, expected) in rows {
         let schedulers: Option<Schedulers> = text.parse().ok();
@@ -182,6 +184,119 @@ fn a_group_holds_all_tasks_unless_the_job_says_otherwise() {
         json!({ "minMember": 2, "minResources": { "cpu": "2" }, "scheduleTimeoutSeconds": 30 })
     );
     assert!(!some.job.gang.expect("a gang").hold, "the plugin looks at pods");
+}
+
+#[test]
+fn the_group_of_t9ks_scheduler_has_a_queue_a_number_and_no_resources() {
+    let policy =
+        json!({ "minAvailable": 2, "queue": "night", "priorityClass": "70", "minResources": { "cpu": "2" } });
+    let some = with(&GangScheduler::T9k, &policy, &template());
+    let spec = group(&some)["spec"].clone();
+    assert_eq!(spec, json!({ "minMember": 2, "queue": "night", "priority": 70 }));
+    for (class, priority) in [("high", 0), ("101", 0), ("-1", 0), ("100", 100)] {
+        let named = with(
+            &GangScheduler::T9k,
+            &json!({ "priorityClass": class }),
+            &template(),
+        );
+        assert_eq!(group(&named)["spec"]["priority"], priority, "{class}");
+    }
+    let mut all = with(&GangScheduler::T9k, &Value::Null, &template());
+    if let Some(gang) = &mut all.job.gang {
+        gang.per_role = [(all.job.roles[1].name.clone(), 2)].into();
+    }
+    let expected = json!({ "minMember": 3, "queue": "default", "priority": 0, "roles": [{ "name": "worker", "minMember": 2 }] });
+    assert_eq!(group(&all)["spec"], expected);
+    // A pod that has failed is no member, and one that has succeeded is.
+    for (succeeded, failed, expected) in [(1, 0, 3), (0, 1, 2), (1, 2, 1), (0, 3, 1)] {
+        let ended = Ended { succeeded, failed };
+        let members = groups(&all, Some(ended))[0].object["spec"]["minMember"].clone();
+        assert_eq!(members, expected, "{ended:?}");
+    }
+
+    let mut pod = json!({ "metadata": {}, "spec": {} });
+    mark(&mut pod, &all.job, &all.job.roles[1]);
+    let marks = json!({
+        "scheduler.tensorstack.dev/group-name": "mnist",
+        "scheduler.tensorstack.dev/queue": "default",
+        "scheduler.tensorstack.dev/role": "worker",
+    });
+    assert_eq!(pod["metadata"]["labels"], marks);
+    assert_eq!(pod["spec"]["schedulerName"], "t9k-scheduler");
+}
+
+#[test]
+fn t9ks_conditions_say_whether_a_group_was_let_in() {
+    let api = scheduler(&GangScheduler::T9k).unwrap().apis[0];
+    let few =
+        json!({ "type": "SufficientGroupMember", "status": "False", "reason": "InsufficientMemberPods" });
+    let enough =
+        json!({ "type": "SufficientGroupMember", "status": "True", "reason": "SufficientMemberPods" });
+    let held = json!({ "type": "GroupScheduled", "status": "False", "message": "no room" });
+    let placed = json!({ "type": "GroupScheduled", "status": "True", "message": "Resources have been allocated to PodGroup" });
+    let waiting = |words: &str| GroupState::Waiting(Some(words.into()));
+    let rows = [
+        (json!([]), GroupState::Waiting(None)),
+        (json!("none"), GroupState::Waiting(None)),
+        (json!([few, held]), waiting("InsufficientMemberPods")),
+        (json!([enough, held]), waiting("no room")),
+        (json!([enough]), GroupState::Waiting(None)),
+        (json!([few, placed]), GroupState::Open),
+    ];
+    for (conditions, expected) in rows {
+        let status = json!({ "conditions": conditions });
+        assert_eq!((api.state)(&status), expected, "{status}");
+    }
+}
+
+#[test]
+fn what_has_ended_is_counted_once_and_only_of_the_tasks_that_the_job_has() {
+    let subject = subject(&Value::Null, &template());
+    let mut memory = Memory::new(&subject.job);
+    memory.epoch = 1;
+    let role = subject.job.roles[1].name.clone();
+    let worker = memory.roles.entry(role).or_default();
+    worker.done = [0, 7].into_iter().collect();
+    let ended = |role: &str, index: u32, epoch: u32, code: i32| TaskSeen {
+        id: TaskId::new(role, index),
+        state: Seen::Ended(Exit {
+            code: Some(code),
+            why: Why::Itself,
+            asked: false,
+            at: Time(1),
+            ran: 1,
+            never_ran: false,
+            rejected: false,
+            container: None,
+            message: None,
+        }),
+        ..task(epoch, false)
+    };
+    let count = |tasks: &[TaskSeen]| {
+        let Ended { succeeded, failed } = Ended::of(&subject.job, Some(&memory), tasks);
+        (succeeded, failed)
+    };
+    assert_eq!(count(&[]), (1, 0), "worker-7 is none of its tasks");
+    assert_eq!(count(&[ended("worker", 0, 1, 0)]), (1, 0), "it is remembered");
+    assert_eq!(count(&[ended("worker", 1, 1, 0), ended("ps", 0, 1, 9)]), (2, 1));
+    let others = [
+        ended("worker", 1, 0, 0),
+        ended("worker", 9, 1, 0),
+        ended("chief", 0, 1, 0),
+    ];
+    assert_eq!(
+        count(&others),
+        (1, 0),
+        "another epoch, and tasks that the job does not have"
+    );
+    let first = Ended::of(&subject.job, None, &[ended("worker", 1, 0, 0)]);
+    assert_eq!(
+        first,
+        Ended {
+            succeeded: 1,
+            failed: 0
+        }
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The groups of a job in one reconcile: what `step` sees of them, and what is written.
 
-use trainyard_core::{Action, Fixture, FixtureSeen, Memory, Observed, Subject, Time};
-use trainyard_manifest::gang::{GroupState, GroupWanted, groups};
+use trainyard_core::{Action, Fixture, FixtureSeen, Memory, Observed, Subject, TaskSeen, Time};
+use trainyard_manifest::gang::{Ended, GroupState, GroupWanted, groups};
 
 use super::wait::{Reason, Wait};
 use super::waiting::{SETTLES, Waiting, cut};
@@ -17,8 +17,14 @@ pub struct Grouping {
 
 impl Grouping {
     /// Compares the groups that exist with those that the job should have.
-    pub fn of(entry: &mut Entry, compiled: &Compiled, job: &JobSeen, memory: Option<&Memory>) -> Self {
-        let wanted = groups(&compiled.subject, memory);
+    pub fn of(
+        entry: &mut Entry,
+        (job, compiled): (&JobSeen, &Compiled),
+        memory: Option<&Memory>,
+        tasks: &[TaskSeen],
+    ) -> Self {
+        let ended = Ended::of(compiled.job(), memory, tasks);
+        let wanted = groups(&compiled.subject, Some(ended));
         Self {
             corrections: if wanted.is_empty() {
                 Vec::new()
@@ -74,11 +80,12 @@ pub fn waits(entry: &Entry, job: &JobSeen, subject: &Subject, now: Time, waiting
         );
         return add(first, &words);
     }
-    let held = wanted.iter().filter(|_| gang.hold).find_map(|wanted| {
+    let held = wanted.iter().find_map(|wanted| {
         let group = entry.groups.joined(wanted, &job.uid)?;
         match &group.state {
-            GroupState::Waiting(words) => Some((wanted, group, words)),
-            GroupState::Open | GroupState::Broken => None,
+            // Where pods are created at once they wait as well, and may say why.
+            GroupState::Waiting(words) if gang.hold || words.is_some() => Some((wanted, group, words)),
+            GroupState::Waiting(_) | GroupState::Open | GroupState::Broken => None,
         }
     });
     let Some((wanted, group, words)) = held else {

@@ -4,6 +4,7 @@ mod decisions;
 mod definition;
 mod faults;
 mod modes;
+mod scheduler;
 mod tensorboard;
 
 use serde_json::{Value, json};
