@@ -48,6 +48,8 @@ pub use policy::backoff::wait_before;
 pub use ranges::{BadRanges, Ranges, Runs};
 pub use rule::{Count, Down, How, Rule, Scope, Settled, Test, Then, When, Who};
 pub use step::{Action, Event, Oddity, Persist, Step, step};
-pub use subject::{Conventions, JOB_LABEL, Label, LabelValue, ROLE_LABEL, Subject, TASK_INDEX_LABEL};
+pub use subject::{
+    Conventions, Isolation, JOB_LABEL, Label, LabelValue, ROLE_LABEL, Subject, TASK_INDEX_LABEL,
+};
 pub use tf_config::{Cluster, MOST_BYTES};
 pub use time::Time;

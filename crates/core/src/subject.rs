@@ -25,6 +25,8 @@ pub struct Subject {
     pub annotations: Map<String, Value>,
     /// Objects that its tasks refer to: claims, maps of hosts, a network policy.
     pub objects: Vec<Value>,
+    /// Nothing but its own pods may reach them, if the manifest asks for that.
+    pub isolation: Option<Isolation>,
     /// T9k's `TensorBoard`, if the manifest asks for one.
     pub tensorboard: Option<Value>,
     /// Its pods and Services also get [`Conventions::legacy_labels`].
@@ -35,6 +37,13 @@ pub struct Subject {
     pub generate_name: bool,
     /// The namespace that the manifest itself names; `job` has a default where it names none.
     pub own_namespace: Option<String>,
+}
+
+/// Who may reach the pods of a job beside the pods themselves and its TensorBoard.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Isolation {
+    /// Entries of `from` of a NetworkPolicy, as the API server stores them.
+    pub from: Vec<Value>,
 }
 
 /// What the users of one kind of job, and their tools, expect of the objects of every such job.

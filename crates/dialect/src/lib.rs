@@ -9,6 +9,7 @@
 //! * [`read`](read::read) chooses the dialect that reads a document; [`manifest`] is what comes out of it.
 //! * [`pod_template`] checks a pod template and takes out of it what the job model needs.
 //! * `compile` has the blocks that each dialect's rules are made of.
+//! * [`isolation`] is the annotation that keeps other pods from connecting to those of a job.
 //! * [`order`] is the annotation that gives an order to a job, for the operator too.
 //! * [`convert`] writes a job in another dialect and says what was lost.
 
@@ -18,6 +19,7 @@ pub mod convert;
 mod dialect;
 #[cfg(test)]
 mod helps;
+pub mod isolation;
 pub mod manifest;
 pub mod order;
 pub mod pod_template;

@@ -10,13 +10,14 @@ mod vocabulary;
 use std::sync::Arc;
 
 use serde_json::Value;
-use trainyard_core::{GangChoice, Job};
+use trainyard_core::{GangChoice, Isolation, Job};
 use trainyard_document::Node;
 use trainyard_document::fields::{Field, Fields};
 use trainyard_document::problem::{Problem, has_errors};
 
 use crate::check;
 use crate::dialect::Dialect;
+use crate::isolation;
 
 pub(crate) use self::metadata::{Metadata, OUR_PREFIX};
 
@@ -71,6 +72,8 @@ pub struct ReadJob {
     pub generate_name: bool,
     /// The other controller that runs it (`managedBy`): it is read and shown, but not ours to act on.
     pub managed_by: Option<Arc<str>>,
+    /// Nothing but its own pods may reach them, if its annotation asks for that.
+    pub isolation: Option<Isolation>,
     /// Which gang scheduler it asks for.
     pub gang: GangChoice,
     /// Objects that its tasks refer to and that are made with it: claims, maps of addresses, a TensorBoard. The
@@ -148,6 +151,7 @@ impl<'a> Object<'a> {
         ReadJob {
             dialect,
             api_version: self.api_version.clone(),
+            isolation: isolation::read(metadata, &job),
             job,
             node: self.root.node.clone(),
             document: self.document,

@@ -44,6 +44,8 @@ pub struct Install {
     pub gang: Schedulers,
     /// It creates `TensorBoard`s for jobs that ask for one.
     pub tensorboard: bool,
+    /// It creates NetworkPolicies for jobs that ask to be isolated.
+    pub network_policies: bool,
     /// The kinds of jobs that it runs. Of others nothing is installed.
     pub kinds: Kinds,
     /// Which versions of their definitions are served.
@@ -62,6 +64,7 @@ impl Default for Install {
             priority_class: None,
             gang: Schedulers::default(),
             tensorboard: false,
+            network_policies: false,
             kinds: Kinds::default(),
             served: Served::default(),
             arguments: Vec::new(),

@@ -24,6 +24,7 @@ pub mod bounded;
 pub mod cluster_map;
 pub mod gang;
 pub mod install;
+pub mod isolation;
 pub mod jobs;
 pub mod jobset;
 pub mod kinds;

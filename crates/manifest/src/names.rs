@@ -59,6 +59,12 @@ pub fn tensorboard(job: &str) -> String {
     format!("{job}-tensorboard")
 }
 
+/// The name of the NetworkPolicy of a job that is isolated. Volcano's plugin `svc` makes one of the job's own name.
+#[must_use]
+pub fn isolation(job: &str) -> String {
+    format!("{job}-isolate")
+}
+
 /// The labels of an object that belongs to a job.
 #[must_use]
 pub fn of_job(job: &Job) -> Map<String, Value> {

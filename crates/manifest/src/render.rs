@@ -8,6 +8,7 @@ use trainyard_document::codes::Code;
 use trainyard_document::names::LABEL_LENGTH;
 
 use crate::cluster_map::ClusterMap;
+use crate::isolation;
 use crate::jobset;
 use crate::nodes::{self, Seats};
 use crate::notes::{Note, notes};
@@ -112,7 +113,12 @@ fn objects(pods: &Pods<'_>, form: Form, seats: Option<&Seats>, board: Option<&Bo
         Form::JobSet => Vec::new(),
     };
     objects.push(pods.map.object(job));
-    let beside = pods.subject.objects.iter().cloned();
+    let beside = pods
+        .subject
+        .objects
+        .iter()
+        .cloned()
+        .chain(isolation::policy(pods.subject));
     objects.extend(beside.map(|object| with_hosts(object, job, pods.book)));
     match form {
         Form::Jobs => objects.extend(jobs::jobs(pods, seats)),

@@ -217,6 +217,15 @@ impl Api {
             .map(drop)
     }
 
+    /// Writes one object anew, with everything that it is to say. It names its UID, so that no other of that name is written.
+    pub async fn replace(&self, plural: &'static str, object: &Value) -> Result<Made, ApiError> {
+        let name = object.pointer("/metadata/name").and_then(Value::as_str);
+        let path = format!("{}/{}", path_of(plural, object), name.unwrap_or_default());
+        let what = (Method::PUT, plural);
+        let made = self.send(what, &path, object, METADATA_ONLY).await?;
+        Ok(Made::of(&made))
+    }
+
     /// Deletes one object of that API version, and no other of that name.
     pub async fn delete_object(
         &self,

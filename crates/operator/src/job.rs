@@ -11,6 +11,7 @@ use trainyard_dialect::read_value;
 use trainyard_document::problem::{Problem, Severity};
 use trainyard_manifest::cluster_map::ClusterMap;
 use trainyard_manifest::gang::{Began, Placing, Schedulers, deadlock, gang, unplaced};
+use trainyard_manifest::isolation;
 use trainyard_manifest::kinds::Kinds;
 use trainyard_manifest::task_pod::{Owner, TaskPods, fixture_names};
 use trainyard_status::{MEMORY_FIELD, Unread};
@@ -121,6 +122,10 @@ impl Compiled {
 
 /// How an operator reads jobs.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
 pub struct Reading {
     /// Which kinds of jobs are run. Nothing is watched of others.
     pub kinds: Vec<&'static Kind>,
@@ -132,6 +137,8 @@ pub struct Reading {
     pub legacy_labels: bool,
     /// A TensorBoard is created for jobs that ask for one, and Deployments are watched.
     pub tensorboard: bool,
+    /// A NetworkPolicy is created for jobs that ask to be isolated, and NetworkPolicies are watched.
+    pub network_policies: bool,
     /// The gang schedulers that jobs may be placed by. Without any, every task is placed by itself, whatever its job says.
     pub gang: Schedulers,
 }
@@ -144,6 +151,7 @@ impl Default for Reading {
             per_replica: false,
             legacy_labels: false,
             tensorboard: false,
+            network_policies: false,
             gang: Schedulers::default(),
         }
     }
@@ -250,6 +258,10 @@ impl Reading {
             }
             _ => Began::NotYet,
         };
+        match isolation::policy(&subject) {
+            Some(_) if !self.network_policies => return not_isolated(),
+            policy => subject.objects.extend(policy),
+        }
         let placing = self.gang.placing(&job.gang, began);
         let scheduler = match placing {
             Placing::Alone => None,
@@ -295,6 +307,13 @@ impl JobSeen {
 #[must_use]
 pub fn stored_memory(status: Option<&Value>) -> Option<Memory> {
     Memory::deserialize(status?.get(MEMORY_FIELD)?).ok()
+}
+
+/// The operator has no rights for NetworkPolicies. The job is not run without one: others could connect to its pods.
+fn not_isolated() -> Meaning {
+    let message = "the job asks to be isolated, and the operator was installed without the right to create NetworkPolicies: install it with \
+                   `trainyard install --network-policies`, or remove the annotation `trainyard.dev/network-policy`";
+    Meaning::Waits(Wait::new(Reason::NetworkPoliciesNotEnabled, message))
 }
 
 /// The operator has no rights for this scheduler, and no watch of its groups.

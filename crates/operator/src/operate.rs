@@ -22,7 +22,7 @@ use crate::lease::{Leadership, LeaseId, hold};
 use crate::notice::{Notice, Observer};
 use crate::order::OrderSeen;
 use crate::rate_limit::RateLimit;
-use crate::store::{Panicked, Source, Store};
+use crate::store::{Panicked, PolicySeen, Source, Store};
 use crate::watched::{BoardSeen, GroupSeen};
 use crate::watches::{self, WatchUpdate};
 
@@ -124,6 +124,7 @@ fn unseen(reading: &Reading) -> Vec<Source> {
                 .chain(orders)
                 .chain(boards)
         })
+        .chain(reading.network_policies.then_some(Source::Policies))
         .chain(reading.gang.apis().into_iter().map(Source::groups))
         .collect()
 }
@@ -136,8 +137,8 @@ fn may_act(unseen: &[Source], unknown: &BTreeSet<Source>, kinds: usize) -> bool 
     awaited.all(|source| match source {
         Source::Jobs(_) => kinds == 1,
         Source::Pods(_) | Source::Services(_) => false,
-        // An order is obeyed when it is seen, and nothing waits for a TensorBoard.
-        Source::Groups(..) | Source::Orders(_) | Source::Boards(_) => true,
+        // An order is obeyed when it is seen, nothing waits for a TensorBoard, and a policy that exists is found when it is to be created.
+        Source::Groups(..) | Source::Orders(_) | Source::Boards(_) | Source::Policies => true,
     })
 }
 
@@ -281,6 +282,7 @@ impl Operator {
             WatchUpdate::Service(kind, InitDone) => self.listed(Source::Services(kind)),
             WatchUpdate::Order(kind, event) => self.handle_order(kind, event),
             WatchUpdate::Board(kind, event) => self.handle_board(kind, event),
+            WatchUpdate::Policy(event) => self.handle_policy(event),
             WatchUpdate::Group(api, Init) => self.store.groups_begin(api),
             WatchUpdate::Group(api, InitApply(Guarded(Ok(group))) | Apply(Guarded(Ok(group)))) => {
                 self.store.group_seen(GroupSeen::of(api, group));
@@ -295,7 +297,7 @@ impl Operator {
             WatchUpdate::Unknown(source) => {
                 self.unknown.insert(source);
                 self.store.api_unknown(source);
-                if matches!(source, Source::Groups(..) | Source::Orders(_) | Source::Boards(_)) {
+                if !matches!(source, Source::Jobs(_) | Source::Pods(_) | Source::Services(_)) {
                     self.seen(source);
                 }
             }
@@ -340,6 +342,25 @@ impl Operator {
                 }
             }
             InitDone => self.listed(source),
+        }
+    }
+
+    fn handle_policy(&mut self, event: Event<Guarded<DynamicObject>>) {
+        let kinds = self.store.kinds();
+        let seen = |object: Guarded<DynamicObject>| PolicySeen::of(&kinds, &object.0.ok()?);
+        match event {
+            Init => self.store.list_begins(Source::Policies),
+            InitApply(object) | Apply(object) => {
+                if let Some(policy) = seen(object) {
+                    self.store.policy_seen(policy);
+                }
+            }
+            Delete(object) => {
+                if let Some(policy) = seen(object) {
+                    self.store.policy_gone(&policy);
+                }
+            }
+            InitDone => self.listed(Source::Policies),
         }
     }
 

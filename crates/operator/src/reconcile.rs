@@ -90,6 +90,7 @@ fn reconcile_runnable(
     let mut observed = entry.observed(&job.uid, job.deleting);
     let grouping = Grouping::of(entry, (job, compiled), memory.as_ref(), &observed.tasks);
     observed.fixtures.extend(addresses(entry, job, compiled));
+    entry.extras.look_at_policies(&job.uid);
     let listed = listed_extras(entry, job, compiled);
     let extras = entry.extras.seen(&listed, &compiled.subject.objects);
     observed.fixtures.extend(extras);

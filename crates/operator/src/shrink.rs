@@ -63,6 +63,7 @@ impl Compiled {
                 labels: Map::new(),
                 annotations: Map::new(),
                 objects: Vec::new(),
+                isolation: None,
                 tensorboard: None,
                 managed_by: None,
                 generate_name: false,

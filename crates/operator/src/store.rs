@@ -10,6 +10,7 @@ mod entry;
 pub mod extras;
 mod groups;
 mod orders;
+mod policies;
 mod queue;
 mod reread;
 mod slots;
@@ -30,6 +31,7 @@ pub use self::entry::{Entry, HeldPod, LastError};
 pub use self::extras::{ExtraSeen, Extras, Listed, Sort};
 use self::groups::GroupIndex;
 pub use self::groups::{GroupChange, GroupWrite, Groups, Unlisted};
+pub use self::policies::PolicySeen;
 use self::queue::Queue;
 pub use self::reread::{Panicked, words as panic_words};
 use self::slots::Slots;
@@ -51,6 +53,8 @@ pub enum Source {
     Orders(&'static Kind),
     /// Deployments of `TensorBoard`s with the label of a kind.
     Boards(&'static Kind),
+    /// NetworkPolicies of isolated jobs, whichever kind they are of.
+    Policies,
     /// Groups of a gang scheduler, by plural and API group, whichever kind their jobs are of.
     Groups(&'static str, &'static str),
 }
@@ -65,6 +69,7 @@ impl Source {
             Self::Services(_) => "services",
             Self::Orders(_) => "orders",
             Self::Boards(_) => "deployments",
+            Self::Policies => "networkpolicies",
             Self::Groups(..) => "groups",
         }
     }
@@ -118,6 +123,12 @@ impl Store {
         }
     }
 
+    /// The kinds of jobs that are run.
+    #[must_use]
+    pub fn kinds(&self) -> Vec<&'static Kind> {
+        self.reading.kinds.clone()
+    }
+
     /// How many jobs and pods are known.
     #[must_use]
     pub fn counts(&self) -> (usize, usize) {
@@ -134,6 +145,7 @@ impl Store {
                 Source::Services(kind) if key.kind == kind => entry.addresses.services.list_begins(),
                 Source::Orders(kind) if key.kind == kind => entry.orders.list_begins(),
                 Source::Boards(kind) if key.kind == kind => entry.board.deployments.list_begins(),
+                Source::Policies => entry.extras.policies.list_begins(),
                 _ => {}
             }
         }
@@ -159,6 +171,7 @@ impl Store {
                 }
                 Source::Orders(kind) => key.kind == kind && entry.orders.list_ends(&listed),
                 Source::Boards(kind) => key.kind == kind && entry.board.deployments.list_ends(&listed),
+                Source::Policies => entry.extras.policies_end(&listed),
                 Source::Groups(..) => false,
             };
             if lost {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt as _;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::core::{ApiResource, DynamicObject, DynamicResourceScope};
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, watcher};
@@ -16,6 +17,7 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinSet;
 use trainyard_cluster::told;
 use trainyard_manifest::gang::GroupApi;
+use trainyard_manifest::isolation;
 use trainyard_manifest::tensorboard::{PART, PART_LABEL};
 
 use crate::guarded::{Guarded, MaybeReadable};
@@ -46,6 +48,8 @@ pub enum WatchUpdate {
     Order(&'static Kind, watcher::Event<Guarded<DynamicObject>>),
     /// The Deployment of a TensorBoard, with the label of a kind.
     Board(&'static Kind, watcher::Event<Guarded<DynamicObject>>),
+    /// The NetworkPolicy of an isolated job.
+    Policy(watcher::Event<Guarded<DynamicObject>>),
     /// A group object of this API.
     Group(&'static GroupApi, watcher::Event<Guarded<DynamicObject>>),
     /// The cluster has no API for these objects. The watch is begun again by itself.
@@ -95,6 +99,12 @@ pub fn begin(
             let what = (Source::Orders(kind), no_orders(orders));
             watches.spawn(follow(what, objects, all.clone(), ears(), wrap));
         }
+    }
+    if options.reading.network_policies {
+        let policies = all.clone().labels(&format!("{PART_LABEL}={}", isolation::PART));
+        let objects = scoped_with(client.clone(), scope, &ApiResource::erase::<NetworkPolicy>(&()));
+        let what = (Source::Policies, String::new());
+        watches.spawn(follow(what, objects, policies, ears(), WatchUpdate::Policy));
     }
     for api in options.reading.gang.apis() {
         // Without a selector: a group that a user has made for a job is respected.
@@ -146,7 +156,7 @@ async fn follow<K>(
                 } else {
                     unwatched(&error)
                 };
-                let is_group = matches!(source, Source::Groups(..) | Source::Orders(_) | Source::Boards(_));
+                let is_group = !matches!(source, Source::Jobs(_) | Source::Pods(_) | Source::Services(_));
                 let is_unknown = is_unknown || may_be_missing(source) && is_refused(&error, 403);
                 // Jobs without gangs go on where groups are unknown, or may not be listed: that is told once.
                 let once = is_unknown && is_group;

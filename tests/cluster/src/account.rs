@@ -79,25 +79,22 @@ impl Account {
     #[track_caller]
     #[must_use]
     pub fn of_operator(namespace: &Namespace<'_>, gang: Schedulers, kinds: Kinds) -> Self {
-        Self::of_operator_with(namespace, gang, kinds, false)
+        let install = Install {
+            gang,
+            kinds,
+            ..Install::default()
+        };
+        Self::of_install(namespace, install)
     }
 
-    /// The same; `tensorboard` if it also creates `TensorBoard`s.
+    /// The same, for an operator that is installed in this way.
     #[track_caller]
     #[must_use]
-    pub fn of_operator_with(
-        namespace: &Namespace<'_>,
-        gang: Schedulers,
-        kinds: Kinds,
-        tensorboard: bool,
-    ) -> Self {
+    pub fn of_install(namespace: &Namespace<'_>, install: Install) -> Self {
         let install = Install {
             namespace: namespace.name().into(),
             watch: Some(namespace.name().into()),
-            gang,
-            kinds,
-            tensorboard,
-            ..Install::default()
+            ..install
         };
         for object in install.access() {
             match namespace.cluster().api().create(&collection(&object), &object) {

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use trainyard_manifest::install::Install;
 use trainyard_manifest::kinds::Kinds;
 
 use crate::account::Account;
@@ -75,9 +76,14 @@ impl Operator {
         for api in kinds.apis() {
             cluster.install(Crds::of(api));
         }
-        let boards = more.contains(&"--tensorboard");
-        let account =
-            Account::of_operator_with(namespace, flag(more, "--gang-scheduler-name"), kinds, boards);
+        let install = Install {
+            gang: flag(more, "--gang-scheduler-name"),
+            kinds,
+            tensorboard: more.contains(&"--tensorboard"),
+            network_policies: more.contains(&"--network-policies"),
+            ..Install::default()
+        };
+        let account = Account::of_install(namespace, install);
         Self {
             program: program.to_owned(),
             kubeconfig: account.kubeconfig().to_owned(),

@@ -57,6 +57,9 @@ pub struct Install {
     /// Create a TensorBoard for each job that asks for one, with the rights to Deployments that this takes
     #[arg(long)]
     pub tensorboard: bool,
+    /// Create a NetworkPolicy for each job that asks to be isolated, with the rights that this takes
+    #[arg(long)]
+    pub network_policies: bool,
     /// Also set the labels of tf-operator 0.2 to 1.5 on pods and Services (`job-name`, `tf-replica-type` …)
     #[arg(long)]
     pub legacy_labels: bool,

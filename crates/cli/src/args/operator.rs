@@ -56,6 +56,9 @@ pub struct Operator {
     /// Create a TensorBoard (a Deployment and a Service) for each job that asks for one
     #[arg(long)]
     pub tensorboard: bool,
+    /// Create a NetworkPolicy for each job that asks to be isolated (annotation `trainyard.dev/network-policy: isolate`)
+    #[arg(long)]
+    pub network_policies: bool,
     /// Number of jobs to apply concurrently
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = positive::<usize>, allow_negative_numbers = true)]
     pub controller_threads: usize,

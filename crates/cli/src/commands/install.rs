@@ -250,6 +250,7 @@ fn wishes(typed: &Install) -> Wishes {
         served: served(typed.newest_only),
         gang: typed.gang_scheduler_name.clone(),
         tensorboard: typed.tensorboard,
+        network_policies: typed.network_policies,
         arguments: labels.into_iter().chain(typed.arguments.clone()).collect(),
     }
 }

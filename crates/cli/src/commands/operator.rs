@@ -37,6 +37,7 @@ pub fn run(typed: Operator) -> Result<Exit, Failure> {
             per_replica: typed.per_replica_addresses,
             legacy_labels: typed.legacy_labels,
             tensorboard: typed.tensorboard,
+            network_policies: typed.network_policies,
             gang: typed.gang_scheduler_name,
         },
         requests: typed.requests,

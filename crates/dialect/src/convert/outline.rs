@@ -10,6 +10,7 @@ use trainyard_document::problem::{FieldPath, Place, Problem, Problems, Span};
 
 use crate::compile::BUILT_IN;
 use crate::dialect::{Dialect, RoleList};
+use crate::isolation;
 use crate::manifest::{OUR_PREFIX, ReadJob};
 use crate::tfjob::annotations::{RESTART_SCOPE, START_ORDER, START_TIMEOUT};
 use crate::tfjob::roles::Restart;
@@ -65,8 +66,8 @@ impl<'a> Outline<'a> {
         }
     }
 
-    /// Name, namespace, labels and annotations. Our own annotations mean something in their own dialect only, but for our
-    /// additions, which two of them read.
+    /// Name, namespace, labels and annotations. Our own annotations mean something in their own dialect only, but for those of
+    /// every kind and our additions, which two of them read.
     pub fn metadata(&self, to: Dialect) -> Value {
         let mut metadata = Map::new();
         let written = self.read.node.get("metadata");
@@ -78,7 +79,11 @@ impl<'a> Outline<'a> {
         if let Some(Value::Object(annotations)) = metadata.get_mut("annotations") {
             // What is both an annotation and a field is written anew, from what the job means.
             let written_anew = [RESTART_SCOPE, START_ORDER, START_TIMEOUT];
-            let stays = |key: &String| to == self.read.dialect && !written_anew.contains(&key.as_str());
+            let of_every_kind = [isolation::ANNOTATION, isolation::FROM];
+            let stays = |key: &String| {
+                let key = key.as_str();
+                of_every_kind.contains(&key) || to == self.read.dialect && !written_anew.contains(&key)
+            };
             annotations.retain(|key, _| !key.starts_with(OUR_PREFIX) || stays(key));
             if annotations.is_empty() {
                 metadata.shift_remove("annotations");

@@ -17,6 +17,7 @@ pub(super) fn rows() -> Vec<Row> {
     rows.extend(policies());
     rows.extend(gangs());
     rows.extend(orders());
+    rows.extend(isolation());
     rows
 }
 
@@ -43,6 +44,29 @@ fn orders() -> Vec<Row> {
             )],
             "did you mean `trainyard.dev/order`?",
             &[("ordr", "order")],
+        ),
+    ]
+}
+
+fn isolation() -> Vec<Row> {
+    let from = "  name: job\n  annotations: {trainyard.dev/network-policy: isolate, trainyard.dev/network-policy-from: 'app=notebook'}\n";
+    vec![
+        row(
+            Code::BadFormat,
+            V1,
+            &[("  name: job\n", from)],
+            "write it as in `[{podSelector: {matchLabels: {app: notebook}}}]`",
+            &[("app=notebook", "[{podSelector: {matchLabels: {app: notebook}}}]")],
+        ),
+        row(
+            Code::UnknownValue,
+            V1,
+            &[(
+                "  name: job\n",
+                "  name: job\n  annotations: {trainyard.dev/network-policy: isolated}\n",
+            )],
+            "did you mean `isolate`?",
+            &[("isolated", "isolate")],
         ),
     ]
 }

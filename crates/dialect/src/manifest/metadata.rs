@@ -6,10 +6,13 @@ use trainyard_document::codes::Code;
 use trainyard_document::fields::{Field, Fields};
 use trainyard_document::problem::{closest, shown};
 
-use crate::order;
+use crate::{isolation, order};
 
 /// Our own annotations and labels begin with this.
 pub(crate) const OUR_PREFIX: &str = "trainyard.dev/";
+
+/// Annotations that jobs of every kind may have.
+const OF_EVERY_KIND: &[&str] = &[order::ANNOTATION, isolation::ANNOTATION, isolation::FROM];
 
 /// Fields that a server or a tool adds, and that mean nothing to us.
 const SERVER_FIELDS: &[&str] = &[
@@ -117,10 +120,10 @@ impl<'a> Metadata<'a> {
             };
             if &***key == order::ANNOTATION {
                 order::check(field);
-            } else if !known.contains(&&***key) {
+            } else if !known.contains(&&***key) && !OF_EVERY_KIND.contains(&&***key) {
                 let message = format!("unknown annotation `{}`", shown(key));
                 let problem = field.key_problem(Code::UnknownField, message).found(key);
-                let known = known.iter().chain([&order::ANNOTATION]);
+                let known = known.iter().chain(OF_EVERY_KIND);
                 let meant = closest(own_name, known.filter_map(|key| key.strip_prefix(OUR_PREFIX)));
                 let hint = meant.map(|meant| format!("did you mean `{OUR_PREFIX}{meant}`?"));
                 field.tell(problem.maybe_hint(hint));

@@ -36,6 +36,7 @@ impl ReadJob {
             labels: own(self, "labels"),
             annotations,
             objects,
+            isolation: self.isolation.clone(),
             tensorboard: boards.into_iter().next(),
             legacy_labels: false,
             managed_by: self.managed_by.as_ref().map(ToString::to_string),

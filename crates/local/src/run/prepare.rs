@@ -152,7 +152,12 @@ fn notices(
     let network = network.map(|why| format!("tasks share a private network without outside access: {why}"));
     let managed = read_job.managed_by.as_ref();
     let managed = managed.map(|by| format!("`managedBy: {by}` does not matter here: it is run"));
-    board.into_iter().chain(network).chain(managed)
+    let isolated = read_job.isolation.as_ref();
+    let isolated = isolated.map(|_| {
+        "`trainyard.dev/network-policy` has no effect here: it asks a cluster for a NetworkPolicy; `--isolate` gives a run a network of its own"
+            .to_owned()
+    });
+    board.into_iter().chain(network).chain(managed).chain(isolated)
 }
 
 /// What a look at all tasks of a job found.

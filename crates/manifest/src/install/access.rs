@@ -94,6 +94,14 @@ pub const BOARDS: Use = Use {
     ..jobs("apps", "deployments")
 };
 
+/// What it does with NetworkPolicies, where it was told to create any.
+pub const POLICIES: Use = Use {
+    verbs: &["list", "watch", "get", "create", "update", "delete"],
+    why: "a job may ask that nothing but its own pods reaches them: the NetworkPolicy is corrected when it was changed, created again \
+          when it was deleted, and deleted when the job does not ask for it any more",
+    ..jobs("networking.k8s.io", "networkpolicies")
+};
+
 /// Everything that the operator does with jobs of these kinds.
 pub fn uses(kinds: &Kinds) -> impl Iterator<Item = Use> {
     kinds
@@ -175,7 +183,9 @@ const fn lease() -> Use {
 /// Roles and their bindings. An operator for one namespace has a role there, and may do nothing elsewhere.
 pub(super) fn roles(install: &Install) -> Vec<Value> {
     let boards = install.tensorboard.then_some(BOARDS);
-    let uses = uses(&install.kinds).chain(install.gang.uses()).chain(boards);
+    let policies = install.network_policies.then_some(POLICIES);
+    let uses = uses(&install.kinds).chain(install.gang.uses());
+    let uses = uses.chain(boards).chain(policies);
     let uses: Vec<Use> = uses.collect();
     let for_jobs = Scope {
         name: NAME,

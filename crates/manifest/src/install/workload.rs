@@ -114,6 +114,9 @@ impl Install {
         if !self.gang.is_empty() {
             words.push(format!("--gang-scheduler-name={}", self.gang));
         }
+        if self.network_policies {
+            words.push("--network-policies".to_owned());
+        }
         if self.tensorboard {
             words.push("--tensorboard".to_owned());
         }

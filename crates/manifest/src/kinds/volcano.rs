@@ -52,7 +52,7 @@ pub static API: JobApi = JobApi {
             ..jobs("", "configmaps")
         },
         Use {
-            verbs: &["get", "create", "delete"],
+            verbs: &["get", "create", "update", "delete"],
             why: "the plugin `svc` lets only pods of the same job reach its pods",
             ..jobs("networking.k8s.io", "networkpolicies")
         },

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{ApplyError, Created, Report, Writes, creating, doing, name_of, owner};
-use crate::api::{Api, ApiError, Owned};
+use crate::api::{Api, ApiError, Made, Owned};
 use crate::board::CONTENT;
 use crate::job::Compiled;
-use crate::store::{ExtraSeen, Sort};
+use crate::store::extras::surplus;
+use crate::store::{ExtraSeen, Listed, Sort};
 
 /// Creates what is missing, or finds that it is ours already, and rewrites what has changed.
 pub async fn ensure(
@@ -25,7 +26,31 @@ pub async fn ensure(
         let seen = one(api, writes, object).await.map_err(creating(Created::Extra))?;
         report.extras.push(seen);
     }
+    remove_surplus(api, writes, &compiled.subject.objects, report).await?;
     report.looked_for_extras = true;
+    Ok(())
+}
+
+/// Deletes what the job does not ask for any more, and no pod refers to.
+async fn remove_surplus(
+    api: &Api,
+    writes: &Writes,
+    wanted: &[Value],
+    report: &mut Report,
+) -> Result<(), ApplyError> {
+    for extra in surplus(&writes.extras, wanted) {
+        remove_known(api, writes, extra, report).await?;
+    }
+    let is_wanted = |(sort, name): &Listed| {
+        wanted
+            .iter()
+            .any(|wanted| wanted["kind"] == sort.kind && name_of(wanted) == &**name)
+    };
+    for listed in &writes.listed_extras {
+        if listed.0.stands_alone && !is_wanted(listed) {
+            remove_listed(api, writes, listed).await?;
+        }
+    }
     Ok(())
 }
 
@@ -37,10 +62,11 @@ async fn one(api: &Api, writes: &Writes, object: &Value) -> Result<ExtraSeen, Ap
     })?;
     let name = name_of(object);
     let content = sort.content(object);
-    let seen = |uid: Arc<str>| ExtraSeen {
+    let seen = |Made { uid, version }| ExtraSeen {
         sort,
         name: name.into(),
         uid,
+        version,
         content: Arc::clone(&content),
     };
     let known = writes.extras.iter().find(|extra| extra.is(object));
@@ -49,61 +75,81 @@ async fn one(api: &Api, writes: &Writes, object: &Value) -> Result<ExtraSeen, Ap
         .iter()
         .any(|(one, of)| *one == sort && **of == *name);
     let there = match known {
-        Some(known) => Some((Arc::clone(&known.uid), Some(Arc::clone(&known.content)))),
+        Some(known) => Some(Found {
+            made: Made {
+                uid: Arc::clone(&known.uid),
+                version: known.version,
+            },
+            content: Some(Arc::clone(&known.content)),
+        }),
         None if may_exist => find(api, writes, sort, name).await?,
         None => None,
     };
     if let Some(there) = there {
-        let uid = Arc::clone(&there.0);
         match rewrite(api, writes, (sort, object), there).await {
-            Ok(()) => return Ok(seen(uid)),
+            Ok(made) => return Ok(seen(made)),
             // It has been deleted, or replaced by another.
             Err(refused) if [404, 409].contains(&refused.code) => {}
             Err(refused) => return Err(refused),
         }
     }
     match create(api, writes, sort, object).await {
-        Ok(uid) => Ok(seen(uid)),
+        Ok(made) => Ok(seen(made)),
         Err(refused) if refused.exists() => {
             let found = find(api, writes, sort, name).await?;
             let there = found.ok_or_else(|| refused.in_the_way(kind, &writes.key.namespace, name))?;
-            let uid = Arc::clone(&there.0);
-            rewrite(api, writes, (sort, object), there).await?;
-            Ok(seen(uid))
+            rewrite(api, writes, (sort, object), there).await.map(seen)
         }
         Err(refused) => Err(refused),
     }
 }
 
-/// An object that is the job's: its UID, and what was last written into it.
-type Found = (Arc<str>, Option<Arc<str>>);
+/// An object that is the job's.
+struct Found {
+    /// Which one, and its version as far as it is known.
+    made: Made,
+    /// What it says, where that is known.
+    content: Option<Arc<str>>,
+}
 
 /// Rewrites what follows the job, unless it is right.
 async fn rewrite(
     api: &Api,
     writes: &Writes,
     (sort, object): (&Sort, &Value),
-    (uid, written): Found,
-) -> Result<(), ApiError> {
+    there: Found,
+) -> Result<Made, ApiError> {
     let content = sort.content(object);
-    let Some(field) = sort.follows.filter(|_| written.as_ref() != Some(&content)) else {
-        return Ok(());
+    let Some(field) = sort.follows.filter(|_| there.content.as_ref() != Some(&content)) else {
+        return Ok(there.made);
     };
+    let uid = &there.made.uid;
+    if sort.stands_alone {
+        let mut whole = owned(writes, object);
+        whole["metadata"]["uid"] = (**uid).into();
+        return api.replace(sort.plural, &whole).await;
+    }
     let change = json!({
         "metadata": { "uid": uid, "annotations": { CONTENT: content } }, field: object[field],
     });
     let what = (sort.api_version, sort.plural);
     api.correct(what, &writes.key.namespace, name_of(object), &change)
-        .await
+        .await?;
+    Ok(there.made)
 }
 
-async fn create(api: &Api, writes: &Writes, sort: &Sort, object: &Value) -> Result<Arc<str>, ApiError> {
+fn owned(writes: &Writes, object: &Value) -> Value {
     let mut owned = object.clone();
     owned["metadata"]["ownerReferences"] = json!([owner(writes).reference()]);
-    if sort.follows.is_some() {
+    owned
+}
+
+async fn create(api: &Api, writes: &Writes, sort: &Sort, object: &Value) -> Result<Made, ApiError> {
+    let mut owned = owned(writes, object);
+    if sort.follows.is_some() && !sort.stands_alone {
         owned["metadata"]["annotations"][CONTENT] = (*sort.content(object)).into();
     }
-    Ok(api.create(sort.plural, &owned).await?.uid)
+    api.create(sort.plural, &owned).await
 }
 
 /// The object of that name, if it exists and is the job's.
@@ -116,7 +162,10 @@ async fn find(api: &Api, writes: &Writes, sort: &Sort, name: &str) -> Result<Opt
             annotations,
         }) => {
             let ours = owner.as_deref() == Some(&*writes.uid);
-            Ok(ours.then(|| (uid, annotations[CONTENT].as_str().map(Arc::from))))
+            Ok(ours.then(|| Found {
+                made: Made { uid, version: 0 },
+                content: annotations[CONTENT].as_str().map(Arc::from),
+            }))
         }
         Err(refused) if refused.not_found() => Ok(None),
         Err(refused) => Err(refused),
@@ -125,20 +174,41 @@ async fn find(api: &Api, writes: &Writes, sort: &Sort, name: &str) -> Result<Opt
 
 /// Deletes those that are the job's, and do not go with it.
 pub async fn remove(api: &Api, writes: &Writes, report: &mut Report) -> Result<(), ApplyError> {
-    let doing = || doing("delete an object that it needed");
     for extra in writes.extras.iter().filter(|extra| extra.sort.goes) {
-        delete(api, writes, extra.sort, &extra.name, &extra.uid)
-            .await
-            .map_err(doing())?;
-        report.removed_extras.push(extra.uid.clone());
+        remove_known(api, writes, extra, report).await?;
     }
-    for (sort, name) in &writes.listed_extras {
-        let found = find(api, writes, sort, name).await.map_err(doing())?;
-        if let Some((uid, _)) = found {
-            delete(api, writes, sort, name, &uid).await.map_err(doing())?;
-        }
+    for listed in &writes.listed_extras {
+        remove_listed(api, writes, listed).await?;
     }
     report.looked_for_extras = true;
+    Ok(())
+}
+
+const REMOVING: &str = "delete an object that it needed";
+
+async fn remove_known(
+    api: &Api,
+    writes: &Writes,
+    extra: &ExtraSeen,
+    report: &mut Report,
+) -> Result<(), ApplyError> {
+    let deleted = delete(api, writes, extra.sort, &extra.name, &extra.uid).await;
+    deleted.map_err(doing(REMOVING))?;
+    report.removed_extras.push(extra.uid.clone());
+    Ok(())
+}
+
+/// Deletes an object that may exist, if it is the job's.
+async fn remove_listed(api: &Api, writes: &Writes, (sort, name): &Listed) -> Result<(), ApplyError> {
+    let found = match find(api, writes, sort, name).await {
+        // The operator may not look at such objects any more, or never could: a status is the tenant's to write. It goes with the job.
+        Err(refused) if refused.code == 403 && sort.stands_alone => None,
+        found => found.map_err(doing(REMOVING))?,
+    };
+    if let Some(Found { made, .. }) = found {
+        let deleted = delete(api, writes, sort, name, &made.uid).await;
+        deleted.map_err(doing(REMOVING))?;
+    }
     Ok(())
 }
 

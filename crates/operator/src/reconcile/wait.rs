@@ -89,6 +89,8 @@ pub enum Reason {
     GangSchedulerNotChosen,
     /// The cluster does not know the groups of its gang scheduler.
     GangSchedulerNotInstalled,
+    /// The job asks to be isolated, and the operator may create no NetworkPolicies.
+    NetworkPoliciesNotEnabled,
     /// The word of a scheduler, a kubelet, a group or the job's kind.
     Other(String),
 }
@@ -106,6 +108,7 @@ static WORDS: &[(&str, Reason)] = &[
     ("UnreadableMemory", Reason::UnreadableMemory),
     ("GangSchedulerNotChosen", Reason::GangSchedulerNotChosen),
     ("GangSchedulerNotInstalled", Reason::GangSchedulerNotInstalled),
+    ("NetworkPoliciesNotEnabled", Reason::NetworkPoliciesNotEnabled),
 ];
 
 impl Reason {

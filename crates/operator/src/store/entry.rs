@@ -349,6 +349,10 @@ impl Entry {
         self.extras
             .known
             .retain(|extra| !report.removed_extras.contains(&extra.uid));
+        for uid in &report.removed_extras {
+            self.extras.policies.removed(uid);
+        }
+        self.extras.policies.apply_finished();
     }
 
     /// We have made a pod. The watch may have been faster than the answer.
@@ -448,6 +452,7 @@ impl Entry {
             && self.groups.is_empty()
             && self.orders.is_empty()
             && self.board.deployments.is_empty()
+            && self.extras.policies.is_empty()
             && !self.applying
             && self.pending_reread.is_none()
     }

@@ -1,14 +1,18 @@
 //! Extra objects of a job's kind, as far as they are known to exist.
 //!
-//! They are not watched: that the operator has created one, or has found it, is known until it ends. `status.objects` names those that
+//! But for the NetworkPolicies of isolated jobs (`policies.rs`) they are not watched: that the operator has created one, or has found it, is known until it ends. `status.objects` names those that
 //! must be deleted when the job ends, so that an operator that starts later knows what to look for. Whose an object is, is asked
 //! before it is deleted: a status is the tenant's to write.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use trainyard_core::{Fixture, FixtureSeen};
+use trainyard_manifest::isolation::{API_VERSION, KIND};
 
+use super::policies::PolicySeen;
+use super::tracked::Tracked;
 use crate::apply::Report;
 use crate::board::content;
 
@@ -30,12 +34,18 @@ pub struct Sort {
     pub goes: bool,
     /// The field that is rewritten when the job changes.
     pub follows: Option<&'static str>,
+    /// No pod refers to it: it is rewritten as a whole, which also removes what others have added, and it is deleted as soon as the
+    /// job does not ask for it any more.
+    pub stands_alone: bool,
 }
 
 /// Every sort of object that can be created. Claims hold data, so they go with the job alone.
 pub static SORTS: &[Sort] = &[
     sort("ConfigMap", "v1", "configmaps", Some("data")),
-    sort("NetworkPolicy", "networking.k8s.io/v1", "networkpolicies", None),
+    Sort {
+        stands_alone: true,
+        ..sort(KIND, API_VERSION, "networkpolicies", Some("spec"))
+    },
     sort("Service", "v1", "services", None),
     Sort {
         goes: false,
@@ -55,6 +65,7 @@ const fn sort(
         plural,
         goes: true,
         follows,
+        stands_alone: false,
     }
 }
 
@@ -71,7 +82,23 @@ impl Sort {
         let Some(field) = self.follows else {
             return "".into();
         };
-        content(&object[field])
+        content(&sorted(&object[field]))
+    }
+}
+
+/// The same value with its keys in order: the API server writes them in an order of its own.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let ordered: BTreeMap<&String, Value> =
+                map.iter().map(|(key, value)| (key, sorted(value))).collect();
+            ordered
+                .into_iter()
+                .map(|(key, value)| (key.clone(), value))
+                .collect()
+        }
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        other => other.clone(),
     }
 }
 
@@ -84,7 +111,9 @@ pub struct ExtraSeen {
     pub name: Arc<str>,
     /// Its UID.
     pub uid: Arc<str>,
-    /// What was last written into it, as [`Sort::content`] says.
+    /// Its resource version when it was last written or seen.
+    pub version: u64,
+    /// What it says, as [`Sort::content`] says.
     pub content: Arc<str>,
 }
 
@@ -112,17 +141,26 @@ pub struct Extras {
     pub known: Vec<ExtraSeen>,
     /// Every object that the status lists has been looked for.
     pub looked: bool,
+    /// NetworkPolicies of isolated jobs, as the watch shows them.
+    pub policies: Tracked<PolicySeen>,
 }
 
 impl Extras {
     /// Forgets what was known of another job.
     pub fn clear(&mut self) {
-        *self = Self::default();
+        self.known.clear();
+        self.looked = false;
     }
 
     /// Takes in what an apply has done for this job.
     pub fn absorb(&mut self, report: &mut Report) {
         for extra in report.extras.drain(..) {
+            if let Some(policy) = PolicySeen::written(&report.key, &report.uid, &extra)
+                && !self.policies.see(policy, true)
+            {
+                // It was changed or deleted since.
+                continue;
+            }
             self.known
                 .retain(|known| (known.sort, &known.name) != (extra.sort, &extra.name));
             self.known.push(extra);
@@ -153,7 +191,7 @@ impl Extras {
     #[must_use]
     pub fn seen(&self, listed: &[Listed], wanted: &[Value]) -> Option<(Fixture, FixtureSeen)> {
         let is_right = |wanted: &Value| self.known.iter().any(|known| known.is_right(wanted));
-        let right = wanted.iter().all(is_right);
+        let right = wanted.iter().all(is_right) && self.surplus(wanted).next().is_none();
         let seen = if !listed.is_empty() || self.known.iter().any(|known| known.sort.goes) {
             FixtureSeen::Ours {
                 right: right && listed.is_empty(),
@@ -169,6 +207,11 @@ impl Extras {
         Some((Fixture::Extras, seen))
     }
 
+    /// Those that the job does not ask for any more, and that no pod refers to.
+    pub fn surplus(&self, wanted: &[Value]) -> impl Iterator<Item = &ExtraSeen> {
+        surplus(&self.known, wanted)
+    }
+
     /// What `status.objects` says; none where nothing has to be deleted. `wanted` are the objects that are about to be created.
     #[must_use]
     pub fn written(&self, listed: &[Listed], wanted: &[Value]) -> Option<Value> {
@@ -180,6 +223,13 @@ impl Extras {
         names.dedup();
         (!names.is_empty()).then(|| json!(names))
     }
+}
+
+/// Of these objects, those that are not wanted and that no pod refers to.
+pub fn surplus<'a>(known: &'a [ExtraSeen], wanted: &[Value]) -> impl Iterator<Item = &'a ExtraSeen> {
+    let is_surplus =
+        |known: &&ExtraSeen| known.sort.stands_alone && !wanted.iter().any(|wanted| known.is(wanted));
+    known.iter().filter(is_surplus)
 }
 
 /// The objects that go when the job ends.
@@ -219,6 +269,7 @@ mod tests {
             sort,
             name: "it".into(),
             uid: "u".into(),
+            version: 1,
             content: sort.content(object),
         }
     }
@@ -248,7 +299,10 @@ mod tests {
         ];
         for (known, status, wanted, expected, says) in rows {
             let wanted: Vec<Value> = wanted.into_iter().cloned().collect();
-            let extras = Extras { known, looked: false };
+            let extras = Extras {
+                known,
+                ..Extras::default()
+            };
             let may_exist = extras.listed(Some(status), true, &wanted);
             let seen = extras.seen(&may_exist, &wanted).map(|(_, seen)| seen);
             assert_eq!(seen, expected, "{extras:?} {status} {wanted:?}");

@@ -146,6 +146,7 @@ impl Store {
         });
         // These are known from the watches, and no reconcile changes them.
         (entry.groups, entry.orders, entry.board) = (old.groups, old.orders, old.board);
+        entry.extras.policies = old.extras.policies;
         (entry.queued, entry.wake, entry.panics) = (old.queued, old.wake, panics);
         self.wake_at(now + wait, job.clone());
         self.panics.push(Panicked { job, words, wait });

@@ -15,6 +15,7 @@ mod no_replicas;
 mod orders;
 mod other_manager;
 mod panics;
+mod policies;
 mod refusals;
 mod slow;
 mod strangers;

@@ -12,7 +12,7 @@
 //! | [`jobs`], [`kinds`], [`chosen_kinds`], [`other_manager`], [`waits`], [`refused`], [`gang`], [`volcano`], [`volcano_definition`], [`client`] | single behaviours, as a user meets them |
 //! | [`faults`], [`volcano_faults`], [`leader`], [`upgrade`], [`panics`] | failing requests, two operators, two versions, panics |
 //! | [`forged`], [`hostile`], [`unreadable_memory`], [`unreadable_objects`], [`fairness`] | tenants that write what no operator would |
-//! | [`rights`], [`pod_security`], [`canary`], [`definition`], [`endpoints`] | rights, secrets, the CRD, metrics and health |
+//! | [`rights`], [`isolation`], [`pod_security`], [`canary`], [`definition`], [`endpoints`] | rights, secrets, the CRD, metrics and health |
 //!
 //! Tests of the operator on a node that really runs pods are in `tests/cluster/tests/kubelet`.
 
@@ -27,6 +27,7 @@ mod faults;
 mod forged;
 mod gang;
 mod hostile;
+mod isolation;
 mod jobs;
 mod kinds;
 mod known_bugs;

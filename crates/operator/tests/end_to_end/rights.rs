@@ -74,7 +74,7 @@ fn every_right_is_used_and_nothing_is_used_without_a_right() {
 }
 
 /// A job of a kind with one task, whose pod is `<word>-worker-0`; it is deleted at its end where the kind has a time to live.
-fn sample(api: &JobApi) -> Value {
+pub fn sample(api: &JobApi) -> Value {
     let template = json!({ "spec": { "containers": [{ "name": "tensorflow", "image": "trainer" }] } });
     let spec = match api.word {
         "tfjob" => json!({

@@ -67,6 +67,12 @@ fn of_operator(typed: &Install, wishes: &Wishes) -> Option<String> {
             "after `--`: give `--tensorboard` to `install` itself, {why}"
         ));
     }
+    if wishes.network_policies != operator.network_policies {
+        let why = "which also grants the rights to NetworkPolicies";
+        return Some(format!(
+            "after `--`: give `--network-policies` to `install` itself, {why}"
+        ));
+    }
     if wishes.kinds != operator.kinds {
         let why = "which also installs their CRDs and grants the rights";
         return Some(format!("after `--`: give `--kinds` to `install` itself, {why}"));

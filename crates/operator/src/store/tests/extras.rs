@@ -29,6 +29,7 @@ fn extra(kind: &str) -> ExtraSeen {
         sort,
         name: "it".into(),
         uid: "c".into(),
+        version: 1,
         content: sort.content(&object(kind)),
     }
 }
