@@ -58,11 +58,19 @@ struct Shared {
     history: Mutex<History>,
 }
 
-/// A merge patch and the time at which it is sent.
+/// What a user does, and the time at which it is sent.
 struct Change {
     at: Instant,
     path: String,
-    patch: Value,
+    what: UserRequest,
+}
+
+/// What a user does at a path.
+enum UserRequest {
+    /// Changes the object by a merge patch.
+    Patch(Value),
+    /// Creates an object.
+    Create(Value),
 }
 
 /// The script for the pods of one name, and how far they have come.
@@ -116,10 +124,19 @@ impl FakeKubelet {
 
     /// Changes an object at that moment, as a user would.
     pub fn change(&self, at: Instant, path: &str, patch: Value) {
+        self.send(at, path, UserRequest::Patch(patch));
+    }
+
+    /// Creates an object at that moment, as a user would.
+    pub fn create(&self, at: Instant, path: &str, object: Value) {
+        self.send(at, path, UserRequest::Create(object));
+    }
+
+    fn send(&self, at: Instant, path: &str, what: UserRequest) {
         let path = path.to_owned();
         if let Some(changes) = &self.changes {
             // If its thread has ended, the test fails anyway.
-            let _ = changes.send(Change { at, path, patch });
+            let _ = changes.send(Change { at, path, what });
         }
     }
 
@@ -162,11 +179,15 @@ fn perform(shared: &Arc<Shared>, mut to_come: UnboundedReceiver<Change>) {
         tasks.spawn_local(keep_watching(shared, requests.clone(), version, plural));
     }
     api.block_on(tasks.run_until(async {
-        while let Some(Change { at, path, patch }) = to_come.recv().await {
+        while let Some(Change { at, path, what }) = to_come.recv().await {
             let requests = requests.clone();
             tokio::task::spawn_local(async move {
                 tokio::time::sleep_until(at.into()).await;
-                if let Err(refused) = requests.patch(&path, &patch).await {
+                let done = match what {
+                    UserRequest::Patch(patch) => requests.patch(&path, &patch).await,
+                    UserRequest::Create(object) => requests.create(&path, &object).await,
+                };
+                if let Err(refused) = done {
                     panic!("the change of {path} was refused: {refused}");
                 }
             });

@@ -1,8 +1,9 @@
 //! How the tables of whole runs play jobs of one kind: where its jobs are, and how a user changes them.
 
 use serde_json::{Value, json};
+use trainyard_cluster_tests::Namespace;
 use trainyard_operator::kinds::{Kind, t9k, tfjob, volcano};
-use trainyard_scenarios::Fault;
+use trainyard_scenarios::{Fault, Order};
 
 /// One kind.
 pub struct Played {
@@ -80,10 +81,32 @@ impl Played {
             Fault::Suspend { at } => Some((*at, (self.suspend)(true))),
             Fault::Resume { at } => Some((*at, (self.suspend)(false))),
             Fault::Replicas { role, at, count } => Some((*at, (self.scale)(object, &role.0, *count)?)),
-            Fault::Order { .. } | Fault::BreakGang { .. } => {
-                panic!("a {:?} cannot be played so: {fault:?}", self.kind)
-            }
+            Fault::BreakGang { .. } => panic!("a {:?} cannot be played so: {fault:?}", self.kind),
             _ => None,
         }
+    }
+
+    /// The object by which a user gives an order to a job, where it is created, and in which second.
+    pub fn order(&self, namespace: &Namespace<'_>, job: &str, fault: &Fault) -> Option<(u32, String, Value)> {
+        let Fault::Order { at, what } = fault else {
+            return None;
+        };
+        let Some(api) = self.kind.orders else {
+            panic!("a {:?} is given no orders: {fault:?}", self.kind)
+        };
+        let action = match what {
+            Order::Restart => "RestartJob",
+            Order::Abort => "AbortJob",
+            Order::Resume => "ResumeJob",
+            Order::Terminate => "TerminateJob",
+            Order::Complete => "CompleteJob",
+        };
+        let jobs = self.kind.api;
+        let object = json!({
+            "apiVersion": api.api_version, "kind": api.kind, "metadata": { "name": format!("{job}-{at}") },
+            "action": action, "target": { "apiVersion": jobs.api_version, "kind": jobs.kind, "name": job },
+        });
+        let path = namespace.path(&format!("apis/{}", api.api_version), api.plural);
+        Some((*at, path, object))
     }
 }

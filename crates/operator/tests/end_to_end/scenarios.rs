@@ -92,7 +92,9 @@ fn length(row: &Scenario) -> u32 {
     let took = |fault: &Fault| match fault {
         Fault::Exit { after, life: 0, .. } => *after,
         Fault::Exit { after, .. } => after + 15,
-        Fault::Drain { at, .. } | Fault::Suspend { at } | Fault::Resume { at } => at + WATCHED,
+        Fault::Drain { at, .. } | Fault::Suspend { at } | Fault::Resume { at } | Fault::Order { at, .. } => {
+            at + WATCHED
+        }
         _ => WATCHED,
     };
     let faults = || row.faults.iter().map(took).sum();
@@ -145,6 +147,10 @@ impl<'a> Play<'a> {
             .filter_map(|fault| played.change(&object, fault))
         {
             kubelet.change(play.second(at), &harness.path(&play.job.name), patch);
+        }
+        let order = |fault| played.order(&harness.namespace, &play.job.name, fault);
+        for (at, path, object) in row.faults.iter().filter_map(order) {
+            kubelet.create(play.second(at), &path, object);
         }
         play
     }

@@ -245,7 +245,7 @@ fn check_marks(harness: &Harness, pod: &Value, version: &str, retries: &str) {
 
 #[test]
 fn every_row_of_the_scenarios_ends_as_in_the_simulator() {
-    each_ends_as_in_the_simulator(&VOLCANO, 9);
+    each_ends_as_in_the_simulator(&VOLCANO, 12);
 }
 
 #[test]

@@ -80,6 +80,11 @@ impl Requests {
         }
     }
 
+    /// Creates an object.
+    pub async fn create(&self, path: &str, object: &Value) -> Result<Value, Refused> {
+        self.json(Method::POST, path, object).await
+    }
+
     /// Changes an object by a merge patch.
     pub async fn patch(&self, path: &str, patch: &Value) -> Result<Value, Refused> {
         let bytes = patch.to_string().into_bytes();
