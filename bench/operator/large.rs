@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use trainyard_cluster_tests::Parts;
+use trainyard_operator::kinds::tfjob::KIND as TFJOB;
 
 use crate::bare;
 use crate::bars::Bars;
@@ -124,7 +125,7 @@ fn by_bare(rig: &Rig) -> Result<f64, Trouble> {
     let submitted = submit(rig, REPLICAS)?;
     let mut requests = Vec::new();
     for job in submitted {
-        requests.extend(objects::made(job)?.pods);
+        requests.extend(objects::made(&TFJOB, job)?.pods);
     }
     let watch = Watch::begin(&rig.cluster.kubeconfig(), PODS, Sent::Metadata, |_| true)?;
     rig.rest()?;

@@ -10,7 +10,7 @@
 //! ```text
 //! rig (API server, its processor time, its count of writes) ─▶ turn: clean, submit, start a candidate, count pods
 //!                                                               │
-//!          ours, kubeflow, bare ────────────────────────────────┘─▶ race, large, resident, verdict, fairness ─▶ bars
+//!          ours, kubeflow, bare ────────────────────────────────┘─▶ race, kinds, large, resident, verdict, fairness ─▶ bars
 //! ```
 #![expect(
     clippy::print_stdout,
@@ -22,6 +22,7 @@ mod bare;
 mod bars;
 mod count;
 mod fairness;
+mod kinds;
 mod kubeflow;
 mod large;
 mod objects;
@@ -45,10 +46,10 @@ const HELP: &str = "\
 cargo xtask bench operator [PART…] [--rounds N] [--jobs N] [--shipped] [--without-peer]
                            [--without-controllers] [--collected]
 
-  PART             race, large, resident, verdict, fairness; all of them unless told
-  --rounds N       how often each takes its turn in the race (12), and how often the large job is made;
+  PART             race, kinds, large, resident, verdict, fairness; all of them unless told
+  --rounds N       how often each takes its turn in the race and of each kind (12), and how often the large job is made;
                    a multiple of 3 in the race, or of 2 without a peer, lets everybody come after everybody else equally often
-  --jobs N         jobs in the race, of 1 ps and 2 workers each (300)
+  --jobs N         jobs in the race and of each kind, of 1 ps and 2 workers each (300)
   --shipped        Kubeflow's operator also as it is shipped, once: more than three minutes
   --without-peer   without Kubeflow's operator, which is built from Go modules and needs root
   --without-controllers
@@ -107,7 +108,9 @@ fn read(typed: &[String]) -> Option<Asked> {
     let mut words = typed.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
-            "race" | "large" | "resident" | "verdict" | "fairness" => asked.parts.push(word.clone()),
+            "race" | "kinds" | "large" | "resident" | "verdict" | "fairness" => {
+                asked.parts.push(word.clone())
+            }
             "--rounds" => asked.rounds = words.next()?.parse().ok().filter(|rounds| *rounds > 0)?,
             "--jobs" => asked.jobs = words.next()?.parse().ok().filter(|jobs| *jobs > 0)?,
             "--shipped" => asked.shipped = true,
@@ -127,6 +130,9 @@ fn measure(asked: &Asked) -> Result<bool, Trouble> {
     let mut bars = Bars::default();
     if wants("race") {
         race::measure(asked, &mut bars)?;
+    }
+    if wants("kinds") {
+        kinds::measure(asked, &mut bars)?;
     }
     if wants("large") {
         large::measure(asked.rounds, &mut bars)?;

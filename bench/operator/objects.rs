@@ -6,29 +6,30 @@ use trainyard_manifest::names::Life;
 use trainyard_manifest::task_pod::{Owner, fixtures};
 use trainyard_operator::apply::Writes;
 use trainyard_operator::job::{Compiled, JobWire, Meaning, Reading};
+use trainyard_operator::kinds::Kind;
 use trainyard_operator::kinds::tfjob::KIND as TFJOB;
 use trainyard_operator::reconcile::{Decision, reconcile};
-use trainyard_operator::store::Entry;
+use trainyard_operator::store::{Entry, Sort};
 
 use crate::rig::{NAMESPACE, Wanted};
 use crate::trouble::Trouble;
 
+/// A pod template as people write them.
+pub fn template() -> Value {
+    json!({ "spec": { "containers": [{
+        "name": "tensorflow",
+        "image": "registry.example.com/team/train:2.17",
+        "command": ["python", "/opt/train/main.py", "--batch_size=256", "--learning_rate=0.01"],
+        "env": [{ "name": "DATA", "value": "/data/imagenet" }],
+        "ports": [{ "name": "tfjob-port", "containerPort": 2222 }],
+        "resources": { "limits": { "cpu": "4", "memory": "8Gi" } },
+    }] } })
+}
+
 /// A job as people write them, with so many parameter servers and workers.
 pub fn job(name: &str, ps: u32, workers: u32) -> Value {
-    let role = |replicas: u32| {
-        json!({
-            "replicas": replicas,
-            "restartPolicy": "Never",
-            "template": { "spec": { "containers": [{
-                "name": "tensorflow",
-                "image": "registry.example.com/team/train:2.17",
-                "command": ["python", "/opt/train/main.py", "--batch_size=256", "--learning_rate=0.01"],
-                "env": [{ "name": "DATA", "value": "/data/imagenet" }],
-                "ports": [{ "name": "tfjob-port", "containerPort": 2222 }],
-                "resources": { "limits": { "cpu": "4", "memory": "8Gi" } },
-            }] } },
-        })
-    };
+    let role =
+        |replicas: u32| json!({ "replicas": replicas, "restartPolicy": "Never", "template": template() });
     let mut roles = serde_json::Map::new();
     for (name, replicas) in [("PS", ps), ("Worker", workers)] {
         if replicas > 0 {
@@ -47,16 +48,16 @@ pub fn job(name: &str, ps: u32, workers: u32) -> Value {
 pub struct Made {
     /// The first status.
     pub status: Vec<Wanted>,
-    /// Services and the map.
+    /// Services, the map, and what its kind needs.
     pub shared: Vec<Wanted>,
     /// Pods.
     pub pods: Vec<Wanted>,
 }
 
 /// What our operator would write about this job, as it stands on the API server.
-pub fn made(job: Value) -> Result<Made, Trouble> {
+pub fn made(kind: &'static Kind, job: Value) -> Result<Made, Trouble> {
     let wire: JobWire = serde_json::from_value(job)?;
-    let seen = Reading::default().read(&TFJOB, wire, None);
+    let seen = Reading::default().read(kind, wire, None);
     let (key, version) = (seen.key.clone(), seen.version);
     let mut entry = Entry::default();
     entry.see(seen);
@@ -72,11 +73,11 @@ pub fn made(job: Value) -> Result<Made, Trouble> {
         made.status.push(Wanted {
             method: "PUT".into(),
             path: format!(
-                "/apis/{}/namespaces/{}/tfjobs/{}/status",
-                TFJOB.api.api_version, key.namespace, key.name
+                "/apis/{}/namespaces/{}/{}/{}/status",
+                kind.api.api_version, key.namespace, kind.api.plural, key.name
             ),
             body: json!({
-                "apiVersion": TFJOB.api.api_version, "kind": TFJOB.api.kind, "status": status,
+                "apiVersion": kind.api.api_version, "kind": kind.api.kind, "status": status,
                 "metadata": {
                     "name": key.name, "namespace": key.namespace, "uid": writes.uid,
                     "resourceVersion": version.to_string(),
@@ -90,7 +91,7 @@ pub fn made(job: Value) -> Result<Made, Trouble> {
 
 fn of_writes(writes: &Writes, compiled: &Compiled) -> Made {
     let owner = Owner {
-        api: TFJOB.api,
+        api: writes.key.kind.api,
         name: writes.key.name.clone(),
         uid: writes.uid.clone(),
     };
@@ -105,6 +106,11 @@ fn of_writes(writes: &Writes, compiled: &Compiled) -> Made {
                     .into_iter()
                     .map(|(plural, object)| Wanted::post(path(plural), object));
                 made.shared.extend(wanted);
+            }
+            Action::Ensure(Fixture::Extras) => {
+                let objects = compiled.subject.objects.iter();
+                made.shared
+                    .extend(objects.filter_map(|object| extra(object, &owner)));
             }
             Action::Create { task, stamp } => {
                 let pod = pods.pod(
@@ -121,6 +127,23 @@ fn of_writes(writes: &Writes, compiled: &Compiled) -> Made {
         }
     }
     made
+}
+
+/// The request that creates an object which a kind needs beside pods.
+fn extra(object: &Value, owner: &Owner) -> Option<Wanted> {
+    let sort = Sort::find(object["kind"].as_str()?)?;
+    let root = if sort.api_version.contains('/') {
+        "apis"
+    } else {
+        "api"
+    };
+    let path = format!(
+        "/{root}/{}/namespaces/{NAMESPACE}/{}",
+        sort.api_version, sort.plural
+    );
+    let mut owned = object.clone();
+    owned["metadata"]["ownerReferences"] = json!([owner.reference()]);
+    Some(Wanted::post(path, owned))
 }
 
 /// What a kubelet writes of a pod that runs, or has ended with that code.

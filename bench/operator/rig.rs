@@ -233,13 +233,21 @@ impl Rig {
 
     /// Installs a definition of `TFJob` in place of what was there.
     pub fn install(&self, definition: &str) -> Result<(), Trouble> {
+        self.install_for(definition, JOBS)
+    }
+
+    /// Installs a definition in place of what was there; its jobs are at that path.
+    pub fn install_for(&self, definition: &str, jobs: &str) -> Result<(), Trouble> {
         let apply = ["apply", "--server-side", "--force-conflicts", "--filename", "-"];
         let said = self.cluster.kubectl().run_with(&apply, definition);
         if !said.success {
-            return Err(Trouble::new(format!("cannot install TFJob: {}", said.errors)));
+            return Err(Trouble::new(format!(
+                "cannot install the definition: {}",
+                said.errors
+            )));
         }
         // It is served a moment after it was accepted.
-        self.until("TFJob is not served", |api| api.get(JOBS).map(|_| true))
+        self.until("the definition is not served", |api| api.get(jobs).map(|_| true))
     }
 
     /// Waits until something holds; otherwise says what does not, and what the API server said last.
@@ -260,20 +268,26 @@ impl Rig {
 
     /// Removes everything that a turn has left. Controllers may be at it too, and what they made for Services goes by them.
     pub fn clean(&self) -> Result<(), Trouble> {
+        self.clean_of(JOBS)
+    }
+
+    /// The same where the jobs are at that path.
+    pub fn clean_of(&self, jobs: &str) -> Result<(), Trouble> {
         let api = self.cluster.api();
         let [services, maps, events, endpoints] = ["services", "configmaps", "events", "endpoints"]
             .map(|plural| format!("/api/v1/namespaces/{NAMESPACE}/{plural}"));
         let pods = format!("{PODS}?gracePeriodSeconds=0");
         let slices = format!("/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices");
         // The jobs first, so that no controller creates objects again. Without the CRD there are none.
-        for path in [JOBS, &pods, &services, &maps, &events] {
+        let policies = format!("/apis/networking.k8s.io/v1/namespaces/{NAMESPACE}/networkpolicies");
+        for path in [jobs, &pods, &services, &maps, &policies, &events] {
             match api.delete(path) {
                 Err(refused) if refused.code != 404 => return Err(refused.into()),
                 _ => {}
             }
         }
         self.until("something is left over from the last turn", |api| {
-            for path in [PODS, &services, &endpoints, &slices] {
+            for path in [PODS, &services, &policies, &endpoints, &slices] {
                 if !api.list(&format!("{path}?limit=1"))?.is_empty() {
                     return Ok(false);
                 }

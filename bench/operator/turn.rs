@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use trainyard_operator::kinds::tfjob::KIND as TFJOB;
 
 use crate::bare;
 use crate::count;
@@ -17,7 +18,7 @@ use crate::writes::Writes;
 /// Requests at a time: our operator's default, and so the bare client's.
 pub const REQUESTS: usize = 32;
 /// The longest that anything may take.
-const PATIENCE: Duration = Duration::from_mins(2);
+pub const PATIENCE: Duration = Duration::from_mins(2);
 /// The longest that Kubeflow's operator as shipped may take; it takes more than three minutes.
 const MORE_PATIENCE: Duration = Duration::from_mins(8);
 
@@ -105,8 +106,13 @@ pub fn trainyard() -> Result<std::path::PathBuf, Trouble> {
 
 /// Our definition of `TFJob`, with as many versions as Kubeflow's has: each one costs the API server on every write.
 pub fn definition() -> Result<String, Trouble> {
+    definition_of(TFJOB.api.word)
+}
+
+/// Our definition of the kind that this word names.
+pub fn definition_of(kind: &str) -> Result<String, Trouble> {
     let printed = std::process::Command::new(trainyard()?)
-        .args(["crd", "--newest-only"])
+        .args(["crd", "--newest-only", "--kinds", kind])
         .output()?;
     if !printed.status.success() {
         return Err(Trouble::new("`trainyard crd` failed"));
@@ -116,9 +122,14 @@ pub fn definition() -> Result<String, Trouble> {
 
 /// Our operator.
 pub fn ours(rig: &Rig) -> Result<Running, Trouble> {
+    ours_of(rig, TFJOB.api.word)
+}
+
+/// Our operator for jobs of the kind that this word names.
+pub fn ours_of(rig: &Rig, kind: &str) -> Result<Running, Trouble> {
     Running::start(
         rig.command(&trainyard()?)?
-            .args(["operator", "--log-format", "json"]),
+            .args(["operator", "--log-format", "json", "--kinds", kind]),
     )
 }
 
@@ -178,7 +189,7 @@ pub fn turn(rig: &Rig, who: Who<'_>, jobs: usize, play: bool) -> Result<Figures,
 fn requests(who: Who<'_>, submitted: Vec<Value>) -> Result<Vec<Wanted>, Trouble> {
     let (mut all, mut statuses) = (Vec::new(), Vec::new());
     for job in submitted {
-        let Made { status, shared, pods } = objects::made(job)?;
+        let Made { status, shared, pods } = objects::made(&TFJOB, job)?;
         if matches!(who, Who::Bare) {
             statuses.extend(status);
             all.extend(shared);
