@@ -10,6 +10,9 @@ use trainyard_manifest::kinds::{JobApi, Kinds, Served, Vendor, is_our_definition
 use crate::error::ClusterError;
 use crate::session::Session;
 
+/// Both kinds of configurations refuse what they are asked about while no server answers behind them.
+const WEBHOOKS: [&str; 2] = ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"];
+
 /// The operator that is to be installed.
 #[derive(Clone, Copy, Debug)]
 pub struct Newcomer<'a> {
@@ -52,24 +55,34 @@ impl Session {
                 .unseen
                 .push("you may not list Deployments, so other operators were not looked for".into()),
         }
-        let webhooks = self.list(
-            "admissionregistration.k8s.io/v1",
-            "ValidatingWebhookConfiguration",
-        )?;
-        for api in kinds.iter().filter(|api| api.vendor.webhook.is_some()) {
-            let whose = api.vendor.whose;
-            match &webhooks {
-                Some(list) => {
-                    let found = list.iter().flat_map(|one| webhooks_of(one, api));
-                    rivals.of_one.extend(found.map(|rival| (*api, rival)));
-                }
-                None => rivals.unseen.push(format!(
-                    "you may not list webhooks, so {whose} was not looked for"
-                )),
-            }
+        for kind in WEBHOOKS {
+            self.webhooks(kind, kinds, &mut rivals)?;
         }
         self.definitions(kinds, &mut rivals)?;
         Ok(rivals)
+    }
+
+    /// Looks for webhooks of vendors, among configurations of this kind.
+    fn webhooks(
+        &self,
+        kind: &str,
+        kinds: &[&'static JobApi],
+        rivals: &mut Rivals,
+    ) -> Result<(), ClusterError> {
+        let list = self.list("admissionregistration.k8s.io/v1", kind)?;
+        for api in kinds.iter().filter(|api| api.vendor.webhook.is_some()) {
+            match &list {
+                Some(list) => {
+                    let found = list.iter().flat_map(|one| webhooks_of(kind, one, api));
+                    rivals.of_one.extend(found.map(|rival| (*api, rival)));
+                }
+                None => rivals.unseen.push(format!(
+                    "you may not list objects of kind {kind}, so webhooks of {} operator were not looked for",
+                    api.vendor.whose
+                )),
+            }
+        }
+        Ok(())
     }
 
     /// Looks for definitions that are not ours, of vendors whose jobs are not taken over.
@@ -100,7 +113,7 @@ fn foreign_definition(metadata: &Value, api: &JobApi) -> Option<ClusterError> {
     }
     let whose = api.vendor.whose;
     let name = metadata["name"].as_str().unwrap_or_default();
-    let message = format!("the definition `{name}` is {whose} own: its controller runs these jobs");
+    let message = format!("the definition `{name}` is {whose} own, and its controller may run these jobs");
     let hint = format!(
         "to run them with Trainyard, remove {whose} controller and its definition first (`kubectl delete crd {name}` deletes every \
          job with it); `--force` replaces the definition and keeps the jobs"
@@ -200,9 +213,8 @@ fn is_ours(deployment: &Value) -> bool {
 
 /// A container's command and arguments.
 fn words(container: &Value) -> Vec<&str> {
-    let list = |field: &str| container[field].as_array().into_iter().flatten();
-    list("command")
-        .chain(list("args"))
+    list(container, "command")
+        .chain(list(container, "args"))
         .filter_map(Value::as_str)
         .collect()
 }
@@ -238,24 +250,18 @@ fn watched<'a>(words: &[&'a str], container: &'a Value) -> Option<&'a str> {
     watched.filter(|namespace| !namespace.is_empty())
 }
 
-/// The vendor's webhooks for a kind. Others', such as Kueue's, have work to do.
-fn webhooks_of(configuration: &Value, api: &JobApi) -> Vec<ClusterError> {
-    let Some((contains, ends)) = api.vendor.webhook else {
+/// The vendor's webhooks that are asked about jobs of a kind. Those of others, such as Kueue, have work to do.
+fn webhooks_of(configured: &str, configuration: &Value, api: &JobApi) -> Vec<ClusterError> {
+    let Some(ends) = api.vendor.webhook else {
         return Vec::new();
     };
     let (whose, kind) = (api.vendor.whose, api.kind);
     let name = text(configuration, "/metadata/name");
-    let webhooks = configuration["webhooks"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .enumerate();
-    let theirs = webhooks.filter(|(_, webhook)| {
-        let name = webhook["name"].as_str().unwrap_or_default();
-        name.contains(contains) && name.ends_with(ends)
-    });
+    let webhooks = list(configuration, "webhooks").enumerate();
+    let theirs =
+        webhooks.filter(|(_, webhook)| text(webhook, "/name").ends_with(ends) && asks_about(webhook, api));
     let told = theirs.map(|(at, webhook)| {
-        let webhook = webhook["name"].as_str().unwrap_or_default();
+        let webhook = text(webhook, "/name");
         let message = format!(
             "{whose} webhook `{webhook}` is asked about every {kind}, and refuses them all once its operator is gone"
         );
@@ -264,12 +270,24 @@ fn webhooks_of(configuration: &Value, api: &JobApi) -> Vec<ClusterError> {
              \"/webhooks/{at}\"}}]"
         );
         let hint = format!(
-            "take it away: `kubectl patch validatingwebhookconfiguration {name} --type json --patch '{patch}'`; the rules of \
-             our definition do its work"
+            "take it away: `kubectl patch {} {name} --type json --patch '{patch}'`; the rules of our definition do its work",
+            configured.to_lowercase()
         );
         ClusterError::new(message, &hint)
     });
     told.collect()
+}
+
+/// Whether the rules of a webhook name the objects of a kind.
+fn asks_about(webhook: &Value, api: &JobApi) -> bool {
+    let names =
+        |rule: &Value, field: &str, wanted: &str| list(rule, field).any(|one| one == wanted || one == "*");
+    list(webhook, "rules")
+        .any(|rule| names(rule, "apiGroups", api.group) && names(rule, "resources", api.plural))
+}
+
+fn list<'a>(value: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> {
+    value[field].as_array().into_iter().flatten()
 }
 
 fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {

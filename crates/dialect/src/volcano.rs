@@ -44,6 +44,8 @@ pub(crate) const UNLIMITED: u32 = i32::MAX.cast_unsigned();
 
 /// The most that a ConfigMap may hold.
 const MOST_HOST_BYTES: u64 = 1 << 20;
+/// What Linux takes as one variable: `NAME=value` and a zero byte.
+const MOST_VARIABLE_BYTES: u64 = 131_072;
 
 /// Annotations of the pods that the operator makes.
 const ANNOTATIONS: &[(&str, LabelValue)] = &[
@@ -246,14 +248,28 @@ fn places<'a>(metadata: &Metadata<'a>, spec: &Spec<'a>) -> Places<'a> {
 
 /// Whether the names of all pods fit where the svc plugin puts them; it is said if not.
 fn hosts_fit(spec: &Spec<'_>, metadata: &Metadata<'_>) -> bool {
-    let bytes = pods::hosts_bytes(spec, &metadata.name);
-    if spec.plugins.svc.is_none() || bytes <= MOST_HOST_BYTES {
+    let Some(service) = &spec.plugins.svc else {
         return true;
+    };
+    let tell = |message: String, most: u64, hint: &str| {
+        let problem = metadata.place.problem(Code::VolcanoHosts, message);
+        let problem = problem.allowed(format!("at most {most} bytes"));
+        metadata.place.tell(problem.hint(hint));
+        false
+    };
+    let bytes = pods::hosts_bytes(spec, &metadata.name);
+    if bytes > MOST_HOST_BYTES {
+        let message = format!("the names of all pods take {bytes} bytes, which no ConfigMap can hold");
+        let hint = "use fewer replicas or a shorter name, or take the plugin `svc` away";
+        return tell(message, MOST_HOST_BYTES, hint);
     }
-    let message = format!("the names of all pods take {bytes} bytes, which no ConfigMap can hold");
-    let problem = metadata.place.problem(Code::VolcanoHosts, message);
-    let problem = problem.allowed(format!("at most {MOST_HOST_BYTES} bytes"));
-    let hint = "use fewer replicas or a shorter name, or take the plugin `svc` away";
-    metadata.place.tell(problem.hint(hint));
-    false
+    let longest = pods::longest_variable(spec, &metadata.name).filter(|_| service.hosts_in_variables);
+    if let Some((name, bytes)) = longest.filter(|(_, bytes)| *bytes > MOST_VARIABLE_BYTES) {
+        let message =
+            format!("the variable `{name}` would have {bytes} bytes, with which Linux starts no program");
+        let hint =
+            "give the plugin `svc` the argument `--inject-hosts-env=false`: the names stay in /etc/volcano";
+        return tell(message, MOST_VARIABLE_BYTES, hint);
+    }
+    true
 }

@@ -70,8 +70,8 @@ pub struct Vendor {
     pub label: Option<(&'static str, &'static str)>,
     /// The flag by which its controller is told which kinds it runs; it runs all of them where it is not told.
     pub kinds_flag: Option<&'static str>,
-    /// What the names of its validating webhooks for the kind contain, and how they end.
-    pub webhook: Option<(&'static str, &'static str)>,
+    /// How the names of its webhooks end. Which of them are asked about the kind is in their rules.
+    pub webhook: Option<&'static str>,
     /// What else a user can do about its controller than to stop it; begins with `; or`.
     pub instead: &'static str,
 }

@@ -405,10 +405,17 @@ fn is_kept(status: &Value, stored: &Value) -> bool {
 
 /// The API server drops the memory: going on would restart tasks for ever.
 fn pruned(api: &JobApi) -> ApplyError {
+    let definition = api.definition_name();
+    // Trainyard's own keeps it, and so would replacing a vendor's take its jobs away from it.
+    let first = if api.vendor.gives_way {
+        String::new()
+    } else {
+        format!("if it is not {}, ", api.vendor.whose)
+    };
     let message = format!(
-        "the installed CRD drops `status.trainyard`: install Trainyard's with `{}`; nothing is done about {}s until then",
-        api.install_command(),
-        api.kind
+        "the installed CRD {definition} drops `status.trainyard`: {first}install Trainyard's with `{}`; nothing is done about these jobs \
+         until then",
+        api.install_command()
     );
     ApplyError {
         doing: "keep its memory",

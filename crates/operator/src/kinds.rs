@@ -1,8 +1,8 @@
 //! Kinds of jobs, one file per kind. Nothing else in this crate names a kind, its conditions, its paths or its reasons; a test here sees
 //! to it.
 //!
-//! Common to all kinds is what the operator adds to a status by itself: `trainyard` (memory), `waiting`, `summary` and `objects` (extra
-//! objects that must be deleted at the end).
+//! Common to all kinds is what the operator adds to a status by itself: `trainyard` (memory), `waiting`, `summary`, `ready`, `restarts`,
+//! `tensorboard` and `objects` (extra objects that must be deleted at the end).
 
 pub mod t9k;
 pub mod tfjob;
@@ -109,7 +109,7 @@ pub struct Stalled<'a> {
 }
 
 impl Stalled<'_> {
-    /// Adds the condition to a status with a list of them. The next status that is projected has none.
+    /// Adds the condition to a status. The next status that is projected has none.
     pub fn write(self, status: &mut Value, before: Option<&Value>, now: Time) {
         let is_stalled = |condition: &Value| condition["type"] == STALLED;
         let is_known = |condition: &&Value| is_stalled(condition) && condition["reason"] == self.reason;
@@ -120,10 +120,12 @@ impl Stalled<'_> {
                 "lastUpdateTime": now, "lastTransitionTime": now,
             })
         });
-        if let Some(Value::Array(conditions)) = status.get_mut("conditions") {
-            conditions.retain(|condition| !is_stalled(condition));
-            conditions.push(stalled);
-        }
+        let mut conditions: Vec<Value> = conditions(Some(status))
+            .filter(|condition| !is_stalled(condition))
+            .cloned()
+            .collect();
+        conditions.push(stalled);
+        status["conditions"] = conditions.into();
     }
 }
 

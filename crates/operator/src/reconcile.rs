@@ -312,7 +312,11 @@ fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
 /// A job that cannot be read says why, once.
 fn refuse(key: &JobKey, job: &JobSeen, words: &str, now: Time) -> Decision {
     let before = job.status.as_ref();
-    let status = (key.kind.invalid)(before, words, now).or_else(|| unreadable_spec(key.kind, before?, words));
+    let invalid = (key.kind.invalid)(before, words, now).map(|mut status| {
+        status[SUMMARY_FIELD] = summary::of_invalid(words).into();
+        status
+    });
+    let status = invalid.or_else(|| unreadable_spec(key.kind, before?, words));
     match status.filter(|_| !job.deleting) {
         Some(status) => Decision::Apply(Box::new(status_write(key, job, status, now))),
         None => Decision::Idle,

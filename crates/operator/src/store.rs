@@ -9,6 +9,7 @@ mod boards;
 mod entry;
 pub mod extras;
 mod groups;
+mod homes;
 mod orders;
 mod policies;
 mod queue;
@@ -31,6 +32,7 @@ pub use self::entry::{Entry, HeldPod, LastError};
 pub use self::extras::{ExtraSeen, Extras, Listed, Sort};
 use self::groups::GroupIndex;
 pub use self::groups::{GroupChange, GroupWrite, Groups, Unlisted};
+use self::homes::Homes;
 pub use self::policies::PolicySeen;
 use self::queue::Queue;
 pub use self::reread::{Panicked, words as panic_words};
@@ -89,6 +91,8 @@ pub struct Store {
     /// Jobs to reconcile.
     queue: Queue,
     waking: BTreeSet<(Time, JobKey)>,
+    /// The jobs that watched objects name.
+    homes: Homes,
     /// UIDs that the lists now being read have shown.
     listed: BTreeMap<Source, BTreeSet<Arc<str>>>,
     /// Groups of gang schedulers.
@@ -156,6 +160,7 @@ impl Store {
         let Some(listed) = self.listed.remove(&source) else {
             return;
         };
+        self.homes.list_ends(source, &listed);
         let mut touched = Vec::new();
         for (key, entry) in &mut self.entries {
             let lost = match source {
@@ -257,6 +262,9 @@ impl Store {
     pub fn pod_seen(&mut self, kind: &'static Kind, pod: PodSeen) {
         self.list_shows(Source::Pods(kind), &pod.uid);
         let key = owner_of(kind, &pod);
+        if let Some(before) = self.homes.settle(Source::Pods(kind), (&pod.name, &pod.uid), &key) {
+            self.pod_leaves(before, &pod.clone().for_kind(kind.api));
+        }
         let entry = self.entries.entry(key.clone()).or_default();
         if entry.see_pod(pod.for_kind(kind.api)) {
             self.enqueue(key);
@@ -266,8 +274,13 @@ impl Store {
     /// A pod is gone; this is what it was last.
     pub fn pod_gone(&mut self, kind: &'static Kind, pod: &PodSeen) {
         let key = owner_of(kind, pod);
+        self.homes.leave(Source::Pods(kind), &pod.name, &key);
+        self.pod_leaves(key, &pod.clone().for_kind(kind.api));
+    }
+
+    fn pod_leaves(&mut self, key: JobKey, pod: &PodSeen) {
         if let Some(entry) = self.entries.get_mut(&key) {
-            entry.lose_pod(&pod.clone().for_kind(kind.api));
+            entry.lose_pod(pod);
             self.enqueue(key.clone());
         }
         self.drop_if_empty(&key);

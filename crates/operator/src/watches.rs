@@ -96,7 +96,7 @@ pub fn begin(
         if let Some(orders) = kind.orders {
             let objects = scoped_with(client.clone(), scope, &order_resource(orders));
             let wrap = move |event| WatchUpdate::Order(kind, event);
-            let what = (Source::Orders(kind), no_orders(orders));
+            let what = (Source::Orders(kind), no_orders(kind, orders));
             watches.spawn(follow(what, objects, all.clone(), ears(), wrap));
         }
     }
@@ -217,17 +217,19 @@ impl Complaints {
 /// What is said where the cluster does not know a kind.
 fn no_jobs(kind: &Kind) -> String {
     format!(
-        "the cluster knows no {}s: `{}` tells it",
-        kind.api.kind,
+        "the cluster knows no {}: `{}` tells it",
+        kind.api.definition_name(),
         kind.api.install_command()
     )
 }
 
 /// What is said where the cluster does not know the objects that give orders.
-fn no_orders(orders: &OrderApi) -> String {
+fn no_orders(kind: &Kind, orders: &OrderApi) -> String {
     format!(
-        "the cluster knows no {}.{}, by which jobs are given orders: `trainyard install` installs it",
-        orders.plural, orders.group
+        "the cluster knows no {}.{}, by which jobs are given orders: `{}` tells it",
+        orders.plural,
+        orders.group,
+        kind.api.install_command()
     )
 }
 

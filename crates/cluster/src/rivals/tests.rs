@@ -145,24 +145,30 @@ fn another_operator_of_ours_is_one_too_but_not_the_one_that_is_upgraded() {
     assert!(other.hint.contains("--namespace elsewhere"));
 }
 
+/// A webhook that is asked about these objects.
+fn webhook(name: &str, group: &str, resource: &str) -> Value {
+    json!({ "name": name, "rules": [{ "apiGroups": [group], "resources": [resource] }] })
+}
+
 #[test]
 fn kubeflows_webhook_is_found_and_kueues_is_not() {
     let configuration = json!({
         "metadata": { "name": "validator.training-operator.kubeflow.org" },
         "webhooks": [
-            { "name": "validator.pytorchjob.training-operator.kubeflow.org" },
-            { "name": "validator.tfjob.training-operator.kubeflow.org" },
-            { "name": "vtfjob.kb.io", "clientConfig": { "service": { "path": "/validate-kubeflow-org-v1-tfjob" } } },
+            webhook("validator.pytorchjob.training-operator.kubeflow.org", "kubeflow.org", "pytorchjobs"),
+            webhook("validator.tfjob.training-operator.kubeflow.org", "kubeflow.org", "tfjobs"),
+            webhook("vtfjob.kb.io", "kubeflow.org", "tfjobs"),
         ],
     });
-    let found = webhooks_of(&configuration, &tfjob::API);
+    let found = webhooks_of(WEBHOOKS[0], &configuration, &tfjob::API);
     assert_eq!(found.len(), 1);
+    let hint = &found[0].hint;
     assert!(
-        found[0].hint.contains("\"path\":\"/webhooks/1\""),
-        "{}",
-        found[0].hint
+        hint.contains("kubectl patch validatingwebhookconfiguration "),
+        "{hint}"
     );
-    assert!(webhooks_of(&json!({}), &tfjob::API).is_empty());
+    assert!(hint.contains("\"path\":\"/webhooks/1\""), "{hint}");
+    assert!(webhooks_of(WEBHOOKS[0], &json!({}), &tfjob::API).is_empty());
 }
 
 #[test]
@@ -192,13 +198,32 @@ fn volcanos_controller_is_known_and_its_scheduler_is_no_rival() {
         let told = |rival: &ClusterError| rival.message.starts_with("Volcano's operator runs");
         assert!(found.iter().all(told), "{found:?}");
     }
-    let configuration = json!({ "metadata": { "name": "volcano-admission-service" }, "webhooks": [
-        { "name": "validatepod.volcano.sh" }, { "name": "validatejob.volcano.sh" },
-    ] });
-    let found = webhooks_of(&configuration, &volcano::API);
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert!(found[0].message.contains("`validatejob.volcano.sh`"), "{found:?}");
-    assert!(webhooks_of(&configuration, &tfjob::API).is_empty());
+    // Volcano has a configuration per webhook. Those of its other objects stay.
+    let rows = [
+        ("validatejob.volcano.sh", "batch.volcano.sh", "jobs", true),
+        ("mutatejob.volcano.sh", "batch.volcano.sh", "jobs", true),
+        ("mutatejob.volcano.sh", "*", "*", true),
+        (
+            "validatecronjob.volcano.sh",
+            "batch.volcano.sh",
+            "cronjobs",
+            false,
+        ),
+        ("validatejobflow.volcano.sh", "flow.volcano.sh", "jobflows", false),
+        ("validatepod.volcano.sh", "", "pods", false),
+        ("jobs.example", "batch.volcano.sh", "jobs", false),
+    ];
+    for (name, group, resource, expected) in rows {
+        let configuration =
+            json!({ "metadata": { "name": "volcano" }, "webhooks": [webhook(name, group, resource)] });
+        let found = webhooks_of(WEBHOOKS[1], &configuration, &volcano::API);
+        assert_eq!(
+            found.len(),
+            usize::from(expected),
+            "{name} for {resource}: {found:?}"
+        );
+        assert!(webhooks_of(WEBHOOKS[1], &configuration, &tfjob::API).is_empty());
+    }
 }
 
 #[test]

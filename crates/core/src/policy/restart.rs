@@ -35,6 +35,7 @@ pub fn restart(ctx: &mut StepContext, scope: &Scope, reason: &Reason) {
         Scope::Roles(roles) => restart_tasks(ctx, roles, reason),
         Scope::Job => {
             ctx.memory.rounds = ctx.memory.rounds.saturating_add(1);
+            count_all(ctx);
             carry_attempts(ctx);
             let wait = backoff::wait_after(ctx, reason.exit, 0);
             new_epoch(ctx, Keep::Nothing);
@@ -48,6 +49,14 @@ pub fn restart(ctx: &mut StepContext, scope: &Scope, reason: &Reason) {
         paid: reason.paid,
         not_before,
     });
+}
+
+/// Every task is started again.
+fn count_all(ctx: &mut StepContext) {
+    for role in &ctx.job.roles {
+        let memory = ctx.memory.role(&role.name);
+        memory.restarts = memory.restarts.saturating_add(role.replicas);
+    }
 }
 
 /// Attempts begin at 0 in the new epoch; the waits must not, or a job that restarts as a whole every now and then would make

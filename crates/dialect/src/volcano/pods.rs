@@ -94,13 +94,29 @@ pub(super) fn objects(spec: &Spec<'_>, metadata: &Metadata<'_>) -> Vec<Value> {
 
 /// How many bytes the names of all pods take, without writing them: what is too large is refused before.
 pub(super) fn hosts_bytes(spec: &Spec<'_>, job: &str) -> u64 {
-    let one = |task: &Task<'_>| {
-        let digits = u64::from(task.replicas.max(1).ilog10()) + 1;
-        let length = 2 * job.len() as u64 + task.name.len() as u64 + digits + 4;
-        // Twice: once for the file, once for the variable.
-        2 * length * u64::from(task.replicas)
-    };
-    spec.tasks.iter().map(one).sum()
+    // Twice: once for the file, once for the variable.
+    spec.tasks.iter().map(|task| 2 * names_bytes(task, job)).sum()
+}
+
+/// How many bytes the names of a task's pods take, at most.
+fn names_bytes(task: &Task<'_>, job: &str) -> u64 {
+    let digits = u64::from(task.replicas.max(1).ilog10()) + 1;
+    let length = 2 * job.len() as u64 + task.name.len() as u64 + digits + 4;
+    length * u64::from(task.replicas)
+}
+
+/// The longest variable with names of pods, and its bytes as a program gets it.
+pub(super) fn longest_variable(spec: &Spec<'_>, job: &str) -> Option<(String, u64)> {
+    let all = spec.tasks.iter().map(|task| {
+        let name = hosts_variable(task);
+        let bytes = names_bytes(task, job) + name.len() as u64 + 2;
+        (name, bytes)
+    });
+    all.max_by_key(|(_, bytes)| *bytes)
+}
+
+fn hosts_variable(task: &Task<'_>) -> String {
+    format!("VC_{}_HOSTS", task.name.replace('-', "_").to_uppercase())
 }
 
 fn hosts_name(job: &str) -> String {
@@ -118,7 +134,7 @@ fn hosts(spec: &Spec<'_>, job: &str) -> Map<String, Value> {
         let upper = key.to_uppercase();
         // No line break after the last one: scripts put them between brackets as they stand.
         data.insert(format!("{key}.host"), names.join("\n").into());
-        data.insert(format!("VC_{upper}_HOSTS"), names.join(",").into());
+        data.insert(hosts_variable(task), names.join(",").into());
         data.insert(format!("VC_{upper}_NUM"), names.len().to_string().into());
     }
     data
@@ -130,7 +146,7 @@ fn add_hosts(pod: &mut Map<String, Value>, spec: &Spec<'_>, job: &str) {
     if service.is_some_and(|service| service.hosts_in_variables) {
         for task in &spec.tasks {
             let upper = task.name.replace('-', "_").to_uppercase();
-            for variable in [format!("VC_{upper}_HOSTS"), format!("VC_{upper}_NUM")] {
+            for variable in [hosts_variable(task), format!("VC_{upper}_NUM")] {
                 let from = json!({"configMapKeyRef": {"name": name, "key": variable}});
                 set_variable(pod, &variable, &from);
             }

@@ -269,6 +269,13 @@ fn names_of_hosts_must_fit_where_they_are_put() {
     assert_eq!(codes(&without), Vec::<String>::new());
     let endless = text("plugins: {svc: []}", "").replace("replicas: 2", "replicas: 2147483647");
     assert_eq!(codes(&endless), ["TY153"]);
+    // A ConfigMap holds these, one variable does not.
+    let long = |svc: &str| text(svc, "").replace("replicas: 2", "replicas: 9000");
+    assert_eq!(codes(&long("plugins: {svc: []}")), ["TY153"]);
+    assert_eq!(
+        codes(&long("plugins: {svc: ['--inject-hosts-env=false']}")),
+        Vec::<String>::new()
+    );
 }
 
 #[test]

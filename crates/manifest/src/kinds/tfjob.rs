@@ -45,7 +45,7 @@ pub static API: JobApi = JobApi {
         images: &["training-operator", "tf-operator", "tf_operator"],
         label: Some(("control-plane", "kubeflow-training-operator")),
         kinds_flag: Some("--enable-scheme"),
-        webhook: Some(("tfjob", "training-operator.kubeflow.org")),
+        webhook: Some("training-operator.kubeflow.org"),
         instead: "; or, where it runs jobs of other kinds too, give it `--enable-scheme` for each of those \
                   (docs/migrate-from-kubeflow.md)",
     },

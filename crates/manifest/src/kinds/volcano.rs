@@ -68,7 +68,7 @@ pub static API: JobApi = JobApi {
         images: &["vc-controller-manager"],
         label: None,
         kinds_flag: None,
-        webhook: Some(("job", ".volcano.sh")),
+        webhook: Some(".volcano.sh"),
         instead: "; or leave these jobs to it",
     },
 };

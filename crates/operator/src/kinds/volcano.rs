@@ -57,16 +57,25 @@ fn manifest(wire: &JobWire, _: Option<&Memory>, _: &Reading) -> Option<Value> {
     Some(super::as_written(&API, wire))
 }
 
-/// What a Command says. One for another kind, as for Kubernetes' own Jobs or for queues, is no order.
+/// The longest name of a job and the longest action that are kept: no job and no order has a longer one, and a Command may be a
+/// megabyte.
+const LONGEST: usize = 63;
+
+/// What a Command says. One for another kind, as for Kubernetes' own Jobs or for queues, is no order, and neither is one for a name or a
+/// UID that no job can have.
 fn command(object: &Value) -> Option<OrderText> {
     let target = &object["target"];
     let group = target["apiVersion"].as_str()?.split('/').next();
     let text = |field: &str| target[field].as_str().filter(|text| !text.is_empty());
     (group == Some(API.group) && target["kind"] == API.kind).then_some(())?;
+    let is_short = |text: &&str| text.len() <= LONGEST;
+    let uid = text("uid");
+    uid.is_none_or(|uid| is_short(&uid)).then_some(())?;
+    let action = object["action"].as_str().filter(is_short);
     Some(OrderText {
-        job: text("name")?.into(),
-        job_uid: text("uid").map(Arc::from),
-        action: object["action"].as_str().unwrap_or_default().into(),
+        job: text("name").filter(is_short)?.into(),
+        job_uid: uid.map(Arc::from),
+        action: action.unwrap_or_default().into(),
     })
 }
 
@@ -187,6 +196,14 @@ mod tests {
             ),
             (
                 json!({ "apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job" }),
+                None,
+            ),
+            (
+                json!({ "apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "j".repeat(64) }),
+                None,
+            ),
+            (
+                json!({ "apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "j", "uid": "u".repeat(64) }),
                 None,
             ),
             (json!(3), None),

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use trainyard_core::{Cause, Hold, Job, Memory, Observed, Outcome, Seen, TaskId, Verdict};
+use trainyard_core::{Cause, Hold, Job, Memory, Observed, Outcome, Seen, TaskId, TaskSeen, Verdict};
 
 use super::wait::Wait;
 
@@ -56,6 +56,12 @@ pub fn of_wait(wait: &Wait) -> String {
     cut(&format!("{}: {}", wait.reason, wait.message))
 }
 
+/// The summary of a job whose spec cannot be read.
+#[must_use]
+pub fn of_invalid(words: &str) -> String {
+    cut(&format!("failed: the spec is invalid: {words}"))
+}
+
 fn ended(memory: &Memory, verdict: &Verdict) -> String {
     let failure = memory.first_failure.as_ref();
     match (&verdict.cause, verdict.outcome) {
@@ -70,16 +76,17 @@ fn ended(memory: &Memory, verdict: &Verdict) -> String {
     }
 }
 
-/// Tasks that run, or have done their work.
+/// Tasks that are ready, or have done their work. What is being stopped, or belongs to an older life, does not count.
 fn ready(job: &Job, memory: &Memory, observed: &Observed) -> usize {
-    let runs = observed
-        .tasks
-        .iter()
-        .filter(|seen| matches!(seen.state, Seen::Running { .. }));
-    let running: BTreeSet<&TaskId> = runs.map(|seen| &seen.id).collect();
+    let is_ready = |seen: &&TaskSeen| {
+        let is_current = seen.stamp == memory.stamp(&seen.id);
+        is_current && seen.stopping.is_none() && matches!(seen.state, Seen::Running { ready: true })
+    };
+    let ready = observed.tasks.iter().filter(is_ready);
+    let ready: BTreeSet<&TaskId> = ready.map(|seen| &seen.id).collect();
     let tasks = job.tasks();
     tasks
-        .filter(|task| running.contains(task) || memory.is_done(task))
+        .filter(|task| ready.contains(task) || memory.is_done(task))
         .count()
 }
 

@@ -78,14 +78,23 @@ impl Addresses {
 impl Store {
     /// A watch for jobs of this kind shows a Service.
     pub fn service_seen(&mut self, kind: &'static Kind, service: ServiceSeen) {
-        self.list_shows(Source::Services(kind), &service.uid);
-        let entry = self.entries.entry(service.key(kind)).or_default();
+        let (source, key) = (Source::Services(kind), service.key(kind));
+        self.list_shows(source, &service.uid);
+        if let Some(before) = self.homes.settle(source, (&service.name, &service.uid), &key) {
+            self.service_leaves(before, &service);
+        }
+        let entry = self.entries.entry(key).or_default();
         entry.addresses.services.see(service, false);
     }
 
     /// A Service is gone. If its job still needs it, it is made again.
     pub fn service_gone(&mut self, kind: &'static Kind, service: &ServiceSeen) {
         let key = service.key(kind);
+        self.homes.leave(Source::Services(kind), &service.name, &key);
+        self.service_leaves(key, service);
+    }
+
+    fn service_leaves(&mut self, key: JobKey, service: &ServiceSeen) {
         if let Some(entry) = self.entries.get_mut(&key)
             && entry
                 .addresses

@@ -124,8 +124,11 @@ impl Store {
 
     /// A watch for jobs of this kind shows the Deployment of a TensorBoard.
     pub fn board_seen(&mut self, kind: &'static Kind, board: BoardSeen) {
-        self.list_shows(Source::Boards(kind), &board.uid);
-        let key = board.key(kind);
+        let (source, key) = (Source::Boards(kind), board.key(kind));
+        self.list_shows(source, &board.uid);
+        if let Some(before) = self.homes.settle(source, (&board.name, &board.uid), &key) {
+            self.board_leaves(before, &board);
+        }
         let entry = self.entries.entry(key.clone()).or_default();
         if entry.board.deployments.see(board, false) {
             self.enqueue(key);
@@ -135,6 +138,11 @@ impl Store {
     /// The Deployment of a TensorBoard is gone. If its job is there, it is created again.
     pub fn board_gone(&mut self, kind: &'static Kind, board: &BoardSeen) {
         let key = board.key(kind);
+        self.homes.leave(Source::Boards(kind), &board.name, &key);
+        self.board_leaves(key, board);
+    }
+
+    fn board_leaves(&mut self, key: JobKey, board: &BoardSeen) {
         if let Some(entry) = self.entries.get_mut(&key) {
             let busy = entry.applying;
             entry.board.deployments.lose(&board.name, &board.uid, busy);

@@ -34,7 +34,7 @@ impl Entry {
             .orders
             .all()
             .filter(|order| order.is_for(&job.uid, job.created));
-        let first = meant.min_by_key(|order| (order.version, &order.uid))?;
+        let first = meant.min_by_key(|order| (order.created, order.version, &order.uid))?;
         Some(Order {
             id: first.id(),
             what: (orders.meaning)(&first.text.action, job.status.as_ref()),
@@ -61,8 +61,11 @@ impl Entry {
 impl Store {
     /// A watch shows an object that gives an order to a job of this kind.
     pub fn order_seen(&mut self, kind: &'static Kind, order: OrderSeen) {
-        self.list_shows(Source::Orders(kind), &order.uid);
-        let key = key(kind, &order);
+        let (source, key) = (Source::Orders(kind), key(kind, &order));
+        self.list_shows(source, &order.uid);
+        if let Some(before) = self.homes.settle(source, (&order.name, &order.uid), &key) {
+            self.order_leaves(before, &order);
+        }
         let entry = self.entries.entry(key.clone()).or_default();
         if entry.orders.see(order, false) {
             self.enqueue(key);
@@ -72,6 +75,11 @@ impl Store {
     /// Such an object is gone.
     pub fn order_gone(&mut self, kind: &'static Kind, order: &OrderSeen) {
         let key = key(kind, order);
+        self.homes.leave(Source::Orders(kind), &order.name, &key);
+        self.order_leaves(key, order);
+    }
+
+    fn order_leaves(&mut self, key: JobKey, order: &OrderSeen) {
         if let Some(entry) = self.entries.get_mut(&key)
             && entry.orders.lose(&order.name, &order.uid, entry.applying)
         {

@@ -1,7 +1,7 @@
 //! `tasks` and `aggregate`: every replica with its pod's phase and containers, and how many are in which phase.
 
 use serde_json::{Value, json};
-use trainyard_core::{Ending, Exit, Job, Memory, Role, Seen, TaskId, TaskSeen, task_name};
+use trainyard_core::{Ending, Exit, Job, Memory, Seen, TaskId, TaskSeen, task_name};
 
 use crate::Instances;
 use crate::details::{ContainerState, InstanceDetails};
@@ -92,17 +92,11 @@ pub(super) fn tasks<'a>(
         }
         tasks.push(json!({
             "type": role.name.as_str(),
-            "restartCount": restarts(memory, role),
+            "restartCount": memory.roles.get(&role.name).map_or(0, |role| role.restarts),
             "replicas": replicas,
         }));
     }
     (tasks, aggregate)
-}
-
-/// How often tasks of a role have been started again: alone, and with the whole job.
-fn restarts(memory: &Memory, role: &Role) -> u64 {
-    let own = memory.roles.get(&role.name).map_or(0, |role| role.restarts);
-    u64::from(own) + u64::from(memory.rounds) * u64::from(role.replicas)
 }
 
 fn state(memory: &Memory, task: &TaskId, seen: Option<&TaskSeen>, is_silent: bool) -> State {

@@ -7,16 +7,17 @@ use super::COMMAND_GROUP;
 /// The definition of Commands. Its fields lie beside `metadata`, as Volcano has them.
 pub fn definition() -> Value {
     let text = |description: &str| json!({ "type": "string", "description": description });
+    let short = |description: &str| json!({ "type": "string", "maxLength": 253, "description": description });
     let target = json!({
         "type": "object",
         "description": "The job, as an owner reference. Where the UID is given, no other job of that name is meant.",
         "required": ["apiVersion", "kind", "name"],
         "x-kubernetes-preserve-unknown-fields": true,
         "properties": {
-            "apiVersion": text("batch.volcano.sh/v1alpha1."),
-            "kind": text("Job."),
-            "name": text("The name of the job."),
-            "uid": text("The UID of the job."),
+            "apiVersion": short("batch.volcano.sh/v1alpha1."),
+            "kind": short("Job."),
+            "name": short("The name of the job."),
+            "uid": short("The UID of the job."),
         },
     });
     let version = json!({
@@ -24,11 +25,15 @@ pub fn definition() -> Value {
         "schema": { "openAPIV3Schema": {
             "type": "object",
             "description": "An order for a job, deleted when it has been obeyed.",
+            "x-kubernetes-validations": [{
+                "rule": "self.?target.name == oldSelf.?target.name && self.?target.uid == oldSelf.?target.uid && self.?action == oldSelf.?action",
+                "message": "an order cannot be changed: delete this Command and create another one",
+            }],
             "properties": {
                 "apiVersion": { "type": "string" },
                 "kind": { "type": "string" },
                 "metadata": { "type": "object" },
-                "action": text("AbortJob, RestartJob, ResumeJob, TerminateJob or CompleteJob; others do nothing."),
+                "action": short("AbortJob, RestartJob, ResumeJob, TerminateJob or CompleteJob; others do nothing."),
                 "target": target,
                 "reason": text("Why, in one word."),
                 "message": text("Why, in a sentence."),

@@ -151,3 +151,22 @@ fn a_service_that_was_made_while_a_list_was_read_is_not_missed() {
     store.list_ends(Source::Services(&TFJOB));
     assert!(store.next(NOW).is_none(), "it was made after the list began");
 }
+
+#[test]
+fn an_object_whose_labels_are_edited_is_held_by_the_job_that_it_names_last_alone() {
+    let (mut store, _) = started();
+    for round in 0..100 {
+        let mut edited = pod(0, 20 + round, "p0", &running());
+        edited.job = format!("job-{round}").into();
+        store.pod_seen(&TFJOB, edited);
+        let mut edited = service("s9");
+        edited.job = format!("job-{round}").into();
+        store.service_seen(&TFJOB, edited);
+    }
+    assert_eq!((store.counts().1, store.entries.len()), (1, 2));
+    store.list_begins(Source::Pods(&TFJOB));
+    store.list_ends(Source::Pods(&TFJOB));
+    store.list_begins(Source::Services(&TFJOB));
+    store.list_ends(Source::Services(&TFJOB));
+    assert_eq!((store.counts().1, store.entries.len()), (0, 1), "nothing is left");
+}
