@@ -50,6 +50,7 @@ pub use rule::{Count, Down, How, Rule, Scope, Settled, Test, Then, When, Who};
 pub use step::{Action, Event, Oddity, Persist, Step, step};
 pub use subject::{
     Conventions, Isolation, JOB_LABEL, Label, LabelValue, ROLE_LABEL, Subject, TASK_INDEX_LABEL,
+    board_is_suspended,
 };
 pub use tf_config::{Cluster, MOST_BYTES};
 pub use time::Time;

@@ -65,6 +65,12 @@ pub struct Conventions {
 /// A label of a kind: its key, and where its value comes from.
 pub type Label = (&'static str, LabelValue);
 
+/// Whether the settings of a TensorBoard say that it is not to run for now.
+#[must_use]
+pub fn board_is_suspended(settings: &Value) -> bool {
+    settings["suspend"] == true || settings["runMode"] == "paused"
+}
+
 /// Where the value of a label comes from. A label whose source an object lacks is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LabelValue {

@@ -25,6 +25,7 @@ pub mod order;
 pub mod pod_template;
 pub mod read;
 mod t9k;
+pub mod tensorboard;
 mod tfjob;
 mod volcano;
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! object ─▶ spec (the roles of a TFJob as a list) ─┐
-//!        └▶ modes, scheduler, tensorboard ─────────┴▶ rules, gang, templates ─▶ Job ─▶ checks
+//!        └▶ modes, scheduler ──────────────────────┴▶ rules, gang, templates ─▶ Job ─▶ checks
 //! ```
 //!
 //! Its controller is closed: what is here follows from its documents. Where they are silent or disagree, the choice
@@ -12,7 +12,6 @@ mod modes;
 mod rules;
 mod scheduler;
 mod spec;
-mod tensorboard;
 
 use trainyard_core::{
     Addresses, Clean, ClusterForm, Conventions, Gang, GangChoice, GangScheduler, InPlace, JOB_LABEL, Job,
@@ -72,7 +71,6 @@ pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
         spec,
         modes,
         scheduler,
-        tensorboard,
     } = spec::read(body?, &wishes)?;
     spec.check();
     spec.check_tf_config();
@@ -93,7 +91,7 @@ pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
         places.clean_better = "Unfinished";
         check::job(&job, &places);
     }
-    let objects = tensorboard.map(|board| board.object(&metadata));
+    let objects = spec.tensorboard.map(|board| board.object(&metadata));
     Some(ReadJob {
         gang: choice,
         objects: objects.into_iter().collect(),

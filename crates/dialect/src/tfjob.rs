@@ -118,9 +118,11 @@ pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
         check::job(&job, &places);
     }
     let managed_by = spec.run.managed_by.clone();
+    let board = spec.tensorboard.map(|board| board.object(&metadata));
     Some(ReadJob {
         gang: choice,
         managed_by: managed_by.filter(|name| !OURSELVES.contains(&&**name)),
+        objects: board.into_iter().collect(),
         ..object.read_as(Dialect::TfJob, &metadata, job)
     })
 }

@@ -32,6 +32,7 @@ use crate::compile::{self, SETTLE, SETTLE_TOGETHER};
 use crate::dialect::{Description, Dialect, RoleList};
 use crate::manifest::{Metadata, Object, ReadJob};
 use crate::pod_template::{Container, PodTemplate, RestartPolicy};
+use crate::tensorboard::{self, TensorBoard};
 use crate::tfjob::PORT_NAME;
 use crate::tfjob::annotations::{GANG, scheduler as gang_choice};
 use crate::tfjob::roles::{ROLES, lower};
@@ -106,7 +107,7 @@ pub(crate) static DESCRIPTION: Description = Description {
 /// Reads a Volcano job.
 pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
     let (metadata, spec) = object.open()?;
-    metadata.check_our_annotations(&[EVALUATOR_IN_CLUSTER, GANG]);
+    metadata.check_our_annotations(&[EVALUATOR_IN_CLUSTER, GANG, tensorboard::ANNOTATION]);
     let spec = spec::read(spec?);
     if !hosts_fit(&spec, &metadata) {
         return None;
@@ -124,6 +125,9 @@ pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
     let mut read = object.read_as(Dialect::Volcano, &metadata, job);
     read.gang = choice;
     read.objects = pods::objects(&spec, &metadata);
+    let board = metadata.annotation(tensorboard::ANNOTATION);
+    let board = board.and_then(TensorBoard::of_annotation);
+    read.objects.extend(board.map(|board| board.object(&metadata)));
     Some(read)
 }
 

@@ -4,6 +4,7 @@
 mod chosen;
 mod common;
 pub mod t9k;
+mod tensorboard;
 pub mod tfjob;
 pub mod volcano;
 

@@ -97,7 +97,7 @@ pub fn render(subject: &Subject, wishes: &Wishes) -> Result<Rendered, Vec<Refusa
     let board = subject
         .tensorboard
         .as_ref()
-        .map(|object| tensorboard::board(job, object));
+        .map(|object| tensorboard::board(job, object, tensorboard::IMAGE));
     let objects = objects(&pods, wishes.form, seats.as_ref(), board.as_ref());
     Ok(Rendered {
         notes: notes(subject, wishes, seats.as_ref(), &map, board.as_ref()),

@@ -1,7 +1,7 @@
-//! T9k's `TensorBoard` as a Deployment and a Service.
+//! A TensorBoard as a Deployment and a Service.
 
 use serde_json::{Map, Value, json};
-use trainyard_core::Job;
+use trainyard_core::{Job, board_is_suspended};
 
 use crate::names::{of_job, tensorboard};
 use crate::values::present;
@@ -14,6 +14,10 @@ pub const PART_LABEL: &str = "trainyard.dev/part";
 pub const PART: &str = "tensorboard";
 /// The label of its pod with the name of the job.
 pub const BOARD_LABEL: &str = "trainyard.dev/tensorboard";
+/// The label of its pod with the word of the job's kind.
+pub const KIND_LABEL: &str = "trainyard.dev/tensorboard-of";
+/// The image where the settings name none: one of TensorFlow's own, which contain `tensorboard` up to 2.20, since the package depended on it.
+pub const IMAGE: &str = "tensorflow/tensorflow:2.19.0";
 /// After so many seconds a Deployment says that its pod does not become ready.
 const PATIENCE: u32 = 120;
 
@@ -24,6 +28,8 @@ pub struct Board {
     pub objects: Vec<Value>,
     /// Addresses of logs that cannot be mounted.
     pub elsewhere: Vec<String>,
+    /// It is deleted so many seconds after the job's end.
+    pub ttl: Option<u32>,
 }
 
 /// The user that TensorBoard runs as: images of TensorFlow name none, and would run as root.
@@ -64,16 +70,21 @@ impl Volume {
     }
 }
 
-/// The objects that stand in for a `TensorBoard`.
+/// The objects that stand in for a `TensorBoard`, with this image where its settings name none.
 #[must_use]
-pub fn board(job: &Job, object: &Value) -> Board {
+pub fn board(job: &Job, object: &Value, image: &str) -> Board {
     let spec = &object["spec"];
     let (logs, elsewhere) = places(spec);
     let objects = match logs.as_slice() {
         [] => Vec::new(),
-        logs => vec![service(job), deployment(job, spec, logs)],
+        logs => vec![service(job), deployment(job, (spec, image), logs)],
     };
-    Board { objects, elsewhere }
+    let ttl = spec["ttlSecondsAfterFinished"].as_u64();
+    Board {
+        objects,
+        elsewhere,
+        ttl: ttl.and_then(|seconds| u32::try_from(seconds).ok()),
+    }
 }
 
 /// Where the logs are: `trainingLogFilesets` and `logDir`.
@@ -151,7 +162,7 @@ fn service(job: &Job) -> Value {
     })
 }
 
-fn deployment(job: &Job, spec: &Value, logs: &[Logs]) -> Value {
+fn deployment(job: &Job, (spec, image): (&Value, &str), logs: &[Logs]) -> Value {
     let mut volumes: Vec<&Volume> = Vec::new();
     for place in logs {
         if !volumes.contains(&&place.volume) {
@@ -164,24 +175,19 @@ fn deployment(job: &Job, spec: &Value, logs: &[Logs]) -> Value {
         "kind": "Deployment",
         "metadata": metadata(job),
         "spec": {
-            "replicas": i32::from(!is_suspended(spec)),
+            "replicas": i32::from(!board_is_suspended(spec)),
             // A claim that one node may mount at a time would keep the new pod waiting for the old one.
             "strategy": { "type": "Recreate" },
             "progressDeadlineSeconds": PATIENCE,
             "selector": { "matchLabels": labels },
-            "template": { "metadata": { "labels": labels }, "spec": pod(spec, logs, &volumes) },
+            "template": { "metadata": { "labels": labels }, "spec": pod((spec, image), logs, &volumes) },
         },
     })
 }
 
-/// Whether TensorBoard is not to run for now.
-#[must_use]
-pub fn is_suspended(spec: &Value) -> bool {
-    spec["suspend"] == true || spec["runMode"] == "paused"
-}
-
 /// A pod that reads logs and nothing else: every namespace admits it whose rules admit its volumes.
-fn pod(spec: &Value, logs: &[Logs], volumes: &[&Volume]) -> Value {
+fn pod((spec, image): (&Value, &str), logs: &[Logs], volumes: &[&Volume]) -> Value {
+    let own = spec["image"].as_str().filter(|image| !image.is_empty());
     let named = || volumes.iter().enumerate();
     let mut sources: Vec<Value> = named()
         .map(|(at, volume)| volume.source(&format!("logs-{at}")))
@@ -200,7 +206,7 @@ fn pod(spec: &Value, logs: &[Logs], volumes: &[&Volume]) -> Value {
     };
     let container = present(json!({
         "name": "tensorboard",
-        "image": spec["image"],
+        "image": own.unwrap_or(image),
         "command": command(logs, volumes),
         "env": [{ "name": "HOME", "value": "/tmp" }],
         "ports": [{ "name": "http", "containerPort": PORT }],
@@ -265,7 +271,7 @@ mod tests {
         let source = Source::from_bytes("job", text.to_string().as_bytes()).unwrap();
         let reading = trainyard_dialect::read(&source);
         let subject = reading.jobs().next().unwrap().subject(None, None);
-        board(&subject.job, &json!({ "spec": spec }))
+        board(&subject.job, &json!({ "spec": spec }), IMAGE)
     }
 
     #[test]
@@ -316,6 +322,22 @@ mod tests {
         let mut own = spec;
         own["resources"] = json!({ "limits": { "memory": "8Gi" } });
         assert_eq!(limits(own), json!({ "memory": "8Gi" }));
+    }
+
+    #[test]
+    fn its_image_is_its_own_or_else_the_default() {
+        let rows = [
+            (json!("own:1"), "own:1"),
+            (json!(""), IMAGE),
+            (Value::Null, IMAGE),
+        ];
+        for (image, expected) in rows {
+            let made = of(&json!({ "image": image, "trainingLogFilesets": ["pvc://a"] }));
+            assert_eq!(
+                made.objects[1]["spec"]["template"]["spec"]["containers"][0]["image"],
+                expected
+            );
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize as _;
 use serde_json::Value;
 use trainyard_core::{AddressBook, Cluster, GangScheduler, Job, Memory, Order, Subject, Time, addresses};
-use trainyard_dialect::read_value;
+use trainyard_dialect::{read_value, tensorboard};
 use trainyard_document::problem::{Problem, Severity};
 use trainyard_manifest::cluster_map::ClusterMap;
 use trainyard_manifest::gang::{Began, Placing, Schedulers, deadlock, gang, unplaced};
@@ -139,6 +139,8 @@ pub struct Reading {
     pub tensorboard: bool,
     /// A NetworkPolicy is created for jobs that ask to be isolated, and NetworkPolicies are watched.
     pub network_policies: bool,
+    /// The image of `TensorBoard`s whose settings name none.
+    pub tensorboard_image: String,
     /// The gang schedulers that jobs may be placed by. Without any, every task is placed by itself, whatever its job says.
     pub gang: Schedulers,
 }
@@ -152,6 +154,7 @@ impl Default for Reading {
             legacy_labels: false,
             tensorboard: false,
             network_policies: false,
+            tensorboard_image: trainyard_manifest::tensorboard::IMAGE.to_owned(),
             gang: Schedulers::default(),
         }
     }
@@ -239,7 +242,7 @@ impl Reading {
         };
         // A spec of a megabyte may have as much wrong with it.
         let broken = |words: String| Meaning::Broken(words.chars().take(LONGEST).collect());
-        let reading = read_value("job", &manifest);
+        let (reading, flaw) = read_with_board("job", manifest);
         let Some(job) = reading.jobs().next() else {
             let errors = reading
                 .problems
@@ -289,10 +292,25 @@ impl Reading {
             cluster,
             map,
             needed,
-            board: board::wanted(&subject, self.tensorboard, self.domain.as_deref()),
+            board: board::wanted(kind, &subject, self, flaw.as_deref()),
             shrunk: false,
             subject,
         }))
+    }
+}
+
+/// Reads a manifest; if the settings of its TensorBoard are wrong, without them, and what is wrong: no job fails by its TensorBoard.
+fn read_with_board(name: &str, mut manifest: Value) -> (trainyard_dialect::Reading, Option<String>) {
+    let reading = read_value(name, &manifest);
+    let Some(flaws) = tensorboard::flaws(&reading.problems) else {
+        return (reading, None);
+    };
+    tensorboard::remove(&mut manifest);
+    let without = read_value(name, &manifest);
+    if without.jobs().next().is_some() {
+        (without, Some(flaws))
+    } else {
+        (reading, None)
     }
 }
 

@@ -25,6 +25,7 @@
 pub mod api;
 pub mod apply;
 pub mod board;
+pub mod board_pod;
 pub mod endpoints;
 pub mod fair_queue;
 pub mod guarded;

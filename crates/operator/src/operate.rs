@@ -15,6 +15,7 @@ use trainyard_core::Time;
 
 use crate::api::Api;
 use crate::apply::{Report, apply_catching_panics};
+use crate::board_pod::BoardPodSeen;
 use crate::guarded::Guarded;
 use crate::job::Reading;
 use crate::kinds::Kind;
@@ -118,7 +119,8 @@ fn unseen(reading: &Reading) -> Vec<Source> {
     kinds
         .flat_map(|kind| {
             let orders = kind.orders.map(|_| Source::Orders(kind));
-            let boards = reading.tensorboard.then_some(Source::Boards(kind));
+            let boards = [Source::Boards(kind), Source::BoardPods(kind)];
+            let boards = boards.into_iter().filter(|_| reading.tensorboard);
             [Source::Jobs(kind), Source::Pods(kind), Source::Services(kind)]
                 .into_iter()
                 .chain(orders)
@@ -138,7 +140,11 @@ fn may_act(unseen: &[Source], unknown: &BTreeSet<Source>, kinds: usize) -> bool 
         Source::Jobs(_) => kinds == 1,
         Source::Pods(_) | Source::Services(_) => false,
         // An order is obeyed when it is seen, nothing waits for a TensorBoard, and a policy that exists is found when it is to be created.
-        Source::Groups(..) | Source::Orders(_) | Source::Boards(_) | Source::Policies => true,
+        Source::Groups(..)
+        | Source::Orders(_)
+        | Source::Boards(_)
+        | Source::BoardPods(_)
+        | Source::Policies => true,
     })
 }
 
@@ -283,6 +289,7 @@ impl Operator {
             WatchUpdate::Order(kind, event) => self.handle_order(kind, event),
             WatchUpdate::Board(kind, event) => self.handle_board(kind, event),
             WatchUpdate::Policy(event) => self.handle_policy(event),
+            WatchUpdate::BoardPod(kind, event) => self.handle_board_pod(kind, event),
             WatchUpdate::Group(api, Init) => self.store.groups_begin(api),
             WatchUpdate::Group(api, InitApply(Guarded(Ok(group))) | Apply(Guarded(Ok(group)))) => {
                 self.store.group_seen(GroupSeen::of(api, group));
@@ -297,7 +304,7 @@ impl Operator {
             WatchUpdate::Unknown(source) => {
                 self.unknown.insert(source);
                 self.store.api_unknown(source);
-                if !matches!(source, Source::Jobs(_) | Source::Pods(_) | Source::Services(_)) {
+                if source.is_optional() {
                     self.seen(source);
                 }
             }
@@ -361,6 +368,25 @@ impl Operator {
                 }
             }
             InitDone => self.listed(Source::Policies),
+        }
+    }
+
+    fn handle_board_pod(&mut self, kind: &'static Kind, event: Event<Guarded<DynamicObject>>) {
+        let source = Source::BoardPods(kind);
+        let seen = |object: Guarded<DynamicObject>| BoardPodSeen::of(&object.0.ok()?);
+        match event {
+            Init => self.store.list_begins(source),
+            InitApply(object) | Apply(object) => {
+                if let Some(pod) = seen(object) {
+                    self.store.board_pod_seen(kind, pod);
+                }
+            }
+            Delete(object) => {
+                if let Some(pod) = seen(object) {
+                    self.store.board_pod_gone(kind, &pod);
+                }
+            }
+            InitDone => self.listed(source),
         }
     }
 

@@ -207,7 +207,7 @@ fn project_status(
     if let Some(objects) = entry.extras.written(&listed, wanted) {
         status[OBJECTS_FIELD] = objects;
     }
-    if let Some(board) = board::status(entry, job, compiled) {
+    if let Some(board) = board::status(entry, job, compiled, now) {
         status[TENSORBOARD_FIELD] = board;
     }
     step.wake = earlier(step.wake, waiting.settles);

@@ -57,6 +57,8 @@ pub enum Source {
     Boards(&'static Kind),
     /// NetworkPolicies of isolated jobs, whichever kind they are of.
     Policies,
+    /// Pods of `TensorBoard`s of jobs of a kind.
+    BoardPods(&'static Kind),
     /// Groups of a gang scheduler, by plural and API group, whichever kind their jobs are of.
     Groups(&'static str, &'static str),
 }
@@ -67,12 +69,23 @@ impl Source {
     pub const fn objects(self) -> &'static str {
         match self {
             Self::Jobs(_) => "jobs",
-            Self::Pods(_) => "pods",
+            Self::Pods(_) | Self::BoardPods(_) => "pods",
             Self::Services(_) => "services",
             Self::Orders(_) => "orders",
             Self::Boards(_) => "deployments",
             Self::Policies => "networkpolicies",
             Self::Groups(..) => "groups",
+        }
+    }
+
+    /// Whether jobs are run while its objects are unknown to the cluster or may not be listed.
+    #[must_use]
+    pub const fn is_optional(self) -> bool {
+        match self {
+            Self::Groups(..) | Self::Orders(_) | Self::Boards(_) | Self::BoardPods(_) | Self::Policies => {
+                true
+            }
+            Self::Jobs(_) | Self::Pods(_) | Self::Services(_) => false,
         }
     }
 
@@ -150,6 +163,7 @@ impl Store {
                 Source::Orders(kind) if key.kind == kind => entry.orders.list_begins(),
                 Source::Boards(kind) if key.kind == kind => entry.board.deployments.list_begins(),
                 Source::Policies => entry.extras.policies.list_begins(),
+                Source::BoardPods(kind) if key.kind == kind => entry.board.pods.list_begins(),
                 _ => {}
             }
         }
@@ -177,6 +191,7 @@ impl Store {
                 Source::Orders(kind) => key.kind == kind && entry.orders.list_ends(&listed),
                 Source::Boards(kind) => key.kind == kind && entry.board.deployments.list_ends(&listed),
                 Source::Policies => entry.extras.policies_end(&listed),
+                Source::BoardPods(kind) => key.kind == kind && entry.board.pods.list_ends(&listed),
                 Source::Groups(..) => false,
             };
             if lost {

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use trainyard_cluster::told;
 use trainyard_manifest::gang::GroupApi;
 use trainyard_manifest::isolation;
-use trainyard_manifest::tensorboard::{PART, PART_LABEL};
+use trainyard_manifest::tensorboard::{KIND_LABEL, PART, PART_LABEL};
 
 use crate::guarded::{Guarded, MaybeReadable};
 use crate::job::JobWire;
@@ -50,6 +50,8 @@ pub enum WatchUpdate {
     Board(&'static Kind, watcher::Event<Guarded<DynamicObject>>),
     /// The NetworkPolicy of an isolated job.
     Policy(watcher::Event<Guarded<DynamicObject>>),
+    /// The pod of a TensorBoard of a job of a kind.
+    BoardPod(&'static Kind, watcher::Event<Guarded<DynamicObject>>),
     /// A group object of this API.
     Group(&'static GroupApi, watcher::Event<Guarded<DynamicObject>>),
     /// The cluster has no API for these objects. The watch is begun again by itself.
@@ -87,11 +89,7 @@ pub fn begin(
         let what = (Source::Services(kind), String::new());
         watches.spawn(follow(what, services, ours, ears(), wrap));
         if options.reading.tensorboard {
-            let boards = all.clone().labels(&format!("{key}={value},{PART_LABEL}={PART}"));
-            let objects = scoped_with(client.clone(), scope, &ApiResource::erase::<Deployment>(&()));
-            let wrap = move |event| WatchUpdate::Board(kind, event);
-            let what = (Source::Boards(kind), String::new());
-            watches.spawn(follow(what, objects, boards, ears(), wrap));
+            begin_boards(&mut watches, (client, scope), kind, &ears);
         }
         if let Some(orders) = kind.orders {
             let objects = scoped_with(client.clone(), scope, &order_resource(orders));
@@ -114,6 +112,33 @@ pub fn begin(
         watches.spawn(follow(what, groups, all.clone(), ears(), wrap));
     }
     (watches, news)
+}
+
+/// Begins to watch the `TensorBoard`s of a kind's jobs: their Deployments, and their pods, which say why one is not ready.
+fn begin_boards(
+    watches: &mut JoinSet<()>,
+    (client, scope): (&Client, Option<&str>),
+    kind: &'static Kind,
+    ears: &impl Fn() -> (Arc<dyn Observer>, Sender<WatchUpdate>),
+) {
+    let of_boards = |label: &str, value: &str| {
+        watcher::Config::default().labels(&format!("{label}={value},{PART_LABEL}={PART}"))
+    };
+    let (key, value) = kind.api.labels.selector;
+    let deployments = scoped_with(client.clone(), scope, &ApiResource::erase::<Deployment>(&()));
+    let wrap = move |event| WatchUpdate::Board(kind, event);
+    let what = (Source::Boards(kind), String::new());
+    watches.spawn(follow(what, deployments, of_boards(key, value), ears(), wrap));
+    let pods = scoped_with(client.clone(), scope, &ApiResource::erase::<Pod>(&()));
+    let wrap = move |event| WatchUpdate::BoardPod(kind, event);
+    let what = (Source::BoardPods(kind), String::new());
+    watches.spawn(follow(
+        what,
+        pods,
+        of_boards(KIND_LABEL, kind.api.word),
+        ears(),
+        wrap,
+    ));
 }
 
 fn scoped_with<K>(client: Client, namespace: Option<&str>, resource: &K::DynamicType) -> Watched<K>
@@ -156,10 +181,9 @@ async fn follow<K>(
                 } else {
                     unwatched(&error)
                 };
-                let is_group = !matches!(source, Source::Jobs(_) | Source::Pods(_) | Source::Services(_));
                 let is_unknown = is_unknown || may_be_missing(source) && is_refused(&error, 403);
                 // Jobs without gangs go on where groups are unknown, or may not be listed: that is told once.
-                let once = is_unknown && is_group;
+                let once = is_unknown && source.is_optional();
                 let again = if once { Duration::MAX } else { SAME_WORDS };
                 let news = complaints.is_news(&why, Instant::now(), again);
                 if is_unknown && sender.send(WatchUpdate::Unknown(source)).await.is_err() {

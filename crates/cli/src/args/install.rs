@@ -60,6 +60,9 @@ pub struct Install {
     /// Create a NetworkPolicy for each job that asks to be isolated, with the rights that this takes
     #[arg(long)]
     pub network_policies: bool,
+    /// The image of a TensorBoard whose settings name none, as for a cluster without internet [default: the operator's]
+    #[arg(long, value_name = "IMAGE", requires = "tensorboard")]
+    pub tensorboard_image: Option<String>,
     /// Also set the labels of tf-operator 0.2 to 1.5 on pods and Services (`job-name`, `tf-replica-type` …)
     #[arg(long)]
     pub legacy_labels: bool,

@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgAction, Args, ValueEnum};
 use trainyard_document::names::wrong_label;
 use trainyard_manifest::gang::Schedulers;
@@ -59,6 +60,9 @@ pub struct Operator {
     /// Create a NetworkPolicy for each job that asks to be isolated (annotation `trainyard.dev/network-policy: isolate`)
     #[arg(long)]
     pub network_policies: bool,
+    /// The image of a TensorBoard whose settings name none
+    #[arg(long, value_name = "IMAGE", default_value = trainyard_manifest::tensorboard::IMAGE, requires = "tensorboard", value_parser = NonEmptyStringValueParser::new())]
+    pub tensorboard_image: String,
     /// Number of jobs to apply concurrently
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = positive::<usize>, allow_negative_numbers = true)]
     pub controller_threads: usize,

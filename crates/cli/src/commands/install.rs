@@ -240,6 +240,8 @@ fn is_kept(object: &Value, wishes: &Wishes) -> bool {
 
 fn wishes(typed: &Install) -> Wishes {
     let labels = typed.legacy_labels.then(|| "--legacy-labels".to_owned());
+    let board_image = typed.tensorboard_image.as_ref();
+    let board_image = board_image.map(|image| format!("--tensorboard-image={image}"));
     Wishes {
         namespace: typed.place.namespace.clone(),
         watch: typed.place.watch_namespace.clone(),
@@ -251,7 +253,11 @@ fn wishes(typed: &Install) -> Wishes {
         gang: typed.gang_scheduler_name.clone(),
         tensorboard: typed.tensorboard,
         network_policies: typed.network_policies,
-        arguments: labels.into_iter().chain(typed.arguments.clone()).collect(),
+        arguments: labels
+            .into_iter()
+            .chain(board_image)
+            .chain(typed.arguments.clone())
+            .collect(),
     }
 }
 

@@ -38,6 +38,7 @@ pub fn run(typed: Operator) -> Result<Exit, Failure> {
             legacy_labels: typed.legacy_labels,
             tensorboard: typed.tensorboard,
             network_policies: typed.network_policies,
+            tensorboard_image: typed.tensorboard_image,
             gang: typed.gang_scheduler_name,
         },
         requests: typed.requests,

@@ -12,6 +12,7 @@ use crate::compile::BUILT_IN;
 use crate::dialect::{Dialect, RoleList};
 use crate::isolation;
 use crate::manifest::{OUR_PREFIX, ReadJob};
+use crate::tensorboard;
 use crate::tfjob::annotations::{RESTART_SCOPE, START_ORDER, START_TIMEOUT};
 use crate::tfjob::roles::Restart;
 
@@ -78,7 +79,7 @@ impl<'a> Outline<'a> {
         }
         if let Some(Value::Object(annotations)) = metadata.get_mut("annotations") {
             // What is both an annotation and a field is written anew, from what the job means.
-            let written_anew = [RESTART_SCOPE, START_ORDER, START_TIMEOUT];
+            let written_anew = [RESTART_SCOPE, START_ORDER, START_TIMEOUT, tensorboard::ANNOTATION];
             let of_every_kind = [isolation::ANNOTATION, isolation::FROM];
             let stays = |key: &String| {
                 let key = key.as_str();
@@ -90,12 +91,34 @@ impl<'a> Outline<'a> {
             }
         }
         let mut metadata = Value::Object(metadata);
+        if let Some(board) = self.board().filter(|_| self.board_field(to).is_none()) {
+            metadata["annotations"][tensorboard::ANNOTATION] = board.to_string().into();
+        }
         if to != Dialect::Volcano {
             for (key, said) in self.additions() {
                 metadata["annotations"][key] = said.into();
             }
         }
         metadata
+    }
+
+    /// The settings of the TensorBoard.
+    fn board(&self) -> Option<&Value> {
+        let mut objects = self.read.objects.iter();
+        let board = objects.find(|object| object["kind"] == "TensorBoard")?;
+        Some(&board["spec"])
+    }
+
+    /// The settings of the TensorBoard where they are a field of `spec`: always in T9k's kind, and as written in a `TFJob`. Kubeflow's
+    /// definition and Volcano's do not know the field: there they are an annotation.
+    pub fn board_field(&self, to: Dialect) -> Option<&Value> {
+        let is_written = || self.read.node.at(["spec", tensorboard::FIELD]).is_some();
+        let is_field = match to {
+            Dialect::TensorFlowTrainingJob => true,
+            Dialect::TfJob => self.read.dialect == to && is_written(),
+            Dialect::Volcano => false,
+        };
+        self.board().filter(|_| is_field)
     }
 
     /// Our own additions as annotations, not as fields: where another project's definition is installed, the API server

@@ -6,6 +6,7 @@ use trainyard_core::{Clean, RoleKind};
 use super::outline::{Outline, RoleOutline};
 use super::present;
 use crate::dialect::Dialect;
+use crate::tensorboard::FIELD;
 use crate::tfjob::roles::lower;
 
 /// The manifest; what this kind cannot say is left out.
@@ -36,6 +37,7 @@ pub(crate) fn write(outline: &Outline<'_>) -> Value {
         "runPolicy": run_policy(outline),
         "runMode": job.suspend.then(|| json!({ "pause": { "enabled": true } })),
         "scheduler": scheduler,
+        FIELD: outline.board_field(Dialect::TensorFlowTrainingJob),
     }));
     json!({
         "apiVersion": "batch.tensorstack.dev/v1beta1",

@@ -6,6 +6,7 @@ use trainyard_core::{Clean, ClusterForm, GangScheduler, RoleKind};
 use super::outline::{Outline, Success};
 use super::present;
 use crate::dialect::Dialect;
+use crate::tensorboard::FIELD;
 use crate::tfjob::{MAIN_CONTAINER, PORT, PORT_NAME};
 
 /// The manifest; what a `TFJob` cannot say is left out.
@@ -28,6 +29,7 @@ pub(crate) fn write(outline: &Outline<'_>) -> Value {
         "successPolicy": (outline.success == Success::AllWorkers).then_some("AllWorkers"),
         "enableDynamicWorker": (outline.job.cluster == ClusterForm::Sparse).then_some(true),
         "tfReplicaSpecs": replicas,
+        FIELD: outline.board_field(Dialect::TfJob),
     }));
     json!({ "apiVersion": "kubeflow.org/v1", "kind": "TFJob", "metadata": outline.metadata(Dialect::TfJob), "spec": spec })
 }

@@ -18,10 +18,7 @@ const TFJOB: &[Row] = &[
     ),
 ];
 
-const T9K: &[Row] = &[
-    (&["tensorboardSpec"], "a TensorBoard beside the job"),
-    (&["runMode", "debug"], "the debug mode"),
-];
+const T9K: &[Row] = &[(&["runMode", "debug"], "the debug mode")];
 
 const VOLCANO: &[Row] = &[
     (

@@ -10,8 +10,8 @@ use trainyard_document::problem::Problem;
 use super::modes::{self, Modes};
 use super::rules::PRIMARY;
 use super::scheduler::Scheduler;
-use super::tensorboard::TensorBoard;
 use crate::pod_template::RestartPolicy;
+use crate::tensorboard::TensorBoard;
 use crate::tfjob::annotations::Wishes;
 use crate::tfjob::roles::{Replica, Restart, Roles, lower};
 use crate::tfjob::run_policy::{RunPolicy, seconds};
@@ -79,7 +79,6 @@ pub(super) struct Body<'a> {
     pub spec: Spec<'a>,
     pub modes: Modes<'a>,
     pub scheduler: Option<Scheduler<'a>>,
-    pub tensorboard: Option<TensorBoard>,
 }
 
 /// Reads `spec`.
@@ -93,7 +92,7 @@ pub(super) fn read<'a>(mut fields: Fields<'a>, wishes: &Wishes<'a>) -> Option<Bo
     let run = run_policy(&mut fields, wishes);
     let run_mode = fields.map("runMode");
     let scheduler = Scheduler::read(&mut fields);
-    let tensorboard = TensorBoard::read(&mut fields);
+    let tensorboard = TensorBoard::read(&mut fields, wishes.tensorboard.as_ref());
     fields.finish();
     let roles = place.as_ref().map(replicas).unwrap_or_default();
     let types: Vec<RoleKind> = roles.replicas.iter().map(|replica| replica.kind).collect();
@@ -111,10 +110,10 @@ pub(super) fn read<'a>(mut fields: Fields<'a>, wishes: &Wishes<'a>) -> Option<Bo
             spelt: lower,
             limit_path: Some("spec.runPolicy.backoffLimit"),
             success_path: PRIMARY,
+            tensorboard,
         },
         modes,
         scheduler,
-        tensorboard,
     })
 }
 

@@ -11,6 +11,7 @@ use trainyard_document::problem::shown;
 
 use crate::compile;
 use crate::manifest::{Metadata, OUR_PREFIX};
+use crate::tensorboard;
 
 const ADDRESSES: &str = "trainyard.dev/addresses";
 const EVALUATOR_IN_CLUSTER: &str = "trainyard.dev/evaluator-in-cluster";
@@ -29,6 +30,7 @@ const KNOWN: &[&str] = &[
     START_TIMEOUT,
     START_ORDER,
     GANG,
+    tensorboard::ANNOTATION,
 ];
 
 /// What the annotations ask for.
@@ -43,6 +45,8 @@ pub(crate) struct Wishes<'a> {
     pub start_order: Option<Field<'a>>,
     /// The gang scheduler that it names, or that there is to be none.
     pub gang: Option<GangChoice>,
+    /// The settings of a TensorBoard, as text.
+    pub tensorboard: Option<Field<'a>>,
 }
 
 impl<'a> Wishes<'a> {
@@ -68,6 +72,7 @@ impl<'a> Wishes<'a> {
             start_timeout: place(START_TIMEOUT),
             start_order: place(START_ORDER),
             gang: metadata.annotation(GANG).and_then(scheduler),
+            tensorboard: place(tensorboard::ANNOTATION),
         }
     }
 }

@@ -14,6 +14,7 @@ use super::run_policy::RunPolicy;
 use super::spec::{Spec, Success};
 use crate::compile::BUILT_IN;
 use crate::pod_template::RestartPolicy;
+use crate::tensorboard::TensorBoard;
 
 /// Reads `spec` of the first version.
 pub(super) fn read<'a>(mut fields: Fields<'a>, wishes: &Wishes<'a>) -> Option<Spec<'a>> {
@@ -24,6 +25,7 @@ pub(super) fn read<'a>(mut fields: Fields<'a>, wishes: &Wishes<'a>) -> Option<Sp
     let scheduler = fields.text("schedulerName").cloned();
     let chief = fields.get("terminationPolicy");
     fields.ignored("tfImage", "each template names its own image");
+    let tensorboard = TensorBoard::read(&mut fields, wishes.tensorboard.as_ref());
     fields.skip(&["RuntimeId"]);
     fields.elsewhere("cleanPodPolicy", "spec.cleanupPodPolicy");
     only_in_later_versions(&mut fields);
@@ -46,6 +48,7 @@ pub(super) fn read<'a>(mut fields: Fields<'a>, wishes: &Wishes<'a>) -> Option<Sp
         spelt: RoleKind::tfjob_name,
         limit_path: None,
         success_path: BUILT_IN,
+        tensorboard,
     };
     if let Some(field) = chief {
         spec.success = named_chief(&field, &spec).unwrap_or(Success::Default);

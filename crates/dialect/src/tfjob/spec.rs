@@ -11,6 +11,7 @@ use super::annotations::Wishes;
 use super::roles::{self, Replica, Restart, Roles, name};
 use super::run_policy::RunPolicy;
 use crate::compile::BUILT_IN;
+use crate::tensorboard::TensorBoard;
 
 /// What a `TFJob` of any version says.
 pub(crate) struct Spec<'a> {
@@ -31,6 +32,8 @@ pub(crate) struct Spec<'a> {
     pub limit_path: Option<&'static str>,
     /// Where it is said who decides, if the manifest does not: the versions before v1 have no such field.
     pub success_path: &'static str,
+    /// A TensorBoard beside the job.
+    pub tensorboard: Option<TensorBoard>,
 }
 
 /// Whose success is the job's.
@@ -55,6 +58,7 @@ pub(crate) fn read<'a>(mut fields: Fields<'a>, version: &str, wishes: &Wishes<'a
         .as_ref()
         .and_then(|field| field.choice(&[("AllWorkers", Success::AllWorkers)]));
     let dynamic_workers = fields.bool("enableDynamicWorker").unwrap_or(false);
+    let tensorboard = TensorBoard::read(&mut fields, wishes.tensorboard.as_ref());
     only_in_the_first_version(&mut fields, version);
     fields.finish();
     let place = place?;
@@ -74,6 +78,7 @@ pub(crate) fn read<'a>(mut fields: Fields<'a>, version: &str, wishes: &Wishes<'a
         spelt: RoleKind::tfjob_name,
         limit_path: Some(limit_path),
         success_path,
+        tensorboard,
     };
     if let (Some(field), Success::AllWorkers) = (success_at, spec.success)
         && let Some(decider) = spec.coordinator()

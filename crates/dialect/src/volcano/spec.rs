@@ -18,6 +18,7 @@ use super::policy::{self, Policy};
 use super::task;
 use super::volumes::{self, JobVolume};
 use crate::pod_template::PodTemplate;
+use crate::tensorboard;
 
 /// What 0 and nothing mean for `maxRetry`, of a job and of a task.
 pub(super) const MAX_RETRY: u32 = 3;
@@ -141,6 +142,8 @@ pub(super) fn read(mut fields: Fields<'_>) -> Spec<'_> {
     fields.elsewhere("restartPolicy", "spec.tasks[].template.spec.restartPolicy");
     fields.elsewhere("scheduler", "spec.schedulerName");
     fields.elsewhere("policy", "spec.policies");
+    let annotation = format!("metadata.annotations[{}]", tensorboard::ANNOTATION);
+    fields.elsewhere(tensorboard::FIELD, annotation);
     fields.finish();
     spec
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use trainyard_core::{Job, TaskId, addresses};
+use trainyard_core::{Job, TaskId, addresses, board_is_suspended};
 use trainyard_dialect::{ReadJob, Reading, read};
 use trainyard_document::Source;
 use trainyard_document::problem::did_you_mean;
@@ -333,7 +333,8 @@ fn directories_of(read_job: &ReadJob, options: &RunOptions) -> Vec<PathBuf> {
         .objects
         .iter()
         .find(|object| object["kind"] == "TensorBoard");
-    let Some(spec) = board.map(|object| &object["spec"]) else {
+    let spec = board.map(|object| &object["spec"]);
+    let Some(spec) = spec.filter(|spec| !board_is_suspended(spec)) else {
         return Vec::new();
     };
     let namespace = &*read_job.job.namespace;

@@ -11,7 +11,7 @@ use trainyard_core::{JOB_LABEL, ROLE_LABEL, TASK_INDEX_LABEL};
 use trainyard_document::tfjob_api::{LEAST_LOST_NODE, MANAGERS, SERVED};
 
 use super::common::{MOST_REPLICAS, RoleRules, additions, integer, names, object, schema, template};
-use super::{JobApi, PodLabels, Roles, Served, Vendor, columns};
+use super::{JobApi, PodLabels, Roles, Served, Vendor, columns, tensorboard};
 use crate::install::access::{of_finalizers, of_jobs, of_statuses};
 use crate::names::{KUBEFLOW_INDEX_LABEL, KUBEFLOW_JOB_LABEL, KUBEFLOW_ROLE_LABEL};
 
@@ -110,6 +110,7 @@ fn spec() -> Value {
             "description": "Workers may come, go and fail without the job failing: a worker is told of itself and the parameter servers alone.",
         },
         "tfReplicaSpecs": replica_specs(),
+        "tensorboardSpec": tensorboard::schema(),
     })));
     json!({
         "type": "object", "required": ["tfReplicaSpecs"], "properties": properties,

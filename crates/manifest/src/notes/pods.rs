@@ -27,6 +27,13 @@ pub(super) fn tell(about: &mut About<'_>, map: &ClusterMap, board: Option<&Board
             "TensorBoard cannot mount `{place}`: only claims and directories of nodes are volumes. It is left out."
         ));
     }
+    if board.is_some_and(|board| board.ttl.is_some()) {
+        about.say(
+            "TensorBoard's `ttlSecondsAfterFinished` has no effect: nothing here deletes a Deployment after a time. Delete it when you have \
+             seen enough."
+                .to_owned(),
+        );
+    }
 }
 
 /// Where tasks run, if each has a node: two tasks on one node cannot listen on the same port, and templates may name their node.

@@ -31,8 +31,12 @@ pub fn next(key: &JobKey, entry: &Entry, idle: Decision, now: Time) -> Decision 
     if job.deleting || job.other_manager.is_some() || !is_accepted(job) {
         return idle;
     }
-    let Some(write) = entry.board.due(compiled.board.as_deref(), job) else {
-        return idle;
+    let wanted = compiled.board.as_deref();
+    let Some(write) = entry.board.due(wanted, job, now) else {
+        let objects = wanted.and_then(|wanted| wanted.objects.as_ref().ok());
+        let expires = objects.and_then(|objects| objects.expires(job));
+        let expires = expires.filter(|time| *time > now);
+        return earlier(wake, expires).map_or(Decision::Idle, Decision::WakeAt);
     };
     let refused = entry.board.refused().map(|refused| refused.until);
     if let Some(until) = refused.filter(|until| *until > now) {
@@ -54,25 +58,44 @@ fn is_accepted(job: &JobSeen) -> bool {
 
 /// What the status says of a job's TensorBoard; none where the job asks for none.
 #[must_use]
-pub fn status(entry: &Entry, job: &JobSeen, compiled: &Compiled) -> Option<Value> {
+pub fn status(entry: &Entry, job: &JobSeen, compiled: &Compiled, now: Time) -> Option<Value> {
     let wanted = compiled.board.as_deref()?;
     Some(match &wanted.objects {
-        Ok(objects) => of_objects(entry, job, wanted, objects),
-        Err(Unmade { reason, message }) => {
+        Ok(objects) if objects.expires(job).is_some_and(|time| time <= now) => expired(wanted, objects),
+        Ok(objects) => of_objects(entry, job, (wanted, objects), now),
+        Err(Unmade { reason, message, .. }) => {
             json!({ "ready": false, "action": "NOP", "type": "Warning", "reason": reason, "note": message })
         }
     })
 }
 
-fn of_objects(entry: &Entry, job: &JobSeen, wanted: &WantedBoard, objects: &BoardObjects) -> Value {
+/// It has been deleted, or is about to be.
+fn expired(wanted: &WantedBoard, objects: &BoardObjects) -> Value {
+    let seconds = objects.ttl.unwrap_or_default();
+    let note = format!(
+        "TensorBoard [{}] was deleted {seconds} s after the job's end",
+        wanted.name
+    );
+    json!({ "ready": false, "action": "NOP", "type": "Normal", "reason": "Expired", "note": note })
+}
+
+fn of_objects(
+    entry: &Entry,
+    job: &JobSeen,
+    (wanted, objects): (&WantedBoard, &BoardObjects),
+    now: Time,
+) -> Value {
     let (name, namespace) = (&wanted.name, &job.key.namespace);
     let seen = entry.board.of(job);
     let is_right = seen.is_some_and(|seen| !seen.deleting && seen.content.as_ref() == Some(&objects.content));
     let is_ready = is_right && seen.is_some_and(|seen| seen.is_ready);
-    let trouble = seen.and_then(|seen| seen.trouble.as_deref());
+    let late = seen.and_then(|seen| seen.trouble.as_deref());
+    let pod = entry.board.pod();
+    let trouble = pod.and_then(|pod| pod.trouble(objects, late.is_some()));
+    let trouble = trouble.or_else(|| late.map(str::to_owned));
     // What was refused and is there by now is no trouble any more.
     let refused = entry.board.refused();
-    let refused = refused.filter(|_| entry.board.due(Some(wanted), job).is_some());
+    let refused = refused.filter(|_| entry.board.due(Some(wanted), job, now).is_some());
     let (reason, severity, note) = if let Some(refused) = refused {
         (
             "DependentRefused",

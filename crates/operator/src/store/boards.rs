@@ -13,6 +13,7 @@ use super::tracked::{Named, Tracked};
 use super::{Source, Store};
 use crate::apply::board::{BoardReport, BoardWrite};
 use crate::board::WantedBoard;
+use crate::board_pod::BoardPodSeen;
 use crate::job::{JobKey, JobSeen};
 use crate::kinds::Kind;
 use crate::watched::BoardSeen;
@@ -31,11 +32,27 @@ impl Named for BoardSeen {
     }
 }
 
+impl Named for BoardPodSeen {
+    fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    fn uid(&self) -> &Arc<str> {
+        &self.uid
+    }
+
+    fn version(&self) -> u64 {
+        self.version
+    }
+}
+
 /// What is known of the TensorBoard of one job.
 #[derive(Debug, Default)]
 pub struct Boards {
     /// Deployments that name the job.
     pub deployments: Tracked<BoardSeen>,
+    /// Pods that its Deployment has created.
+    pub pods: Tracked<BoardPodSeen>,
     /// Its Service exists and is the job's.
     has_service: bool,
     /// What was refused.
@@ -66,6 +83,13 @@ impl Boards {
         seen.filter(|seen| seen.owner.as_ref() == Some(&job.uid))
     }
 
+    /// Its newest pod.
+    #[must_use]
+    pub fn pod(&self) -> Option<&BoardPodSeen> {
+        let pods = self.pods.all().filter(|pod| !pod.deleting);
+        pods.max_by_key(|pod| pod.version)
+    }
+
     /// What was refused last, unless something was done since.
     #[must_use]
     pub const fn refused(&self) -> Option<&BoardRefused> {
@@ -74,8 +98,12 @@ impl Boards {
 
     /// What is to be done about it.
     #[must_use]
-    pub fn due(&self, wanted: Option<&WantedBoard>, job: &JobSeen) -> Option<BoardWrite> {
-        let wanted = wanted.and_then(|wanted| wanted.objects.as_ref().ok());
+    pub fn due(&self, wanted: Option<&WantedBoard>, job: &JobSeen, now: Time) -> Option<BoardWrite> {
+        let wanted = match wanted.map(|wanted| &wanted.objects) {
+            Some(Err(unmade)) if unmade.leaves => return None,
+            Some(Ok(objects)) if objects.expires(job).is_none_or(|time| time > now) => Some(objects),
+            _ => None,
+        };
         let service = !self.has_service;
         match (wanted, self.of(job)) {
             (_, Some(seen)) if seen.deleting => None,
@@ -152,13 +180,41 @@ impl Store {
     }
 }
 
+impl Store {
+    /// A watch for jobs of this kind shows the pod of a TensorBoard.
+    pub fn board_pod_seen(&mut self, kind: &'static Kind, pod: BoardPodSeen) {
+        self.list_shows(Source::BoardPods(kind), &pod.uid);
+        let key = key(kind, &pod.namespace, &pod.job);
+        let entry = self.entries.entry(key.clone()).or_default();
+        if entry.board.pods.see(pod, false) {
+            self.enqueue(key);
+        }
+    }
+
+    /// The pod of a TensorBoard is gone.
+    pub fn board_pod_gone(&mut self, kind: &'static Kind, pod: &BoardPodSeen) {
+        let key = key(kind, &pod.namespace, &pod.job);
+        if let Some(entry) = self.entries.get_mut(&key)
+            && entry.board.pods.lose(&pod.name, &pod.uid, false)
+        {
+            self.enqueue(key.clone());
+        }
+        self.drop_if_empty(&key);
+    }
+}
+
+/// The job that labels name.
+fn key(kind: &'static Kind, namespace: &Arc<str>, name: &Arc<str>) -> JobKey {
+    JobKey {
+        kind,
+        namespace: Arc::clone(namespace),
+        name: Arc::clone(name),
+    }
+}
+
 impl BoardSeen {
     /// The job that its labels name.
     fn key(&self, kind: &'static Kind) -> JobKey {
-        JobKey {
-            kind,
-            namespace: Arc::clone(&self.namespace),
-            name: Arc::clone(&self.job),
-        }
+        key(kind, &self.namespace, &self.job)
     }
 }

@@ -453,6 +453,7 @@ impl Entry {
             && self.orders.is_empty()
             && self.board.deployments.is_empty()
             && self.extras.policies.is_empty()
+            && self.board.pods.is_empty()
             && !self.applying
             && self.pending_reread.is_none()
     }

@@ -40,6 +40,7 @@ mod refused;
 mod rights;
 mod scenarios;
 mod t9k;
+mod tensorboard;
 mod unreadable_memory;
 mod unreadable_objects;
 mod upgrade;

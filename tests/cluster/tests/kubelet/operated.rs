@@ -4,6 +4,7 @@ mod client;
 mod exercise;
 mod never_ran;
 mod other_kinds;
+mod tensorboard;
 mod trainings;
 
 use std::thread;
@@ -30,10 +31,16 @@ impl Yard {
     }
 
     fn of(name: &str, kind: &'static JobApi) -> Option<Self> {
+        Self::with(name, kind, &[])
+    }
+
+    /// With these options for the operator beside the usual.
+    fn with(name: &str, kind: &'static JobApi, more: &[&str]) -> Option<Self> {
         let namespace = with_node()?.namespace(name);
+        let options = [&["--kinds", kind.word], more].concat();
         Some(Self {
             kind,
-            _operator: Operator::with(&namespace, &["--kinds", kind.word]),
+            _operator: Operator::with(&namespace, &options),
             namespace,
         })
     }

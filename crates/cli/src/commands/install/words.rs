@@ -15,13 +15,20 @@ const LONGEST_NAME: usize = 253;
 /// Validates the arguments of `install`.
 pub fn check(typed: &Install, wishes: &Wishes) -> Result<(), Failure> {
     let mut wrong = of_place(&typed.place);
-    if let Some(image) = &typed.image
-        && (image.is_empty() || image.chars().any(|c| c.is_whitespace() || c.is_control()))
-    {
-        wrong.push(format!(
-            "`--image`: `{}` is not an image such as `registry.example/trainyard:0.1.0`",
-            shown(image)
-        ));
+    let images = [
+        ("--image", &typed.image, "registry.example/trainyard:0.1.0"),
+        (
+            "--tensorboard-image",
+            &typed.tensorboard_image,
+            "registry.example/tensorboard:2.19.0",
+        ),
+    ];
+    for (flag, image, example) in images {
+        let Some(image) = image else { continue };
+        if image.is_empty() || image.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            let shown = shown(image);
+            wrong.push(format!("`{flag}`: `{shown}` is not an image such as `{example}`"));
+        }
     }
     if let Some(class) = &typed.priority_class
         && !is_name(class)

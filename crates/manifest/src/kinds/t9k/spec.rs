@@ -1,18 +1,16 @@
 //! The schema of a `TensorFlowTrainingJob`'s spec, with the rules that the API server can check by itself: what `trainyard check` refuses, as far as
 //! a rule can say it.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::kinds::common::{MOST_REPLICAS, additions, anything, integer, object, template, text};
+use crate::kinds::common::{MOST_REPLICAS, additions, integer, object, template};
+use crate::kinds::tensorboard;
 
 /// The replica types, as T9k spells them.
 const TYPES: [&str; 4] = ["chief", "worker", "ps", "evaluator"];
 /// Bounds that let the API server estimate what its rules cost; far beyond any command.
 const MOST_WORDS: u32 = 128;
 const LONGEST_WORD: u32 = 32_768;
-
-/// Where T9k's TensorBoard finds logs.
-const FILESET: &str = "^((t9k://pvc/|pvc://)[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?(/.*)?|t9k://minio/[^/]+/[^/]+(/.*)?|hostPath:///.*)$";
 
 /// The schema of `spec`.
 pub(super) fn schema() -> Value {
@@ -29,7 +27,7 @@ pub(super) fn schema() -> Value {
             "runMode": run_mode(),
             "runPolicy": run_policy(),
             "scheduler": scheduler(),
-            "tensorboardSpec": tensorboard(),
+            "tensorboardSpec": tensorboard::schema(),
         },
     })
 }
@@ -198,47 +196,5 @@ fn scheduler() -> Value {
                 },
             },
         } },
-    })
-}
-
-fn tensorboard() -> Value {
-    let texts = |description: &str| json!({ "type": "array", "items": { "type": "string" }, "description": description });
-    let claim = json!({
-        "type": "object", "required": ["name"],
-        "properties": { "name": text("The claim's name."), "subPath": texts("Folders in it.") },
-    });
-    let secret = json!({
-        "type": "object", "description": "The secret with the keys of the bucket.", "properties": { "name": text("Its name.") },
-    });
-    let places: Map<String, Value> = object(json!({
-        "pvc": { "type": "array", "items": claim, "description": "Claims, and folders in them." },
-        "s3": {
-            "type": "object", "description": "Buckets.",
-            "properties": { "secretRef": secret, "uri": texts("Their addresses.") },
-        },
-        "http": { "type": "object", "description": "Web addresses.", "properties": { "url": texts("The addresses.") } },
-    }));
-    json!({
-        "type": "object", "required": ["image"],
-        "description": "A TensorBoard over the job's logs.",
-        "properties": {
-            "image": { "type": "string", "minLength": 1, "description": "The image that TensorBoard runs in." },
-            "trainingLogFilesets": {
-                "type": "array", "maxItems": 64,
-                "description": "Where the logs are: t9k://pvc/<claim>/<path>, t9k://minio/<secret>/<bucket>/<path>, pvc://<claim>/<path> or hostPath:///<path>.",
-                "items": {
-                    "type": "string", "maxLength": 1024,
-                    "x-kubernetes-validations": [{
-                        "rule": format!("self.matches('{FILESET}') && !self.matches('/[.][.](/|$)')"),
-                        "message": "is not the address of a set of files: t9k://pvc/<claim>/<path>, t9k://minio/<secret>/<bucket>/<path>, pvc://<claim>/<path> or hostPath:///<path>",
-                    }],
-                },
-            },
-            "logDir": { "type": "object", "properties": places, "description": "Where the logs are, by the kind of storage." },
-            "suspend": { "type": "boolean", "description": "Whether TensorBoard is stopped for now." },
-            "runMode": { "x-kubernetes-preserve-unknown-fields": true, "description": "The older spelling of suspend: running or paused." },
-            "scheduler": anything("Who places its pod."),
-            "resources": anything("What its container asks for (`kubectl explain pod.spec.containers.resources`)."),
-        },
     })
 }

@@ -1,5 +1,7 @@
 //! `TensorBoard`s: beside the job, never before it.
 
+mod settings;
+
 use super::*;
 use crate::apply::board::{BoardReport, BoardWrite};
 use crate::kinds::t9k::KIND as T9K;
@@ -58,7 +60,12 @@ fn done(writes: &Writes, version: u64) -> Report {
 
 /// The pod of its only task.
 fn worker(version: u64) -> PodSeen {
-    let wire = json!({
+    let pod: PodSeen = serde_json::from_value(pod_wire(version)).unwrap();
+    pod.for_kind(T9K.api)
+}
+
+fn pod_wire(version: u64) -> Value {
+    json!({
         "metadata": {
             "name": "mnist-worker-0", "namespace": "ml", "uid": "p0", "resourceVersion": version.to_string(),
             "creationTimestamp": "2027-01-15T07:59:58Z",
@@ -72,9 +79,7 @@ fn worker(version: u64) -> PodSeen {
         },
         "spec": { "restartPolicy": "Never", "containers": [{ "name": "tensorflow" }] },
         "status": running(),
-    });
-    let pod: PodSeen = serde_json::from_value(wire).unwrap();
-    pod.for_kind(T9K.api)
+    })
 }
 
 /// The Deployment that an apply creates.
@@ -99,12 +104,27 @@ fn seen(writes: &Writes, version: u64) -> BoardSeen {
 
 /// Everything that is done from now on, until there is nothing to do; each apply succeeds.
 fn play(store: &mut Store, version: &mut u64, now: Time) -> Vec<Writes> {
+    let all = passes(store, version, now, 20);
+    assert!(all.len() < 20, "{all:#?}");
+    all
+}
+
+/// So many applies at most, each of which succeeds.
+fn passes(store: &mut Store, version: &mut u64, now: Time, most: usize) -> Vec<Writes> {
     let mut all = Vec::new();
-    while let Some(writes) = store.next(now) {
+    while all.len() < most
+        && let Some(writes) = store.next(now)
+    {
         *version += 1;
         store.applied(done(&writes, *version), now);
+        if writes
+            .actions
+            .iter()
+            .any(|action| matches!(action, Action::Stop { .. }))
+        {
+            store.pod_gone(&T9K, &worker(*version));
+        }
         all.push(writes);
-        assert!(all.len() < 20, "{all:#?}");
     }
     all
 }
