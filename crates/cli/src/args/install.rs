@@ -18,8 +18,9 @@ Examples:
   trainyard install -- --per-replica-addresses           arguments after `--` are for `trainyard operator`
 
 Objects are applied on the server (`kubectl apply --server-side`), so installing \
-again upgrades, and stored TFJobs stay, including Kubeflow's. If Kubeflow's operator \
-still runs, nothing is installed: see docs/migrate-from-kubeflow.md.
+again upgrades, and stored jobs stay, including Kubeflow's. A kind whose own vendor's \
+operator still runs is left off, and said so; if no kind is left, nothing is \
+installed: see docs/migrate-from-kubeflow.md.
 
 Exit codes: 0 done, 1 a conflict or a rejected request, 2 wrong usage or no cluster.";
 
