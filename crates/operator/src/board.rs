@@ -115,7 +115,7 @@ fn objects(
     if !reading.tensorboard {
         return unmade(
             "NotEnabled",
-            "the operator creates no TensorBoards: `trainyard install --tensorboard` lets it",
+            "the operator creates no TensorBoards: install it again with `--tensorboard` beside the flags that it has",
         );
     }
     if object.to_string().len() > LONGEST {

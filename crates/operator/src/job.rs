@@ -329,8 +329,8 @@ pub fn stored_memory(status: Option<&Value>) -> Option<Memory> {
 
 /// The operator has no rights for NetworkPolicies. The job is not run without one: others could connect to its pods.
 fn not_isolated() -> Meaning {
-    let message = "the job asks to be isolated, and the operator was installed without the right to create NetworkPolicies: install it with \
-                   `trainyard install --network-policies`, or remove the annotation `trainyard.dev/network-policy`";
+    let message = "the job asks to be isolated, and the operator was installed without the right to create NetworkPolicies: install it \
+                   again with `--network-policies` beside the flags that it has, or remove the annotation `trainyard.dev/network-policy`";
     Meaning::Waits(Wait::new(Reason::NetworkPoliciesNotEnabled, message))
 }
 
@@ -342,8 +342,8 @@ fn not_chosen(named: &GangScheduler, told: &Schedulers) -> Meaning {
         names => format!("`{names}` alone"),
     };
     let message = format!(
-        "the job asks for the gang scheduler `{name}`, and the operator was installed with {told}: add it with `trainyard install \
-         --gang-scheduler-name`, or set the annotation `trainyard.dev/gang` to another scheduler, or to `none` for its pods to be placed one by one"
+        "the job asks for the gang scheduler `{name}`, and the operator was installed with {told}: install it again with `{name}` \
+         in `--gang-scheduler-name`, or set the annotation `trainyard.dev/gang` to another scheduler, or to `none` for its pods to be placed one by one"
     );
     Meaning::Waits(Wait::new(Reason::GangSchedulerNotChosen, message))
 }

@@ -1,5 +1,6 @@
 //! `trainyard install` and `trainyard uninstall`: applies, deletes or prints the operator's objects.
 
+mod dropped;
 mod outcome;
 mod words;
 
@@ -38,6 +39,7 @@ pub fn run(typed: &Install, printer: &mut Printer) -> Result<Exit, Failure> {
     wishes.kinds = check_rivals(&session, typed, printer)?;
     let objects = wishes.objects();
     check_watched(&session, &wishes)?;
+    dropped::warn(&session, &wishes, printer)?;
     let mut outcomes = Outcomes::new(typed.place.output, trial, printer);
     apply(&session, &objects, &mut outcomes)?;
     let left = if outcomes.are_good() {

@@ -99,8 +99,8 @@ pub fn other_scheduler(now: Time) -> Change {
 /// The job's kind places its tasks together, and the operator was told of no scheduler that does.
 #[must_use]
 pub fn no_gang(now: Time) -> Change {
-    let message = "the operator was installed without a gang scheduler, so tasks are placed one by one: `trainyard install \
-                   --gang-scheduler-name` names one";
+    let message = "the operator was installed without a gang scheduler, so tasks are placed one by one: install it again with \
+                   `--gang-scheduler-name` beside the flags that it has";
     Change::beside(
         Topic::Note,
         Severity::Normal,

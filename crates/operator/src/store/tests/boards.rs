@@ -286,7 +286,10 @@ fn without_the_flag_the_job_says_so_and_runs() {
         (&json!(false), &json!("NotEnabled"))
     );
     assert!(
-        said["note"].as_str().unwrap().contains("install --tensorboard"),
+        said["note"]
+            .as_str()
+            .unwrap()
+            .contains("install it again with `--tensorboard`"),
         "{said}"
     );
 }
