@@ -13,6 +13,7 @@
 mod correction;
 mod coscheduling;
 mod ended;
+mod kube_batch;
 mod schedulers;
 mod t9k;
 mod volcano;
@@ -28,7 +29,12 @@ pub use self::schedulers::{Began, Placing, Schedulers};
 use crate::install::access::Use;
 
 /// Every scheduler that there is a module for. The first that serves a scheduler's name is taken; the last serves nearly every name.
-static SCHEDULERS: &[&Scheduler] = &[&volcano::SCHEDULER, &t9k::SCHEDULER, &coscheduling::SCHEDULER];
+static SCHEDULERS: &[&Scheduler] = &[
+    &volcano::SCHEDULER,
+    &kube_batch::SCHEDULER,
+    &t9k::SCHEDULER,
+    &coscheduling::SCHEDULER,
+];
 
 /// A gang scheduler: what the operator has to know to place jobs by it.
 #[derive(Debug)]

@@ -49,6 +49,7 @@ mod tests {
     use trainyard_document::Source;
 
     use super::*;
+    use crate::render::{Form, Wishes, render};
 
     const TEMPLATE: &str = "template: {spec: {containers: [{name: tensorflow, image: i}]}}";
 
@@ -112,6 +113,28 @@ mod tests {
                 peers(&policy),
                 [selects(label), json!({ "namespaceSelector": {} })]
             );
+        }
+    }
+
+    #[test]
+    fn render_writes_it_too() {
+        let text = "apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {name: mnist, annotations: {trainyard.dev/network-policy: isolate}}\n\
+                    spec: {tfReplicaSpecs: {Worker: {template: {spec: {containers: [{name: tensorflow, image: i}]}}}}}\n";
+        let source = Source::from_bytes("job", text.as_bytes()).unwrap();
+        let reading = trainyard_dialect::read(&source);
+        let subject = reading.jobs().next().unwrap().subject(None, None);
+        for form in [Form::Jobs, Form::JobSet] {
+            let wishes = Wishes {
+                form,
+                addresses: None,
+                nodes: Vec::new(),
+                namespace: None,
+            };
+            let rendered = render(&subject, &wishes).unwrap();
+            let kinds: Vec<&Value> = rendered.objects.iter().map(|object| &object["kind"]).collect();
+            let at = |kind: &str| kinds.iter().position(|one| **one == kind);
+            let pods = at("Job").or_else(|| at("JobSet"));
+            assert!(at(KIND).is_some() && at(KIND) < pods, "{kinds:?}");
         }
     }
 

@@ -29,10 +29,14 @@ pub enum Crds {
     Volcano,
     /// `batch.volcano.sh` and `bus.volcano.sh`, as Volcano installs them. Not where our own of these are installed too.
     VolcanoJobs,
+    /// `scheduling.incubator.k8s.io` and `scheduling.sigs.dev`: kube-batch's groups and queues.
+    KubeBatch,
     /// `scheduler.tensorstack.dev`, of which we take the groups. T9k publishes no definition: it is written from T9k's documents.
     T9kScheduler,
 }
 
+/// kube-batch's groups and queues.
+const KUBE_BATCH: &str = include_str!("crds/kube-batch.yaml");
 /// The groups of T9k's scheduler.
 const T9K_SCHEDULER: &str = include_str!("crds/t9k-scheduler.yaml");
 
@@ -53,7 +57,7 @@ impl Crds {
     /// Where others' files are.
     fn files(self) -> Result<Vec<PathBuf>, Missing> {
         let (module, folder, files): (_, _, &[&str]) = match self {
-            Self::TfJob | Self::Kind(_) | Self::T9kScheduler => return Ok(Vec::new()),
+            Self::TfJob | Self::Kind(_) | Self::T9kScheduler | Self::KubeBatch => return Ok(Vec::new()),
             Self::JobSet => (
                 JOBSET,
                 "config/components/crd/bases",
@@ -88,6 +92,7 @@ impl Crds {
     fn text(self) -> String {
         let ours = match self {
             Self::T9kScheduler => return T9K_SCHEDULER.to_owned(),
+            Self::KubeBatch => return KUBE_BATCH.to_owned(),
             Self::TfJob => Some("tfjob"),
             Self::Kind(api) => Some(api.word),
             _ => None,

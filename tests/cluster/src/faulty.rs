@@ -116,6 +116,17 @@ pub struct Done {
     pub versioned: bool,
 }
 
+/// An API that the server does not have any more.
+#[derive(Debug)]
+pub struct GoneApi {
+    /// `group/version`.
+    pub api_version: &'static str,
+    /// The plural of its objects.
+    pub plural: &'static str,
+    /// The kind of a list of them.
+    pub list: &'static str,
+}
+
 /// The most kills in one run.
 const MOST_KILLS: u32 = 6;
 
@@ -131,6 +142,8 @@ pub struct FaultyProxy {
 /// What the test and the server share.
 struct Shared {
     plan: Option<(Option<Write>, Fault)>,
+    /// APIs that the server has no longer: lists of their objects are empty, and watches show nothing.
+    gone: &'static [GoneApi],
     /// The program, while it lives.
     program: AtomicI32,
     /// It is to be killed before it writes again.
@@ -151,12 +164,28 @@ impl FaultyProxy {
     /// A proxy to the cluster of `kubeconfig`, with a kubeconfig for its clients at `place`. Without a write, the fault is about watches.
     #[must_use]
     pub fn open(kubeconfig: &Path, place: PathBuf, plan: Option<(Option<Write>, Fault)>) -> Self {
+        Self::start(kubeconfig, place, plan, &[])
+    }
+
+    /// A proxy without faults for an old program, which lists objects of these APIs.
+    #[must_use]
+    pub fn for_old_program(kubeconfig: &Path, place: PathBuf, gone: &'static [GoneApi]) -> Self {
+        Self::start(kubeconfig, place, None, gone)
+    }
+
+    fn start(
+        kubeconfig: &Path,
+        place: PathBuf,
+        plan: Option<(Option<Write>, Fault)>,
+        gone: &'static [GoneApi],
+    ) -> Self {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap_or_else(|error| panic!("no port: {error}"));
         let address = socket
             .local_addr()
             .unwrap_or_else(|error| panic!("no address: {error}"));
         let shared = Arc::new(Shared {
             plan,
+            gone,
             program: AtomicI32::new(0),
             armed: AtomicBool::new(false),
             writes: Mutex::default(),

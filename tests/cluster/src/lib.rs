@@ -42,6 +42,7 @@
 //! | [`fake_kubelet`] | runs every pod of a namespace by a script and records every version of every object |
 //! | [`Crds`] | CRDs of `JobSet`, Volcano and Kubeflow, from their Go modules, and our own |
 //! | [`Operator`] | `trainyard operator` for one namespace, with the rights that `trainyard install` gives it |
+//! | [`KubeBatch`] | kube-batch 0.5.0, for tests against peers |
 //! | [`last_release`] | the program of the last release, for tests of upgrades |
 //! | [`Client`] | Kubeflow's client for Python |
 //! | [`server`] | the process of a cluster, in its own namespaces |
@@ -81,5 +82,5 @@ pub use kubectl::{Applied, Kubectl, Said};
 pub use namespace::Namespace;
 pub use operator::Operator;
 pub use parts::Parts;
-pub use peer::last_release;
+pub use peer::{KubeBatch, last_release};
 pub use player::{Node, Player};

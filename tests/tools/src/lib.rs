@@ -55,6 +55,8 @@ pub enum Program {
     VolcanoControllers,
     /// A scheduler with the coscheduling plugin.
     Coscheduler,
+    /// kube-batch, which places groups in tests against peers.
+    KubeBatch,
 }
 
 impl Program {
@@ -74,6 +76,7 @@ impl Program {
             Self::VolcanoScheduler => "vc-scheduler",
             Self::VolcanoControllers => "vc-controller-manager",
             Self::Coscheduler => "coscheduler",
+            Self::KubeBatch => "kube-batch",
         }
     }
 
@@ -92,6 +95,7 @@ impl Program {
             Self::VolcanoScheduler => "volcano.sh/volcano/cmd/scheduler",
             Self::VolcanoControllers => "volcano.sh/volcano/cmd/controller-manager",
             Self::Coscheduler => "sigs.k8s.io/scheduler-plugins/cmd/scheduler",
+            Self::KubeBatch => "github.com/kubernetes-sigs/kube-batch/cmd/kube-batch",
         }
     }
 
@@ -101,6 +105,7 @@ impl Program {
             Self::TrainingOperator => Home::KUBEFLOW,
             Self::VolcanoScheduler | Self::VolcanoControllers => Home::VOLCANO,
             Self::Coscheduler => Home::COSCHEDULING,
+            Self::KubeBatch => Home::KUBE_BATCH,
             _ => Home::KUBERNETES,
         }
     }
@@ -145,6 +150,13 @@ impl Home {
         folder: "coscheduling",
         name: "coscheduling",
         version: "0.33.5",
+        files: &["go.mod", "go.sum"],
+    };
+    /// kube-batch, with libraries of 2019.
+    const KUBE_BATCH: Self = Self {
+        folder: "kube-batch",
+        name: "kube-batch",
+        version: "0.5.0",
         files: &["go.mod", "go.sum"],
     };
 }

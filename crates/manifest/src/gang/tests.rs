@@ -187,6 +187,42 @@ fn a_group_holds_all_tasks_unless_the_job_says_otherwise() {
 }
 
 #[test]
+fn the_group_of_kube_batch_says_nothing_of_resources_and_its_phase_decides() {
+    let policy = json!({
+        "minAvailable": 2, "queue": "night", "priorityClass": "low", "minResources": { "cpu": "2" },
+        "scheduleTimeoutSeconds": 30,
+    });
+    let subject = with(&GangScheduler::KubeBatch, &policy, &template());
+    let group = group(&subject);
+    assert_eq!(group["apiVersion"], "scheduling.incubator.k8s.io/v1alpha1");
+    assert_eq!(
+        group["spec"],
+        json!({ "minMember": 2, "queue": "night", "priorityClassName": "low" })
+    );
+    assert!(
+        !subject.job.gang.as_ref().expect("a gang").hold,
+        "it looks at pods"
+    );
+    let mut pod = json!({ "metadata": {}, "spec": {} });
+    mark(&mut pod, &subject.job, &subject.job.roles[1]);
+    assert_eq!(
+        pod["metadata"]["annotations"],
+        json!({ "scheduling.k8s.io/group-name": "mnist" })
+    );
+    assert_eq!(pod["spec"]["schedulerName"], "kube-batch");
+    // The condition stays after the group was placed.
+    let full = json!([{ "type": "Unschedulable", "status": "True", "message": "no room" }]);
+    let state = scheduler(&GangScheduler::KubeBatch).expect("a module").apis[0].state;
+    for (phase, expected) in [
+        ("Pending", GroupState::Waiting(Some("no room".into()))),
+        ("Running", GroupState::Open),
+        ("Unknown", GroupState::Broken),
+    ] {
+        assert_eq!(state(&json!({ "phase": phase, "conditions": full })), expected);
+    }
+}
+
+#[test]
 fn the_group_of_t9ks_scheduler_has_a_queue_a_number_and_no_resources() {
     let policy =
         json!({ "minAvailable": 2, "queue": "night", "priorityClass": "70", "minResources": { "cpu": "2" } });

@@ -7,11 +7,11 @@ use super::{GroupApi, GroupState, Scheduler, phase, place, pod_group};
 use crate::install::access::of_groups;
 
 /// Joins a pod to a group.
-const GROUP: &str = "scheduling.k8s.io/group-name";
+pub(super) const GROUP: &str = "scheduling.k8s.io/group-name";
 /// Says which of a job's roles a pod is of.
 const TASK: &str = "volcano.sh/task-spec";
 /// Where Volcano puts a group that names no queue.
-const DEFAULT_QUEUE: &str = "default";
+pub(super) const DEFAULT_QUEUE: &str = "default";
 const API_GROUP: &str = "scheduling.volcano.sh";
 
 static POD_GROUPS: GroupApi = GroupApi {
@@ -55,7 +55,7 @@ fn mark(pod: &mut Value, job: &Job, role: &Role, gang: &Gang) {
 }
 
 /// `Unknown` is Volcano's word for a group of which some members run while others cannot be placed.
-fn state(status: &Value) -> GroupState {
+pub(super) fn state(status: &Value) -> GroupState {
     match status["phase"].as_str() {
         Some("Unknown") => GroupState::Broken,
         _ => phase(status),

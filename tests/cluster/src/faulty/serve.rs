@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::LocalSet;
 
-use super::{Done, Fault, Shared, Write};
+use super::{Done, Fault, GoneApi, Shared, Write};
 use crate::api::Api;
 
 /// Requests with a longer head are dropped: no client of ours sends one.
@@ -67,6 +67,13 @@ async fn one(stream: TcpStream, client: &Client, shared: &Arc<Shared>) -> io::Re
     let Some(asked) = read(&stream).await? else {
         return Ok(());
     };
+    let is_of = |api: &&GoneApi| {
+        let path = asked.path.split('?').next().unwrap_or_default();
+        path == format!("/apis/{}/{}", api.api_version, api.plural)
+    };
+    if let Some(api) = shared.gone.iter().find(is_of) {
+        return empty(stream, api, &asked).await;
+    }
     if asked.path.contains("watch=") {
         return watched(stream, client, shared, &asked).await;
     }
@@ -115,6 +122,18 @@ async fn one(stream: TcpStream, client: &Client, shared: &Arc<Shared>) -> io::Re
             Ok(())
         }
     }
+}
+
+/// The answer about objects of an API that is gone.
+async fn empty(stream: TcpStream, api: &GoneApi, asked: &Asked) -> io::Result<()> {
+    if asked.path.contains("watch=") {
+        begin(&stream).await?;
+        return receive(&stream, &mut Vec::new()).await.map(drop);
+    }
+    let list = json!({
+        "apiVersion": api.api_version, "kind": api.list, "metadata": { "resourceVersion": "1" }, "items": [],
+    });
+    reply(&stream, (200, list.to_string().into_bytes())).await
 }
 
 /// A request from the connection; none if it was closed instead.
