@@ -109,7 +109,7 @@ fn read(typed: &[String]) -> Option<Asked> {
     while let Some(word) = words.next() {
         match word.as_str() {
             "race" | "kinds" | "large" | "resident" | "verdict" | "fairness" => {
-                asked.parts.push(word.clone())
+                asked.parts.push(word.clone());
             }
             "--rounds" => asked.rounds = words.next()?.parse().ok().filter(|rounds| *rounds > 0)?,
             "--jobs" => asked.jobs = words.next()?.parse().ok().filter(|jobs| *jobs > 0)?,
