@@ -88,6 +88,9 @@ impl Exit {
     }
 
     fn own_meaning(&self) -> String {
+        if let Some(cause) = &self.cause {
+            return cause.headline();
+        }
         match (Ending::of(Some(self)), self.why) {
             (Ending::Succeeded, _) => "It finished.".into(),
             (Ending::Disrupted, _) => match self.code {
@@ -117,7 +120,7 @@ fn code_meaning(code: Option<i32>) -> String {
             "Exit code 2: usually the program refused its arguments, or Python did not find the script."
         }
         Some(42) => {
-            "Exit code 42: TensorFlow was told that it would be preempted, saved a checkpoint and stopped."
+            "Exit code 42: a code of the program's own; TensorFlow's preemption handler can use it after it has saved a checkpoint."
         }
         Some(126) => "Exit code 126: the command was found but cannot be executed.",
         Some(127) => "Exit code 127: the command was not found.",

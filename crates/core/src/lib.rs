@@ -40,8 +40,8 @@ pub use job::{
 };
 pub use memory::{AddressForm, Cause, FORMAT, Failure, Hold, Memory, Outcome, RoleMemory, Verdict};
 pub use observed::{
-    Exit, Fixture, FixtureSeen, GangSeen, Observed, Order, Ordered, Refusal, Seen, Stamp, Storage, TaskSeen,
-    Why,
+    Exit, FailureCause, Fixture, FixtureSeen, GangSeen, Observed, Order, Ordered, Refusal, Seen, Stamp,
+    Storage, TaskSeen, Why,
 };
 pub use plan::{AddressBook, Task, addresses, task_name};
 pub use policy::backoff::wait_before;

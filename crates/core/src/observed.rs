@@ -165,6 +165,9 @@ pub struct Exit {
     /// The last line of what the world says about it: a program's last words, or the node's reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Arc<str>>,
+    /// Why it failed, as far as the world could find out from the program's output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Arc<FailureCause>>,
 }
 
 impl Exit {
@@ -177,6 +180,36 @@ impl Exit {
         let mut lines = text.lines().rev().map(str::trim);
         let line = lines.find(|line| !line.is_empty())?;
         Some(line[..line.floor_char_boundary(Self::MOST_MESSAGE)].into())
+    }
+}
+
+/// Why a program failed, in words: found by `trainyard-causes`, stored and shown, and never decided by.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct FailureCause {
+    /// Its entry in the catalogue (`TR001`), which `trainyard explain` knows; none for a cause that is not in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<Arc<str>>,
+    /// One word of a closed set, for metrics. What is read back from a cluster may hold any other.
+    pub class: Arc<str>,
+    /// What went wrong: `ModuleNotFoundError: No module named 'pandas'`.
+    pub sentence: Arc<str>,
+    /// Where in the user's own code: `train.py:2`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<Arc<str>>,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<Arc<str>>,
+}
+
+impl FailureCause {
+    /// The sentence and the place in one line.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        match &self.place {
+            Some(place) => format!("{} ({place})", self.sentence),
+            None => self.sentence.to_string(),
+        }
     }
 }
 

@@ -37,6 +37,10 @@ const SAME_WORDS: Duration = Duration::from_secs(30);
 const LINE: usize = 1024;
 
 /// News from the watches.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most updates are pods: a box would cost an allocation for each"
+)]
 pub enum WatchUpdate {
     /// A job of a kind.
     Job(&'static Kind, watcher::Event<JobWire>),

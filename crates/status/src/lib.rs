@@ -82,6 +82,7 @@ fn first_failure(failure: &Failure) -> Value {
         "message": exit.message,
         "time": rfc3339(exit.at),
         "meaning": exit.meaning(),
+        "cause": exit.cause,
     });
     if let Value::Object(fields) = &mut out {
         fields.retain(|_, value| !value.is_null());

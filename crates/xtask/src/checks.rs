@@ -138,6 +138,15 @@ pub fn generate(shell: &Shell, write: bool) -> Result<bool, String> {
     show(&shell, &[&["test", "--quiet"], &EVERYTHING, &only])
 }
 
+/// `cargo xtask failures`: the failures of `tests/failures`, with those that need TensorFlow if all are asked for.
+pub fn failures(shell: &Shell, all: bool) -> Result<bool, String> {
+    let shell = shell.with("TRAINYARD_FAILURES", if all { "all" } else { "quick" });
+    show(
+        &shell,
+        &[&["test", "--package", "trainyard-failures", "--all-features"]],
+    )
+}
+
 /// `cargo xtask sim`: the simulator's own test with another number of seeds.
 pub fn simulate(shell: &Shell, seeds: &Seeds) -> Result<bool, String> {
     let shell = shell

@@ -26,6 +26,7 @@ Commands for developers.
   cargo xtask elsewhere                    one step of it: the fast tests in a second clone with an unusual path
   cargo xtask generate [--check]           write the generated files, or only report which are out of date
   cargo xtask sim --seeds N [--from S]     simulate N runs, starting with seed S [default: 0]
+  cargo xtask failures [--all]             run the failures of tests/failures; --all: also those that need TensorFlow
   cargo xtask bench [ARGUMENT…]            run the benchmarks with these arguments
   cargo xtask bench local [--help]         compare `trainyard run` with a shell, cat and honcho, and check the bars
   cargo xtask bench operator [--help]      compare `trainyard operator` with Kubeflow's and a bare client
@@ -59,6 +60,8 @@ fn run(typed: &[String]) -> Result<bool, String> {
         ["generate"] => checks::generate(&shell, true),
         ["generate", "--check"] => checks::generate(&shell, false),
         ["sim", flags @ ..] => checks::simulate(&shell, &checks::Seeds::read(flags)?),
+        ["failures"] => checks::failures(&shell, false),
+        ["failures", "--all"] => checks::failures(&shell, true),
         ["bench", "local", arguments @ ..] => checks::bench_local(&shell, arguments),
         ["bench", "operator", arguments @ ..] => checks::bench_operator(&shell, arguments),
         ["bench", arguments @ ..] => checks::bench(&shell, arguments),

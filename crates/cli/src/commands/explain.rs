@@ -8,7 +8,7 @@ use crate::args::Explain;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::locale;
-use crate::printer::{Printer, STRONG};
+use crate::printer::{BAD, Printer, STRONG};
 use crate::report::severity_style;
 use crate::wrap::wrap;
 
@@ -16,6 +16,7 @@ use crate::wrap::wrap;
 pub fn run(typed: &Explain, printer: &mut Printer) -> Result<Exit, Failure> {
     let text = match &typed.code {
         None => every_code(),
+        Some(text) if let Some(entry) = trainyard_causes::entry(text) => known_cause(entry),
         Some(text) => {
             let list = "`trainyard explain` lists all codes";
             one_code(Code::find(text).map_err(|unknown| Failure::usage(unknown.to_string(), list))?)
@@ -36,6 +37,18 @@ fn one_code(code: Code) -> String {
     text
 }
 
+/// A cause of failures, as the verdict of a job names it.
+fn known_cause(entry: &trainyard_causes::Entry) -> String {
+    let mut text = format!(
+        "{BAD}failure[{entry}]{BAD:#}{STRONG}: {}{STRONG:#}\n\n",
+        entry.title
+    );
+    for line in wrap(entry.explanation, locale::columns()) {
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
 fn every_code() -> String {
     let mut text = String::new();
     for code in Code::ALL {
@@ -44,6 +57,15 @@ fn every_code() -> String {
         let _ = writeln!(
             text,
             "{STRONG}{code}{STRONG:#}  {style}{severity:<7}{style:#}  {title}"
+        );
+    }
+    let mut causes: Vec<_> = trainyard_causes::entries().collect();
+    causes.sort_by_key(|entry| entry.number);
+    for entry in causes {
+        let _ = writeln!(
+            text,
+            "{STRONG}{entry}{STRONG:#}  {BAD}failure{BAD:#}  {}",
+            entry.title
         );
     }
     text

@@ -226,8 +226,13 @@ fn about(run: &StoredRun, now: Timestamp) -> String {
     };
     line("state", &format!("{state}{word}{state:#}{after}{why}"));
     if let Some(failure) = end.and_then(|end| end.first_failure.as_ref()) {
-        let FirstFailure { life, meaning, .. } = failure;
+        let FirstFailure {
+            life, end, meaning, ..
+        } = failure;
         line("cause", &format!("{}: {}", life.task, escaped(meaning)));
+        if let Some(help) = end.cause.as_ref().and_then(|cause| cause.help.as_ref()) {
+            line("help", &escaped(help));
+        }
     }
     let url = run.status.as_ref().and_then(|status| status.tensorboard.as_ref());
     if let Some(url) = url.filter(|_| run.state.is_running()) {

@@ -191,7 +191,7 @@ impl Narration {
         if end.code == Some(0) {
             return Some(remark(format!("{task} {GOOD}succeeded{GOOD:#}{after}")));
         }
-        let fate = fate(end);
+        let fate = super::summary::why(end);
         match &self.not_started {
             Some((first, told)) if first != task && *told == fate => {
                 return Some(matters(format!(

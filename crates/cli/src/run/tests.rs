@@ -148,6 +148,7 @@ fn run_end() -> What {
     What::RunEnded(Box::new(RunEnd {
         outcome: Some(Outcome::Succeeded),
         cause: "chief-0".into(),
+        decided_by: None,
         deadline: false,
         signal: None,
         seconds: 1.0,
@@ -301,7 +302,7 @@ fn quiet_leaves_what_matters() {
     };
     let loud = "trainyard │ worker-0 started (port 20001)\n";
     let matters = "trainyard │ worker-0 was killed by signal 9 (SIGKILL) after 0.00s\n\
-                   trainyard │ hint: look\n\n✔ mnist succeeded after 1.0s: chief-0\n\n";
+                   trainyard │ hint: look\n\n✔ mnist succeeded after 1.0s: chief-0\n";
     assert_eq!(told(false), format!("{loud}{matters}"));
     assert_eq!(told(true), matters);
 }

@@ -141,6 +141,7 @@ impl Made {
                 signal: None,
                 not_started: None,
                 container: None,
+                cause: None,
             }),
             log: (state != TaskState::Waiting).then_some(log),
         });
@@ -159,6 +160,7 @@ impl Made {
         self.status.end = Some(RunEnd {
             outcome,
             cause: cause.into(),
+            decided_by: None,
             deadline: false,
             signal: None,
             seconds: 83.5,

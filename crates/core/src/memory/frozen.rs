@@ -31,7 +31,13 @@ fn stored() -> Value {
         "firstFailure": {
             "task": "worker-4",
             "stamp": { "epoch": 1, "attempt": 2 },
-            "exit": { "code": 137, "why": "OutOfMemory", "asked": true, "at": 1_800_000_050, "ran": 40 },
+            "exit": {
+                "code": 137, "why": "OutOfMemory", "asked": true, "at": 1_800_000_050, "ran": 40,
+                "cause": {
+                    "code": "TR008", "class": "out-of-memory-limit", "sentence": "out of memory", "place": "train.py:2",
+                    "help": "use a smaller batch",
+                },
+            },
         },
         "orders": ["command-1"],
         "verdict": {

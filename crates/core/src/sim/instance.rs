@@ -159,6 +159,7 @@ impl Instance {
             rejected: end == ProgramEnd::Rejected,
             container: matches!(end, ProgramEnd::Init(_)).then(|| "init".into()),
             message: None,
+            cause: None,
         }
     }
 

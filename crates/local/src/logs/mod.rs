@@ -5,3 +5,4 @@ pub mod index;
 pub mod merge;
 pub mod pump;
 pub mod reader;
+pub(crate) mod tail;

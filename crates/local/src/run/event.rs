@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use trainyard_core::{Outcome, TaskId};
+use trainyard_core::{FailureCause, Outcome, TaskId};
 
 use super::store::status::TaskStatus;
 use super::timestamp::Timestamp;
@@ -145,6 +145,9 @@ pub struct ProgramEnd {
     /// The container, if it was not the main one: an init container that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<Arc<str>>,
+    /// Why it failed, as far as its output says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Arc<FailureCause>>,
 }
 
 impl From<&Ended> for ProgramEnd {
@@ -159,6 +162,7 @@ impl From<&Ended> for ProgramEnd {
             signal,
             not_started,
             container: None,
+            cause: None,
         }
     }
 }
@@ -171,6 +175,9 @@ pub struct RunEnd {
     pub outcome: Option<Outcome>,
     /// By what, in a sentence: which rule, the deadline, an order.
     pub cause: String,
+    /// The task whose end decided, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<TaskId>,
     /// It ran into its deadline.
     pub deadline: bool,
     /// The signal that ended it: 2 for Ctrl-C.

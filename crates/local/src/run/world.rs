@@ -5,6 +5,7 @@
 //! leaves to others is played here: programs are restarted in place, and gangs and addresses are always there.
 
 pub(crate) mod addresses;
+pub(crate) mod causes;
 pub(crate) mod failures;
 mod instance;
 mod lives;
@@ -21,6 +22,7 @@ use trainyard_core::{
 };
 
 use self::addresses::Addresses;
+use self::causes::OomKills;
 use self::failures::{Failures, Root};
 use self::instance::{Instance, Phase};
 use self::task_table::TaskTable;
@@ -55,6 +57,8 @@ pub(super) struct World {
     orders: Vec<Order>,
     /// What failed by its own doing.
     failures: Failures,
+    /// The kernel's counts of kills for want of memory, as last looked at.
+    oom_kills: OomKills,
 }
 
 impl World {
@@ -80,6 +84,7 @@ impl World {
             told: Vec::new(),
             orders: Vec::new(),
             failures: Failures::default(),
+            oom_kills: OomKills::now(),
         }
     }
 
@@ -275,10 +280,17 @@ impl World {
     /// Kills a task's processes as a crash would; false if its program does not run. One that is only being started
     /// could not be told from one that cannot be started.
     pub fn crash(&mut self, task: &TaskId) -> bool {
-        let runs = |instance: &&Instance| matches!(instance.phase, Phase::Running { .. });
-        let instance = self.instances.get(task).filter(runs);
-        let running = instance.and_then(|instance| instance.running.as_ref());
-        running.inspect(|running| running.kill()).is_some()
+        let runs = |instance: &&mut Instance| matches!(instance.phase, Phase::Running { .. });
+        let Some(instance) = self.instances.get_mut(task).filter(runs) else {
+            return false;
+        };
+        let killed = instance
+            .running
+            .as_ref()
+            .inspect(|running| running.kill())
+            .is_some();
+        instance.killed_by_order |= killed;
+        killed
     }
 
     /// Takes a task away as a drained node would; false if there is nothing to take away.

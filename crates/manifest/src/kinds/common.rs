@@ -191,7 +191,7 @@ fn common_status() -> Map<String, Value> {
             "description": "What it waits for that is not ordinary: reason, message, and which pods.",
         },
         "tensorboard": anything("The TensorBoard that belongs to the job: whether it is ready, why not, and where it is."),
-        "firstFailure": anything("Which task failed first, and how: its exit code, reason, message, and where."),
+        "firstFailure": anything("Which task failed first, and how: its exit code, reason, message, cause, and where."),
     }))
 }
 

@@ -19,7 +19,12 @@ use crate::shell::{Ended, Shell};
 use crate::workspace;
 
 /// Packages whose tests are not fast: they start a cluster, train with TensorFlow, or measure.
-pub const SLOW: [&str; 3] = ["trainyard-bench", "trainyard-cluster-tests", "trainyard-training"];
+pub const SLOW: [&str; 4] = [
+    "trainyard-bench",
+    "trainyard-cluster-tests",
+    "trainyard-failures",
+    "trainyard-training",
+];
 
 /// Alone longer than the path of a socket may be (108 bytes).
 const PLACE: &str = "elsewhere/Übungen nicht löschen/a folder with a long name as people have them in shared homes and synchronised drives";

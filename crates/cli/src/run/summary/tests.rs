@@ -35,6 +35,7 @@ fn ended(outcome: Option<Outcome>, cause: &str, seconds: f64, tasks: Vec<TaskSta
     RunEnd {
         outcome,
         cause: cause.into(),
+        decided_by: None,
         deadline: false,
         signal: None,
         seconds,
@@ -131,7 +132,7 @@ fn the_first_line_says_how_it_ended() {
                 deadline: true,
                 ..base.clone()
             },
-            "✖ mnist ran into its deadline after 0.12s",
+            "✖ mnist ran into its deadline after 0.12s: why",
         ),
         (
             RunEnd {
@@ -166,7 +167,7 @@ fn the_first_line_says_how_it_ended() {
     ];
     for (end, expected) in table {
         assert_eq!(
-            anstream::adapter::strip_str(&verdict("mnist", &end)).to_string(),
+            anstream::adapter::strip_str(&verdict("mnist", &end, 80)).to_string(),
             format!("{expected}\n")
         );
     }

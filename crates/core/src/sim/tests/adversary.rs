@@ -154,6 +154,7 @@ impl Adversary {
                 .random
                 .chance(10)
                 .then(|| "x".repeat(Exit::MOST_MESSAGE).into()),
+            cause: None,
         }
     }
 

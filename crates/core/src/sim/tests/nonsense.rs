@@ -269,6 +269,7 @@ fn exit() -> impl Strategy<Value = Exit> {
         rejected: never.0 && never.1,
         container: never.2,
         message: never.3,
+        cause: None,
     })
 }
 

@@ -67,8 +67,16 @@ fn odd(oddity: &Oddity) -> String {
     }
 }
 
+/// The task whose end gave a verdict.
+pub(crate) fn decider(cause: &Cause) -> Option<&TaskId> {
+    match cause {
+        Cause::Rule { task, .. } | Cause::Restarts { task } => task.as_ref(),
+        Cause::Deadline | Cause::Order => None,
+    }
+}
+
 /// What gave a verdict, in a few words.
-pub(crate) fn cause(verdict: &Verdict) -> String {
+pub(crate) fn cause(job: &Job, verdict: &Verdict) -> String {
     match &verdict.cause {
         Cause::Rule { task, .. } if verdict.outcome == Outcome::Succeeded => match task {
             Some(task) => format!("{task}, the deciding task, exited 0"),
@@ -84,9 +92,21 @@ pub(crate) fn cause(verdict: &Verdict) -> String {
             task: Some(task),
         } => format!("{task}, by `{from}`"),
         Cause::Rule { from, task: None } => format!("`{from}`"),
-        Cause::Restarts { task: Some(task) } => format!("no restart is left for {task}"),
-        Cause::Restarts { task: None } => "no restart is left".to_owned(),
-        Cause::Deadline => "it ran longer than its deadline allows".to_owned(),
+        Cause::Restarts { task } => {
+            let whose = task
+                .as_ref()
+                .map(|task| format!(" for {task}"))
+                .unwrap_or_default();
+            match job.limits.restarts {
+                Some(1) => format!("no restart is left{whose}: the one of the job is used up"),
+                Some(most @ 2..) => format!("no restart is left{whose}: all {most} of the job are used up"),
+                _ => format!("no restart is left{whose}"),
+            }
+        }
+        Cause::Deadline => match job.limits.deadline {
+            Some(seconds) => format!("it ran longer than `activeDeadlineSeconds: {seconds}` allows"),
+            None => "it ran longer than its deadline allows".to_owned(),
+        },
         Cause::Order => "an order ended it".to_owned(),
     }
 }

@@ -1,13 +1,13 @@
 //! How a run ended: the verdict, the first failure with its last lines, and how each task ended.
 
-use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io;
 use std::path::Path;
 use std::time::Instant;
 
 use trainyard_core::{Cause, Failure, Outcome, TaskId};
 
 use super::runner::Runner;
+use crate::logs::tail::tail;
 use crate::run::event::text;
 use crate::run::event::{FirstFailure, Life, ProgramEnd, RunEnd};
 use crate::run::world::failures::Root;
@@ -16,7 +16,7 @@ use crate::run::world::failures::Root;
 const LINES: usize = 20;
 
 /// They are looked for in so much of its end.
-const TAIL: u64 = 64 * 1024;
+const TAIL: usize = 64 * 1024;
 
 /// The user ended the run before its job did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(crate) fn run_end(run: &Runner, left_alive: Vec<TaskId>) -> RunEnd {
     let memory = run.memory.as_ref();
     let verdict = memory.and_then(|memory| memory.verdict.as_ref());
     let cause = match (verdict, &run.ending) {
-        (Some(verdict), _) => text::cause(verdict),
+        (Some(verdict), _) => text::cause(run.world.job(), verdict),
         (None, Some(Ending { signal: Some(2), .. })) => "Ctrl-C was pressed".to_owned(),
         (None, _) => "it was stopped".to_owned(),
     };
@@ -52,6 +52,7 @@ pub(crate) fn run_end(run: &Runner, left_alive: Vec<TaskId>) -> RunEnd {
     RunEnd {
         outcome: verdict.map(|verdict| verdict.outcome),
         cause,
+        decided_by: verdict.and_then(|verdict| text::decider(&verdict.cause).cloned()),
         deadline: verdict.is_some_and(|verdict| verdict.cause == Cause::Deadline),
         signal: run
             .ending
@@ -87,15 +88,10 @@ fn first_failure(run: &Runner, failure: &Failure) -> FirstFailure {
 
 /// The last lines of a file, whatever bytes are in them.
 fn last_lines(path: &Path, count: usize) -> io::Result<Vec<String>> {
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    let start = length.saturating_sub(TAIL);
-    file.seek(SeekFrom::Start(start))?;
-    let mut bytes = Vec::new();
-    file.take(TAIL).read_to_end(&mut bytes)?;
+    let (bytes, has_more) = tail(path, TAIL)?;
     let text = String::from_utf8_lossy(&bytes);
     let mut lines: Vec<&str> = text.lines().collect();
-    if start > 0 && lines.len() > 1 {
+    if has_more && lines.len() > 1 {
         // The first one is probably not whole.
         lines.remove(0);
     }

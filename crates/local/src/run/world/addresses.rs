@@ -105,6 +105,11 @@ impl Addresses {
         self.port(task).filter(|port| !is_free(*port))
     }
 
+    /// The port of every task that has one of its own on this machine.
+    pub fn ports(&self) -> &BTreeMap<TaskId, u16> {
+        &self.taken
+    }
+
     /// The port of a task, if it has one of its own on this machine.
     pub fn port(&self, task: &TaskId) -> Option<u16> {
         self.taken.get(task).copied()

@@ -39,7 +39,12 @@ impl Failures {
             .latest
             .is_some_and(|latest| now.saturating_duration_since(latest) <= APART);
         self.latest = Some(now);
-        if related && self.root.is_some() {
+        if related
+            && self
+                .root
+                .as_ref()
+                .is_some_and(|root| !blames_another(&root.end) || blames_another(end))
+        {
             return;
         }
         self.root = Some(Root {
@@ -57,6 +62,12 @@ impl Failures {
     pub fn root(&self) -> Option<&Root> {
         self.root.as_ref()
     }
+}
+
+/// Whether a program says that it failed because another task did.
+fn blames_another(end: &ProgramEnd) -> bool {
+    let cause = end.cause.as_ref();
+    cause.is_some_and(|cause| ["peer-lost", "peers-awaited"].contains(&&*cause.class))
 }
 
 #[cfg(test)]

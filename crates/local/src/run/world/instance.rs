@@ -35,6 +35,8 @@ pub(crate) struct Instance {
     /// Restarts in place since it was last healthy.
     waits: u32,
     last: Option<Exit>,
+    /// `trainyard kill` killed its program.
+    pub killed_by_order: bool,
     /// It was told to stop: when its grace is over.
     pub stopping: Option<Time>,
     /// Its processes, as long as there are any.
@@ -69,6 +71,7 @@ impl Instance {
             in_place: 0,
             waits: 0,
             last: None,
+            killed_by_order: false,
             stopping: None,
             running: None,
         }

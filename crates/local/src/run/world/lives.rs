@@ -5,7 +5,10 @@ use std::time::Instant;
 
 use trainyard_core::{Ending, InPlace, TaskId};
 
+use trainyard_causes::MemoryEvidence;
+
 use super::World;
+use super::causes::{self, Circumstances};
 use crate::process::launch::{Ended, TaskChange, TaskEvent};
 use crate::run::event::{Life, ProgramEnd, What};
 use crate::run::store::status::TaskState;
@@ -79,13 +82,26 @@ impl World {
         let Some(instance) = self.instances.get_mut(task) else {
             return;
         };
-        let exit = instance.exit(ended, init.as_ref(), now);
+        let mut exit = instance.exit(ended, init.as_ref(), now);
         let life = Life::new(task, instance.stamp, instance.in_place);
-        let end = ProgramEnd {
+        let mut end = ProgramEnd {
             container: init,
             ..ProgramEnd::from(ended)
         };
         if Ending::of(Some(&exit)).is_failure() {
+            let circumstances = Circumstances {
+                task,
+                ports: self.addresses.ports(),
+                killed_by_order: std::mem::take(&mut instance.killed_by_order),
+                memory: if exit.code == Some(137) {
+                    self.oom_kills.since_then()
+                } else {
+                    MemoryEvidence::Unknown
+                },
+            };
+            let log = self.context.logs.join(life.log_name(end.container.as_deref()));
+            exit.cause = causes::cause(&log, &end, &circumstances).map(Arc::new);
+            end.cause.clone_from(&exit.cause);
             self.failures.note(&life, &end, &exit);
         }
         self.told.push(What::TaskEnded {

@@ -1,0 +1,4 @@
+try:
+    open("/data/train.csv")
+except OSError:
+    raise RuntimeError("no input")

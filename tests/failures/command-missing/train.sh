@@ -1,0 +1,1 @@
+pyton train.py

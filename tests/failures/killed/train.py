@@ -1,0 +1,2 @@
+import os
+os.kill(os.getpid(), 9)

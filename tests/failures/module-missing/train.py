@@ -1,0 +1,2 @@
+import os
+import pandas_of_nobody

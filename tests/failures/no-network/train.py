@@ -1,0 +1,2 @@
+import urllib.request
+urllib.request.urlopen("http://data.invalid/train.csv", timeout=5)

@@ -1,0 +1,1 @@
+raise PermissionError(13, 'Permission denied', '/data')
