@@ -305,6 +305,7 @@ fn what_has_ended_is_counted_once_and_only_of_the_tasks_that_the_job_has() {
             rejected: false,
             container: None,
             message: None,
+            cause: None,
         }),
         ..task(epoch, false)
     };
