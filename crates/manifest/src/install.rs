@@ -46,6 +46,8 @@ pub struct Install {
     pub tensorboard: bool,
     /// It creates NetworkPolicies for jobs that ask to be isolated.
     pub network_policies: bool,
+    /// Jobs with the name of a queue wait until Kueue admits them.
+    pub kueue: bool,
     /// The kinds of jobs that it runs. Of others nothing is installed.
     pub kinds: Kinds,
     /// Which versions of their definitions are served.
@@ -65,6 +67,7 @@ impl Default for Install {
             gang: Schedulers::default(),
             tensorboard: false,
             network_policies: false,
+            kueue: false,
             kinds: Kinds::default(),
             served: Served::default(),
             arguments: Vec::new(),

@@ -14,7 +14,7 @@
 //!   pods from templates with `TF_CONFIG`.
 //! * [`render`](render::render): all objects of a job without an operator; [`replies`] and [`success`] turn its rules into policies of
 //!   Jobs, and [`notes`] says what is missing.
-//! * [`gang`]: one module per gang scheduler. [`kinds`]: names, labels, definition and rights of each kind of job. [`install`]: what an
+//! * [`gang`]: one module per gang scheduler. [`kueue`]: what stands for a job in a queue of Kueue's. [`kinds`]: names, labels, definition and rights of each kind of job. [`install`]: what an
 //!   operator needs on a cluster.
 //! * [`observe`]: pods as `step` observes them. [`bounded`]: JSON of any depth.
 //!
@@ -28,6 +28,7 @@ pub mod isolation;
 pub mod jobs;
 pub mod jobset;
 pub mod kinds;
+pub mod kueue;
 pub mod names;
 pub mod nodes;
 pub mod notes;

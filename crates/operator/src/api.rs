@@ -3,6 +3,7 @@
 //! Bodies are plain values and answers are cut down to what is needed: the server is asked for metadata alone.
 
 mod lists;
+mod workloads;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -12,6 +12,7 @@ mod orders;
 mod panic;
 mod pods;
 pub mod reread;
+pub mod workload;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use serde_json::Value;
 use trainyard_core::{Action, Fixture, Stamp, TaskId, Time, task_name};
 use trainyard_manifest::gang;
 use trainyard_manifest::kinds::JobApi;
+use trainyard_manifest::kueue::Placement;
 use trainyard_manifest::observe::PodSeen;
 use trainyard_manifest::task_pod::Owner;
 use trainyard_status::MEMORY_FIELD;
@@ -29,6 +31,7 @@ use trainyard_status::MEMORY_FIELD;
 use self::board::{BoardReport, BoardWrite};
 pub use self::panic::apply_catching_panics;
 use self::reread::Reread;
+use self::workload::{WorkloadReport, WorkloadWrite};
 use crate::api::{Api, ApiError, How};
 use crate::job::{Compiled, JobKey, Meaning};
 use crate::notice::{Notice, Observer, Phase};
@@ -74,6 +77,10 @@ pub struct Writes {
     pub listed_extras: Vec<Listed>,
     /// What is done about its TensorBoard.
     pub board: Option<BoardWrite>,
+    /// What is done about its Workload.
+    pub workload: Option<WorkloadWrite>,
+    /// What Kueue says of new pods, and the name of the Workload by which it does.
+    pub placement: Option<(Arc<str>, Arc<Placement>)>,
     /// What has changed about the job.
     pub changes: Vec<Change>,
     /// What is to be told of it on the cluster, after that.
@@ -123,6 +130,8 @@ pub struct Report {
     pub looked_for_extras: bool,
     /// What was done about its TensorBoard.
     pub board: Option<BoardReport>,
+    /// What was done about its Workload.
+    pub workload: Option<WorkloadReport>,
     /// The job has been told to go.
     pub deleted: bool,
     /// What was refused: the rest was left undone.
@@ -153,6 +162,7 @@ impl Report {
             removed_extras: Vec::new(),
             looked_for_extras: false,
             board: None,
+            workload: None,
             deleted: false,
             error: None,
             reread: None,
@@ -299,6 +309,14 @@ fn tell(observer: &dyn Observer, writes: &Writes, report: &Report) {
         let doing = "create or delete its TensorBoard";
         observer.notice(&Notice::Refused { job, doing, refused });
     }
+    let refused = report
+        .workload
+        .as_ref()
+        .and_then(|workload| workload.refused.as_ref());
+    if let Some(refused) = refused {
+        let doing = "write its Workload";
+        observer.notice(&Notice::Refused { job, doing, refused });
+    }
     if let Some(error) = &report.error {
         let ApplyError { doing, refused, .. } = error;
         observer.notice(&Notice::Refused { job, doing, refused });
@@ -330,6 +348,8 @@ impl Writes {
             extras: Vec::new(),
             listed_extras: Vec::new(),
             board: None,
+            workload: None,
+            placement: None,
             changes: Vec::new(),
             events: Vec::new(),
             created: Time::default(),
@@ -380,6 +400,9 @@ async fn try_to(api: &Api, writes: &Writes, report: &mut Report) -> Result<(), A
         Meaning::Job(compiled) => {
             if let Some(write) = &writes.board {
                 report.board = Some(board::write(api, writes, compiled, write).await);
+            }
+            if let Some(write) = &writes.workload {
+                report.workload = Some(workload::write(api, writes, compiled, write).await);
             }
             act(api, writes, compiled, report).await
         }

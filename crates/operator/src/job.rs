@@ -13,6 +13,7 @@ use trainyard_manifest::cluster_map::ClusterMap;
 use trainyard_manifest::gang::{Began, Placing, Schedulers, deadlock, gang, unplaced};
 use trainyard_manifest::isolation;
 use trainyard_manifest::kinds::Kinds;
+use trainyard_manifest::kueue::{PRIORITY_LABEL, Queued, queue_of};
 use trainyard_manifest::task_pod::{Owner, TaskPods, fixture_names};
 use trainyard_status::{MEMORY_FIELD, Unread};
 
@@ -102,6 +103,8 @@ pub struct Compiled {
     pub needed: Vec<NeededObject>,
     /// The TensorBoard that it asks for.
     pub board: Option<Arc<WantedBoard>>,
+    /// What stands for it in a queue of Kueue's, if it names one.
+    pub queued: Option<Arc<Queued>>,
     /// It has ended, and what only its tasks need has been let go.
     pub shrunk: bool,
 }
@@ -141,6 +144,8 @@ pub struct Reading {
     pub network_policies: bool,
     /// The image of `TensorBoard`s whose settings name none.
     pub tensorboard_image: String,
+    /// Jobs with the name of a queue run when Kueue admits them, and Workloads are watched.
+    pub kueue: bool,
     /// The gang schedulers that jobs may be placed by. Without any, every task is placed by itself, whatever its job says.
     pub gang: Schedulers,
 }
@@ -155,6 +160,7 @@ impl Default for Reading {
             tensorboard: false,
             network_policies: false,
             tensorboard_image: trainyard_manifest::tensorboard::IMAGE.to_owned(),
+            kueue: false,
             gang: Schedulers::default(),
         }
     }
@@ -287,15 +293,33 @@ impl Reading {
         let needed = needed
             .map(|(plural, name)| NeededObject::of(plural, &name))
             .collect();
-        Meaning::Job(Box::new(Compiled {
+        let mut compiled = Compiled {
             book,
             cluster,
             map,
             needed,
             board: board::wanted(kind, &subject, self, flaw.as_deref()),
+            queued: None,
             shrunk: false,
             subject,
-        }))
+        };
+        compiled.queued = self.queued(kind, wire, &compiled).map(Arc::new);
+        Meaning::Job(Box::new(compiled))
+    }
+
+    /// What stands for a job in the queue that its label names.
+    fn queued(&self, kind: &'static Kind, wire: &JobWire, compiled: &Compiled) -> Option<Queued> {
+        let labels = wire.metadata.labels.as_ref();
+        let queue = queue_of(labels).filter(|_| self.kueue)?;
+        let job = compiled.job();
+        let owner = Owner {
+            api: kind.api,
+            name: Arc::clone(&job.name),
+            uid: Arc::clone(&job.uid),
+        };
+        let class = labels.and_then(|labels| labels.get(PRIORITY_LABEL));
+        let pods = compiled.pods(&owner);
+        Some(Queued::of(kind.api, job, queue, class.map(String::as_str), &pods))
     }
 }
 

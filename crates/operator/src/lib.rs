@@ -13,6 +13,7 @@
 //! * [`job`]: a job as the API server shows it, and what it compiles to.
 //! * [`kinds`]: what is different about jobs of one kind, one file per kind.
 //! * [`board`]: the TensorBoard beside a job.
+//! * [`workload`]: what stands for a job in a queue of Kueue's.
 //! * [`order`]: orders to restart or stop a job.
 //! * [`guarded`]: decodes every object separately, so that a malformed one affects no other.
 //! * `watches`: the watches; [`watched`]: the few fields that are kept of each object.
@@ -46,6 +47,7 @@ mod shrink;
 pub mod store;
 pub mod watched;
 mod watches;
+pub mod workload;
 
 pub use self::endpoints::Endpoints;
 pub use self::operate::{Options, operate};

@@ -26,6 +26,7 @@ use crate::rate_limit::RateLimit;
 use crate::store::{Panicked, PolicySeen, Source, Store};
 use crate::watched::{BoardSeen, GroupSeen};
 use crate::watches::{self, WatchUpdate};
+use crate::workload::WorkloadSeen;
 
 /// How often it is told how much is known.
 const NOW_AND_THEN: Duration = Duration::from_secs(10);
@@ -128,6 +129,7 @@ fn unseen(reading: &Reading) -> Vec<Source> {
         })
         .chain(reading.network_policies.then_some(Source::Policies))
         .chain(reading.gang.apis().into_iter().map(Source::groups))
+        .chain(reading.kueue.then_some(Source::Workloads))
         .collect()
 }
 
@@ -144,7 +146,8 @@ fn may_act(unseen: &[Source], unknown: &BTreeSet<Source>, kinds: usize) -> bool 
         | Source::Orders(_)
         | Source::Boards(_)
         | Source::BoardPods(_)
-        | Source::Policies => true,
+        | Source::Policies
+        | Source::Workloads => true,
     })
 }
 
@@ -290,6 +293,7 @@ impl Operator {
             WatchUpdate::Board(kind, event) => self.handle_board(kind, event),
             WatchUpdate::Policy(event) => self.handle_policy(event),
             WatchUpdate::BoardPod(kind, event) => self.handle_board_pod(kind, event),
+            WatchUpdate::Workload(event) => self.handle_workload(event),
             WatchUpdate::Group(api, Init) => self.store.groups_begin(api),
             WatchUpdate::Group(api, InitApply(Guarded(Ok(group))) | Apply(Guarded(Ok(group)))) => {
                 self.store.group_seen(GroupSeen::of(api, group));
@@ -384,6 +388,25 @@ impl Operator {
             Delete(object) => {
                 if let Some(pod) = seen(object) {
                     self.store.board_pod_gone(kind, &pod);
+                }
+            }
+            InitDone => self.listed(source),
+        }
+    }
+
+    fn handle_workload(&mut self, event: Event<Guarded<DynamicObject>>) {
+        let source = Source::Workloads;
+        let seen = |object: Guarded<DynamicObject>| WorkloadSeen::of(&object.0.ok()?);
+        match event {
+            Init => self.store.list_begins(source),
+            InitApply(object) | Apply(object) => {
+                if let Some(workload) = seen(object) {
+                    self.store.workload_seen(workload);
+                }
+            }
+            Delete(object) => {
+                if let Some(workload) = seen(object) {
+                    self.store.workload_gone(&workload);
                 }
             }
             InitDone => self.listed(source),

@@ -3,6 +3,7 @@
 pub mod board;
 pub mod events;
 mod gang;
+pub mod kueue;
 mod lost_nodes;
 mod other_manager;
 mod status_diff;
@@ -24,6 +25,7 @@ use trainyard_status::{Unread, newer_memory};
 
 use self::board::TENSORBOARD_FIELD;
 use self::gang::Grouping;
+use self::kueue::Queueing;
 use self::status_diff::{QUIET, SAME_WAIT, StatusDiff, diff};
 use self::summary::{SUMMARY_FIELD, of_wait};
 use self::wait::{Reason, Wait};
@@ -98,18 +100,27 @@ fn reconcile_runnable(
         until: entry.retry_at,
     });
     observed.storage = storage;
+    let queueing = Queueing::of(entry, (job, compiled), memory.as_ref(), &observed);
+    queueing.observe(&mut observed, now);
+    let meant = queueing.job(compiled.job());
     grouping.observe(entry, (job, compiled), &mut observed);
     let is_stored = memory.is_some();
     let taken_over = |take: TakenOver| take(job.status.as_ref(), compiled.job(), &observed);
     let memory = memory.or_else(|| key.kind.taken_over.and_then(taken_over));
-    let mut step = step(compiled.job(), memory.as_ref(), &observed, now);
+    let mut step = step(&meant, memory.as_ref(), &observed, now);
     let wants = step.put_off > 0 || step.actions.iter().any(Action::makes);
     if wants && compiled.shrunk {
         return Decision::Reread;
     }
     entry.creates_deferred = step.put_off > 0;
     let status = if may_write {
-        project_status(entry, (job, compiled), (&mut step, wants), &observed, now)
+        project_status(
+            entry,
+            (job, compiled, &queueing),
+            (&mut step, wants),
+            &observed,
+            now,
+        )
     } else {
         job.status.clone().unwrap_or_default()
     };
@@ -122,6 +133,7 @@ fn reconcile_runnable(
     let mut next = plan_writes(key, job, entry, step, status, now);
     if let Decision::Apply(writes) = &mut next {
         fill_in(writes, entry, (job, compiled), grouping);
+        writes.placement = queueing.placement();
         writes.first = is_first;
         if may_be_late && writes.starts() {
             // Of many jobs that come at once all get their pods before the API server is busy with statuses (ADR 6).
@@ -178,7 +190,7 @@ fn listed_extras(entry: &Entry, job: &JobSeen, compiled: &Compiled) -> Vec<Liste
 /// now or later.
 fn project_status(
     entry: &Entry,
-    (job, compiled): (&JobSeen, &Compiled),
+    (job, compiled, queueing): (&JobSeen, &Compiled, &Queueing),
     (step, wants): (&mut Step, bool),
     observed: &Observed,
     now: Time,
@@ -186,7 +198,7 @@ fn project_status(
     let kind = job.key.kind;
     let mut status = (kind.status)(&Projection {
         previous: job.status.as_ref(),
-        job: compiled.job(),
+        job: &queueing.job(compiled.job()),
         step,
         observed,
         pods: &entry.pods,
@@ -199,6 +211,7 @@ fn project_status(
     } else {
         waiting.entries.extend(unknown_lives(&step.events));
     }
+    queueing.waits(entry, (job, compiled), now, &mut waiting);
     if !waiting.entries.is_empty() {
         status[WAITING_FIELD] = json!(waiting.entries);
     }

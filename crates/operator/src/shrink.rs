@@ -75,6 +75,8 @@ impl Compiled {
             needed: Vec::new(),
             // It stays after the job has ended.
             board: self.board.clone(),
+            // Its Workload is told that it has ended, and not written again.
+            queued: None,
             shrunk: true,
         }
     }

@@ -17,6 +17,7 @@ mod reread;
 mod slots;
 mod tombstones;
 mod tracked;
+mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -61,6 +62,8 @@ pub enum Source {
     BoardPods(&'static Kind),
     /// Groups of a gang scheduler, by plural and API group, whichever kind their jobs are of.
     Groups(&'static str, &'static str),
+    /// What stands for jobs in queues of Kueue's, whichever kind they are of.
+    Workloads,
 }
 
 impl Source {
@@ -75,6 +78,7 @@ impl Source {
             Self::Boards(_) => "deployments",
             Self::Policies => "networkpolicies",
             Self::Groups(..) => "groups",
+            Self::Workloads => "workloads",
         }
     }
 
@@ -82,9 +86,12 @@ impl Source {
     #[must_use]
     pub const fn is_optional(self) -> bool {
         match self {
-            Self::Groups(..) | Self::Orders(_) | Self::Boards(_) | Self::BoardPods(_) | Self::Policies => {
-                true
-            }
+            Self::Groups(..)
+            | Self::Orders(_)
+            | Self::Boards(_)
+            | Self::BoardPods(_)
+            | Self::Policies
+            | Self::Workloads => true,
             Self::Jobs(_) | Self::Pods(_) | Self::Services(_) => false,
         }
     }
@@ -112,6 +119,8 @@ pub struct Store {
     groups: GroupIndex,
     /// Kinds of which the Deployments of `TensorBoard`s are known, as far as they can be.
     boards_listed: BTreeSet<&'static Kind>,
+    /// Workloads have not been listed since the operator started. Jobs with a queue wait.
+    workloads_unlisted: Option<Unlisted>,
     /// Whether the installed definition of a kind keeps memory, as far as a write has shown it; a foreign one drops it.
     storage: BTreeMap<&'static Kind, Storage>,
     /// Passes that are in flight.
@@ -126,6 +135,7 @@ impl Store {
     pub fn new(reading: Reading) -> Self {
         Self {
             groups: GroupIndex::awaiting(reading.gang.apis()),
+            workloads_unlisted: reading.kueue.then_some(Unlisted::Awaited),
             reading,
             ..Self::default()
         }
@@ -164,6 +174,7 @@ impl Store {
                 Source::Boards(kind) if key.kind == kind => entry.board.deployments.list_begins(),
                 Source::Policies => entry.extras.policies.list_begins(),
                 Source::BoardPods(kind) if key.kind == kind => entry.board.pods.list_begins(),
+                Source::Workloads => entry.workloads.known.list_begins(),
                 _ => {}
             }
         }
@@ -192,6 +203,7 @@ impl Store {
                 Source::Boards(kind) => key.kind == kind && entry.board.deployments.list_ends(&listed),
                 Source::Policies => entry.extras.policies_end(&listed),
                 Source::BoardPods(kind) => key.kind == kind && entry.board.pods.list_ends(&listed),
+                Source::Workloads => entry.workloads.known.list_ends(&listed),
                 Source::Groups(..) => false,
             };
             if lost {
@@ -200,6 +212,9 @@ impl Store {
         }
         if let Source::Boards(kind) = source {
             self.boards_known(kind);
+        }
+        if source == Source::Workloads {
+            self.workloads_known();
         }
         for key in touched {
             if matches!(source, Source::Jobs(_)) {

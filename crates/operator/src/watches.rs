@@ -28,6 +28,7 @@ use crate::operate::Options;
 use crate::order::OrderApi;
 use crate::store::Source;
 use crate::watched::{WatchedPod, WatchedService, group_resource, job_resource, order_resource};
+use crate::workload::workload_resource;
 
 /// Jobs per page of a list, so that the first jobs are reconciled before the last are listed.
 const JOBS_PER_PAGE: u32 = 100;
@@ -58,6 +59,8 @@ pub enum WatchUpdate {
     BoardPod(&'static Kind, watcher::Event<Guarded<DynamicObject>>),
     /// A group object of this API.
     Group(&'static GroupApi, watcher::Event<Guarded<DynamicObject>>),
+    /// What stands for a job in a queue of Kueue's.
+    Workload(watcher::Event<Guarded<DynamicObject>>),
     /// The cluster has no API for these objects. The watch is begun again by itself.
     Unknown(Source),
 }
@@ -114,6 +117,12 @@ pub fn begin(
         let wrap = |event| WatchUpdate::Group(api, event);
         let what = (Source::groups(api), no_groups(api));
         watches.spawn(follow(what, groups, all.clone(), ears(), wrap));
+    }
+    if options.reading.kueue {
+        // Without a selector: one that Kueue's own integration has made for a job is respected.
+        let workloads = scoped_with(client.clone(), scope, &workload_resource());
+        let what = (Source::Workloads, NO_WORKLOADS.to_owned());
+        watches.spawn(follow(what, workloads, all, ears(), WatchUpdate::Workload));
     }
     (watches, news)
 }
@@ -241,6 +250,10 @@ impl Complaints {
         news
     }
 }
+
+/// What is said where the cluster does not know Workloads.
+const NO_WORKLOADS: &str = "the cluster knows no workloads.kueue.x-k8s.io (v1beta2), which `--kueue` asks for, and jobs with a queue \
+     wait: install Kueue 0.15 or later, or leave the flag out";
 
 /// What is said where the cluster does not know a kind.
 fn no_jobs(kind: &Kind) -> String {

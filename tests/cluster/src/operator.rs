@@ -81,6 +81,7 @@ impl Operator {
             kinds,
             tensorboard: more.contains(&"--tensorboard"),
             network_policies: more.contains(&"--network-policies"),
+            kueue: more.contains(&"--kueue"),
             ..Install::default()
         };
         let account = Account::of_install(namespace, install);

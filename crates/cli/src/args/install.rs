@@ -64,6 +64,9 @@ pub struct Install {
     /// The image of a TensorBoard whose settings name none, as for a cluster without internet [default: the operator's]
     #[arg(long, value_name = "IMAGE", requires = "tensorboard")]
     pub tensorboard_image: Option<String>,
+    /// Start a job with the label `kueue.x-k8s.io/queue-name` only when Kueue admits it, with the rights to its Workloads
+    #[arg(long)]
+    pub kueue: bool,
     /// Also set the labels of tf-operator 0.2 to 1.5 on pods and Services (`job-name`, `tf-replica-type` …)
     #[arg(long)]
     pub legacy_labels: bool,

@@ -63,6 +63,9 @@ pub struct Operator {
     /// The image of a TensorBoard whose settings name none
     #[arg(long, value_name = "IMAGE", default_value = trainyard_manifest::tensorboard::IMAGE, requires = "tensorboard", value_parser = NonEmptyStringValueParser::new())]
     pub tensorboard_image: String,
+    /// Start a job with the label `kueue.x-k8s.io/queue-name` only when Kueue admits it
+    #[arg(long)]
+    pub kueue: bool,
     /// Number of jobs to apply concurrently
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = positive::<usize>, allow_negative_numbers = true)]
     pub controller_threads: usize,

@@ -65,6 +65,7 @@ pub fn remove(typed: &Uninstall, printer: &mut Printer) -> Result<Exit, Failure>
         namespace: typed.place.namespace.clone(),
         watch: typed.place.watch_namespace.clone(),
         kinds: Kinds::all(),
+        kueue: true,
         ..Wishes::default()
     };
     let mut objects = wishes.objects();
@@ -119,10 +120,11 @@ pub fn remove(typed: &Uninstall, printer: &mut Printer) -> Result<Exit, Failure>
     outcomes.finish()
 }
 
-/// The names of what every installation has; other objects belong to kinds that it may not have.
+/// The names of what every installation has; other objects belong to kinds and to Kueue, which it may not have.
 fn usual(wishes: &Wishes) -> Vec<String> {
     let usual = Wishes {
         kinds: Kinds::default(),
+        kueue: false,
         ..wishes.clone()
     };
     usual.objects().iter().map(named).collect()
@@ -187,6 +189,7 @@ fn leftovers(session: &Session, wishes: &Wishes, objects: &[Value]) -> Result<Ve
         watch: None,
         replicas: wishes.replicas.max(2),
         kinds: Kinds::all(),
+        kueue: true,
         ..wishes.clone()
     };
     let identity = |object: &Value| (named(object), object["metadata"]["namespace"].clone());
@@ -255,6 +258,7 @@ fn wishes(typed: &Install) -> Wishes {
         gang: typed.gang_scheduler_name.clone(),
         tensorboard: typed.tensorboard,
         network_policies: typed.network_policies,
+        kueue: typed.kueue,
         arguments: labels
             .into_iter()
             .chain(board_image)

@@ -39,6 +39,7 @@ pub fn run(typed: Operator) -> Result<Exit, Failure> {
             tensorboard: typed.tensorboard,
             network_policies: typed.network_policies,
             tensorboard_image: typed.tensorboard_image,
+            kueue: typed.kueue,
             gang: typed.gang_scheduler_name,
         },
         requests: typed.requests,

@@ -8,11 +8,14 @@ use serde_json::{Value, json};
 
 use super::{Install, NAME, labels};
 use crate::kinds::Kinds;
+use crate::kueue;
 
 /// The lease by which one of several operators works.
 pub const LEASE: &str = "trainyard-operator";
 /// What the role and the binding for it are called.
 const LEADER: &str = "trainyard-leader-election";
+/// What the role for objects without a namespace is called.
+const SHARED: &str = "trainyard-operator-reads";
 
 /// Where something is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +24,8 @@ pub enum Place {
     Jobs,
     /// In the operator's own namespace.
     Own,
+    /// In no namespace: what administrators wrote for all of them, and which an operator for one namespace reads too.
+    Cluster,
 }
 
 /// How the API server comes to ask whether something may be done.
@@ -172,6 +177,14 @@ pub(crate) const fn jobs(group: &'static str, resource: &'static str) -> Use {
     }
 }
 
+/// The same about objects that are in no namespace.
+pub(crate) const fn cluster(group: &'static str, resource: &'static str) -> Use {
+    Use {
+        place: Place::Cluster,
+        ..jobs(group, resource)
+    }
+}
+
 const fn lease() -> Use {
     Use {
         place: Place::Own,
@@ -185,7 +198,8 @@ pub(super) fn roles(install: &Install) -> Vec<Value> {
     let boards = install.tensorboard.then_some(BOARDS);
     let policies = install.network_policies.then_some(POLICIES);
     let uses = uses(&install.kinds).chain(install.gang.uses());
-    let uses = uses.chain(boards).chain(policies);
+    let queues = if install.kueue { kueue::USES } else { &[] };
+    let uses = uses.chain(boards).chain(policies).chain(queues.iter().copied());
     let uses: Vec<Use> = uses.collect();
     let for_jobs = Scope {
         name: NAME,
@@ -195,13 +209,23 @@ pub(super) fn roles(install: &Install) -> Vec<Value> {
         name: LEADER,
         namespace: Some(&install.namespace),
     };
-    [
+    let mut roles = vec![
         for_jobs.role(&uses, Place::Jobs),
         for_jobs.binding(install),
         own.role(&uses, Place::Own),
         own.binding(install),
-    ]
-    .into()
+    ];
+    if uses.iter().any(|used| used.place == Place::Cluster) {
+        let shared = Scope {
+            name: SHARED,
+            namespace: None,
+        };
+        let mut binding = shared.binding(install);
+        // Each operator has its own, also where each is for one namespace.
+        binding["metadata"]["name"] = format!("{SHARED}-{}", install.namespace).into();
+        roles.extend([shared.role(&uses, Place::Cluster), binding]);
+    }
+    roles
 }
 
 /// A role's name and how far it reaches.

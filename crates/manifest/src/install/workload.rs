@@ -120,6 +120,9 @@ impl Install {
         if self.tensorboard {
             words.push("--tensorboard".to_owned());
         }
+        if self.kueue {
+            words.push("--kueue".to_owned());
+        }
         words.extend(self.arguments.iter().cloned());
         words
     }

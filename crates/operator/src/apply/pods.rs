@@ -40,7 +40,7 @@ pub async fn create(
             && making.len() < room
             && let Some((task, stamp)) = rest.next()
         {
-            making.push(one(api, writes, &pods, task, *stamp));
+            making.push(one(api, writes, (compiled, &pods), task, *stamp));
         }
         match making.next().await {
             None => return first,
@@ -57,7 +57,7 @@ pub async fn create(
 async fn one(
     api: &Api,
     writes: &Writes,
-    pods: &TaskPods<'_>,
+    (compiled, pods): (&Compiled, &TaskPods<'_>),
     task: &TaskId,
     stamp: Stamp,
 ) -> Result<PodSeen, ApiError> {
@@ -66,7 +66,12 @@ async fn one(
         resumed: writes.resumed,
         paid: writes.paid,
     };
-    let object = pods.pod(task, life);
+    let mut object = pods.pod(task, life);
+    if let Some((workload, placement)) = &writes.placement
+        && let Some((_, role)) = compiled.job().role(&task.role)
+    {
+        placement.mark(&mut object, role, workload);
+    }
     let name = name_of(&object).to_owned();
     match api.create("pods", &object).await {
         Ok(made) => Ok(born(writes, &name, made.uid, made.version, task, stamp)),

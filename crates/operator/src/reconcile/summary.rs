@@ -33,6 +33,9 @@ pub fn write(status: &mut Value, job: &Job, memory: &Memory, observed: &Observed
 /// The sentence about a job that has not ended.
 fn active(memory: &Memory, (ready, all): (usize, u64), waiting: Option<&Wait>) -> String {
     match memory.held {
+        Some(Hold::Suspended) if let Some(wait) = waiting.filter(|wait| wait.reason.is_of_queue()) => {
+            return of_wait(wait);
+        }
         Some(Hold::Suspended) => return "suspended".to_owned(),
         Some(Hold::Aborted) => return "stopped until it is resumed".to_owned(),
         None => {}

@@ -91,6 +91,12 @@ pub enum Reason {
     GangSchedulerNotInstalled,
     /// The job asks to be isolated, and the operator may create no NetworkPolicies.
     NetworkPoliciesNotEnabled,
+    /// Kueue has not admitted the job.
+    Queued,
+    /// The job's Workload cannot be written.
+    WorkloadRefused,
+    /// The cluster does not know Kueue's Workloads.
+    KueueNotInstalled,
     /// The word of a scheduler, a kubelet, a group or the job's kind.
     Other(String),
 }
@@ -109,6 +115,9 @@ static WORDS: &[(&str, Reason)] = &[
     ("GangSchedulerNotChosen", Reason::GangSchedulerNotChosen),
     ("GangSchedulerNotInstalled", Reason::GangSchedulerNotInstalled),
     ("NetworkPoliciesNotEnabled", Reason::NetworkPoliciesNotEnabled),
+    ("Queued", Reason::Queued),
+    ("WorkloadRefused", Reason::WorkloadRefused),
+    ("KueueNotInstalled", Reason::KueueNotInstalled),
 ];
 
 impl Reason {
@@ -117,8 +126,14 @@ impl Reason {
     pub const fn is_ordinary(&self) -> bool {
         matches!(
             self,
-            Self::NoReplicas | Self::ContainerCreating | Self::NotScheduled
+            Self::NoReplicas | Self::ContainerCreating | Self::NotScheduled | Self::Queued
         )
+    }
+
+    /// Whether it is about a queue of Kueue's.
+    #[must_use]
+    pub const fn is_of_queue(&self) -> bool {
+        matches!(self, Self::Queued | Self::WorkloadRefused)
     }
 
     /// Whether the API server refused something.

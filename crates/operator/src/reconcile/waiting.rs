@@ -21,7 +21,7 @@ pub(super) const SETTLES: u32 = 5;
 const SLOW: u32 = 60;
 /// A refusal is told after so many in a row: one may be a hiccup of the API server, or a pod of that name that is being deleted. A quota
 /// is told at once.
-const LASTS: u32 = 3;
+pub(super) const LASTS: u32 = 3;
 /// More reasons than these are one too many to read.
 const MOST: usize = 4;
 /// Longer words are cut.

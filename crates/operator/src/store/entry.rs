@@ -15,6 +15,7 @@ use super::groups::Groups;
 use super::reread::{Panics, PendingReread};
 use super::tombstones::{Tombstones, not_later};
 use super::tracked::Tracked;
+use super::workloads::Workloads;
 use crate::apply::{ApplyError, ApplyErrorKind, Report};
 use crate::job::{Compiled, JobSeen, Meaning, version};
 use crate::order::OrderSeen;
@@ -51,6 +52,8 @@ pub struct Entry {
     pub extras: Extras,
     /// Its TensorBoard.
     pub board: Boards,
+    /// What stands for it in a queue of Kueue's.
+    pub workloads: Workloads,
     /// An apply is in flight.
     pub applying: bool,
     /// The last apply creates objects.
@@ -120,6 +123,7 @@ impl Entry {
                 self.addresses.forget_maps();
                 self.extras.clear();
                 self.board.clear();
+                self.workloads.clear();
                 self.clear_errors();
                 self.keep_whole = false;
             }
@@ -136,6 +140,7 @@ impl Entry {
         self.addresses.forget_maps();
         self.extras.clear();
         self.board.clear();
+        self.workloads.clear();
         self.gone.clear();
         self.counts_since = None;
         if let Some(pending) = &mut self.pending_reread {
@@ -288,6 +293,10 @@ impl Entry {
             self.board.absorb(board, now);
         }
         self.board.deployments.apply_finished();
+        if let Some(workload) = report.workload.take().filter(|_| is_it) {
+            self.workloads.absorb(workload, now);
+        }
+        self.workloads.known.apply_finished();
         let deleted_in_flight = std::mem::take(&mut self.deleted_in_flight);
         let made = std::mem::take(&mut report.made);
         for pod in made
@@ -454,6 +463,7 @@ impl Entry {
             && self.board.deployments.is_empty()
             && self.extras.policies.is_empty()
             && self.board.pods.is_empty()
+            && self.workloads.known.is_empty()
             && !self.applying
             && self.pending_reread.is_none()
     }

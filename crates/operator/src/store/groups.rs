@@ -237,6 +237,9 @@ impl Store {
         if let Source::Boards(kind) = source {
             self.boards_known(kind);
         }
+        if source == Source::Workloads {
+            self.workloads_unknown();
+        }
         if let Source::Groups(plural, group) = source
             && let Some(unlisted) = self.groups.unlisted.get_mut(&(plural, group))
             && std::mem::replace(unlisted, Unlisted::Unknown) == Unlisted::Awaited

@@ -15,7 +15,7 @@ use crate::apply::reread::Reread;
 use crate::apply::{Report, Writes};
 use crate::job::{JobKey, Reading};
 use crate::kinds::Kind;
-use crate::reconcile::{Decision, board, events, gang_unknown, name_taken, reconcile};
+use crate::reconcile::{Decision, board, events, gang_unknown, kueue, name_taken, reconcile};
 
 /// A job is tried again after this many seconds, then after twice as many, and so on.
 const FIRST_WAIT: u32 = 1;
@@ -77,6 +77,8 @@ impl Store {
         let holder = self.name_holder(key);
         let job = self.entries.get(key).and_then(|entry| entry.job.as_ref());
         let unlisted = job.and_then(|job| self.groups.unlisted(job));
+        let unqueued = job.and_then(|job| self.unlisted_workloads(job));
+        let queues = self.reading.kueue && self.workloads_unlisted.is_none();
         let boards = self.boards_listed.contains(key.kind);
         let Some(entry) = self.entries.get_mut(key) else {
             return Decision::Idle;
@@ -98,8 +100,13 @@ impl Store {
                     // What the job has made is not known yet.
                     (None, Some((_, Unlisted::Awaited))) => Decision::Idle,
                     (None, Some((api, Unlisted::Unknown))) => gang_unknown(key, entry, api, now),
+                    (None, None) if unqueued == Some(Unlisted::Awaited) => Decision::Idle,
+                    (None, None) if unqueued.is_some() => kueue::not_installed(key, entry, now),
                     (None, None) => {
-                        let next = reconcile(key, entry, storage, now);
+                        let mut next = reconcile(key, entry, storage, now);
+                        if queues {
+                            next = kueue::next(key, entry, next, now);
+                        }
                         if boards {
                             board::next(key, entry, next, now)
                         } else {
@@ -147,6 +154,7 @@ impl Store {
         // These are known from the watches, and no reconcile changes them.
         (entry.groups, entry.orders, entry.board) = (old.groups, old.orders, old.board);
         entry.extras.policies = old.extras.policies;
+        entry.workloads = old.workloads;
         (entry.queued, entry.wake, entry.panics) = (old.queued, old.wake, panics);
         self.wake_at(now + wait, job.clone());
         self.panics.push(Panicked { job, words, wait });

@@ -22,6 +22,7 @@ mod strangers;
 mod taken_over;
 mod unreadable_memory;
 mod unreadable_pods;
+mod workloads;
 
 use serde_json::{Value, json};
 use trainyard_core::{Action, Fixture, Time};

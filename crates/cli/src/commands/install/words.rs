@@ -80,6 +80,10 @@ fn of_operator(typed: &Install, wishes: &Wishes) -> Option<String> {
             "after `--`: give `--network-policies` to `install` itself, {why}"
         ));
     }
+    if wishes.kueue != operator.kueue {
+        let why = "which also grants the rights to Workloads";
+        return Some(format!("after `--`: give `--kueue` to `install` itself, {why}"));
+    }
     if wishes.kinds != operator.kinds {
         let why = "which also installs their CRDs and grants the rights";
         return Some(format!("after `--`: give `--kinds` to `install` itself, {why}"));
