@@ -28,6 +28,23 @@ for writer in writers:
     writer.close()
 ";
 
+/// Prints the title of the page and all losses. TensorBoard looks for new logs every few seconds.
+const READER: &str = "
+import json, re, sys, time, urllib.error, urllib.request
+def get(path):
+    return urllib.request.urlopen(sys.argv[1] + path, timeout=30).read().decode()
+print('page', re.search('<title>.*</title>', get('/')).group())
+for run in '01':
+    points = []
+    while len(points) < 20:
+        time.sleep(0.1)
+        try:
+            points = json.loads(get(f'/data/plugin/scalars/scalars?run={run}%2F.&tag=loss'))
+        except urllib.error.HTTPError as error:
+            assert error.code in (400, 404), error
+    print(json.dumps(points))
+";
+
 fn job() -> Value {
     let container = json!({
         "name": "tensorflow", "image": IMAGE, "command": ["python", "-c", SCRIPT],
@@ -82,22 +99,13 @@ fn tensorboard_shows_the_numbers_that_the_training_wrote() {
     });
     let url = format!("http://curve-tensorboard.{}.svc:6006/", yard.namespace.name());
     assert_eq!(board["url"], url);
-    // No kube-proxy runs here: the API server connects to what the Service selects.
-    let api = yard.namespace.cluster().api();
-    let proxy = yard
-        .namespace
-        .path("api/v1", "services/curve-tensorboard:6006/proxy");
-    let page = api.text(&format!("{proxy}/")).unwrap();
-    assert!(page.contains("<title>TensorBoard</title>"), "{page:.300}");
-    for run in ["0", "1"] {
-        let path = format!("{proxy}/data/plugin/scalars/scalars?run={run}&tag=loss");
-        // It looks for new logs every few seconds.
-        let shown = api.wait_for(PATIENCE, &path, "all numbers", |points| {
-            let points = points.as_array()?;
-            (points.len() == 20).then(|| points.clone())
-        });
-        let expected = losses.iter().filter(|(of, ..)| of == run);
-        for ((_, step, loss), point) in expected.zip(&shown) {
+    let shown = fetched(&yard);
+    assert_eq!(shown[0], "page <title>TensorBoard</title>");
+    for (run, line) in ["0", "1"].iter().zip(&shown[1..]) {
+        let points: Vec<Value> = serde_json::from_str(line).unwrap();
+        let expected: Vec<_> = losses.iter().filter(|(of, ..)| of == run).collect();
+        assert_eq!(points.len(), expected.len(), "{line}");
+        for ((_, step, loss), point) in expected.into_iter().zip(&points) {
             assert_eq!(point[1], *step, "{point}");
             let told = point[2].as_f64().unwrap();
             assert!(
@@ -106,4 +114,32 @@ fn tensorboard_shows_the_numbers_that_the_training_wrote() {
             );
         }
     }
+}
+
+/// What a pod gets from TensorBoard over HTTP: the title of its page, and the losses of either run, a line each. No kube-proxy runs here, so
+/// that the Service has no address that a pod can reach: it asks the pod that the Service selects.
+#[track_caller]
+fn fetched(yard: &Yard) -> Vec<String> {
+    let api = yard.namespace.cluster().api();
+    let pods = yard
+        .namespace
+        .path("api/v1", "pods?labelSelector=trainyard.dev/tensorboard=curve");
+    let address = api.wait(&pods, "its address", |list| {
+        Some(list["items"][0]["status"]["podIP"].as_str()?.to_owned())
+    });
+    let container = json!({
+        "name": "reader", "image": IMAGE, "command": ["python", "-c", READER, format!("http://{address}:6006")],
+    });
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "reader" },
+        "spec": { "restartPolicy": "Never", "containers": [container] },
+    });
+    yard.create(&pod.to_string());
+    let phase = api.wait_for(PATIENCE, &yard.namespace.pod("reader"), "its end", |pod| {
+        let phase = pod["status"]["phase"].as_str()?;
+        ["Succeeded", "Failed"].contains(&phase).then(|| phase.to_owned())
+    });
+    let log = yard.log("reader");
+    assert_eq!(phase, "Succeeded", "{log}\n{}", yard.all_logs());
+    log.lines().map(str::to_owned).collect()
 }
