@@ -26,6 +26,7 @@ pub mod begin;
 pub mod control;
 pub mod event;
 pub mod execute;
+mod log_directories;
 pub mod prepare;
 pub mod store;
 pub mod supervise;

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use trainyard_core::{Job, TaskId, addresses, board_is_suspended};
+use trainyard_core::{Job, TaskId, addresses};
 use trainyard_dialect::{ReadJob, Reading, read};
 use trainyard_document::Source;
 use trainyard_document::problem::did_you_mean;
 
+use super::log_directories::log_directories;
 use super::store::run_file::{RunFile, TensorBoard};
 use super::store::status::FORMAT;
 use super::timestamp::Timestamp;
@@ -298,7 +299,7 @@ fn tensorboard(
 ) -> Result<Option<TensorBoard>, Vec<Refusal>> {
     let directories = match &options.tensorboard {
         Some(directory) => vec![directory.clone()],
-        None => directories_of(read_job, options),
+        None => log_directories(read_job, &options.volumes, &options.kept),
     };
     if directories.is_empty() {
         return Ok(None);
@@ -325,51 +326,4 @@ fn tensorboard(
         directories,
         keep: options.keep_tensorboard,
     }))
-}
-
-/// The directories that a manifest's `tensorboardSpec` means: those of claims, as tasks find them.
-fn directories_of(read_job: &ReadJob, options: &RunOptions) -> Vec<PathBuf> {
-    let board = read_job
-        .objects
-        .iter()
-        .find(|object| object["kind"] == "TensorBoard");
-    let spec = board.map(|object| &object["spec"]);
-    let Some(spec) = spec.filter(|spec| !board_is_suspended(spec)) else {
-        return Vec::new();
-    };
-    let namespace = &*read_job.job.namespace;
-    let claim = |name: &str, path: &str| {
-        let root = options.volumes.get(name).cloned();
-        let root = root.unwrap_or_else(|| claim_path(&options.kept, namespace, name));
-        // A path that leads out of its claim leads nowhere.
-        let inside = Path::new(path).components().filter_map(|part| match part {
-            std::path::Component::Normal(part) => Some(part),
-            _ => None,
-        });
-        root.join(inside.collect::<PathBuf>())
-    };
-    let filesets = items(&spec["trainingLogFilesets"])
-        .filter_map(Value::as_str)
-        .filter_map(|text| {
-            if let Some(path) = text.strip_prefix("hostPath://") {
-                return Some(PathBuf::from(path));
-            }
-            let rest = text
-                .strip_prefix("t9k://pvc/")
-                .or_else(|| text.strip_prefix("pvc://"))?;
-            let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
-            Some(claim(name, path))
-        });
-    let claims = items(&spec["logDir"]["pvc"]).flat_map(|entry| {
-        let name = entry["name"].as_str().unwrap_or_default();
-        let mut paths: Vec<&str> = items(&entry["subPath"]).filter_map(Value::as_str).collect();
-        if paths.is_empty() {
-            paths.push("");
-        }
-        paths
-            .into_iter()
-            .map(|path| claim(name, path))
-            .collect::<Vec<_>>()
-    });
-    filesets.chain(claims).collect()
 }

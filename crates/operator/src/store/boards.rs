@@ -178,13 +178,14 @@ impl Store {
         }
         self.drop_if_empty(&key);
     }
-}
 
-impl Store {
     /// A watch for jobs of this kind shows the pod of a TensorBoard.
     pub fn board_pod_seen(&mut self, kind: &'static Kind, pod: BoardPodSeen) {
-        self.list_shows(Source::BoardPods(kind), &pod.uid);
-        let key = key(kind, &pod.namespace, &pod.job);
+        let (source, key) = (Source::BoardPods(kind), key(kind, &pod.namespace, &pod.job));
+        self.list_shows(source, &pod.uid);
+        if let Some(before) = self.homes.settle(source, (&pod.name, &pod.uid), &key) {
+            self.board_pod_leaves(before, &pod);
+        }
         let entry = self.entries.entry(key.clone()).or_default();
         if entry.board.pods.see(pod, false) {
             self.enqueue(key);
@@ -194,6 +195,11 @@ impl Store {
     /// The pod of a TensorBoard is gone.
     pub fn board_pod_gone(&mut self, kind: &'static Kind, pod: &BoardPodSeen) {
         let key = key(kind, &pod.namespace, &pod.job);
+        self.homes.leave(Source::BoardPods(kind), &pod.name, &key);
+        self.board_pod_leaves(key, pod);
+    }
+
+    fn board_pod_leaves(&mut self, key: JobKey, pod: &BoardPodSeen) {
         if let Some(entry) = self.entries.get_mut(&key)
             && entry.board.pods.lose(&pod.name, &pod.uid, false)
         {
