@@ -293,7 +293,7 @@ impl Store {
         self.list_shows(Source::Pods(kind), &pod.uid);
         let key = owner_of(kind, &pod);
         if let Some(before) = self.homes.settle(Source::Pods(kind), (&pod.name, &pod.uid), &key) {
-            self.pod_leaves(before, &pod.clone().for_kind(kind.api));
+            self.pod_leaves(&before, &pod.clone().for_kind(kind.api));
         }
         let entry = self.entries.entry(key.clone()).or_default();
         if entry.see_pod(pod.for_kind(kind.api)) {
@@ -305,15 +305,15 @@ impl Store {
     pub fn pod_gone(&mut self, kind: &'static Kind, pod: &PodSeen) {
         let key = owner_of(kind, pod);
         self.homes.leave(Source::Pods(kind), &pod.name, &key);
-        self.pod_leaves(key, &pod.clone().for_kind(kind.api));
+        self.pod_leaves(&key, &pod.clone().for_kind(kind.api));
     }
 
-    fn pod_leaves(&mut self, key: JobKey, pod: &PodSeen) {
-        if let Some(entry) = self.entries.get_mut(&key) {
+    fn pod_leaves(&mut self, key: &JobKey, pod: &PodSeen) {
+        if let Some(entry) = self.entries.get_mut(key) {
             entry.lose_pod(pod);
             self.enqueue(key.clone());
         }
-        self.drop_if_empty(&key);
+        self.drop_if_empty(key);
     }
 
     /// What an apply has done.

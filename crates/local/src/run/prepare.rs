@@ -4,10 +4,9 @@
 //! Python environments are made here, too, since the run may have no network.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde_json::Value;
 use trainyard_core::{Job, TaskId, addresses};
 use trainyard_dialect::{ReadJob, Reading, read};
 use trainyard_document::Source;
@@ -21,8 +20,7 @@ use crate::error_chain;
 use crate::gpus::{self, Gpu, Split};
 use crate::images::{Config, StandIns, choose, of_job, stand_ins};
 use crate::pod::{
-    Ignored, MOST_ADDRESSES, Machine, Network, Objects, Refusal, Setting, claim_path, items, needs_addresses,
-    survey,
+    Ignored, MOST_ADDRESSES, Machine, Network, Objects, Refusal, Setting, needs_addresses, survey,
 };
 use crate::python::{Cache, Packages, PythonError, Tell, Tools, Wanted, on_path};
 

@@ -42,8 +42,8 @@ pub fn diff(kind: &Kind, before: Option<&Value>, after: &Value) -> StatusDiff {
     if reasons(before) != reasons(after) {
         return StatusDiff::Substance;
     }
-    // What columns show changes with the counts of the kind, or with memory.
-    let columns = [SUMMARY_FIELD, READY_FIELD, RESTARTS_FIELD];
+    // What these columns show changes with the counts of the kind, or with memory; which tasks are ready is a count of its own.
+    let columns = [SUMMARY_FIELD, RESTARTS_FIELD];
     let aside = [&[MEMORY_FIELD, WAITING_FIELD], &columns[..]].concat();
     if same_but_for(before, after, &aside) {
         let same_words = before.get(WAITING_FIELD) == after.get(WAITING_FIELD);
@@ -53,7 +53,7 @@ pub fn diff(kind: &Kind, before: Option<&Value>, after: &Value) -> StatusDiff {
             StatusDiff::Wording
         };
     }
-    let counts = kind.counts.iter().chain(&[TENSORBOARD_FIELD]);
+    let counts = kind.counts.iter().chain(&[TENSORBOARD_FIELD, READY_FIELD]);
     let aside: Vec<&str> = aside.iter().chain(counts).copied().collect();
     if same_but_for(before, after, &aside) {
         StatusDiff::Counts

@@ -81,7 +81,7 @@ impl Store {
         let (source, key) = (Source::Services(kind), service.key(kind));
         self.list_shows(source, &service.uid);
         if let Some(before) = self.homes.settle(source, (&service.name, &service.uid), &key) {
-            self.service_leaves(before, &service);
+            self.service_leaves(&before, &service);
         }
         let entry = self.entries.entry(key).or_default();
         entry.addresses.services.see(service, false);
@@ -91,11 +91,11 @@ impl Store {
     pub fn service_gone(&mut self, kind: &'static Kind, service: &ServiceSeen) {
         let key = service.key(kind);
         self.homes.leave(Source::Services(kind), &service.name, &key);
-        self.service_leaves(key, service);
+        self.service_leaves(&key, service);
     }
 
-    fn service_leaves(&mut self, key: JobKey, service: &ServiceSeen) {
-        if let Some(entry) = self.entries.get_mut(&key)
+    fn service_leaves(&mut self, key: &JobKey, service: &ServiceSeen) {
+        if let Some(entry) = self.entries.get_mut(key)
             && entry
                 .addresses
                 .services
@@ -104,7 +104,7 @@ impl Store {
             entry.conflict_removed();
             self.enqueue(key.clone());
         }
-        self.drop_if_empty(&key);
+        self.drop_if_empty(key);
     }
 }
 

@@ -155,7 +155,7 @@ impl Store {
         let (source, key) = (Source::Boards(kind), board.key(kind));
         self.list_shows(source, &board.uid);
         if let Some(before) = self.homes.settle(source, (&board.name, &board.uid), &key) {
-            self.board_leaves(before, &board);
+            self.board_leaves(&before, &board);
         }
         let entry = self.entries.entry(key.clone()).or_default();
         if entry.board.deployments.see(board, false) {
@@ -167,16 +167,16 @@ impl Store {
     pub fn board_gone(&mut self, kind: &'static Kind, board: &BoardSeen) {
         let key = board.key(kind);
         self.homes.leave(Source::Boards(kind), &board.name, &key);
-        self.board_leaves(key, board);
+        self.board_leaves(&key, board);
     }
 
-    fn board_leaves(&mut self, key: JobKey, board: &BoardSeen) {
-        if let Some(entry) = self.entries.get_mut(&key) {
+    fn board_leaves(&mut self, key: &JobKey, board: &BoardSeen) {
+        if let Some(entry) = self.entries.get_mut(key) {
             let busy = entry.applying;
             entry.board.deployments.lose(&board.name, &board.uid, busy);
             self.enqueue(key.clone());
         }
-        self.drop_if_empty(&key);
+        self.drop_if_empty(key);
     }
 
     /// A watch for jobs of this kind shows the pod of a TensorBoard.
@@ -184,7 +184,7 @@ impl Store {
         let (source, key) = (Source::BoardPods(kind), key(kind, &pod.namespace, &pod.job));
         self.list_shows(source, &pod.uid);
         if let Some(before) = self.homes.settle(source, (&pod.name, &pod.uid), &key) {
-            self.board_pod_leaves(before, &pod);
+            self.board_pod_leaves(&before, &pod);
         }
         let entry = self.entries.entry(key.clone()).or_default();
         if entry.board.pods.see(pod, false) {
@@ -196,16 +196,16 @@ impl Store {
     pub fn board_pod_gone(&mut self, kind: &'static Kind, pod: &BoardPodSeen) {
         let key = key(kind, &pod.namespace, &pod.job);
         self.homes.leave(Source::BoardPods(kind), &pod.name, &key);
-        self.board_pod_leaves(key, pod);
+        self.board_pod_leaves(&key, pod);
     }
 
-    fn board_pod_leaves(&mut self, key: JobKey, pod: &BoardPodSeen) {
-        if let Some(entry) = self.entries.get_mut(&key)
+    fn board_pod_leaves(&mut self, key: &JobKey, pod: &BoardPodSeen) {
+        if let Some(entry) = self.entries.get_mut(key)
             && entry.board.pods.lose(&pod.name, &pod.uid, false)
         {
             self.enqueue(key.clone());
         }
-        self.drop_if_empty(&key);
+        self.drop_if_empty(key);
     }
 }
 

@@ -64,7 +64,7 @@ impl Store {
         let (source, key) = (Source::Orders(kind), key(kind, &order));
         self.list_shows(source, &order.uid);
         if let Some(before) = self.homes.settle(source, (&order.name, &order.uid), &key) {
-            self.order_leaves(before, &order);
+            self.order_leaves(&before, &order);
         }
         let entry = self.entries.entry(key.clone()).or_default();
         if entry.orders.see(order, false) {
@@ -76,17 +76,17 @@ impl Store {
     pub fn order_gone(&mut self, kind: &'static Kind, order: &OrderSeen) {
         let key = key(kind, order);
         self.homes.leave(Source::Orders(kind), &order.name, &key);
-        self.order_leaves(key, order);
+        self.order_leaves(&key, order);
     }
 
-    fn order_leaves(&mut self, key: JobKey, order: &OrderSeen) {
-        if let Some(entry) = self.entries.get_mut(&key)
+    fn order_leaves(&mut self, key: &JobKey, order: &OrderSeen) {
+        if let Some(entry) = self.entries.get_mut(key)
             && entry.orders.lose(&order.name, &order.uid, entry.applying)
         {
             // The next one may be obeyed now.
             self.enqueue(key.clone());
         }
-        self.drop_if_empty(&key);
+        self.drop_if_empty(key);
     }
 }
 

@@ -31,8 +31,9 @@ fn columns_say_how_many_tasks_are_ready_and_how_often_tasks_were_restarted() {
         "one does not answer yet"
     );
     store.pod_seen(&TFJOB, pod(1, 120, "p1", &ready()));
+    assert!(store.next(NOW + 4).is_none(), "counts wait for what comes next");
     assert_eq!(
-        shown(&mut store, NOW + 4),
+        shown(&mut store, NOW + 6),
         (json!("2/2"), json!(0), json!("2 of 2 tasks ready"))
     );
     // Its code asks for a restart.
