@@ -4,6 +4,12 @@ use serde_json::{Value, json};
 
 use super::COMMAND_GROUP;
 
+/// Whether an edit leaves the order as it was. Without optional values: the API server takes the cost of comparing two for too high.
+const UNCHANGED: &str = "has(self.target) == has(oldSelf.target) && has(self.action) == has(oldSelf.action) \
+    && (!has(self.action) || self.action == oldSelf.action) \
+    && (!has(self.target) || (self.target.name == oldSelf.target.name && has(self.target.uid) == has(oldSelf.target.uid) \
+    && (!has(self.target.uid) || self.target.uid == oldSelf.target.uid)))";
+
 /// The definition of Commands. Its fields lie beside `metadata`, as Volcano has them.
 pub fn definition() -> Value {
     let text = |description: &str| json!({ "type": "string", "description": description });
@@ -26,7 +32,7 @@ pub fn definition() -> Value {
             "type": "object",
             "description": "An order for a job, deleted when it has been obeyed.",
             "x-kubernetes-validations": [{
-                "rule": "self.?target.name == oldSelf.?target.name && self.?target.uid == oldSelf.?target.uid && self.?action == oldSelf.?action",
+                "rule": UNCHANGED,
                 "message": "an order cannot be changed: delete this Command and create another one",
             }],
             "properties": {
