@@ -13,6 +13,7 @@ use trainyard_core::sim::Fault;
 use trainyard_document::problem::closest;
 
 mod expand;
+mod gangs;
 mod install;
 mod operator;
 mod render;

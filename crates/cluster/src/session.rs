@@ -228,6 +228,15 @@ impl Session {
         }
     }
 
+    /// Whether the cluster serves objects of this version and plural.
+    pub fn serves(&self, api_version: &str, plural: &str) -> Result<bool, ClusterError> {
+        match self.answer(self.access.client.list_api_group_resources(api_version))? {
+            Ok(list) => Ok(list.resources.iter().any(|resource| resource.name == plural)),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
+            Err(error) => Err(self.failed(&error)),
+        }
+    }
+
     /// Before something is asked again that happens within seconds, or within a minute: a watch would be more than it is worth.
     fn pause(&self) {
         self.runtime

@@ -41,6 +41,8 @@ pub struct PodTemplate {
     pub requests: Resources,
     /// `spec.schedulerName`.
     pub scheduler_name: Option<Arc<str>>,
+    /// `spec.schedulingGroup.podGroupName`: a group of Kubernetes' own.
+    pub scheduling_group: Option<Arc<str>>,
     /// `spec.restartPolicy`, and where it is written.
     pub restart_policy: Option<(RestartPolicy, Span)>,
     /// `spec.hostNetwork`.
@@ -148,6 +150,7 @@ pub fn read(field: &Field<'_>) -> Option<PodTemplate> {
         init_containers: Vec::new(),
         requests: Resources::new(),
         scheduler_name: None,
+        scheduling_group: None,
         restart_policy: None,
         host_network: false,
         at: field.at,
@@ -165,6 +168,9 @@ pub fn read(field: &Field<'_>) -> Option<PodTemplate> {
 impl PodTemplate {
     fn read_spec(&mut self, spec: &Field<'_>) {
         self.scheduler_name = text_of(spec, "schedulerName").filter(|text| !text.is_empty());
+        let group = spec.get("schedulingGroup");
+        let group = group.and_then(|group| text_of(&group, "podGroupName"));
+        self.scheduling_group = group.filter(|text| !text.is_empty());
         self.host_network = spec
             .get("hostNetwork")
             .and_then(|field| field.node.as_bool())

@@ -14,6 +14,8 @@ mod correction;
 mod coscheduling;
 mod ended;
 mod kube_batch;
+mod largest;
+mod native;
 mod schedulers;
 mod t9k;
 mod volcano;
@@ -25,6 +27,7 @@ use serde_json::{Map, Value, json};
 use trainyard_core::{Gang, GangScheduler, GangSeen, Job, Role, Seen, Subject, TaskSeen, asked_together};
 
 pub use self::ended::Ended;
+pub use self::largest::largest_first;
 pub use self::schedulers::{Began, Placing, Schedulers};
 use crate::install::access::Use;
 
@@ -33,6 +36,7 @@ static SCHEDULERS: &[&Scheduler] = &[
     &volcano::SCHEDULER,
     &kube_batch::SCHEDULER,
     &t9k::SCHEDULER,
+    &native::SCHEDULER,
     &coscheduling::SCHEDULER,
 ];
 
@@ -70,6 +74,8 @@ pub struct GroupApi {
     pub follows: &'static [&'static str],
     /// What a status says.
     pub state: fn(&Value) -> GroupState,
+    /// What an administrator does where the cluster does not serve it: `install Volcano`.
+    pub help: &'static str,
 }
 
 impl GroupApi {
@@ -109,11 +115,22 @@ impl GroupWanted {
     }
 }
 
+/// How many members a group needs, by its spec.
+#[must_use]
+pub fn members(spec: &Value) -> Option<u64> {
+    let count = spec
+        .get("minMember")
+        .or_else(|| spec.pointer("/schedulingPolicy/gang/minCount"));
+    count?.as_u64()
+}
+
 /// How far the scheduler has come with one group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GroupState {
     /// It has not been let in, and this is what the scheduler says about it.
     Waiting(Option<Arc<str>>),
+    /// Its scheduler has said nothing about it, and says something before it places a member.
+    Silent,
     /// It has been let in.
     Open,
     /// It had been, and some of its members run while others cannot be placed.
@@ -216,7 +233,8 @@ pub fn seen<'a>(wanted: usize, groups: impl Iterator<Item = &'a GroupState>, tas
     if states.len() < wanted {
         return GangSeen::Absent;
     }
-    if states.iter().any(|state| matches!(state, GroupState::Waiting(_))) {
+    let waits = |state: &&&GroupState| matches!(state, GroupState::Waiting(_) | GroupState::Silent);
+    if states.iter().any(|state| waits(&state)) {
         return GangSeen::Held;
     }
     if !states.contains(&&GroupState::Broken) {
@@ -256,7 +274,10 @@ pub fn deadlock(job: &Job) -> Option<String> {
 #[must_use]
 pub fn other_scheduler(subject: &Subject) -> Option<String> {
     let job = &subject.job;
-    let placing = job.gang.as_ref()?.scheduler.name()?;
+    let placing = match &job.gang.as_ref()?.scheduler {
+        GangScheduler::Native => "default-scheduler",
+        scheduler => scheduler.name()?,
+    };
     // The kind gives it to every pod, asked for or not.
     let own = subject
         .conventions

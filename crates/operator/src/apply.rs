@@ -478,7 +478,9 @@ async fn act(api: &Api, writes: &Writes, compiled: &Compiled, report: &mut Repor
         }
     }
     stop(api, writes, compiled, &stops, report).await?;
-    pods::create(api, writes, compiled, &creates, report).await?;
+    for creates in pods::in_order(compiled, creates) {
+        pods::create(api, writes, compiled, &creates, report).await?;
+    }
     if ungroup {
         groups::write(api, writes, report).await?;
     }

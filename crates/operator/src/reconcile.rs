@@ -369,10 +369,11 @@ pub fn gang_unknown(key: &JobKey, entry: &Entry, api: &GroupApi, now: Time) -> D
         return Decision::Idle;
     };
     let message = format!(
-        "the operator cannot list {} ({}), by which the job's gang scheduler places its tasks: install that scheduler, let `trainyard install` give \
-         the operator the rights, or let the job choose another scheduler with the annotation `trainyard.dev/gang`",
+        "the operator cannot list {} ({}), by which the job's gang scheduler places its tasks: {}; or let `trainyard install` give the operator the rights; or let \
+         the job choose another scheduler with the annotation `trainyard.dev/gang`",
         api.resource(),
-        api.version
+        api.version,
+        api.help
     );
     let wait = Wait::new(Reason::GangSchedulerNotInstalled, message);
     leave_waiting(key, job, &wait, now)

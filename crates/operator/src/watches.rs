@@ -277,10 +277,11 @@ fn no_orders(kind: &Kind, orders: &OrderApi) -> String {
 /// What is said where the cluster does not know the groups of a chosen scheduler.
 fn no_groups(api: &GroupApi) -> String {
     format!(
-        "the cluster knows no {} ({}), which `--gang-scheduler-name` asks for, and jobs that are placed by that scheduler wait: install \
-         it, or take it out of the flag",
+        "the cluster knows no {} ({}), which `--gang-scheduler-name` asks for, and jobs that are placed by that scheduler wait: {}; or take \
+         it out of the flag",
         api.resource(),
-        api.version
+        api.version,
+        api.help
     )
 }
 

@@ -20,6 +20,10 @@ pub struct Parts {
     pub volcano: bool,
     /// A scheduler with the coscheduling plugin, likewise.
     pub coscheduling: bool,
+    /// Kubernetes' own groups: the feature gate `GenericWorkload` on the API server and its API.
+    pub groups: bool,
+    /// The same gate on scheduler and controllers, without which they ignore groups.
+    pub places_groups: bool,
     /// A node that is silent for some seconds is declared dead, and its pods are evicted; otherwise after most of a minute, or
     /// never where tests play the nodes.
     pub impatient: bool,
@@ -37,6 +41,8 @@ impl Parts {
         volcano: false,
         coscheduling: false,
         impatient: false,
+        groups: false,
+        places_groups: false,
     };
     /// That and the controllers; the tests play scheduler and kubelet.
     pub const CONTROL_PLANE: Self = Self {
@@ -66,6 +72,20 @@ impl Parts {
         ..Self::API
     };
 
+    /// An API server, controllers and a scheduler that know Kubernetes' own groups.
+    pub const NATIVE: Self = Self {
+        controllers: true,
+        scheduler: true,
+        groups: true,
+        places_groups: true,
+        ..Self::API
+    };
+    /// The same with a scheduler that ignores groups.
+    pub const IGNORED_GROUPS: Self = Self {
+        places_groups: false,
+        ..Self::NATIVE
+    };
+
     /// The programs that are built from Go modules.
     #[must_use]
     pub fn programs(self) -> Vec<Program> {
@@ -82,13 +102,15 @@ impl Parts {
         programs
     }
 
-    const WORDS: [(&'static str, Part); 6] = [
+    const WORDS: [(&'static str, Part); 8] = [
         ("--controllers", |parts| &mut parts.controllers),
         ("--scheduler", |parts| &mut parts.scheduler),
         ("--kubelet", |parts| &mut parts.node),
         ("--volcano", |parts| &mut parts.volcano),
         ("--coscheduling", |parts| &mut parts.coscheduling),
         ("--impatient", |parts| &mut parts.impatient),
+        ("--groups", |parts| &mut parts.groups),
+        ("--places-groups", |parts| &mut parts.places_groups),
     ];
 
     /// The parts as arguments.
@@ -124,6 +146,8 @@ mod tests {
             Parts::MORTAL_NODE,
             Parts::VOLCANO,
             Parts::COSCHEDULING,
+            Parts::NATIVE,
+            Parts::IGNORED_GROUPS,
         ] {
             assert_eq!(Parts::read(&parts.words()).unwrap(), parts);
         }

@@ -1,9 +1,9 @@
 //! Arguments of `trainyard install` and `trainyard uninstall`.
 
 use clap::{Args, ValueEnum};
-use trainyard_manifest::gang::Schedulers;
 use trainyard_manifest::kinds::Kinds;
 
+use super::gangs::Gangs;
 use super::operator::kinds_of;
 use super::{Format, values};
 
@@ -52,9 +52,8 @@ pub struct Install {
     pub priority_class: Option<String>,
     #[arg(long, value_name = "KINDS", default_value_t, help = kinds_of("The kinds of jobs that it runs, with a CRD and rights for each"))]
     pub kinds: Kinds,
-    /// Schedule all tasks of a job or none: `volcano`, or a scheduler with the coscheduling plugin; several are comma-separated
-    #[arg(long, value_name = "NAME", default_value = "none", hide_default_value = true, value_parser = values::schedulers)]
-    pub gang_scheduler_name: Schedulers,
+    #[command(flatten)]
+    pub gangs: Gangs,
     /// Create a TensorBoard for each job that asks for one, with the rights to Deployments that this takes
     #[arg(long)]
     pub tensorboard: bool,

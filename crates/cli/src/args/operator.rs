@@ -5,10 +5,10 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgAction, Args, ValueEnum};
 use trainyard_document::names::wrong_label;
-use trainyard_manifest::gang::Schedulers;
 use trainyard_manifest::kinds::Kinds;
 
-use super::values::{positive, schedulers};
+use super::gangs::Gangs;
+use super::values::positive;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,10 +50,8 @@ pub struct Operator {
     pub legacy_labels: bool,
     #[arg(long, value_name = "KINDS", default_value_t, help = kinds_of("The kinds of jobs to run"))]
     pub kinds: Kinds,
-    /// Schedule all tasks of a job or none: `volcano`, or the name of a scheduler with the coscheduling plugin. Of several,
-    /// comma-separated, a job may choose, and the first is the default; `none` disables it
-    #[arg(long, value_name = "NAME", default_value = "none", hide_default_value = true, value_parser = schedulers)]
-    pub gang_scheduler_name: Schedulers,
+    #[command(flatten)]
+    pub gangs: Gangs,
     /// Create a TensorBoard (a Deployment and a Service) for each job that asks for one
     #[arg(long)]
     pub tensorboard: bool,

@@ -40,6 +40,7 @@ pub fn run(typed: &Install, printer: &mut Printer) -> Result<Exit, Failure> {
     let objects = wishes.objects();
     check_watched(&session, &wishes)?;
     dropped::warn(&session, &wishes, printer)?;
+    check_gangs(&session, &wishes, printer)?;
     let mut outcomes = Outcomes::new(typed.place.output, trial, printer);
     apply(&session, &objects, &mut outcomes)?;
     let left = if outcomes.are_good() {
@@ -255,7 +256,7 @@ fn wishes(typed: &Install) -> Wishes {
         priority_class: typed.priority_class.clone(),
         kinds: typed.kinds.clone(),
         served: served(typed.newest_only),
-        gang: typed.gang_scheduler_name.clone(),
+        gang: typed.gangs.schedulers(),
         tensorboard: typed.tensorboard,
         network_policies: typed.network_policies,
         kueue: typed.kueue,
@@ -361,6 +362,23 @@ fn check_watched(session: &Session, wishes: &Wishes) -> Result<(), Failure> {
             "create it with `kubectl create namespace {watch}`, or choose another with `--watch-namespace`"
         ),
     ))
+}
+
+/// Says which of the chosen gang schedulers the cluster does not have. Their jobs wait, and go on when it has them.
+fn check_gangs(session: &Session, wishes: &Wishes, printer: &mut Printer) -> Result<(), Failure> {
+    for api in wishes.gang.apis() {
+        // Without the right to look, the operator will tell.
+        if !matches!(session.serves(&api.api_version(), api.plural), Ok(false)) {
+            continue;
+        }
+        let message = format!(
+            "the cluster does not serve {} ({}): jobs that are placed by that gang scheduler wait until it does",
+            api.resource(),
+            api.version
+        );
+        printer.warning(&message, Some(api.help))?;
+    }
+    Ok(())
 }
 
 /// Applies all objects; a rejected one does not stop the others, so that all errors are reported.

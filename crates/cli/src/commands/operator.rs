@@ -40,7 +40,7 @@ pub fn run(typed: Operator) -> Result<Exit, Failure> {
             network_policies: typed.network_policies,
             tensorboard_image: typed.tensorboard_image,
             kueue: typed.kueue,
-            gang: typed.gang_scheduler_name,
+            gang: typed.gangs.schedulers(),
         },
         requests: typed.requests,
         jobs: typed.controller_threads,

@@ -76,7 +76,8 @@ pub(crate) fn existing(spec: &Spec<'_>) -> Option<Arc<str>> {
         let template = &replica.template;
         let named = template.annotations.get(GROUP_ANNOTATION);
         let labelled = || GROUP_LABELS.iter().find_map(|key| template.labels.get(*key));
-        named.or_else(labelled).cloned()
+        let named = named.or_else(labelled).or(template.scheduling_group.as_ref());
+        named.cloned()
     };
     let groups: Vec<Option<Arc<str>>> = spec.replicas.iter().map(group).collect();
     let first = groups.iter().flatten().next()?.clone();

@@ -2,7 +2,7 @@
 //! pods that exist, so they are created at once.
 
 use serde_json::Value;
-use trainyard_core::{Gang, GangScheduler, Job, Role};
+use trainyard_core::{Gang, Job, Role};
 
 use super::{GroupApi, Scheduler, phase, place, pod_group};
 use crate::install::access::of_groups;
@@ -18,11 +18,12 @@ static POD_GROUPS: GroupApi = GroupApi {
     plural: "podgroups",
     follows: &["minMember", "minResources", "scheduleTimeoutSeconds"],
     state: phase,
+    help: "install the coscheduling plugin (scheduler-plugins)",
 };
 
 pub(super) static SCHEDULER: Scheduler = Scheduler {
     // Every name that no other module serves is that of a scheduler with the plugin, as for Kubeflow's operator.
-    serves: |named| named.name().is_some() && *named != GangScheduler::Native,
+    serves: |named| named.name().is_some(),
     apis: &[&POD_GROUPS],
     uses: &[of_groups(API_GROUP, "podgroups")],
     holds: false,

@@ -20,6 +20,7 @@ static POD_GROUPS: GroupApi = GroupApi {
     follows: &["minMember", "priorityClassName"],
     // The phase decides: the condition `Unschedulable` stays true after the group has been placed.
     state,
+    help: "install kube-batch and its definitions",
 };
 
 pub(super) static SCHEDULER: Scheduler = Scheduler {

@@ -75,6 +75,12 @@ impl Schedulers {
         self.modules().flat_map(|module| module.uses).copied().collect()
     }
 
+    /// Volcano alone, which Kubeflow's older operators used where gangs were enabled and no scheduler named.
+    #[must_use]
+    pub fn volcano() -> Self {
+        Self(vec![GangScheduler::Volcano])
+    }
+
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -26,6 +26,7 @@ static POD_GROUPS: GroupApi = GroupApi {
     plural: "podgroups",
     follows: &["minMember", "priority", "roles"],
     state,
+    help: "install T9k's scheduler",
 };
 
 pub(super) static SCHEDULER: Scheduler = Scheduler {

@@ -57,6 +57,7 @@ fn schedulers_go_by_kubeflows_names() {
         ("volcano,", None),
         ("My-Scheduler", None),
         ("t9k", Some("t9k")),
+        ("volcano,native", Some("volcano,native")),
         ("volcano,t9k-scheduler,t9k", Some("volcano,t9k")),
         ("scheduler-plugins", Some("scheduler-plugins")),
         ("Kube-Batch", Some("kube-batch")),
@@ -259,6 +260,154 @@ fn the_group_of_t9ks_scheduler_has_a_queue_a_number_and_no_resources() {
     });
     assert_eq!(pod["metadata"]["labels"], marks);
     assert_eq!(pod["spec"]["schedulerName"], "t9k-scheduler");
+}
+
+/// Count, class and mode of Kubernetes' own group.
+fn native(subject: &Subject, succeeded: u32, failed: u32) -> Value {
+    let ended = Ended { succeeded, failed };
+    groups(subject, Some(ended))[0].object["spec"].clone()
+}
+
+#[test]
+fn a_group_of_kubernetes_counts_what_has_not_ended() {
+    let all = with(&GangScheduler::Native, &Value::Null, &template());
+    let made = group(&all);
+    assert_eq!(
+        (&made["apiVersion"], &made["metadata"]["name"]),
+        (&json!("scheduling.k8s.io/v1beta1"), &json!("mnist"))
+    );
+    assert_eq!(
+        made["spec"],
+        json!({ "schedulingPolicy": { "gang": { "minCount": 3 } } })
+    );
+    assert_eq!(members(&made["spec"]), Some(3));
+    let some = with(&GangScheduler::Native, &json!({ "minAvailable": 2 }), &template());
+    for (subject, succeeded, failed, expected) in [
+        (&all, 1, 0, 2),
+        (&all, 1, 1, 1),
+        (&all, 3, 0, 1),
+        (&some, 0, 0, 2),
+        (&some, 1, 0, 2),
+        (&some, 1, 1, 1),
+    ] {
+        assert_eq!(
+            members(&native(subject, succeeded, failed)),
+            Some(expected),
+            "{succeeded} {failed}"
+        );
+    }
+    // Only the count can be changed.
+    let api = scheduler(&GangScheduler::Native).unwrap().apis[0];
+    let wanted = GroupWanted {
+        api,
+        object: json!({ "spec": native(&all, 1, 0) }),
+    };
+    let seen = json!({
+        "schedulingPolicy": { "gang": { "minCount": 3 } }, "disruptionMode": { "single": {} }, "priority": 0,
+    });
+    assert_eq!(
+        wanted.correction(&seen),
+        Some(json!({ "schedulingPolicy": { "gang": { "minCount": 2 } } }))
+    );
+}
+
+#[test]
+fn a_group_of_kubernetes_and_its_pods_have_one_priority_class() {
+    let mut classed = template();
+    classed["spec"]["priorityClassName"] = "high".into();
+    let policy = |class: &str| json!({ "priorityClass": class });
+    let rows = [
+        (Value::Null, template(), Value::Null, Value::Null),
+        (policy("low"), template(), json!("low"), json!("low")),
+        (Value::Null, classed.clone(), json!("high"), json!("high")),
+        // It is kept, and the scheduler says what is wrong.
+        (policy("low"), classed, json!("low"), json!("high")),
+        (policy("50"), template(), Value::Null, Value::Null),
+    ];
+    for (policy, template, of_group, of_pod) in rows {
+        let subject = with(&GangScheduler::Native, &policy, &template);
+        assert_eq!(group(&subject)["spec"]["priorityClassName"], of_group, "{policy}");
+        let mut pod = template;
+        mark(&mut pod, &subject.job, &subject.job.roles[0]);
+        assert_eq!(pod["spec"]["priorityClassName"], of_pod, "{policy}");
+        assert_eq!(pod["spec"]["schedulingGroup"], json!({ "podGroupName": "mnist" }));
+        assert_eq!(pod["spec"]["schedulerName"], Value::Null);
+        assert_eq!(other_scheduler(&subject), None);
+    }
+    let mut unlike = with(&GangScheduler::Native, &Value::Null, &template());
+    unlike.job.roles[0].template =
+        trainyard_core::Template(r#"{"spec":{"priorityClassName":"high"}}"#.into());
+    assert_eq!(group(&unlike)["spec"]["priorityClassName"], Value::Null);
+
+    let mut theirs = template();
+    theirs["spec"]["schedulingGroup"] = json!({ "podGroupName": "theirs" });
+    let joined = with(&GangScheduler::Native, &Value::Null, &theirs);
+    assert!(groups(&joined, None).is_empty());
+    mark(&mut theirs, &joined.job, &joined.job.roles[0]);
+    assert_eq!(theirs["spec"]["schedulingGroup"]["podGroupName"], "theirs");
+}
+
+#[test]
+fn a_group_of_kubernetes_is_disrupted_as_a_whole_where_the_job_restarts_as_one() {
+    let mut subject = with(&GangScheduler::Native, &Value::Null, &template());
+    assert_eq!(native(&subject, 0, 0)["disruptionMode"], Value::Null);
+    for rule in &mut subject.job.rules {
+        if let trainyard_core::Then::Restart { scope, .. } = &mut rule.then {
+            *scope = trainyard_core::Scope::Job;
+        }
+    }
+    assert_eq!(native(&subject, 0, 0)["disruptionMode"], json!({ "all": {} }));
+}
+
+#[test]
+fn the_condition_of_a_group_of_kubernetes_says_how_far_it_is() {
+    let api = scheduler(&GangScheduler::Native).unwrap().apis[0];
+    let said = |status: &str| {
+        json!({ "conditions": [
+            { "type": "DisruptionTarget", "status": "True", "message": "preempted" },
+            { "type": "PodGroupInitiallyScheduled", "status": status, "message": "minCount (3) cannot be satisfied" },
+        ] })
+    };
+    let words = Some("minCount (3) cannot be satisfied".into());
+    let rows = [
+        (json!(null), GroupState::Silent),
+        (json!({}), GroupState::Silent),
+        (said("False"), GroupState::Waiting(words)),
+        (said("True"), GroupState::Open),
+    ];
+    for (status, expected) in rows {
+        assert_eq!((api.state)(&status), expected, "{status}");
+    }
+}
+
+#[test]
+fn the_largest_pods_are_created_first() {
+    let mut subject = subject(&Value::Null, &template());
+    let mut order = |asks: [&[(&str, i64)]; 2]| {
+        for (role, ask) in subject.job.roles.iter_mut().zip(asks) {
+            role.ask = ask.iter().map(|(name, milli)| ((*name).into(), *milli)).collect();
+        }
+        let names = |roles: &Vec<trainyard_core::RoleName>| {
+            roles
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(",")
+        };
+        largest_first(&subject.job).iter().map(names).collect::<Vec<_>>()
+    };
+    assert_eq!(order([&[("cpu", 1000)], &[("cpu", 4000)]]), ["worker", "ps"]);
+    assert_eq!(order([&[("cpu", 4000)], &[("cpu", 1000)]]), ["ps", "worker"]);
+    assert_eq!(
+        order([&[("cpu", 4000)], &[("cpu", 4000), ("gpu", 1000)]]),
+        ["worker", "ps"]
+    );
+    assert_eq!(order([&[("cpu", 2000)], &[("cpu", 2000)]]), ["ps,worker"]);
+    assert_eq!(order([&[], &[]]), ["ps,worker"]);
+    assert_eq!(
+        order([&[("cpu", i64::MAX)], &[("cpu", i64::MIN)]]),
+        ["ps", "worker"]
+    );
 }
 
 #[test]

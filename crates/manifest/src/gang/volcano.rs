@@ -21,6 +21,7 @@ static POD_GROUPS: GroupApi = GroupApi {
     plural: "podgroups",
     follows: &["minMember", "minTaskMember", "minResources", "priorityClassName"],
     state,
+    help: "install Volcano",
 };
 
 pub(super) static SCHEDULER: Scheduler = Scheduler {

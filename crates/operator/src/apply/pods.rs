@@ -5,6 +5,7 @@ use std::sync::Arc;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use trainyard_core::{RoleName, Seen, Stamp, TaskId, TaskSeen};
+use trainyard_manifest::gang::largest_first;
 use trainyard_manifest::names::Life;
 use trainyard_manifest::observe::PodSeen;
 use trainyard_manifest::task_pod::TaskPods;
@@ -18,6 +19,19 @@ use crate::job::Compiled;
 const FIRST_PODS: usize = 8;
 /// Never more than this at a time: pods that wait for their turn are memory.
 const MOST_PODS: usize = 64;
+
+/// What is created together, one after the other: the largest pods of a gang first.
+pub fn in_order<'a>(compiled: &Compiled, creates: Vec<(&'a TaskId, Stamp)>) -> Vec<Vec<(&'a TaskId, Stamp)>> {
+    if compiled.job().gang.is_none() {
+        return vec![creates];
+    }
+    let mut order = Vec::new();
+    for roles in largest_first(compiled.job()) {
+        let of = |(task, _): &&(&TaskId, Stamp)| roles.contains(&task.role);
+        order.push(creates.iter().filter(of).copied().collect());
+    }
+    order
+}
 
 /// Makes them in order. What was in flight when one is refused is waited for, and nothing else is begun.
 pub async fn create(

@@ -1,7 +1,8 @@
 //! The groups of a job in one reconcile: what `step` sees of them, and what is written.
 
-use trainyard_core::{Action, Fixture, FixtureSeen, Memory, Observed, Subject, TaskSeen, Time};
-use trainyard_manifest::gang::{Ended, GroupState, GroupWanted, groups};
+use trainyard_core::{Action, Fixture, FixtureSeen, Memory, Observed, Seen, Subject, TaskSeen, Time};
+use trainyard_manifest::gang::{self, Ended, GroupState, GroupWanted, groups};
+use trainyard_manifest::observe::{PodSeen, Waits};
 
 use super::wait::{Reason, Wait};
 use super::waiting::{SETTLES, Waiting, cut};
@@ -80,12 +81,23 @@ pub fn waits(entry: &Entry, job: &JobSeen, subject: &Subject, now: Time, waiting
         );
         return add(first, &words);
     }
+    if let Some((wanted, words)) = wanted.iter().find_map(|wanted| ignored(entry, job, wanted, now)) {
+        let message = cut(&format!("{} {}{words}", wanted.api.kind, wanted.name()));
+        waiting.entries.push(Wait::new(Reason::GangIgnored, message));
+        return;
+    }
+    if let Some((wanted, words)) = wanted
+        .iter()
+        .find_map(|wanted| incomplete(entry, job, wanted, now))
+    {
+        return add(wanted, &words);
+    }
     let held = wanted.iter().find_map(|wanted| {
         let group = entry.groups.joined(wanted, &job.uid)?;
         match &group.state {
             // Where pods are created at once they wait as well, and may say why.
             GroupState::Waiting(words) if gang.hold || words.is_some() => Some((wanted, group, words)),
-            GroupState::Waiting(_) | GroupState::Open | GroupState::Broken => None,
+            _ => None,
         }
     });
     let Some((wanted, group, words)) = held else {
@@ -103,4 +115,54 @@ pub fn waits(entry: &Entry, job: &JobSeen, subject: &Subject, now: Time, waiting
     };
     let words = words.as_deref().unwrap_or("the scheduler has not let it in");
     add(wanted, &format!("{whose} waits: {words}"));
+}
+
+/// The pods of a job that are tasks of it and have not ended.
+fn members<'a>(entry: &'a Entry, job: &'a JobSeen) -> impl Iterator<Item = (&'a PodSeen, &'a TaskSeen)> {
+    let pods = entry.pods.values().map(|held| &held.pod);
+    let ours = pods.filter(|pod| pod.owner.as_ref() == Some(&job.uid));
+    let tasks = ours.filter_map(|pod| Some((pod, pod.task.as_ref()?)));
+    tasks.filter(|(_, task)| matches!(task.state, Seen::Waiting | Seen::Running { .. }))
+}
+
+/// Says that a scheduler places members of a group one by one, without a word about the group.
+fn ignored<'a>(
+    entry: &Entry,
+    job: &JobSeen,
+    wanted: &'a GroupWanted,
+    now: Time,
+) -> Option<(&'a GroupWanted, String)> {
+    let group = entry.groups.joined(wanted, &job.uid)?;
+    let is_placed = |(pod, task): (&PodSeen, &TaskSeen)| {
+        let prepared = matches!(pod.waits, Some(Waits::Preparing { .. }));
+        task.created + SETTLES <= now && (prepared || matches!(task.state, Seen::Running { .. }))
+    };
+    let silent = group.state == GroupState::Silent && group.created + SETTLES <= now;
+    (silent && members(entry, job).any(is_placed)).then(|| {
+        let help = group.api.help;
+        let words = format!(" has no status though members of it are on nodes, so the scheduler ignores it and places pods one by one: {help}");
+        (wanted, words)
+    })
+}
+
+/// Says that members of a group are missing, where the scheduler holds the others without a word.
+fn incomplete<'a>(
+    entry: &Entry,
+    job: &JobSeen,
+    wanted: &'a GroupWanted,
+    now: Time,
+) -> Option<(&'a GroupWanted, String)> {
+    let group = entry.groups.joined(wanted, &job.uid)?;
+    let needed = gang::members(&group.spec)?;
+    let exist = members(entry, job).count();
+    let is_held = |(pod, task): (&PodSeen, &TaskSeen)| {
+        matches!(pod.waits, Some(Waits::Unplaced { .. })) && task.created + SETTLES <= now
+    };
+    let short = (exist as u64) < needed && members(entry, job).any(is_held);
+    let words = || {
+        format!(
+            " waits: {exist} of the {needed} members that it needs exist, and the scheduler places none before"
+        )
+    };
+    short.then(|| (wanted, words()))
 }

@@ -97,6 +97,8 @@ pub enum Reason {
     WorkloadRefused,
     /// The cluster does not know Kueue's Workloads.
     KueueNotInstalled,
+    /// Members of a group are placed one by one, by a scheduler that does not look at groups.
+    GangIgnored,
     /// The word of a scheduler, a kubelet, a group or the job's kind.
     Other(String),
 }
@@ -118,6 +120,7 @@ static WORDS: &[(&str, Reason)] = &[
     ("Queued", Reason::Queued),
     ("WorkloadRefused", Reason::WorkloadRefused),
     ("KueueNotInstalled", Reason::KueueNotInstalled),
+    ("GangIgnored", Reason::GangIgnored),
 ];
 
 impl Reason {

@@ -1,8 +1,8 @@
-//! Tasks that are placed together: the group, its pods, and what becomes of both. The scheduler is played, but for
-//! the last tests, each with a cluster of its own.
+//! Tasks that are placed together: the group, its pods, and what becomes of both. The scheduler is played; what real ones do is in
+//! `gang_scenarios.rs`.
 
 use serde_json::{Value, json};
-use trainyard_cluster_tests::{Asked, Cluster, Crds, Namespace, Node, Operator, Parts, shared};
+use trainyard_cluster_tests::{Asked, Cluster, Crds, Node, Operator, Parts, shared};
 use trainyard_core::GangScheduler;
 use trainyard_manifest::gang::scheduler;
 
@@ -322,71 +322,4 @@ fn jobs_choose_between_two_schedulers_of_one_operator() {
     api.wait_until_gone(&namespace.path(plugin, "podgroups/second"));
     api.get(&namespace.path(plugin, "podgroups/third")).unwrap();
     drop(operator);
-}
-
-/// What a gang scheduler does itself: two nodes of 8 processors hold two tasks of 5, and a job of three is all or nothing.
-struct FakeKubelet {
-    cluster: Cluster,
-    scheduler: &'static str,
-}
-
-impl FakeKubelet {
-    fn all_or_nothing(&self, awake: impl Fn(&Namespace<'_>)) {
-        let cluster = &self.cluster;
-        for node in ["one", "two"] {
-            cluster.player().node(&Node::ready(node));
-        }
-        let namespace = cluster.namespace("gang");
-        let operator = Operator::with(&namespace, &["--gang-scheduler-name", self.scheduler]);
-        let mut three = job("three", &json!({}), &[("PS", 1, "Never"), ("Worker", 2, "Never")]);
-        for role in ["PS", "Worker"] {
-            let spec = &mut three["spec"]["tfReplicaSpecs"][role]["template"]["spec"];
-            spec["containers"][0]["resources"] = json!({ "requests": { "cpu": "5" } });
-        }
-        let api = cluster.api();
-        api.create(&namespace.path("apis/kubeflow.org/v1", "tfjobs"), &three)
-            .unwrap();
-        let path = namespace.path("apis/kubeflow.org/v1", "tfjobs/three");
-        // Its pods are there, and the scheduler has looked at them.
-        let waits = |job: &Value| {
-            let mut all = job["status"]["waiting"].as_array()?.iter();
-            let wait = all.find(|wait| wait["pod"].is_string())?;
-            Some(wait["message"].as_str()?.to_owned())
-        };
-        let words = api.wait(&path, "what it waits for", waits);
-        let bound = |pods: &Value| {
-            let pods = pods["items"].as_array().into_iter().flatten();
-            pods.filter(|pod| pod["spec"]["nodeName"].is_string()).count()
-        };
-        let pods = namespace.path("api/v1", "pods");
-        assert_eq!(bound(&api.get(&pods).unwrap()), 0, "no task alone: {words}");
-        cluster.player().node(&Node::ready("three"));
-        awake(&namespace);
-        api.wait(&pods, "all three on nodes", |pods| {
-            (bound(pods) == 3).then_some(())
-        });
-        drop(operator);
-    }
-}
-
-#[test]
-fn volcano_places_all_tasks_of_a_job_or_none() {
-    let cluster = Cluster::start(Parts::VOLCANO);
-    cluster.install(Crds::Volcano);
-    let scheduler = "volcano";
-    FakeKubelet { cluster, scheduler }.all_or_nothing(|_| {});
-}
-
-#[test]
-fn the_coscheduling_plugin_places_all_tasks_of_a_job_or_none() {
-    let cluster = Cluster::start(Parts::COSCHEDULING);
-    cluster.install(Crds::Coscheduling);
-    let scheduler = "coscheduler";
-    let kubelet = FakeKubelet { cluster, scheduler };
-    // It does not look again when a node comes, but when a group changes.
-    kubelet.all_or_nothing(|namespace| {
-        let group = namespace.path("apis/scheduling.x-k8s.io/v1alpha1", "podgroups/three");
-        let touched = json!({ "metadata": { "annotations": { "touched": "now" } } });
-        namespace.cluster().api().patch(&group, &touched).unwrap();
-    });
 }

@@ -48,6 +48,9 @@ const MORTAL: [&str; 3] = [
     "--node-eviction-rate=10",
 ];
 
+/// The feature gate of Kubernetes' own groups.
+const GROUPS: &str = "--feature-gates=GenericWorkload=true";
+
 /// How the scheduler with the plugin is told to use it.
 const COSCHEDULING: &str = "\
 apiVersion: kubescheduler.config.k8s.io/v1
@@ -172,6 +175,10 @@ impl<'a> ControlPlane<'a> {
             // Without controllers there are no service accounts for it to require.
             arguments.push("--disable-admission-plugins=ServiceAccount".into());
         }
+        if self.parts.groups {
+            arguments.push(GROUPS.into());
+            arguments.push("--runtime-config=scheduling.k8s.io/v1beta1=true".into());
+        }
         arguments
     }
 
@@ -195,15 +202,18 @@ impl<'a> ControlPlane<'a> {
             // No kubelet renews the leases of nodes that tests play: they would be declared dead after a while.
             arguments.push("--controllers=*,-node-lifecycle-controller".into());
         }
+        arguments.extend(self.parts.places_groups.then(|| GROUPS.into()));
         arguments
     }
 
     fn scheduler(&self) -> Vec<String> {
-        vec![
+        let mut arguments = vec![
             self.file("kubeconfig", "kubeconfig"),
             "--leader-elect=false".into(),
             "--secure-port=0".into(),
-        ]
+        ];
+        arguments.extend(self.parts.places_groups.then(|| GROUPS.into()));
+        arguments
     }
 
     fn volcano(&self, more: &[&str]) -> Vec<String> {

@@ -259,3 +259,21 @@ fn who_may_not_install_is_told_every_refusal() {
     let help = "print the objects with `--dry-run`, for an administrator to apply";
     assert!(errors.contains(help), "{errors}");
 }
+
+#[test]
+fn gang_schedulers_that_are_not_there_are_told_and_nothing_is_refused() {
+    let (cluster, _guard) = alone();
+    let said = trainyard(
+        cluster,
+        &["install", "--gang", "volcano,native", "--dry-run=server"],
+    );
+    for api in [
+        "podgroups.scheduling.volcano.sh (v1beta1)",
+        "podgroups.scheduling.k8s.io (v1beta1)",
+    ] {
+        let words = format!("does not serve {api}");
+        assert!(said.errors.contains(&words), "{}", said.errors);
+    }
+    assert!(said.errors.contains("GenericWorkload=true"), "{}", said.errors);
+    said.good();
+}

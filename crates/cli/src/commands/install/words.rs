@@ -62,7 +62,7 @@ fn of_operator(typed: &Install, wishes: &Wishes) -> Option<String> {
             return Some(format!("after `--`: {first}; {help}"));
         }
     };
-    if wishes.gang.is_empty() && !operator.gang_scheduler_name.is_empty() {
+    if wishes.gang != operator.gangs.schedulers() {
         let why = "which also grants the right to write groups";
         return Some(format!(
             "after `--`: give `--gang-scheduler-name` to `install` itself, {why}"

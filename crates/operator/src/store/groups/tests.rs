@@ -15,6 +15,7 @@ static GROUPS: GroupApi = GroupApi {
     plural: "groups",
     follows: &["minMember"],
     state: |_| GroupState::Open,
+    help: "install it",
 };
 static BATCHES: GroupApi = GroupApi {
     group: "toy.dev",
@@ -23,6 +24,7 @@ static BATCHES: GroupApi = GroupApi {
     plural: "batches",
     follows: &[],
     state: |_| GroupState::Open,
+    help: "install it",
 };
 
 const JOB: &str = "job";
