@@ -133,6 +133,8 @@ pub enum GroupState {
     Silent,
     /// It has been let in.
     Open,
+    /// The same, and its scheduler says why its members are not placed.
+    Placing(Arc<str>),
     /// It had been, and some of its members run while others cannot be placed.
     Broken,
 }
@@ -347,11 +349,16 @@ fn phase(status: &Value) -> GroupState {
     if !waits {
         return GroupState::Open;
     }
+    GroupState::Waiting(unschedulable(status))
+}
+
+/// Why a scheduler cannot place a group, in its words.
+fn unschedulable(status: &Value) -> Option<Arc<str>> {
     // Schedulers keep one condition per type: the others tell of what was.
     let mut conditions = status["conditions"].as_array().into_iter().flatten();
     let words = conditions.find(|one| one["type"] == "Unschedulable" && one["status"] == "True");
     let words = words.and_then(|condition| condition["message"].as_str());
-    GroupState::Waiting(words.filter(|words| !words.is_empty()).map(Arc::from))
+    words.filter(|words| !words.is_empty()).map(Arc::from)
 }
 
 #[cfg(test)]

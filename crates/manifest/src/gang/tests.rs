@@ -598,15 +598,23 @@ fn a_status_says_whether_a_group_was_let_in() {
             GroupState::Waiting(None),
         ),
         (
-            json!({ "phase": "Inqueue", "conditions": full }),
+            json!({ "phase": "Inqueue", "conditions": past }),
             GroupState::Open,
         ),
-        (json!({ "phase": "Running" }), GroupState::Open),
+        (
+            json!({ "phase": "Running", "conditions": full }),
+            GroupState::Open,
+        ),
     ];
     for (status, expected) in rows {
         assert_eq!((volcano.state)(&status), expected, "{status}");
         assert_eq!((plugin.state)(&status), expected, "{status}");
     }
+    let let_in = json!({ "phase": "Inqueue", "conditions": full });
+    assert_eq!((volcano.state)(&let_in), GroupState::Placing("no room".into()));
+    assert_eq!((plugin.state)(&let_in), GroupState::Open);
+    let placing = [GroupState::Placing("no room".into())];
+    assert_eq!(seen(1, placing.iter(), &[]), GangSeen::Open);
     let unknown = json!({ "phase": "Unknown" });
     assert_eq!((volcano.state)(&unknown), GroupState::Broken);
     assert_eq!((plugin.state)(&unknown), GroupState::Open);

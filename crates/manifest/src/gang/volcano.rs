@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use trainyard_core::{Gang, GangScheduler, Job, Role};
 
-use super::{GroupApi, GroupState, Scheduler, phase, place, pod_group};
+use super::{GroupApi, GroupState, Scheduler, phase, place, pod_group, unschedulable};
 use crate::install::access::of_groups;
 
 /// Joins a pod to a group.
@@ -55,10 +55,12 @@ fn mark(pod: &mut Value, job: &Job, role: &Role, gang: &Gang) {
     place(pod, gang);
 }
 
-/// `Unknown` is Volcano's word for a group of which some members run while others cannot be placed.
+/// `Unknown` is Volcano's word for a group of which some members run while others cannot be placed. One that is `Inqueue` says how many of its
+/// members fit.
 pub(super) fn state(status: &Value) -> GroupState {
     match status["phase"].as_str() {
         Some("Unknown") => GroupState::Broken,
+        Some("Inqueue") => unschedulable(status).map_or(GroupState::Open, GroupState::Placing),
         _ => phase(status),
     }
 }

@@ -1,5 +1,7 @@
 //! The groups of a job in one reconcile: what `step` sees of them, and what is written.
 
+use std::sync::Arc;
+
 use trainyard_core::{Action, Fixture, FixtureSeen, Memory, Observed, Seen, Subject, TaskSeen, Time};
 use trainyard_manifest::gang::{self, Ended, GroupState, GroupWanted, groups};
 use trainyard_manifest::observe::{PodSeen, Waits};
@@ -96,7 +98,10 @@ pub fn waits(entry: &Entry, job: &JobSeen, subject: &Subject, now: Time, waiting
         let group = entry.groups.joined(wanted, &job.uid)?;
         match &group.state {
             // Where pods are created at once they wait as well, and may say why.
-            GroupState::Waiting(words) if gang.hold || words.is_some() => Some((wanted, group, words)),
+            GroupState::Waiting(words) if gang.hold || words.is_some() => {
+                Some((wanted, group, words.clone()))
+            }
+            GroupState::Placing(words) => Some((wanted, group, Some(Arc::clone(words)))),
             _ => None,
         }
     });

@@ -47,28 +47,21 @@ const NATIVE: Scheduler = Scheduler {
     members: "/spec/schedulingPolicy/gang/minCount",
 };
 
-/// What is played, and how.
-type Scenario = (&'static str, fn(&mut Stage<'_>));
+type Scenario = fn(&mut Stage<'_>);
 
 /// Played one after the other: the first begins with two nodes, and the others have three.
 const SCENARIOS: [Scenario; 6] = [
-    (
-        "a gang larger than the cluster, and a node that is added",
-        waits_for_a_node,
-    ),
-    ("two gangs compete", two_compete),
-    ("a member dies", member_dies),
-    ("a member has succeeded and another one dies", another_dies),
-    ("scale up and down", scales),
-    ("suspend and resume", suspends),
+    waits_for_a_node,
+    two_compete,
+    member_dies,
+    another_dies,
+    scales,
+    suspends,
 ];
 
 #[test]
 fn volcano() {
-    play(
-        &VOLCANO,
-        &[("a published manifest with a group of its own", published)],
-    );
+    play(&VOLCANO, &[published]);
 }
 
 #[test]
@@ -78,11 +71,7 @@ fn the_coscheduling_plugin() {
 
 #[test]
 fn kubernetes_own_groups() {
-    let more: [Scenario; 2] = [
-        ("a user's group that needs more members", needs_more_members),
-        ("large and small pods of one priority", large_and_small),
-    ];
-    play(&NATIVE, &more);
+    play(&NATIVE, &[needs_more_members, large_and_small]);
 }
 
 #[test]
@@ -127,8 +116,7 @@ fn play(scheduler: &'static Scheduler, more: &[Scenario]) {
         operator,
         scheduler,
     };
-    for (name, scenario) in SCENARIOS.iter().chain(more) {
-        eprintln!("{}: {name}", scheduler.name);
+    for scenario in SCENARIOS.iter().chain(more) {
         scenario(&mut stage);
     }
 }
@@ -312,7 +300,9 @@ fn waits_for_a_node(stage: &mut Stage<'_>) {
 
 fn two_compete(stage: &mut Stage<'_>) {
     let names = ["first", "second"];
-    names.iter().for_each(|name| stage.create(name, 2));
+    for name in names {
+        stage.create(name, 2);
+    }
     let placed = |pods: &Value| {
         let counts = names.map(|name| Stage::placed(pods, name));
         let one = names.into_iter().zip(counts).find(|(_, count)| *count == 2);
@@ -455,7 +445,9 @@ fn published(stage: &mut Stage<'_>) {
         }
     }
     stage.until_condition(job, "Running");
-    (0..4).for_each(|index| stage.exit(job, index, 0));
+    for index in 0..4 {
+        stage.exit(job, index, 0);
+    }
     stage.until_condition(job, "Succeeded");
     let group = stage.api().get(&stage.group(job)).unwrap();
     assert_eq!(
@@ -487,7 +479,9 @@ fn needs_more_members(stage: &mut Stage<'_>) {
     stage.api().patch(&stage.group("theirs"), &fewer).unwrap();
     stage.until_placed("theirs", 2);
     stage.run("theirs", &[0, 1]);
-    (0..2).for_each(|index| stage.exit("theirs", index, 0));
+    for index in 0..2 {
+        stage.exit("theirs", index, 0);
+    }
     stage.until_condition("theirs", "Succeeded");
 }
 
