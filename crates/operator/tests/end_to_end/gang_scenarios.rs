@@ -20,6 +20,8 @@ struct Scheduler {
     sleeps: bool,
     /// How many members a group needs.
     members: &'static str,
+    /// What it says about a gang that has no room.
+    says: &'static str,
 }
 
 const VOLCANO: Scheduler = Scheduler {
@@ -29,6 +31,7 @@ const VOLCANO: Scheduler = Scheduler {
     groups: "apis/scheduling.volcano.sh/v1beta1",
     sleeps: false,
     members: "/spec/minMember",
+    says: "Unschedulable",
 };
 const COSCHEDULING: Scheduler = Scheduler {
     name: "coscheduler",
@@ -37,6 +40,7 @@ const COSCHEDULING: Scheduler = Scheduler {
     groups: "apis/scheduling.x-k8s.io/v1alpha1",
     sleeps: true,
     members: "/spec/minMember",
+    says: "large",
 };
 const NATIVE: Scheduler = Scheduler {
     name: "native",
@@ -45,6 +49,7 @@ const NATIVE: Scheduler = Scheduler {
     groups: "apis/scheduling.k8s.io/v1beta1",
     sleeps: false,
     members: "/spec/schedulingPolicy/gang/minCount",
+    says: "2 scheduled",
 };
 
 type Scenario = fn(&mut Stage<'_>);
@@ -287,7 +292,7 @@ fn waits_for_a_node(stage: &mut Stage<'_>) {
     stage.create("large", 3);
     let words = stage.until_held("large");
     stage.none_is_placed("large");
-    eprintln!("{}: {words}", stage.scheduler.name);
+    assert!(words.contains(stage.scheduler.says), "{words}");
     stage.operator.kill();
     stage.cluster.player().node(&Node::ready("three"));
     stage.operator.start();
