@@ -46,7 +46,7 @@ pub fn job(name: &str, ps: u32, workers: u32) -> Value {
 /// The writes of our operator about one new job: its status, what its tasks are found by, and its pods.
 #[derive(Debug, Default)]
 pub struct Made {
-    /// The first status.
+    /// The first status, and the events that come with it.
     pub status: Vec<Wanted>,
     /// Services, the map, and what its kind needs.
     pub shared: Vec<Wanted>,
@@ -86,6 +86,12 @@ pub fn made(kind: &'static Kind, job: Value) -> Result<Made, Trouble> {
             short: false,
         });
     }
+    let events = format!("/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events");
+    let events = writes
+        .events
+        .iter()
+        .map(|event| Wanted::post(&*events, event.clone()));
+    made.status.extend(events);
     Ok(made)
 }
 
