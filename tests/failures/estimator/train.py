@@ -1,0 +1,2 @@
+import tensorflow as tf
+c = tf.estimator.RunConfig()

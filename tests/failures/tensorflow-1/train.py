@@ -1,0 +1,2 @@
+import tensorflow as tf
+x = tf.placeholder(tf.float32)
