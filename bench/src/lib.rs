@@ -3,7 +3,8 @@
 pub mod succession;
 
 use trainyard_core::{
-    Exit, Fixture, FixtureSeen, Job, Memory, Observed, Seen, Stamp, TaskId, TaskSeen, Time, Why, step,
+    Exit, Fixture, FixtureSeen, Job, Memory, Observed, Placement, Seen, Stamp, TaskId, TaskSeen, Time, Why,
+    step,
 };
 use trainyard_document::Source;
 
@@ -99,6 +100,7 @@ fn running_task(id: TaskId) -> TaskSeen {
         last: None,
         stopping: None,
         lingers: false,
+        placement: Placement::default(),
     }
 }
 

@@ -401,6 +401,8 @@ pub enum GangScheduler {
     T9k,
     /// The cluster's own scheduler, by the groups of `scheduling.k8s.io`.
     Native,
+    /// The cluster's own scheduler: the operator holds pods by scheduling gates until it is their gang's turn.
+    Gates,
     /// Another one, by its name.
     Named(Arc<str>),
 }
@@ -425,6 +427,7 @@ impl GangScheduler {
             "scheduler-plugins" => Self::SchedulerPlugins,
             "t9k" => Self::T9k,
             "native" => Self::Native,
+            "gates" => Self::Gates,
             _ => Self::named(word),
         }
     }
@@ -450,6 +453,7 @@ impl GangScheduler {
             Self::SchedulerPlugins => Some("scheduler-plugins-scheduler"),
             Self::T9k => Some("t9k-scheduler"),
             Self::Native => Some("native"),
+            Self::Gates => Some("gates"),
             Self::Named(name) => Some(name),
         }
     }

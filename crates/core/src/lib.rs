@@ -19,6 +19,7 @@
 
 mod exit;
 pub mod explain;
+pub mod gates;
 mod job;
 mod memory;
 mod observed;
@@ -38,10 +39,12 @@ pub use job::{
     Addresses, After, BadTaskId, Clean, ClusterForm, Gang, GangChoice, GangScheduler, InPlace, Job, Limits,
     MOST_TASKS, Role, RoleKind, RoleName, TaskId, Template, Wait, asked_together,
 };
-pub use memory::{AddressForm, Cause, FORMAT, Failure, Hold, Memory, Outcome, RoleMemory, Verdict};
+pub use memory::{
+    AddressForm, Cause, FORMAT, Failure, GateMemory, Hold, Memory, Outcome, RoleMemory, Verdict,
+};
 pub use observed::{
-    Exit, FailureCause, Fixture, FixtureSeen, GangSeen, Observed, Order, Ordered, Refusal, Seen, Stamp,
-    Storage, TaskSeen, Why,
+    Exit, FailureCause, Fixture, FixtureSeen, GangSeen, Observed, Order, Ordered, Placement, Refusal, Seen,
+    Stamp, Storage, TaskSeen, Why,
 };
 pub use plan::{AddressBook, Task, addresses, task_name};
 pub use policy::backoff::wait_before;

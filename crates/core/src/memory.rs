@@ -73,6 +73,9 @@ pub struct Memory {
     /// the job began, as `form` does: a group that begins in the middle would wait for members that are not in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gang: Option<Arc<str>>,
+    /// How far a gang has come that is placed by scheduling gates.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub gates: GateMemory,
     /// What is known of each role, by name and never by position.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub roles: BTreeMap<RoleName, RoleMemory>,
@@ -116,6 +119,21 @@ pub struct RoleMemory {
     /// For each task whose lives so far have not run, since when it has been trying to start: seconds since 1970.
     #[serde(skip_serializing_if = "Runs::is_empty")]
     pub starting_since: Runs,
+}
+
+/// What is remembered of a gang that is placed by scheduling gates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GateMemory {
+    /// The epoch in which enough of its members had nodes at the same time. What is lost of it later is placed singly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub placed: Option<u32>,
+    /// When it was last rolled back: since then it waits for its next turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rolled_back: Option<Time>,
+    /// How often in a row it was rolled back.
+    #[serde(skip_serializing_if = "is_default")]
+    pub times: u32,
 }
 
 /// A way in which tasks find each other that is not our own.
@@ -223,6 +241,7 @@ impl Memory {
             in_place_most: 0,
             form: None,
             gang: None,
+            gates: GateMemory::default(),
             roles: BTreeMap::new(),
             first_failure: None,
             orders: Vec::new(),

@@ -99,6 +99,8 @@ pub struct TaskSeen {
     pub stopping: Option<Time>,
     /// The main program has ended, and a sidecar still runs.
     pub lingers: bool,
+    /// How far it is on its way to a node.
+    pub placement: Placement,
 }
 
 impl TaskSeen {
@@ -119,6 +121,25 @@ impl TaskSeen {
             Seen::Ended(exit) | Seen::Gone(Some(exit)) => Some(exit),
             Seen::Waiting | Seen::Running { .. } | Seen::Gone(None) => None,
         }
+    }
+}
+
+/// How far an instance is on its way to a node. On one machine every instance is placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum Placement {
+    /// Nothing but the gate of its gang keeps the scheduler from placing it.
+    Gated,
+    /// A gate of somebody else keeps the scheduler from placing it.
+    Blocked,
+    /// The scheduler may place it, and has not.
+    Unplaced,
+    /// It has a node, since then where that is known.
+    Placed(Option<Time>),
+}
+
+impl Default for Placement {
+    fn default() -> Self {
+        Self::Placed(None)
     }
 }
 
@@ -242,6 +263,12 @@ pub enum GangSeen {
     /// It had been, and part of it is lost. Without the epoch a stale view would be charged twice.
     Broken {
         /// The epoch of the lost members.
+        epoch: u32,
+    },
+    /// Its turn is over and not enough of it was placed: what was placed gives its room back. Without the epoch a stale view would
+    /// roll it back twice.
+    Expired {
+        /// The epoch of the members that had the turn.
         epoch: u32,
     },
 }

@@ -11,7 +11,7 @@ use crate::job::{Job, TaskId};
 use crate::memory::{Hold, Memory, Verdict};
 use crate::observed::{Fixture, Observed, Stamp, Storage};
 use crate::policy::{
-    StepContext, backoff, bounds, cleanup, deadline, failed_starts, fixtures, judge, orders, persist,
+    StepContext, backoff, bounds, cleanup, deadline, failed_starts, fixtures, gates, judge, orders, persist,
     remember, scaling, startup, suspend, ttl,
 };
 use crate::rule::{How, Scope};
@@ -67,6 +67,13 @@ pub enum Action {
         task: TaskId,
         /// The stamp that the instance carries.
         stamp: Stamp,
+    },
+    /// Take the gate of its gang from an instance, so that the scheduler places it.
+    Ungate {
+        /// The task of the instance.
+        task: TaskId,
+        /// UID of the pod: another instance of the task is not meant.
+        instance: Arc<str>,
     },
     /// Delete a shared object.
     Remove(Fixture),
@@ -126,6 +133,11 @@ pub enum Event {
         /// When they are created at the earliest.
         not_before: Time,
     },
+    /// Not enough of the gang was placed in its turn: what was placed is stopped, and all of it waits for the next turn.
+    RolledBack {
+        /// When its tasks are created again at the earliest.
+        not_before: Time,
+    },
     /// The job has ended.
     Finished(Verdict),
     /// Something is not as it should be.
@@ -168,12 +180,14 @@ pub fn step(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) 
         suspend::hold_or_resume(&mut ctx);
         if ctx.is_active() {
             startup::start(&mut ctx);
+            gates::roll_back(&mut ctx);
             judge::judge(&mut ctx);
             backoff::over_budget(&mut ctx);
             deadline::check(&mut ctx);
         }
         bounds::check_room(&mut ctx);
     }
+    gates::note_placed(&mut ctx);
     remember::mark_born(&mut ctx);
     remember::note_beginning(&mut ctx, memory);
     // 3. Act: nothing is decided any more.
@@ -184,6 +198,7 @@ pub fn step(job: &Job, memory: Option<&Memory>, observed: &Observed, now: Time) 
         fixtures::ensure(&mut ctx, &wanted);
         cleanup::stops(&mut ctx);
         scaling::creates(&mut ctx, wanted);
+        gates::ungates(&mut ctx);
         fixtures::removes(&mut ctx);
         orders::answered(&mut ctx);
         ttl::expire(&mut ctx);

@@ -100,7 +100,10 @@ pub fn without_empty_times(mut object: Value) -> Value {
 fn schedule(template: &mut Value, gang: Option<&trainyard_core::Gang>) {
     use trainyard_core::GangScheduler;
     let name = match gang.map(|gang| &gang.scheduler) {
-        Some(GangScheduler::Default | GangScheduler::Native | GangScheduler::Named(_)) | None => return,
+        Some(
+            GangScheduler::Default | GangScheduler::Native | GangScheduler::Gates | GangScheduler::Named(_),
+        )
+        | None => return,
         Some(known) => known.name().unwrap_or_default(),
     };
     if let Some(Value::Object(spec)) = template.get_mut("spec")

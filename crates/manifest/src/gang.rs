@@ -13,6 +13,7 @@
 mod correction;
 mod coscheduling;
 mod ended;
+mod gates;
 mod kube_batch;
 mod largest;
 mod native;
@@ -27,6 +28,7 @@ use serde_json::{Map, Value, json};
 use trainyard_core::{Gang, GangScheduler, GangSeen, Job, Role, Seen, Subject, TaskSeen, asked_together};
 
 pub use self::ended::Ended;
+pub use self::gates::GATE;
 pub use self::largest::largest_first;
 pub use self::schedulers::{Began, Placing, Schedulers};
 use crate::install::access::Use;
@@ -37,6 +39,7 @@ static SCHEDULERS: &[&Scheduler] = &[
     &kube_batch::SCHEDULER,
     &t9k::SCHEDULER,
     &native::SCHEDULER,
+    &gates::SCHEDULER,
     &coscheduling::SCHEDULER,
 ];
 
@@ -278,6 +281,8 @@ pub fn other_scheduler(subject: &Subject) -> Option<String> {
     let job = &subject.job;
     let placing = match &job.gang.as_ref()?.scheduler {
         GangScheduler::Native => "default-scheduler",
+        // Every scheduler heeds gates.
+        GangScheduler::Gates => return None,
         scheduler => scheduler.name()?,
     };
     // The kind gives it to every pod, asked for or not.

@@ -12,11 +12,12 @@ mod wire;
 
 use std::sync::Arc;
 
-use trainyard_core::{Exit, MOST_TASKS, Seen, Stamp, TaskId, TaskSeen, Time, Why};
+use trainyard_core::{Exit, MOST_TASKS, Placement, Seen, Stamp, TaskId, TaskSeen, Time, Why};
 use trainyard_status::{ContainerSeen, InstanceDetails};
 
 pub use self::unreadable::UNREADABLE;
 use self::wire::{PodWire, time};
+use crate::gang::GATE;
 use crate::kinds::{ALL, JobApi, PodLabels};
 use crate::names::STAMP;
 
@@ -44,6 +45,8 @@ pub struct PodSeen {
     pub task: Option<TaskSeen>,
     /// What it waits for, in the cluster's words.
     pub waits: Option<Waits>,
+    /// Its priority.
+    pub priority: i32,
     /// Its containers, the main one first, where it has more than that one and the status of its job's kind shows them.
     pub containers: Option<Box<Containers>>,
 }
@@ -145,6 +148,7 @@ impl From<PodWire> for PodSeen {
                 .filter(|kind| kind.shows_containers)
                 .and_then(|_| containers::beside_main(&wire).map(Box::new)),
             owner_kind,
+            priority: wire.spec.priority.unwrap_or_default(),
             waits: exit::waits(&wire),
         }
     }
@@ -203,7 +207,28 @@ fn task(wire: &PodWire, kind: Option<&'static JobApi>) -> Option<TaskSeen> {
         last: exit::last(wire),
         stopping: grace_over(wire),
         lingers,
+        placement: placement(wire),
     })
+}
+
+fn node(wire: &PodWire) -> Option<&str> {
+    wire.spec.node_name.as_deref().filter(|node| !node.is_empty())
+}
+
+/// How far a pod is on its way to a node.
+fn placement(wire: &PodWire) -> Placement {
+    let gates = &wire.spec.scheduling_gates;
+    if node(wire).is_some() {
+        let placed = wire.status.condition("PodScheduled");
+        let placed = placed.filter(|condition| condition.status == "True");
+        Placement::Placed(placed.and_then(|condition| condition.last_transition_time))
+    } else if gates.iter().any(|gate| gate.name != GATE) {
+        Placement::Blocked
+    } else if gates.is_empty() {
+        Placement::Unplaced
+    } else {
+        Placement::Gated
+    }
 }
 
 /// When the grace of a pod that is being deleted is over: that is the time in its metadata.

@@ -15,7 +15,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use trainyard_manifest::bounded::Bounded;
-use trainyard_manifest::gang::GroupApi;
+use trainyard_manifest::gang::{GATE, GroupApi};
 use trainyard_manifest::observe::PodSeen;
 
 use crate::guarded::Guarded;
@@ -245,6 +245,19 @@ impl Api {
             .await
     }
 
+    /// Takes our gate from one pod, and from no other of that name; gives the pod as it is then. It must be the first of its gates.
+    pub async fn ungate_pod(&self, namespace: &str, name: &str, uid: &str) -> Result<PodSeen, ApiError> {
+        let gate = "/spec/schedulingGates/0";
+        let change = json!([
+            { "op": "test", "path": "/metadata/uid", "value": uid },
+            { "op": "test", "path": format!("{gate}/name"), "value": GATE },
+            { "op": "remove", "path": gate },
+        ]);
+        let path = core(namespace, "pods", Some(name));
+        self.send((Method::PATCH, "pods"), &path, &change, "application/json")
+            .await
+    }
+
     /// Deletes one job, and no other of that name, as it was when that was decided: a user may have given it more time.
     pub async fn delete_job(&self, job: &JobKey, uid: &str, version: u64) -> Result<(), ApiError> {
         let how = How::WithDependents { version };
@@ -334,6 +347,8 @@ impl Api {
             body.to_string().into_bytes()
         };
         let kind = match method {
+            // A JSON patch is a list of operations.
+            Method::PATCH if body.is_array() => "application/json-patch+json",
             Method::PATCH => "application/merge-patch+json",
             _ => "application/json",
         };

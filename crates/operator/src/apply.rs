@@ -7,6 +7,7 @@
 pub mod addresses;
 pub mod board;
 mod extras;
+mod gates;
 pub mod groups;
 mod orders;
 mod panic;
@@ -108,6 +109,8 @@ pub struct Report {
     pub written: Option<(u64, Value)>,
     /// Pods that exist now.
     pub made: Vec<PodSeen>,
+    /// Pods whose gates are gone, as they were then.
+    pub ungated: Vec<PodSeen>,
     /// UIDs of pods that have been told to stop, and whether by force.
     pub stopped: Vec<(Arc<str>, bool)>,
     /// Services that exist now.
@@ -151,6 +154,7 @@ impl Report {
             uid,
             written: None,
             made: Vec::new(),
+            ungated: Vec::new(),
             stopped: Vec::new(),
             services: Vec::new(),
             maps: Vec::new(),
@@ -456,6 +460,7 @@ fn pruned(api: &JobApi) -> ApplyError {
 async fn act(api: &Api, writes: &Writes, compiled: &Compiled, report: &mut Report) -> Result<(), ApplyError> {
     let mut creates: Vec<(&TaskId, Stamp)> = Vec::new();
     let mut stops: Vec<(&TaskId, &Arc<str>, bool)> = Vec::new();
+    let mut ungates: Vec<(&TaskId, &Arc<str>)> = Vec::new();
     let (mut ungroup, mut expired) = (false, false);
     for action in &writes.actions {
         match action {
@@ -469,6 +474,7 @@ async fn act(api: &Api, writes: &Writes, compiled: &Compiled, report: &mut Repor
                 force,
             } => stops.push((task, instance, *force)),
             Action::Create { task, stamp } => creates.push((task, *stamp)),
+            Action::Ungate { task, instance } => ungates.push((task, instance)),
             Action::DeleteJob => expired = true,
             Action::Ensure(Fixture::Gang) => groups::write(api, writes, report).await?,
             Action::Remove(Fixture::Gang) => ungroup = true,
@@ -481,6 +487,7 @@ async fn act(api: &Api, writes: &Writes, compiled: &Compiled, report: &mut Repor
     for creates in pods::in_order(compiled, creates) {
         pods::create(api, writes, compiled, &creates, report).await?;
     }
+    gates::ungate(api, writes, compiled, &ungates, report).await?;
     if ungroup {
         groups::write(api, writes, report).await?;
     }

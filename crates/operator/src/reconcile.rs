@@ -3,6 +3,7 @@
 pub mod board;
 pub mod events;
 mod gang;
+mod gates;
 pub mod kueue;
 mod lost_nodes;
 mod other_manager;
@@ -16,6 +17,7 @@ pub mod warnings;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use trainyard_core::gates::is_gated;
 use trainyard_core::{
     Action, Event, Fixture, FixtureSeen, Observed, Oddity, Persist, Refusal, Step, Storage, Time, step,
 };
@@ -224,6 +226,9 @@ fn project_status(
         status[TENSORBOARD_FIELD] = board;
     }
     step.wake = earlier(step.wake, waiting.settles);
+    if is_gated(compiled.job()) && step.memory.verdict.is_none() {
+        step.wake = earlier(step.wake, entry.gating.wake);
+    }
     if let Some(error) = entry
         .last_error
         .as_ref()

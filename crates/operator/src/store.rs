@@ -12,6 +12,7 @@ mod groups;
 mod homes;
 mod orders;
 mod policies;
+mod pools;
 mod queue;
 mod reread;
 mod slots;
@@ -35,6 +36,8 @@ use self::groups::GroupIndex;
 pub use self::groups::{GroupChange, GroupWrite, Groups, Unlisted};
 use self::homes::Homes;
 pub use self::policies::PolicySeen;
+pub use self::pools::Gating;
+use self::pools::Pools;
 use self::queue::Queue;
 pub use self::reread::{Panicked, words as panic_words};
 use self::slots::Slots;
@@ -117,6 +120,8 @@ pub struct Store {
     listed: BTreeMap<Source, BTreeSet<Arc<str>>>,
     /// Groups of gang schedulers.
     groups: GroupIndex,
+    /// Gangs that are held by gates.
+    pools: Pools,
     /// Kinds of which the Deployments of `TensorBoard`s are known, as far as they can be.
     boards_listed: BTreeSet<&'static Kind>,
     /// Workloads have not been listed since the operator started. Jobs with a queue wait.
@@ -136,6 +141,7 @@ impl Store {
         Self {
             groups: GroupIndex::awaiting(reading.gang.apis()),
             workloads_unlisted: reading.kueue.then_some(Unlisted::Awaited),
+            pools: Pools::new(&reading),
             reading,
             ..Self::default()
         }
@@ -186,6 +192,7 @@ impl Store {
             return;
         };
         self.homes.list_ends(source, &listed);
+        self.pools.jobs_known(source);
         let mut touched = Vec::new();
         for (key, entry) in &mut self.entries {
             let lost = match source {
@@ -263,6 +270,7 @@ impl Store {
 
     fn forget_job(&mut self, key: &JobKey) {
         self.set(key, Entry::forget_job);
+        self.pools.mark(key);
         self.drop_if_empty(key);
         self.enqueue_namesakes(key);
     }
@@ -319,6 +327,7 @@ impl Store {
     /// What an apply has done.
     pub fn applied(&mut self, mut report: Report, now: Time) {
         let key = report.key.clone();
+        self.pools.mark(&key);
         self.queue.started(&key);
         self.slots.end(&key.namespace);
         self.learn(&report);
@@ -406,6 +415,7 @@ impl Store {
             self.waking.pop_first();
             self.enqueue(key);
         }
+        self.take_turns(now);
         while let Some(key) = self.take(now) {
             let Some(entry) = self.entries.get_mut(&key) else {
                 continue;
@@ -453,6 +463,7 @@ impl Store {
     }
 
     fn enqueue(&mut self, key: JobKey) {
+        self.pools.mark(&key);
         if let Some(entry) = self.entries.get_mut(&key)
             && !entry.queued
         {

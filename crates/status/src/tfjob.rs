@@ -270,8 +270,15 @@ fn suspend(conditions: &mut Conditions, job: &Job, now: Time) {
 fn restart(conditions: &mut Conditions, job: &Job, step: &Step, now: Time) {
     let name = &job.name;
     for event in &step.events {
-        let Event::Restarting { task, paid, .. } = event else {
-            continue;
+        let (task, paid) = match event {
+            Event::Restarting { task, paid, .. } => (task, paid),
+            Event::RolledBack { .. } => {
+                let message =
+                    format!("job {name} is restarting because not enough of its tasks were placed in time.");
+                conditions.set(Kind::Restarting, true, "TFJobRolledBack", message, now);
+                continue;
+            }
+            _ => continue,
         };
         let message = match task.as_ref().and_then(|task| job.role(&task.role)) {
             Some((_, role)) => {

@@ -47,8 +47,8 @@ pub struct FakeKubelet {
 
 /// What the test and the drivers of pods share.
 struct Shared {
-    /// The node that all pods are bound to.
-    node: String,
+    /// The node that all pods are bound to; none where a scheduler binds them.
+    node: Option<String>,
     kubeconfig: PathBuf,
     namespace: String,
     /// Version and plural of the jobs that are watched.
@@ -92,8 +92,18 @@ impl FakeKubelet {
     /// The same for jobs of another kind, by version and plural.
     #[must_use]
     pub fn of_jobs(namespace: &Namespace<'_>, node: &str, jobs: (&'static str, &'static str)) -> Self {
+        Self::on(namespace, Some(node.to_owned()), jobs)
+    }
+
+    /// Runs the pods of a namespace on the nodes that a scheduler gives them. Its jobs are TFJobs.
+    #[must_use]
+    pub fn of_scheduled(namespace: &Namespace<'_>) -> Self {
+        Self::on(namespace, None, ("apis/kubeflow.org/v1", "tfjobs"))
+    }
+
+    fn on(namespace: &Namespace<'_>, node: Option<String>, jobs: (&'static str, &'static str)) -> Self {
         let shared = Arc::new(Shared {
-            node: node.to_owned(),
+            node,
             kubeconfig: namespace.cluster().kubeconfig(),
             namespace: namespace.name().to_owned(),
             jobs,

@@ -45,6 +45,8 @@ pub enum Write {
     ObjectDelete,
     /// DELETE of an object that gave an order.
     OrderDelete,
+    /// PATCH of a pod.
+    Ungate,
 }
 
 impl Write {
@@ -77,6 +79,7 @@ impl Write {
             ("DELETE", ["configmaps" | "networkpolicies", _]) => Some(Self::ObjectDelete),
             ("DELETE", ["commands", _]) => Some(Self::OrderDelete),
             ("POST", ["events"]) => Some(Self::Event),
+            ("PATCH", ["pods", _]) => Some(Self::Ungate),
             _ => None,
         }
     }

@@ -49,6 +49,11 @@ impl Parts {
         controllers: true,
         ..Self::API
     };
+    /// An API server and the scheduler; tests play nodes and kubelets.
+    pub const SCHEDULER: Self = Self {
+        scheduler: true,
+        ..Self::API
+    };
     /// Everything: pods run.
     pub const NODE: Self = Self {
         controllers: true,
@@ -142,6 +147,7 @@ mod tests {
         for parts in [
             Parts::API,
             Parts::CONTROL_PLANE,
+            Parts::SCHEDULER,
             Parts::NODE,
             Parts::MORTAL_NODE,
             Parts::VOLCANO,

@@ -152,6 +152,7 @@ fn gang(svg: &mut Svg, plan: &JobPlan<'_>, all: Rect) {
         GangScheduler::SchedulerPlugins => "coscheduling",
         GangScheduler::T9k => "T9k scheduler",
         GangScheduler::Native => "the cluster's scheduler",
+        GangScheduler::Gates => "scheduling gates",
         GangScheduler::Named(name) => name,
     };
     let members = match plan.job().size() {

@@ -187,7 +187,12 @@ fn decided(job: &Job, event: &Event, at: u32) -> Option<(Tone, String)> {
         ),
         Event::Finished(verdict) => finished(job, verdict),
         Event::Odd(oddity) => (Tone::Careful, format!("odd: {oddity:?}")),
-        Event::Held(Hold::Suspended) | Event::Started | Event::Resumed | Event::TaskEnded { .. } => {
+        // No scheduler keeps a simulated task waiting.
+        Event::Held(Hold::Suspended)
+        | Event::Started
+        | Event::Resumed
+        | Event::RolledBack { .. }
+        | Event::TaskEnded { .. } => {
             return None;
         }
     })

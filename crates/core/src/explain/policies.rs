@@ -189,6 +189,7 @@ fn placed(job: &Job, gang: &Gang) -> String {
         GangScheduler::SchedulerPlugins => "the coscheduling plugin".into(),
         GangScheduler::T9k => "T9k's scheduler".into(),
         GangScheduler::Native => "the cluster's scheduler".into(),
+        GangScheduler::Gates => "the cluster's scheduler, when it is their turn".into(),
         GangScheduler::Named(name) => format!("the scheduler `{name}`"),
     };
     let all: u64 = nonempty_roles(job).map(|role| u64::from(role.replicas)).sum();

@@ -24,6 +24,7 @@ fn stored() -> Value {
         "inPlaceMost": 5,
         "form": "per-replica",
         "gang": "volcano",
+        "gates": { "placed": 2, "rolledBack": 1_800_000_060, "times": 1 },
         "roles": {
             "ps": { "attempts": "0:1", "done": "0", "failed": "1", "born": 2, "restarts": 6 },
             "worker": { "attempts": "0-3:1,7:2", "done": "0-2,9", "failed": "4", "born": 10, "restarts": 7 },
@@ -66,6 +67,7 @@ fn memory_is_read_and_written_as_it_always_was() {
     let least: Memory = serde_json::from_value(least()).unwrap();
     assert_eq!((least.started, least.verdict), (None, None));
     assert_eq!((least.form, least.gang), (None, None));
+    assert_eq!(least.gates, super::GateMemory::default());
     assert_eq!(
         FORMAT, 1,
         "with another format, what stands above is an older one and is still read"
@@ -77,6 +79,7 @@ fn fields_of_later_versions_are_read_over() {
     let mut later = stored();
     later["later"] = json!({ "a": 1 });
     later["roles"]["worker"]["later"] = json!("0-3");
+    later["gates"]["later"] = json!("x");
     later["firstFailure"]["later"] = json!(true);
     later["firstFailure"]["exit"]["later"] = json!("words");
     later["verdict"]["later"] = json!([1]);

@@ -4,7 +4,7 @@
 //! free, as other ends are that the node has brought about; without a bound a pod that no node takes (a port that is in
 //! use, a resource that the node lost) would be created for ever, and nothing would say why.
 
-use super::StepContext;
+use super::{StepContext, gates};
 use crate::exit::Ending;
 use crate::job::RoleName;
 use crate::observed::{Exit, Seen};
@@ -62,7 +62,10 @@ pub fn note_end(ctx: &mut StepContext, role: usize, index: u32) {
     if !idle {
         return clear(ctx, &name, index);
     }
-    let since = ctx.clamp(seen.created).in_runs();
+    let Some(since) = gates::starts(ctx.job, seen) else {
+        return;
+    };
+    let since = ctx.clamp(since).in_runs();
     let memory = ctx.memory.role(&name);
     if memory.starting_since.get(index) == 0 {
         memory.starting_since.set(index, since);

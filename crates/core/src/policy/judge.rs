@@ -8,7 +8,7 @@
 
 use super::restart::{Reason, restart};
 use super::suspend::hold;
-use super::{StepContext, bounds, failed_starts, remember};
+use super::{StepContext, bounds, failed_starts, gates, remember};
 use crate::exit::Ending;
 use crate::job::Role;
 use crate::memory::{Cause, Failure, Hold, Outcome, RoleMemory};
@@ -279,8 +279,8 @@ fn down_since(ctx: &StepContext, (role, index): (usize, u32), why: &[Down], then
     let seen = seen?;
     let failed = || ctx.memory.of_role(name).failed.contains(index);
     let (state, since) = match &seen.state {
-        Seen::Waiting if seen.stamp.attempt == 0 => (Down::FirstStart, seen.created),
-        Seen::Waiting => (Down::Again, seen.created),
+        Seen::Waiting if seen.stamp.attempt == 0 => (Down::FirstStart, gates::starts(ctx.job, seen)?),
+        Seen::Waiting => (Down::Again, gates::starts(ctx.job, seen)?),
         Seen::Ended(exit) if failed() => (Down::Failed, exit.at),
         _ => return None,
     };

@@ -9,6 +9,7 @@ mod context;
 pub mod deadline;
 pub mod failed_starts;
 pub mod fixtures;
+pub mod gates;
 pub mod judge;
 pub mod orders;
 pub mod persist;

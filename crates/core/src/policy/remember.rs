@@ -81,6 +81,8 @@ pub fn prune(ctx: &mut StepContext) {
     }
     let latest = ctx.now + ctx.job.limits.wait.most;
     ctx.memory.not_before = ctx.memory.not_before.min(latest);
+    let gates = &mut ctx.memory.gates;
+    gates.rolled_back = gates.rolled_back.map(|at| at.min(ctx.now));
 }
 
 /// Adds up the restarts in place. The sum never falls: an instance may vanish with its count.

@@ -40,7 +40,7 @@ pub fn resume(ctx: &mut StepContext) {
 }
 
 /// A mirrored job's tasks run together or not at all, so none of them stays done. An abort keeps every end.
-fn kept(ctx: &StepContext, hold: Hold) -> Keep {
+pub fn kept(ctx: &StepContext, hold: Hold) -> Keep {
     match hold {
         Hold::Aborted => Keep::Ended,
         Hold::Suspended if ctx.job.restarts_whole() => Keep::Nothing,

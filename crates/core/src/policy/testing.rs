@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::{
     Addresses, Clean, ClusterForm, Count, Exit, Fixture, FixtureSeen, Gang, GangScheduler, How, InPlace, Job,
-    Limits, Memory, Observed, Outcome, Role, RoleKind, RoleName, Rule, Seen, Settled, Stamp, Step, TaskId,
-    TaskSeen, Template, Test, Then, Time, When, Who, Why, step,
+    Limits, Memory, Observed, Outcome, Placement, Role, RoleKind, RoleName, Rule, Seen, Settled, Stamp, Step,
+    TaskId, TaskSeen, Template, Test, Then, Time, When, Who, Why, step,
 };
 
 /// A fixture that is there and as it should be.
@@ -35,6 +35,7 @@ fn seen(id: TaskId, stamp: Stamp, state: Seen) -> TaskSeen {
         last: None,
         stopping: None,
         lingers: false,
+        placement: Placement::default(),
     }
 }
 

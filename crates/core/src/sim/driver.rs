@@ -249,7 +249,9 @@ impl<'a, 'b> Driver<'a, 'b> {
             Action::Ensure(fixture) | Action::Remove(fixture) => {
                 self.cache.acknowledge(world, Some(*fixture));
             }
-            Action::Answered(_) | Action::DeleteJob => self.cache.acknowledge(world, None),
+            Action::Answered(_) | Action::Ungate { .. } | Action::DeleteJob => {
+                self.cache.acknowledge(world, None);
+            }
         }
     }
 
@@ -324,6 +326,8 @@ fn carry_out(
         Action::Create { task, stamp } => world.create(task, *stamp)?,
         Action::Remove(fixture) => world.take_away(*fixture),
         Action::Answered(id) => world.answer(id),
+        // No scheduler keeps an instance of the simulator waiting.
+        Action::Ungate { .. } => {}
         Action::DeleteJob => world.delete_job(),
     }
     Ok(true)

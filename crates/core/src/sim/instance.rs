@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::script::ProgramEnd;
 use super::trace::StopReason;
 use crate::job::{InPlace, TaskId};
-use crate::observed::{Exit, Seen, Stamp, TaskSeen, Why};
+use crate::observed::{Exit, Placement, Seen, Stamp, TaskSeen, Why};
 use crate::time::Time;
 
 /// An instance and everything that has ever been visible of it.
@@ -201,6 +201,7 @@ impl Instance {
             last: self.last.clone(),
             stopping: self.told.map(|told| told.over),
             lingers: matches!(self.state, State::Lingering { .. }),
+            placement: Placement::default(),
         }
     }
 }

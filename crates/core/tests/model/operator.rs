@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use trainyard_core::{
-    Action, Exit, Fixture, FixtureSeen, Job, Memory, Observed, Persist, Refusal, Seen, Stamp, Step, Storage,
-    TaskSeen, Time, Why,
+    Action, Exit, Fixture, FixtureSeen, Job, Memory, Observed, Persist, Placement, Refusal, Seen, Stamp,
+    Step, Storage, TaskSeen, Time, Why,
 };
 
 use super::machine::Machine;
@@ -295,6 +295,7 @@ fn task_seen(model: &Machine, at: usize, pod: &Pod, state: Seen) -> TaskSeen {
         last: None,
         stopping: pod.stopping.map(time),
         lingers: false,
+        placement: Placement::default(),
     }
 }
 
@@ -335,7 +336,11 @@ fn known(model: &Machine, action: &Action) -> Move {
             slot: slot(task),
             stamp: *stamp,
         },
-        Action::Ensure(_) | Action::Remove(_) | Action::Answered(_) | Action::DeleteJob => {
+        Action::Ensure(_)
+        | Action::Remove(_)
+        | Action::Ungate { .. }
+        | Action::Answered(_)
+        | Action::DeleteJob => {
             panic!("the model has no {action:?}")
         }
     }

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use trainyard_core::{
-    Action, Exit, Fixture, FixtureSeen, Job, Memory, Observed, Seen, Step, TaskId, TaskSeen, Time, Why, step,
+    Action, Exit, Fixture, FixtureSeen, Job, Memory, Observed, Placement, Seen, Step, TaskId, TaskSeen, Time,
+    Why, step,
 };
 use trainyard_document::Source;
 use trainyard_status::tfjob_status;
@@ -126,6 +127,7 @@ impl Play {
                     last: None,
                     stopping: None,
                     lingers: false,
+                    placement: Placement::default(),
                 };
                 self.created.push(task.to_string());
                 let before = self.pods.insert(task.clone(), seen);
@@ -139,7 +141,7 @@ impl Play {
             Action::Ensure(fixture) => self.fixtures.push(*fixture),
             Action::Remove(fixture) => self.fixtures.retain(|ready| ready != fixture),
             Action::DeleteJob => self.deleted = true,
-            Action::Answered(_) => {}
+            Action::Answered(_) | Action::Ungate { .. } => {}
         }
     }
 

@@ -103,7 +103,7 @@ impl World {
                 self.tasks.push(waiting(task, *stamp, self.now));
             }
             Action::Answered(id) => self.orders.retain(|order| order.id != *id),
-            Action::Ensure(_) | Action::Remove(_) | Action::DeleteJob => {}
+            Action::Ensure(_) | Action::Remove(_) | Action::Ungate { .. } | Action::DeleteJob => {}
         }
     }
 
@@ -191,5 +191,6 @@ fn waiting(task: &TaskId, stamp: Stamp, now: u64) -> TaskSeen {
         last: None,
         stopping: None,
         lingers: false,
+        placement: trainyard_core::Placement::default(),
     }
 }

@@ -165,8 +165,8 @@ impl World {
                 }
             }
             Action::Answered(id) => self.orders.retain(|order| order.id != *id),
-            // A job ends with its run.
-            Action::DeleteJob => {}
+            // A job ends with its run, and nothing on one machine has a gate.
+            Action::DeleteJob | Action::Ungate { .. } => {}
         }
     }
 

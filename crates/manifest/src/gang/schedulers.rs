@@ -75,6 +75,12 @@ impl Schedulers {
         self.modules().flat_map(|module| module.uses).copied().collect()
     }
 
+    /// Whether gangs are held by scheduling gates.
+    #[must_use]
+    pub fn have_gates(&self) -> bool {
+        self.0.contains(&GangScheduler::Gates)
+    }
+
     /// Volcano alone, which Kubeflow's older operators used where gangs were enabled and no scheduler named.
     #[must_use]
     pub fn volcano() -> Self {

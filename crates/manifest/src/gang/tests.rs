@@ -1,5 +1,5 @@
 use super::*;
-use trainyard_core::{Exit, GangChoice, Memory, Stamp, TaskId, Time, Why};
+use trainyard_core::{Exit, GangChoice, Memory, Placement, Stamp, TaskId, Time, Why};
 use trainyard_dialect::read;
 use trainyard_document::Source;
 
@@ -53,6 +53,7 @@ fn schedulers_go_by_kubeflows_names() {
         ("Volcano", Some("volcano")),
         ("my-scheduler", Some("my-scheduler")),
         ("my-scheduler, volcano,my-scheduler", Some("my-scheduler,volcano")),
+        ("gates", Some("gates")),
         ("volcano,none", None),
         ("volcano,", None),
         ("My-Scheduler", None),
@@ -523,6 +524,36 @@ fn pods_are_marked_and_another_scheduler_is_kept() {
     assert_eq!(other_scheduler(&subject).as_deref(), Some("theirs"));
 }
 
+#[test]
+fn pods_of_a_gang_by_gates_have_our_gate_first_and_keep_their_scheduler() {
+    let policy = json!({ "priorityClass": "high" });
+    let gated = |change: Value| {
+        let mut template = template();
+        let spec = template["spec"].as_object_mut().expect("a spec");
+        spec.extend(change.as_object().expect("fields").clone());
+        let subject = with(&GangScheduler::Gates, &policy, &template);
+        assert!(groups(&subject, None).is_empty() && other_scheduler(&subject).is_none());
+        assert!(!subject.job.gang.as_ref().expect("a gang").hold);
+        let mut pod = template;
+        mark(&mut pod, &subject.job, &subject.job.roles[0]);
+        pod["spec"].take()
+    };
+    let gate = |name: &str| json!({ "name": name });
+    let plain = gated(json!({}));
+    assert_eq!(plain["schedulingGates"], json!([gate(GATE)]));
+    assert_eq!(plain["priorityClassName"], "high");
+    assert_eq!(plain.get("schedulerName"), None);
+    let theirs = json!([gate("theirs"), gate(GATE)]);
+    let other = gated(json!({ "schedulingGates": theirs, "priorityClassName": "low", "schedulerName": "s" }));
+    assert_eq!(other["schedulingGates"], json!([gate(GATE), gate("theirs")]));
+    assert_eq!(
+        (&other["priorityClassName"], &other["schedulerName"]),
+        (&json!("low"), &json!("s"))
+    );
+    let there = gated(json!({ "nodeName": "n" }));
+    assert_eq!(there.get("schedulingGates"), None);
+}
+
 /// A task of this epoch that runs, or is on its way out.
 fn task(epoch: u32, stopping: bool) -> TaskSeen {
     TaskSeen {
@@ -535,6 +566,7 @@ fn task(epoch: u32, stopping: bool) -> TaskSeen {
         last: None,
         stopping: stopping.then_some(Time(2)),
         lingers: false,
+        placement: Placement::default(),
     }
 }
 

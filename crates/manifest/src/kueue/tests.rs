@@ -414,6 +414,7 @@ fn running(role: &str, index: u32) -> TaskSeen {
         last: None,
         stopping: None,
         lingers: false,
+        placement: trainyard_core::Placement::default(),
     }
 }
 

@@ -631,3 +631,34 @@ fn a_stamp_is_digits_and_one_that_is_too_large_stays_too_large() {
         assert_eq!(read, expected, "{text}");
     }
 }
+
+#[test]
+fn how_far_a_pod_is_on_its_way_to_a_node() {
+    let gates = |names: &[&str]| {
+        let gates: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
+        json!({ "spec": { "schedulingGates": gates, "priority": 1e30 } })
+    };
+    let scheduled = |status: &str| {
+        let when = "2026-01-01T00:00:30Z";
+        json!({ "conditions": [{ "type": "PodScheduled", "status": status, "lastTransitionTime": when }] })
+    };
+    let bound = json!({ "spec": { "nodeName": "n" }, "status": scheduled("True") });
+    let unlike = json!({ "spec": { "nodeName": "n" }, "status": scheduled("False") });
+    let rows = [
+        (gates(&["trainyard.dev/gang"]), Placement::Gated),
+        (gates(&["trainyard.dev/gang", "theirs"]), Placement::Blocked),
+        (gates(&["theirs"]), Placement::Blocked),
+        (gates(&[]), Placement::Unplaced),
+        (
+            json!({ "spec": { "schedulingGates": null, "nodeName": "" } }),
+            Placement::Unplaced,
+        ),
+        (bound, Placement::Placed(Some(Time(1_767_225_630)))),
+        (unlike, Placement::Placed(None)),
+    ];
+    for (rest, expected) in rows {
+        assert_eq!(seen(pod("Pending", rest.clone())).placement, expected, "{rest}");
+    }
+    let read: PodSeen = serde_json::from_value(pod("Pending", gates(&[]))).unwrap();
+    assert_eq!(read.priority, i32::MAX);
+}

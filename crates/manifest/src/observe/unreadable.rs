@@ -56,6 +56,7 @@ fn unread(object: &Value, words: &str) -> PodSeen {
         owner_kind: owner
             .and_then(|owner| JobApi::find(owner["apiVersion"].as_str()?, owner["kind"].as_str()?)),
         task: None,
+        priority: 0,
         waits: Some(Waits::Said {
             reason: UNREADABLE.into(),
             message: words.chars().take(LONGEST).collect::<String>().into(),

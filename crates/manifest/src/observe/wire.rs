@@ -61,6 +61,10 @@ pub struct SpecWire {
     pub restart_policy: Option<String>,
     pub scheduler_name: Option<String>,
     pub node_name: Option<String>,
+    #[serde(deserialize_with = "code")]
+    pub priority: Option<i32>,
+    #[serde(deserialize_with = "or_default")]
+    pub scheduling_gates: Vec<NameWire>,
     #[serde(deserialize_with = "or_default")]
     pub containers: Vec<NameWire>,
     #[serde(deserialize_with = "or_default")]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use trainyard_core::{RoleName, Seen, Stamp, TaskId, TaskSeen};
+use trainyard_core::{Placement, RoleName, Seen, Stamp, TaskId, TaskSeen};
 use trainyard_manifest::gang::largest_first;
 use trainyard_manifest::names::Life;
 use trainyard_manifest::observe::PodSeen;
@@ -86,9 +86,16 @@ async fn one(
     {
         placement.mark(&mut object, role, workload);
     }
+    let gated = object["spec"]["schedulingGates"].is_array();
     let name = name_of(&object).to_owned();
     match api.create("pods", &object).await {
-        Ok(made) => Ok(born(writes, &name, made.uid, made.version, task, stamp)),
+        Ok(made) => {
+            let mut pod = born(writes, &name, made.uid, made.version, task, stamp);
+            if let Some(task) = pod.task.as_mut().filter(|_| gated) {
+                task.placement = Placement::Gated;
+            }
+            Ok(pod)
+        }
         Err(refused) if refused.exists() => {
             // Ours from before a crash or a repeated request; another life of the same task, which goes; or none of the job's
             // tasks, and then it is in the way.
@@ -129,9 +136,11 @@ fn born(writes: &Writes, name: &str, uid: Arc<str>, version: u64, task: &TaskId,
             last: None,
             stopping: None,
             lingers: false,
+            placement: Placement::Unplaced,
         }),
         uid,
         waits: None,
+        priority: 0,
         containers: None,
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use trainyard_core::gates::is_gated;
 use trainyard_core::{Action, Fixture, FixtureSeen, Memory, Observed, Seen, Subject, TaskSeen, Time};
 use trainyard_manifest::gang::{self, Ended, GroupState, GroupWanted, groups};
 use trainyard_manifest::observe::{PodSeen, Waits};
@@ -43,7 +44,11 @@ impl Grouping {
         let right = self.corrections.is_empty();
         let needed = compiled.job().gang.is_some();
         if needed {
-            observed.gang = entry.groups.seen(&self.wanted, &job.uid, &observed.tasks);
+            observed.gang = if is_gated(compiled.job()) {
+                entry.gating.told
+            } else {
+                entry.groups.seen(&self.wanted, &job.uid, &observed.tasks)
+            };
         }
         let seen = if entry.groups.deletions(&job.uid).is_empty() {
             (needed && right).then_some(FixtureSeen::Foreign)

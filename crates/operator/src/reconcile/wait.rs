@@ -99,6 +99,8 @@ pub enum Reason {
     KueueNotInstalled,
     /// Members of a group are placed one by one, by a scheduler that does not look at groups.
     GangIgnored,
+    /// It is not the turn of its gang, or there is no room for it.
+    GangQueued,
     /// The word of a scheduler, a kubelet, a group or the job's kind.
     Other(String),
 }
@@ -121,6 +123,7 @@ static WORDS: &[(&str, Reason)] = &[
     ("WorkloadRefused", Reason::WorkloadRefused),
     ("KueueNotInstalled", Reason::KueueNotInstalled),
     ("GangIgnored", Reason::GangIgnored),
+    ("GangQueued", Reason::GangQueued),
 ];
 
 impl Reason {

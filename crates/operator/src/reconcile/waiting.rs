@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use trainyard_core::{Count, Job, Outcome, Role, Rule, Seen, TaskSeen, Then, Time, When};
+use trainyard_core::{Count, Job, Outcome, Placement, Role, Rule, Seen, TaskSeen, Then, Time, When};
 use trainyard_manifest::observe::{PodSeen, Waits};
 
-use super::gang;
 use super::lost_nodes::LostNodes;
 use super::wait::{Reason, Wait};
+use super::{gang, gates};
 use crate::apply::{ApplyErrorKind, Created};
 use crate::job::{JobSeen, Meaning};
 use crate::store::{Entry, LastError};
@@ -53,6 +53,7 @@ pub fn waiting(entry: &Entry, job: &JobSeen, wants: bool, now: Time) -> Waiting 
         waiting.entries.extend(no_replicas(compiled.job()));
         if compiled.job().size() > 0 {
             gang::waits(entry, job, &compiled.subject, now, &mut waiting);
+            gates::waits(entry, job, compiled.job(), now, &mut waiting);
         }
     }
     let mut silent = LostNodes::default();
@@ -211,6 +212,8 @@ fn counts(task: &TaskSeen, waits: &Waits) -> bool {
     match (waits, &task.state) {
         (Waits::Silent { .. }, _) => task.alive(),
         (_, Seen::Ended(exit)) => exit.is_rejection(),
+        // What its gang waits for is told of the job.
+        _ if task.placement == Placement::Gated => false,
         _ => task.stopping.is_none() && matches!(task.state, Seen::Waiting | Seen::Running { .. }),
     }
 }

@@ -12,6 +12,7 @@ use super::addresses::Addresses;
 use super::boards::Boards;
 use super::extras::Extras;
 use super::groups::Groups;
+use super::pools::Gating;
 use super::reread::{Panics, PendingReread};
 use super::tombstones::{Tombstones, not_later};
 use super::tracked::Tracked;
@@ -54,6 +55,8 @@ pub struct Entry {
     pub board: Boards,
     /// What stands for it in a queue of Kueue's.
     pub workloads: Workloads,
+    /// What its gang was told, where that is held by gates.
+    pub gating: Gating,
     /// An apply is in flight.
     pub applying: bool,
     /// The last apply creates objects.
@@ -304,6 +307,15 @@ impl Entry {
             .filter(|pod| !deleted_in_flight.contains(&pod.uid))
         {
             self.see_made(pod);
+        }
+        for pod in std::mem::take(&mut report.ungated) {
+            let known = self
+                .pods
+                .get(&pod.name)
+                .is_some_and(|held| held.pod.uid == pod.uid);
+            if known {
+                self.see_pod(pod);
+            }
         }
         let stopped: BTreeMap<&Arc<str>, bool> =
             report.stopped.iter().map(|(uid, force)| (uid, *force)).collect();

@@ -80,9 +80,11 @@ impl Store {
         let unqueued = job.and_then(|job| self.unlisted_workloads(job));
         let queues = self.reading.kueue && self.workloads_unlisted.is_none();
         let boards = self.boards_listed.contains(key.kind);
+        let gating = self.gating(key, now);
         let Some(entry) = self.entries.get_mut(key) else {
             return Decision::Idle;
         };
+        entry.gating = gating;
         if entry.panics.until > now {
             return Decision::WakeAt(entry.panics.until);
         }

@@ -73,9 +73,21 @@ impl PodDriver {
         if self.script().no_node {
             return Ok(());
         }
-        let node = self.shared.node.clone();
-        if self.pod()["spec"]["nodeName"].is_null() {
-            self.requests.bind(&self.path, &self.name, &node).await?;
+        match self.shared.node.clone() {
+            Some(node) if self.pod()["spec"]["nodeName"].is_null() => {
+                self.requests.bind(&self.path, &self.name, &node).await?;
+            }
+            Some(_) => {}
+            None => {
+                // A pod without a node is gone as soon as it is deleted.
+                let bound = |pod: &Option<Value>| {
+                    let node = pod.as_ref().map(|pod| pod["spec"]["nodeName"].is_string());
+                    node.unwrap_or(true)
+                };
+                if self.hears.wait_for(bound).await.map_or(true, |pod| pod.is_none()) {
+                    return Ok(());
+                }
+            }
         }
         if let Some(late) = self.script().late.get(&self.programs()).copied() {
             let start = Instant::now() + Duration::from_secs(late.into());

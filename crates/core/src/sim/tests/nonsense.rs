@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use crate::{
     AddressForm, Addresses, After, Cause, Clean, ClusterForm, Count, Down, Exit, FORMAT, Failure, Fixture,
-    FixtureSeen, Gang, GangScheduler, GangSeen, Hold, How, InPlace, Job, Limits, Memory, Observed, Order,
-    Ordered, Outcome, Ranges, Refusal, Role, RoleKind, RoleMemory, RoleName, Rule, Runs, Scope, Seen,
-    Settled, Stamp, Storage, TaskId, TaskSeen, Template, Test, Then, Time, Verdict, Wait, When, Who, Why,
+    FixtureSeen, Gang, GangScheduler, GangSeen, GateMemory, Hold, How, InPlace, Job, Limits, Memory,
+    Observed, Order, Ordered, Outcome, Placement, Ranges, Refusal, Role, RoleKind, RoleMemory, RoleName,
+    Rule, Runs, Scope, Seen, Settled, Stamp, Storage, TaskId, TaskSeen, Template, Test, Then, Time, Verdict,
+    Wait, When, Who, Why,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option::of;
@@ -148,8 +149,12 @@ fn after() -> impl Strategy<Value = After> {
 }
 
 fn gang() -> impl Strategy<Value = Gang> {
-    (any::<bool>(), any::<bool>()).prop_map(|(hold, existing)| Gang {
-        scheduler: GangScheduler::Default,
+    (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(hold, existing, gates)| Gang {
+        scheduler: if gates {
+            GangScheduler::Gates
+        } else {
+            GangScheduler::Default
+        },
         existing: existing.then(|| "theirs".into()),
         members: 1,
         per_role: std::collections::BTreeMap::new(),
@@ -289,10 +294,10 @@ fn seen() -> impl Strategy<Value = TaskSeen> {
         number(3),
         of(exit()),
         of(time()),
-        any::<bool>(),
+        (any::<bool>(), placement()),
     );
     parts.prop_map(
-        |(id, stamp, instance, state, created, in_place, last, stopping, lingers)| TaskSeen {
+        |(id, stamp, instance, state, created, in_place, last, stopping, (lingers, placement))| TaskSeen {
             id,
             stamp,
             instance: format!("i{instance}").into(),
@@ -302,8 +307,18 @@ fn seen() -> impl Strategy<Value = TaskSeen> {
             last,
             stopping,
             lingers,
+            placement,
         },
     )
+}
+
+fn placement() -> impl Strategy<Value = Placement> {
+    prop_oneof![
+        2 => of(time()).prop_map(Placement::Placed),
+        1 => Just(Placement::Gated),
+        1 => Just(Placement::Blocked),
+        1 => Just(Placement::Unplaced),
+    ]
 }
 
 fn observed() -> impl Strategy<Value = Observed> {
@@ -313,6 +328,7 @@ fn observed() -> impl Strategy<Value = Observed> {
         Just(GangSeen::Held),
         Just(GangSeen::Open),
         number(3).prop_map(|epoch| GangSeen::Broken { epoch }),
+        number(3).prop_map(|epoch| GangSeen::Expired { epoch }),
     ];
     let fixture = prop::sample::select(Fixture::ALL.to_vec());
     let found = prop_oneof![
@@ -439,31 +455,39 @@ fn memory() -> impl Strategy<Value = Memory> {
             Just(AddressForm::Kubeflow)
         ]),
         of("volcano|another"),
+        (of(number(3)), of(time()), number(3)).prop_map(|(placed, rolled_back, times)| GateMemory {
+            placed,
+            rolled_back,
+            times,
+        }),
     );
-    (identity, state, counts, began, roles).prop_map(|(identity, state, counts, (form, gang), roles)| {
-        let (epoch, started, held, resumed, not_before, first_failure, orders, verdict) = state;
-        let (paid, rounds, in_place_gone, in_place_most, attempts_before) = counts;
-        Memory {
-            format: identity.0,
-            job: identity.1.into(),
-            epoch,
-            started,
-            held,
-            resumed,
-            not_before,
-            paid,
-            rounds,
-            attempts_before,
-            in_place_gone,
-            in_place_most,
-            form,
-            gang: gang.map(Into::into),
-            roles,
-            first_failure,
-            orders,
-            verdict,
-        }
-    })
+    (identity, state, counts, began, roles).prop_map(
+        |(identity, state, counts, (form, gang, gates), roles)| {
+            let (epoch, started, held, resumed, not_before, first_failure, orders, verdict) = state;
+            let (paid, rounds, in_place_gone, in_place_most, attempts_before) = counts;
+            Memory {
+                format: identity.0,
+                job: identity.1.into(),
+                epoch,
+                started,
+                held,
+                resumed,
+                not_before,
+                paid,
+                rounds,
+                attempts_before,
+                in_place_gone,
+                in_place_most,
+                form,
+                gang: gang.map(Into::into),
+                gates,
+                roles,
+                first_failure,
+                orders,
+                verdict,
+            }
+        },
+    )
 }
 
 fn failure() -> impl Strategy<Value = Failure> {

@@ -33,7 +33,8 @@ pub(crate) fn told(job: &Job, event: &Event, now: Time) -> Option<What> {
         }),
         Event::Resumed => Some(What::Resumed),
         Event::Odd(oddity) => Some(What::Note { text: odd(oddity) }),
-        Event::Started | Event::TaskEnded { .. } | Event::Finished(_) => None,
+        // Nothing on one machine waits for a scheduler.
+        Event::Started | Event::TaskEnded { .. } | Event::RolledBack { .. } | Event::Finished(_) => None,
     }
 }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use trainyard_core::{Exit, InPlace, Seen, Stamp, TaskId, TaskSeen, Time, Why};
+use trainyard_core::{Exit, InPlace, Placement, Seen, Stamp, TaskId, TaskSeen, Time, Why};
 
 use crate::process::launch::{Ended, Life};
 use crate::process::task::Running;
@@ -154,6 +154,7 @@ impl Instance {
             last: self.last.clone(),
             stopping: self.stopping,
             lingers,
+            placement: Placement::default(),
         }
     }
 }

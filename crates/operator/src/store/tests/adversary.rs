@@ -224,7 +224,11 @@ impl World {
                     let name = named.map(|(name, _)| name.clone());
                     gone.extend(name.and_then(|name| job.pods.remove(&name)));
                 }
-                Action::Ensure(_) | Action::Remove(_) | Action::Answered(_) | Action::DeleteJob => {}
+                Action::Ensure(_)
+                | Action::Remove(_)
+                | Action::Ungate { .. }
+                | Action::Answered(_)
+                | Action::DeleteJob => {}
             }
         }
         let reasons: Vec<&Value> = writes.events.iter().map(|event| &event["reason"]).collect();
