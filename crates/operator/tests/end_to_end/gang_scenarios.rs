@@ -40,7 +40,7 @@ const COSCHEDULING: Scheduler = Scheduler {
     groups: "apis/scheduling.x-k8s.io/v1alpha1",
     sleeps: true,
     members: "/spec/minMember",
-    says: "large",
+    says: "nodes are available",
 };
 const NATIVE: Scheduler = Scheduler {
     name: "native",
