@@ -328,6 +328,12 @@ fn group_of(api: &'static GroupApi, subject: &Subject, spec: &Map<String, Value>
     vec![GroupWanted { api, object }]
 }
 
+/// How many members a gang needs where its scheduler counts no pods that have ended.
+fn not_ended(subject: &Subject, gang: &Gang, ended: Ended) -> u32 {
+    let all = u32::try_from(subject.job.size()).unwrap_or(u32::MAX);
+    gang.members.min(all.saturating_sub(ended.all())).max(1)
+}
+
 /// Amounts in thousandths, as Kubernetes writes them.
 fn quantities(amounts: &BTreeMap<Arc<str>, i64>) -> Map<String, Value> {
     let written = |milli: i64| match milli % 1000 {

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use trainyard_core::{Gang, Job, Role};
 
-use super::{GroupApi, Scheduler, phase, place, pod_group};
+use super::{GroupApi, Scheduler, not_ended, phase, place, pod_group};
 use crate::install::access::of_groups;
 
 /// Joins a pod to a group.
@@ -27,8 +27,10 @@ pub(super) static SCHEDULER: Scheduler = Scheduler {
     apis: &[&POD_GROUPS],
     uses: &[of_groups(API_GROUP, "podgroups")],
     holds: false,
-    groups: |subject, gang, _| {
+    groups: |subject, gang, ended| {
         pod_group(&POD_GROUPS, subject, gang, |spec| {
+            // Pods that have ended are no siblings: a task that is created again would not be placed.
+            spec.insert("minMember".into(), not_ended(subject, gang, ended).into());
             if let Some(timeout) = gang.timeout {
                 spec.insert("scheduleTimeoutSeconds".into(), timeout.into());
             }

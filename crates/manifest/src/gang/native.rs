@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 use trainyard_core::{Ending, Gang, GangScheduler, Job, Role, Rule, Scope, Subject, Then};
 
-use super::{Ended, GroupApi, GroupState, GroupWanted, Scheduler, group_of};
+use super::{Ended, GroupApi, GroupState, GroupWanted, Scheduler, group_of, not_ended};
 use crate::install::access::of_groups;
 
 const API_GROUP: &str = "scheduling.k8s.io";
@@ -35,8 +35,7 @@ pub(super) static SCHEDULER: Scheduler = Scheduler {
 fn groups(subject: &Subject, gang: &Gang, ended: Ended) -> Vec<GroupWanted> {
     let job = &subject.job;
     // Pods that have ended are not counted: a task that is created again would be held for ever.
-    let all = u32::try_from(job.size()).unwrap_or(u32::MAX);
-    let least = gang.members.min(all.saturating_sub(ended.all())).max(1);
+    let least = not_ended(subject, gang, ended);
     let mut spec = Map::new();
     spec.insert(
         "schedulingPolicy".into(),

@@ -297,6 +297,9 @@ fn a_group_of_kubernetes_counts_what_has_not_ended() {
             "{succeeded} {failed}"
         );
     }
+    // The plugin counts the same.
+    let plugged = with(&plugin(), &Value::Null, &template());
+    assert_eq!(members(&native(&plugged, 1, 1)), Some(1));
     // Only the count can be changed.
     let api = scheduler(&GangScheduler::Native).unwrap().apis[0];
     let wanted = GroupWanted {

@@ -106,7 +106,9 @@ pub fn waits(entry: &Entry, job: &JobSeen, subject: &Subject, now: Time, waiting
             GroupState::Waiting(words) if gang.hold || words.is_some() => {
                 Some((wanted, group, words.clone()))
             }
-            GroupState::Placing(words) => Some((wanted, group, Some(Arc::clone(words)))),
+            GroupState::Placing(words) if lacks_nodes(entry, job) => {
+                Some((wanted, group, Some(Arc::clone(words))))
+            }
             _ => None,
         }
     });
@@ -133,6 +135,16 @@ fn members<'a>(entry: &'a Entry, job: &'a JobSeen) -> impl Iterator<Item = (&'a 
     let ours = pods.filter(|pod| pod.owner.as_ref() == Some(&job.uid));
     let tasks = ours.filter_map(|pod| Some((pod, pod.task.as_ref()?)));
     tasks.filter(|(_, task)| matches!(task.state, Seen::Waiting | Seen::Running { .. }))
+}
+
+/// Whether a scheduler still has to place a member.
+fn lacks_nodes(entry: &Entry, job: &JobSeen) -> bool {
+    let unplaced = |pod: &PodSeen| match &pod.waits {
+        Some(Waits::Said { container, .. }) => container.is_none(),
+        Some(Waits::Unplaced { .. }) => true,
+        _ => false,
+    };
+    members(entry, job).any(|(pod, _)| unplaced(pod))
 }
 
 /// Says that a scheduler places members of a group one by one, without a word about the group.
