@@ -385,5 +385,21 @@ impl<K: Ord + Clone> Pool<K> {
     }
 }
 
+#[cfg(feature = "sim")]
+impl<K: Ord + Clone> Pool<K> {
+    /// The same pool with other clocks and epochs, for a model whose states must not grow with time.
+    #[must_use]
+    pub fn rebased(&self, clock: impl Fn(Time) -> Time, epoch: impl Fn(&K, u32) -> u32) -> Self {
+        let mut pool = self.clone();
+        for (key, gang) in &mut pool.gangs {
+            gang.seen.epoch = epoch(key, gang.seen.epoch);
+            if let Some(turn) = &mut gang.turn {
+                (turn.epoch, turn.since) = (epoch(key, turn.epoch), clock(turn.since));
+            }
+        }
+        pool
+    }
+}
+
 #[cfg(test)]
 mod tests;
