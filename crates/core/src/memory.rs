@@ -212,6 +212,15 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// The task that ended the job, if it was one.
+    #[must_use]
+    pub fn task(&self) -> Option<&TaskId> {
+        match self {
+            Self::Rule { task, .. } | Self::Restarts { task } => task.as_ref(),
+            Self::Deadline | Self::Order => None,
+        }
+    }
+
     /// The bound on deciding that the job has exceeded, in words, if that has ended it: no field of its manifest has.
     #[must_use]
     pub fn exceeded(&self) -> Option<&str> {

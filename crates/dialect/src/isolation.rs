@@ -1,6 +1,8 @@
 //! The annotations by which a job of any kind asks that nothing but its own pods reaches them:
 //! `trainyard.dev/network-policy: isolate`, and `trainyard.dev/network-policy-from` for who else may.
 
+use std::net::IpAddr;
+
 use serde_json::{Map, Value};
 use trainyard_core::{Isolation, Job, Role};
 use trainyard_document::codes::Code;
@@ -145,10 +147,30 @@ fn block(value: &Value) -> Result<Value, String> {
         .ok_or("`ipBlock` needs `cidr`")?;
     let mut read = Map::from_iter([("cidr".to_owned(), Value::from(cidr))]);
     let except = texts(fields.get("except"), "except")?;
+    let all = except.iter().filter_map(Value::as_str).chain([cidr]);
+    if let Some(wrong) = all.into_iter().find(|text| !is_cidr(text)) {
+        return Err(format!(
+            "`{}` is no block of addresses, as `10.0.0.0/8` is",
+            shown(wrong)
+        ));
+    }
     if !except.is_empty() {
         read.insert("except".into(), except.into());
     }
     Ok(read.into())
+}
+
+fn is_cidr(text: &str) -> bool {
+    let Some((address, length)) = text.split_once('/') else {
+        return false;
+    };
+    let most = match address.parse() {
+        Ok(IpAddr::V4(_)) => 32,
+        Ok(IpAddr::V6(_)) => 128,
+        Err(_) => return false,
+    };
+    let digits = length.bytes().all(|digit| digit.is_ascii_digit());
+    digits && length.parse::<u8>().is_ok_and(|length| length <= most)
 }
 
 /// A map with no other fields than these.
@@ -246,6 +268,10 @@ mod tests {
                 "not a list of texts",
             ),
             ("[{ipBlock: {except: []}}]", "needs `cidr`"),
+            ("[{ipBlock: {cidr: 10.0.0/8}}]", "`10.0.0/8` is no block"),
+            ("[{ipBlock: {cidr: 10.0.0.0/33}}]", "is no block"),
+            ("[{ipBlock: {cidr: '10.0.0.0/+8'}}]", "is no block"),
+            ("[{ipBlock: {cidr: '::/0', except: [x]}}]", "`x` is no block"),
         ];
         for (text, words) in rows {
             let wrong = read_peers(text).unwrap_err();

@@ -19,6 +19,7 @@ const PATH: &str = "spec.tensorboardSpec";
 const WORDS: &str = "the fields of `tensorboardSpec`, as JSON or YAML";
 
 /// What the settings say, as written.
+#[derive(Debug)]
 pub(crate) struct TensorBoard(Value);
 
 impl TensorBoard {
@@ -37,7 +38,7 @@ impl TensorBoard {
     }
 
     /// Reads the annotation. What is wrong in it is told at the annotation, with the path inside of it.
-    pub fn of_annotation(annotation: &Field<'_>) -> Option<Self> {
+    fn of_annotation(annotation: &Field<'_>) -> Option<Self> {
         let text = annotation.text()?;
         let source = Source {
             name: "annotation".into(),

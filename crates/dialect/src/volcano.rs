@@ -32,7 +32,7 @@ use crate::compile::{self, SETTLE, SETTLE_TOGETHER};
 use crate::dialect::{Description, Dialect, RoleList};
 use crate::manifest::{Metadata, Object, ReadJob};
 use crate::pod_template::{Container, PodTemplate, RestartPolicy};
-use crate::tensorboard::{self, TensorBoard};
+use crate::tensorboard;
 use crate::tfjob::PORT_NAME;
 use crate::tfjob::annotations::{GANG, scheduler as gang_choice};
 use crate::tfjob::roles::{ROLES, lower};
@@ -108,7 +108,7 @@ pub(crate) static DESCRIPTION: Description = Description {
 pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
     let (metadata, spec) = object.open()?;
     metadata.check_our_annotations(&[EVALUATOR_IN_CLUSTER, GANG, tensorboard::ANNOTATION]);
-    let spec = spec::read(spec?);
+    let mut spec = spec::read(spec?, metadata.annotation(tensorboard::ANNOTATION));
     if !hosts_fit(&spec, &metadata) {
         return None;
     }
@@ -125,8 +125,7 @@ pub(crate) fn read(object: &Object<'_>) -> Option<ReadJob> {
     let mut read = object.read_as(Dialect::Volcano, &metadata, job);
     read.gang = choice;
     read.objects = pods::objects(&spec, &metadata);
-    let board = metadata.annotation(tensorboard::ANNOTATION);
-    let board = board.and_then(TensorBoard::of_annotation);
+    let board = spec.tensorboard.take();
     read.objects.extend(board.map(|board| board.object(&metadata)));
     Some(read)
 }

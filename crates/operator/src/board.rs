@@ -94,7 +94,9 @@ fn invalid(flaw: &str) -> Unmade {
     let flaw: String = flaw.chars().take(LONGEST_FLAW).collect();
     Unmade {
         reason: "Invalid",
-        message: format!("the settings of the TensorBoard cannot be read, and the job runs without: {flaw}"),
+        message: format!(
+            "the settings of the TensorBoard cannot be read: {flaw}; the job runs, and a TensorBoard that exists stays as it is"
+        ),
         leaves: true,
     }
 }

@@ -51,6 +51,8 @@ pub struct Kind {
     pub memory: fn(Option<&Value>, &Job) -> Result<Option<Memory>, Unread>,
     /// The memory of a job that another operator began; none if such jobs are not taken over.
     pub taken_over: Option<TakenOver>,
+    /// The status of a job about which nothing is done yet, without what it waits for.
+    pub waiting: fn(Time) -> Value,
     /// The status of a job whose spec cannot be read; none if it says so already, has ended, or has run.
     pub invalid: fn(Option<&Value>, &str, Time) -> Option<Value>,
     /// The reason in `waiting` of a job that runs and was then edited into one that cannot be read.

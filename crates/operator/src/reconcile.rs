@@ -343,7 +343,7 @@ fn refuse(key: &JobKey, job: &JobSeen, words: &str, now: Time) -> Decision {
 
 /// A job about which nothing is done says why, and nothing else of its status changes.
 fn leave_waiting(key: &JobKey, job: &JobSeen, wait: &Wait, now: Time) -> Decision {
-    let before = job.status.clone().unwrap_or_else(|| json!({}));
+    let before = job.status.clone().unwrap_or_else(|| (key.kind.waiting)(now));
     let newer = newer_memory(Some(&before)).is_some();
     let over = job.deleting || newer || key.kind.has_ended(Some(&before));
     match waits_for(&before, wait).filter(|_| !over) {

@@ -22,7 +22,7 @@ use trainyard_core::{Cause, Failure, Job, Memory, Outcome, Time, Verdict, Why};
 pub use self::details::{ContainerSeen, ContainerState, InstanceDetails};
 use self::instances::Instances;
 pub use self::recall::{Flaw, Unread, newer_memory};
-pub use self::t9k::{t9k_invalid, t9k_memory, t9k_status, t9k_status_with};
+pub use self::t9k::{t9k_invalid, t9k_memory, t9k_status, t9k_status_with, t9k_waiting};
 pub use self::tfjob::{tfjob_begun, tfjob_invalid, tfjob_memory, tfjob_status};
 pub use self::time::{read_rfc3339, rfc3339};
 pub use self::volcano::{Phase as VolcanoPhase, volcano_memory, volcano_order, volcano_status};

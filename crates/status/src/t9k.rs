@@ -6,7 +6,7 @@ mod replicas;
 use serde_json::{Map, Value};
 use trainyard_core::{Job, Memory, Observed, Outcome, Step, Time};
 
-use self::conditions::{conditions, of_invalid, since};
+use self::conditions::{conditions, of_invalid, of_waiting, since};
 use self::replicas::{Aggregate, State, tasks};
 use super::details::InstanceDetails;
 use super::recall::recall;
@@ -53,15 +53,26 @@ pub fn t9k_invalid(previous: Option<&Value>, reason: &str, words: &str, now: Tim
     if runs || ended {
         return None;
     }
-    let mut status = Map::new();
-    status.insert("phase".into(), "Failed".into());
     let conditions = of_invalid(previous, reason, &format!("The spec is invalid: {words}"), now);
+    let mut status = without_tasks("Failed", conditions);
+    status.insert("completionTime".into(), rfc3339(now).into());
+    Some(Value::Object(status))
+}
+
+/// The status of a job about which nothing is done yet, without what it waits for.
+#[must_use]
+pub fn t9k_waiting(now: Time) -> Value {
+    Value::Object(without_tasks("Pending", of_waiting(now)))
+}
+
+fn without_tasks(phase: &str, conditions: Vec<Value>) -> Map<String, Value> {
+    let mut status = Map::new();
+    status.insert("phase".into(), phase.into());
     status.insert("conditions".into(), conditions.into());
     status.insert("tasks".into(), Vec::<Value>::new().into());
     status.insert("aggregate".into(), Aggregate::default().write());
     status.insert("backoffCount".into(), 0.into());
-    status.insert("completionTime".into(), rfc3339(now).into());
-    Some(Value::Object(status))
+    status
 }
 
 /// The memory that a status holds.

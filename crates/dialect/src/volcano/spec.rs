@@ -18,7 +18,7 @@ use super::policy::{self, Policy};
 use super::task;
 use super::volumes::{self, JobVolume};
 use crate::pod_template::PodTemplate;
-use crate::tensorboard;
+use crate::tensorboard::TensorBoard;
 
 /// What 0 and nothing mean for `maxRetry`, of a job and of a task.
 pub(super) const MAX_RETRY: u32 = 3;
@@ -51,6 +51,8 @@ pub(super) struct Spec<'a> {
     pub plugins: Plugins,
     /// What every container mounts.
     pub volumes: Vec<JobVolume>,
+    /// A TensorBoard beside the job. Volcano's own definition has no such field; ours has.
+    pub tensorboard: Option<TensorBoard>,
 }
 
 /// One entry of `tasks`.
@@ -102,8 +104,8 @@ fn total<'t, 'a: 't>(tasks: impl IntoIterator<Item = &'t Task<'a>>, count: impl 
     counts.fold(0, u32::saturating_add)
 }
 
-/// Reads `spec`.
-pub(super) fn read(mut fields: Fields<'_>) -> Spec<'_> {
+/// Reads `spec`; `board` is the annotation that stands for its `tensorboardSpec`.
+pub(super) fn read<'a>(mut fields: Fields<'a>, board: Option<&Field<'_>>) -> Spec<'a> {
     let tasks = tasks(&mut fields);
     let min_available = fields.get("minAvailable");
     let min_success = fields.get("minSuccess");
@@ -121,6 +123,7 @@ pub(super) fn read(mut fields: Fields<'_>) -> Spec<'_> {
         policies: policy::read(&mut fields, None),
         plugins: plugins::read(&mut fields, &tasks),
         volumes: volumes::read(&mut fields),
+        tensorboard: None,
         tasks,
     };
     let asked = min_available.as_ref().and_then(Field::count);
@@ -142,8 +145,7 @@ pub(super) fn read(mut fields: Fields<'_>) -> Spec<'_> {
     fields.elsewhere("restartPolicy", "spec.tasks[].template.spec.restartPolicy");
     fields.elsewhere("scheduler", "spec.schedulerName");
     fields.elsewhere("policy", "spec.policies");
-    let annotation = format!("metadata.annotations[{}]", tensorboard::ANNOTATION);
-    fields.elsewhere(tensorboard::FIELD, annotation);
+    spec.tensorboard = TensorBoard::read(&mut fields, board);
     fields.finish();
     spec
 }

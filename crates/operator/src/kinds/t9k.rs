@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use trainyard_core::Memory;
 use trainyard_manifest::kinds::t9k::API;
-use trainyard_status::{InstanceDetails, t9k_invalid, t9k_memory, t9k_status_with};
+use trainyard_status::{InstanceDetails, t9k_invalid, t9k_memory, t9k_status_with, t9k_waiting};
 
 use super::{Kind, Projection, Stage, as_written, keep_addresses};
 use crate::job::{JobWire, Reading};
@@ -18,6 +18,7 @@ pub static KIND: Kind = Kind {
     counts: &["tasks", "aggregate"],
     memory: t9k_memory,
     taken_over: None,
+    waiting: t9k_waiting,
     invalid: |before, words, now| t9k_invalid(before, INVALID, words, now),
     invalid_edit: INVALID,
     definition_too_old: "DefinitionTooOld",

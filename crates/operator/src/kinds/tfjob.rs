@@ -21,6 +21,8 @@ pub static KIND: Kind = Kind {
     counts: &["replicaStatuses"],
     memory: tfjob_memory,
     taken_over: Some(taken_over),
+    // Kubeflow writes no condition before it has begun.
+    waiting: |_| json!({}),
     invalid: tfjob_invalid,
     invalid_edit: "InvalidTFJobSpec",
     definition_too_old: "TFJobDefinitionTooOld",

@@ -30,6 +30,7 @@ pub static KIND: Kind = Kind {
     ],
     memory: volcano_memory,
     taken_over: None,
+    waiting: |now| json!({ "state": { "phase": Phase::Pending.word(), "lastTransitionTime": rfc3339(now) } }),
     invalid,
     invalid_edit: "InvalidSpec",
     definition_too_old: "DefinitionTooOld",

@@ -8,7 +8,7 @@ use trainyard_status::newer_memory;
 
 use super::wait::{Reason, Wait};
 use super::{Decision, status_write, waits_for};
-use crate::job::{JobKey, JobSeen};
+use crate::job::{JobKey, JobSeen, stored_memory};
 use crate::kinds::Stalled;
 use crate::store::Entry;
 
@@ -22,7 +22,9 @@ pub fn leave(key: &JobKey, entry: &mut Entry, job: &JobSeen, words: &Arc<str>, n
     let warned = entry.warned.of_job(&job.uid);
     warned.other_manager |= is_told;
     let newer = newer_memory(Some(&before)).is_some();
-    let over = job.deleting || newer || key.kind.has_ended(Some(&before));
+    // An end that the operator's memory knows nothing of is the other controller's word alone.
+    let forged = stored_memory(Some(&before)).is_some_and(|memory| memory.verdict.is_none());
+    let over = job.deleting || newer || key.kind.has_ended(Some(&before)) && !forged;
     let said = waits_for(&before, &wait).filter(|_| !over && !warned.other_manager);
     let Some(mut status) = said else {
         return Decision::Idle;

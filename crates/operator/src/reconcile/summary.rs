@@ -72,9 +72,15 @@ fn ended(memory: &Memory, verdict: &Verdict) -> String {
         (Cause::Order, _) => "stopped by an order".to_owned(),
         (Cause::Deadline, _) => "failed: it was active for longer than it may be".to_owned(),
         (cause, _) if let Some(bound) = cause.exceeded() => format!("failed: {bound}"),
-        _ => match failure {
-            Some(failure) => format!("failed: {}: {}", failure.task, failure.exit.meaning()),
-            None => "failed".to_owned(),
+        (cause, _) => match (failure, cause.task()) {
+            (Some(failure), Some(task)) if failure.task != *task => format!(
+                "failed: {task} failed; the first to fail was {}: {}",
+                failure.task,
+                failure.exit.meaning()
+            ),
+            (Some(failure), _) => format!("failed: {}: {}", failure.task, failure.exit.meaning()),
+            (None, Some(task)) => format!("failed: {task} failed"),
+            (None, None) => "failed".to_owned(),
         },
     }
 }
@@ -93,6 +99,41 @@ fn ready(job: &Job, memory: &Memory, observed: &Observed) -> usize {
         .count()
 }
 
+/// The words, as far as a column has room: between two words, and never inside of a command, which would be copied.
 fn cut(words: &str) -> String {
-    words.chars().take(LONGEST).collect()
+    let Some((end, _)) = words.char_indices().nth(LONGEST) else {
+        return words.to_owned();
+    };
+    let mut kept = &words[..end];
+    if kept.matches('`').count() % 2 == 1 {
+        kept = kept.rsplit_once('`').map_or(kept, |(before, _)| before);
+    } else {
+        kept = kept.rsplit_once(' ').map_or(kept, |(before, _)| before);
+    }
+    format!("{}…", kept.trim_end_matches([' ', '(', ',', ':', ';']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_is_cut_between_words_and_not_inside_of_a_command() {
+        let rows = [
+            ("a ".repeat(150), format!("{}…", "a ".repeat(99) + "a")),
+            (
+                format!("{} `kubectl delete {}`", "a".repeat(150), "b".repeat(99)),
+                format!("{}…", "a".repeat(150)),
+            ),
+            (
+                format!("{} ({}", "a".repeat(190), "b".repeat(99)),
+                format!("{}…", "a".repeat(190)),
+            ),
+            ("ä".repeat(300), format!("{}…", "ä".repeat(200))),
+            ("short".to_owned(), "short".to_owned()),
+        ];
+        for (words, expected) in rows {
+            assert_eq!(cut(&words), expected);
+        }
+    }
 }

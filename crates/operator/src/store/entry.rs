@@ -122,6 +122,10 @@ impl Entry {
             if same && seen.version <= known.version {
                 return false;
             }
+            if same && !Arc::ptr_eq(&known.meaning, &seen.meaning) {
+                // The edit may have mended what was refused.
+                self.clear_errors();
+            }
             if !same {
                 self.addresses.forget_maps();
                 self.extras.clear();

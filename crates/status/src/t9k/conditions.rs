@@ -59,6 +59,24 @@ pub(super) fn conditions(
     written(previous, table, now)
 }
 
+/// The conditions of a job for which nothing has been created.
+pub(super) fn of_waiting(now: Time) -> Vec<Value> {
+    let unfinished = || why(NONE, "The job has not finished.");
+    let table = [
+        (
+            "Initialized",
+            "False",
+            why(NONE, "The job has not been initialized yet."),
+        ),
+        ("Running", "False", running("Pending")),
+        ("ReplicaFailure", "False", why(NONE, "No pod was created.")),
+        ("Completed", "False", unfinished()),
+        ("Failed", "False", unfinished()),
+        ("Paused", "False", paused("Pending")),
+    ];
+    written(None, table, now)
+}
+
 /// The conditions of a job whose spec cannot be read.
 pub(super) fn of_invalid(previous: Option<&Value>, reason: &str, words: &str, now: Time) -> Vec<Value> {
     let failed = || why(reason, words);

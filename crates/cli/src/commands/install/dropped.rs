@@ -3,6 +3,7 @@
 use serde_json::Value;
 use trainyard_cluster::Session;
 use trainyard_manifest::install::Install as Wishes;
+use trainyard_manifest::kinds::Kinds;
 
 use super::{Failure, Printer, no_cluster};
 
@@ -21,17 +22,56 @@ pub fn warn(session: &Session, wishes: &Wishes, printer: &mut Printer) -> Result
     }
     let message = format!(
         "the installed operator has {}, which this installation takes away",
-        dropped.join(" ")
+        dropped.join(", ")
     );
     let hint = "to keep them, give them to `trainyard install` again; arguments that it does not know come after `--`";
     printer.warning(&message, Some(hint))
 }
 
-/// The arguments whose names the newer Deployment does not have.
+/// Arguments that are lists: what is taken out of one is told, not the whole.
+const LISTS: [&str; 2] = ["--kinds", "--gang-scheduler-name"];
+
+/// The arguments whose names the newer Deployment does not have, and what its lists do not.
 fn between(installed: &Value, wanted: &Value) -> Vec<String> {
     let kept: Vec<&str> = arguments(wanted).map(name).collect();
-    let dropped = arguments(installed).filter(|argument| !kept.contains(&name(argument)));
-    dropped.map(|argument| format!("`{argument}`")).collect()
+    let others = arguments(installed).filter(|argument| !LISTS.contains(&name(argument)));
+    let dropped = others.filter(|argument| !kept.contains(&name(argument)));
+    let dropped = dropped.map(|argument| format!("`{argument}`"));
+    let lists = LISTS.iter().filter_map(|list| {
+        let (had, has) = (listed(installed, list), listed(wanted, list));
+        let less: Vec<&str> = had
+            .iter()
+            .filter(|one| !has.contains(one))
+            .map(|one| &**one)
+            .collect();
+        (!less.is_empty()).then(|| format!("`{}` in `{list}`", less.join(",")))
+    });
+    lists.chain(dropped).collect()
+}
+
+/// What a Deployment's argument of that name lists; without one, what that means.
+fn listed(deployment: &Value, list: &str) -> Vec<String> {
+    let mut arguments = arguments(deployment).peekable();
+    if arguments.peek().is_none() {
+        return Vec::new();
+    }
+    let given = arguments.find(|argument| name(argument) == list);
+    let given = given
+        .and_then(|argument| argument.split_once('='))
+        .map(|(_, given)| given.to_owned());
+    let usual = || {
+        if list == "--kinds" {
+            Kinds::default().to_string()
+        } else {
+            String::new()
+        }
+    };
+    let given = given.unwrap_or_else(usual);
+    given
+        .split(',')
+        .filter(|one| !one.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 fn arguments(deployment: &Value) -> impl Iterator<Item = &str> {
@@ -59,8 +99,10 @@ mod tests {
         let wanted = deployment(&["operator", "--qps=50", "--network-policies"]);
         assert_eq!(
             between(&installed, &wanted),
-            ["`--kinds=tfjob,volcano`", "`--tensorboard`"]
+            ["`volcano` in `--kinds`", "`--tensorboard`"]
         );
+        let other = deployment(&["operator", "--kinds=volcano"]);
+        assert_eq!(between(&wanted, &other)[0], "`tfjob` in `--kinds`");
         assert!(between(&installed, &installed).is_empty());
         assert!(
             between(&json!({}), &wanted).is_empty(),

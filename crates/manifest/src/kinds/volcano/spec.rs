@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::rules;
 use crate::kinds::common::{MOST_REPLICAS, pod_template};
+use crate::kinds::tensorboard;
 
 /// Bounds that let the API server estimate what its rules cost; far beyond any job.
 const MOST_TASKS: u32 = 256;
@@ -52,6 +53,7 @@ pub(super) fn schema() -> Value {
             "plugins": plugins(),
             "policies": with(policies(), "x-kubernetes-validations", rules::of_policies()),
             "volumes": volumes(),
+            "tensorboardSpec": tensorboard::schema(),
             "tasks": {
                 "type": "array", "minItems": 1, "maxItems": MOST_TASKS, "items": task(),
                 "description": "Sets of equal pods.",

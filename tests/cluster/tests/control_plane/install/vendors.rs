@@ -99,7 +99,7 @@ fn a_kind_with_its_vendors_definition_is_left_off_and_the_others_are_installed()
 
     // A kind that is turned off has no rights any more, and keeps its definition, which holds jobs.
     let fewer = trainyard(cluster, &["install", "--image", "operator:1"]);
-    let taken = "`--kinds=tfjob,tensorflowtrainingjob,volcano`, which this installation takes away";
+    let taken = "`tensorflowtrainingjob,volcano` in `--kinds`, which this installation takes away";
     assert!(fewer.errors.contains(taken), "{}", fewer.errors);
     let fewer = fewer.good();
     let deleted: Vec<&str> = fewer.lines().filter(|line| line.ends_with(" deleted")).collect();
