@@ -158,17 +158,25 @@ const PAIR: &[(&str, u32, &str)] = &[("PS", 1, "Never"), ("Worker", 1, "Never")]
 fn two_jobs_that_deadlock_without_gates_both_finish_with_them() {
     let world = World::new("gates-alone", 0);
     let operator = world.operator(&[]);
-    world.create("a", &json!({}), PAIR);
-    world.create("b", &json!({}), PAIR);
-    world.pods("four pods", |pods| (pods.len() == 4).then_some(()));
+    // Their first tasks meet the scheduler before their last ones, as it happens by itself when nodes come one by one.
+    let servers = [("PS", 1, "Never"), ("Worker", 0, "Never")];
+    for name in ["a", "b"] {
+        world.create(name, &json!({}), &servers);
+    }
     world.node(0);
     world.node(1);
-    // Each has half of what it needs, and no pod of the other half is ever placed.
-    let halves = |pods: &[Value]| {
-        let bound = |job: &str| count(pods, job, is_bound);
-        (bound("a") == 1 && bound("b") == 1).then_some(())
-    };
-    world.pods("half of each job", halves);
+    let halves = |pods: &[Value]| count(pods, "a", is_bound) == 1 && count(pods, "b", is_bound) == 1;
+    world.pods("half of each job", |pods| halves(pods).then_some(()));
+    for name in ["a", "b"] {
+        let worker = json!({ "spec": { "tfReplicaSpecs": { "Worker": { "replicas": 1 } } } });
+        world.patch(name, &worker);
+    }
+    // Each has half of what it needs, and the scheduler finds no node for the other half.
+    let stuck = |pod: &Value| pod["status"]["conditions"][0]["reason"] == "Unschedulable";
+    world.pods("no room for the rest", |pods| {
+        let stuck = |job: &str| count(pods, job, stuck) == 1;
+        (halves(pods) && stuck("a") && stuck("b")).then_some(())
+    });
     drop(operator);
 
     let world = World::new("gates-two", 0);
