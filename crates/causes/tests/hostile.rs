@@ -68,7 +68,7 @@ fn the_catalogue_is_a_closed_set_of_distinct_entries() {
     assert!(classes().count() <= 50, "classes are values of a metric");
     let mut seen: Vec<String> = classes()
         .map(str::to_owned)
-        .chain(entries().map(|entry| entry.code()))
+        .chain(entries().map(trainyard_causes::Entry::code))
         .collect();
     seen.sort();
     assert!(seen.windows(2).all(|pair| pair[0] != pair[1]), "{seen:?}");

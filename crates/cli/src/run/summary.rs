@@ -49,11 +49,8 @@ pub fn page(job: &str, end: &RunEnd, directory: Option<&Path>, columns: usize) -
     let failure = end.first_failure.as_ref().filter(|_| !has_succeeded(end));
     let lines = failure.map_or_else(String::new, |failure| last_lines(failure, room));
     let parts = [table, lines, notes, verdict];
-    parts
-        .iter()
-        .filter(|part| !part.is_empty())
-        .map(|part| format!("\n{part}"))
-        .collect()
+    let given = parts.iter().filter(|part| !part.is_empty());
+    given.fold(String::new(), |text, part| text + "\n" + part)
 }
 
 fn has_succeeded(end: &RunEnd) -> bool {

@@ -40,6 +40,10 @@ struct World {
     _kubelet: FakeKubelet,
 }
 
+fn api() -> &'static Api {
+    cluster().api()
+}
+
 impl World {
     fn new(name: &str, nodes: usize) -> Self {
         let namespace = cluster().namespace(name);
@@ -63,10 +67,6 @@ impl World {
         Operator::with(&self.namespace, options)
     }
 
-    fn api(&self) -> &'static Api {
-        cluster().api()
-    }
-
     fn path(&self, job: &str) -> String {
         self.namespace
             .path("apis/kubeflow.org/v1", &format!("tfjobs/{job}"))
@@ -87,11 +87,11 @@ impl World {
             }
         }
         let jobs = self.namespace.path("apis/kubeflow.org/v1", "tfjobs");
-        self.api().create(&jobs, &job).unwrap();
+        api().create(&jobs, &job).unwrap();
     }
 
     fn patch(&self, job: &str, change: &Value) {
-        self.api().patch(&self.path(job), change).unwrap();
+        api().patch(&self.path(job), change).unwrap();
     }
 
     /// Waits until the pods of the namespace are so.
@@ -99,7 +99,7 @@ impl World {
     fn pods<T>(&self, what: &str, look: impl Fn(&[Value]) -> Option<T>) -> T {
         let pods = self.namespace.path("api/v1", "pods");
         let look = |list: &Value| look(list["items"].as_array()?);
-        self.api().wait_for(LONG, &pods, what, look)
+        api().wait_for(LONG, &pods, what, look)
     }
 
     /// Waits until all pods of a job run, so many of them.
@@ -113,7 +113,7 @@ impl World {
     #[track_caller]
     fn condition(&self, job: &str, wanted: &str) -> Value {
         let what = format!("condition {wanted}");
-        self.api().wait_for(LONG, &self.path(job), &what, |object| {
+        api().wait_for(LONG, &self.path(job), &what, |object| {
             let mut conditions = object["status"]["conditions"].as_array()?.iter();
             let has = conditions.any(|condition| shown(condition) == wanted);
             has.then(|| object["status"].clone())
@@ -124,7 +124,7 @@ impl World {
     #[track_caller]
     fn queued(&self, job: &str, words: &str) {
         let what = format!("GangQueued with `{words}`");
-        self.api().wait_for(LONG, &self.path(job), &what, |object| {
+        api().wait_for(LONG, &self.path(job), &what, |object| {
             let mut waits = object["status"]["waiting"].as_array()?.iter();
             let said = |wait: &Value| {
                 let message = wait["message"].as_str().unwrap_or_default();
@@ -216,7 +216,7 @@ fn a_gang_that_is_not_placed_in_its_turn_gives_its_room_back_and_the_next_one_ru
     world.create("small", &json!({}), &[("Worker", 2, "Never")]);
     world.queued("small", "behind TFJob large");
     world.runs("small", 2);
-    let waits = world.api().get(&world.path("large")).unwrap();
+    let waits = api().get(&world.path("large")).unwrap();
     let memory = &waits["status"]["trainyard"];
     assert_eq!(
         (&memory["paid"], &memory["verdict"]),
@@ -267,7 +267,7 @@ fn an_operator_killed_between_two_ungates_goes_on_where_it_was() {
         "one gang at a time: {names:?}"
     );
     world.runs(&first, 4);
-    let memory = &world.api().get(&world.path(&first)).unwrap()["status"]["trainyard"];
+    let memory = &api().get(&world.path(&first)).unwrap()["status"]["trainyard"];
     assert_eq!(memory["epoch"], json!(null), "it was not rolled back");
     operator.kill();
 }
