@@ -5,7 +5,7 @@ use trainyard_cluster::Session;
 use trainyard_manifest::install::Install as Wishes;
 use trainyard_manifest::kinds::Kinds;
 
-use super::{Failure, Printer, no_cluster};
+use super::{Failure, Printer};
 
 /// Warns of them, once for all.
 pub fn warn(session: &Session, wishes: &Wishes, printer: &mut Printer) -> Result<(), Failure> {
@@ -13,7 +13,8 @@ pub fn warn(session: &Session, wishes: &Wishes, printer: &mut Printer) -> Result
     let Some(wanted) = objects.iter().find(|object| object["kind"] == "Deployment") else {
         return Ok(());
     };
-    let Some(installed) = session.find(wanted).map_err(no_cluster)? else {
+    // A user who may not read it is told so when it is applied.
+    let Ok(Some(installed)) = session.find(wanted) else {
         return Ok(());
     };
     let dropped = between(&installed, wanted);
