@@ -281,7 +281,7 @@ mod tests {
         let root = workspace::root().unwrap();
         for package in SLOW {
             let named = format!("name = \"{package}\"");
-            let folders = ["bench", "tests/cluster", "tests/training"];
+            let folders = ["bench", "tests/cluster", "tests/failures", "tests/training"];
             let manifests =
                 folders.map(|folder| fs::read_to_string(root.join(folder).join("Cargo.toml")).unwrap());
             assert!(manifests.iter().any(|text| text.contains(&named)), "{package}");
