@@ -224,11 +224,11 @@ fn collection(object: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_lowercase();
     let version = text(&object["apiVersion"]);
     let root = if version == "v1" { "api" } else { "apis" };
-    format!(
-        "/{root}/{version}/namespaces/{}/{}s",
-        text(&object["metadata"]["namespace"]),
-        text(&object["kind"])
-    )
+    let namespace = match object["metadata"]["namespace"].as_str() {
+        Some(namespace) => format!("namespaces/{namespace}/"),
+        None => String::new(),
+    };
+    format!("/{root}/{version}/{namespace}{}s", text(&object["kind"]))
 }
 
 /// A request for a resource; others (`/readyz`, `/apis`) need no right.

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 use trainyard_manifest::kinds::{JobApi, tfjob};
-use trainyard_tools::{JOBSET, KUBEFLOW, Missing, PLUGINS, VOLCANO};
+use trainyard_tools::{JOBSET, KUBEFLOW, KUEUE, Missing, PLUGINS, VOLCANO};
 
 use crate::cluster::Cluster;
 
@@ -31,6 +31,8 @@ pub enum Crds {
     VolcanoJobs,
     /// `scheduling.incubator.k8s.io` and `scheduling.sigs.dev`: kube-batch's groups and queues.
     KubeBatch,
+    /// `kueue.x-k8s.io`, as Kueue installs it, without its webhooks.
+    Kueue,
     /// `scheduler.tensorstack.dev`, of which we take the groups. T9k publishes no definition: it is written from T9k's documents.
     T9kScheduler,
 }
@@ -39,6 +41,21 @@ pub enum Crds {
 const KUBE_BATCH: &str = include_str!("crds/kube-batch.yaml");
 /// The groups of T9k's scheduler.
 const T9K_SCHEDULER: &str = include_str!("crds/t9k-scheduler.yaml");
+
+/// Kueue's manager waits for all of them.
+const KUEUE_FILES: &[&str] = &[
+    "kueue.x-k8s.io_admissionchecks.yaml",
+    "kueue.x-k8s.io_clusterqueues.yaml",
+    "kueue.x-k8s.io_cohorts.yaml",
+    "kueue.x-k8s.io_localqueues.yaml",
+    "kueue.x-k8s.io_multikueueclusters.yaml",
+    "kueue.x-k8s.io_multikueueconfigs.yaml",
+    "kueue.x-k8s.io_provisioningrequestconfigs.yaml",
+    "kueue.x-k8s.io_resourceflavors.yaml",
+    "kueue.x-k8s.io_topologies.yaml",
+    "kueue.x-k8s.io_workloadpriorityclasses.yaml",
+    "kueue.x-k8s.io_workloads.yaml",
+];
 
 /// What has been installed where: tests that share a cluster need not do it once each.
 static INSTALLED: Mutex<BTreeSet<(PathBuf, Crds)>> = Mutex::new(BTreeSet::new());
@@ -63,6 +80,7 @@ impl Crds {
                 "config/components/crd/bases",
                 &["jobset.x-k8s.io_jobsets.yaml"],
             ),
+            Self::Kueue => (KUEUE, "config/components/crd/bases", KUEUE_FILES),
             Self::Kubeflow => (KUBEFLOW, "manifests/base/crds", &["kubeflow.org_tfjobs.yaml"]),
             Self::Coscheduling => (
                 PLUGINS,

@@ -43,6 +43,7 @@
 //! | [`Crds`] | CRDs of `JobSet`, Volcano and Kubeflow, from their Go modules, and our own |
 //! | [`Operator`] | `trainyard operator` for one namespace, with the rights that `trainyard install` gives it |
 //! | [`KubeBatch`] | kube-batch 0.5.0, for tests against peers |
+//! | [`Kueue`] | Kueue's manager 0.19.2, likewise |
 //! | [`last_release`] | the program of the last release, for tests of upgrades |
 //! | [`Client`] | Kubeflow's client for Python |
 //! | [`server`] | the process of a cluster, in its own namespaces |
@@ -66,6 +67,7 @@ pub mod developers;
 pub mod fake_kubelet;
 pub mod faulty;
 mod kubectl;
+mod kueue;
 mod namespace;
 mod operator;
 mod parts;
@@ -79,6 +81,7 @@ pub use client::Client;
 pub use cluster::{Cluster, SERVE, bare, shared, with_mortal_node, with_node};
 pub use crds::Crds;
 pub use kubectl::{Applied, Kubectl, Said};
+pub use kueue::Kueue;
 pub use namespace::Namespace;
 pub use operator::Operator;
 pub use parts::Parts;

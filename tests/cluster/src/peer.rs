@@ -26,7 +26,7 @@ pub fn last_release() -> Option<&'static Path> {
 }
 
 /// Whether tests against peers are to run; otherwise says which do not.
-fn are_asked_for(peer: &str) -> bool {
+pub(crate) fn are_asked_for(peer: &str) -> bool {
     let asked = env::var_os(PEERS).is_some_and(|value| !value.is_empty() && value != "0");
     if !asked {
         aloud(&format!(

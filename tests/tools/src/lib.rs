@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub use cache::Cache;
-pub use module::{JOBSET, KUBEFLOW, Module, PLUGINS, VOLCANO};
+pub use module::{JOBSET, KUBEFLOW, KUEUE, Module, PLUGINS, VOLCANO};
 pub use ours::{root, trainyard, without_package};
 pub use release::{LAST_RELEASE, PEERS, Release};
 
@@ -55,6 +55,8 @@ pub enum Program {
     VolcanoControllers,
     /// A scheduler with the coscheduling plugin.
     Coscheduler,
+    /// Kueue's manager.
+    Kueue,
     /// kube-batch, which places groups in tests against peers.
     KubeBatch,
 }
@@ -76,6 +78,7 @@ impl Program {
             Self::VolcanoScheduler => "vc-scheduler",
             Self::VolcanoControllers => "vc-controller-manager",
             Self::Coscheduler => "coscheduler",
+            Self::Kueue => "kueue",
             Self::KubeBatch => "kube-batch",
         }
     }
@@ -95,6 +98,7 @@ impl Program {
             Self::VolcanoScheduler => "volcano.sh/volcano/cmd/scheduler",
             Self::VolcanoControllers => "volcano.sh/volcano/cmd/controller-manager",
             Self::Coscheduler => "sigs.k8s.io/scheduler-plugins/cmd/scheduler",
+            Self::Kueue => "sigs.k8s.io/kueue/cmd/kueue",
             Self::KubeBatch => "github.com/kubernetes-sigs/kube-batch/cmd/kube-batch",
         }
     }
@@ -105,6 +109,7 @@ impl Program {
             Self::TrainingOperator => Home::KUBEFLOW,
             Self::VolcanoScheduler | Self::VolcanoControllers => Home::VOLCANO,
             Self::Coscheduler => Home::COSCHEDULING,
+            Self::Kueue => Home::KUEUE,
             Self::KubeBatch => Home::KUBE_BATCH,
             _ => Home::KUBERNETES,
         }
@@ -143,6 +148,13 @@ impl Home {
         folder: "volcano",
         name: "volcano",
         version: "1.10.0",
+        files: &["go.mod", "go.sum"],
+    };
+    /// Kueue, likewise.
+    const KUEUE: Self = Self {
+        folder: "kueue",
+        name: "kueue",
+        version: "0.19.2",
         files: &["go.mod", "go.sum"],
     };
     /// The coscheduling plugin, likewise.

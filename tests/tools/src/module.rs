@@ -38,6 +38,12 @@ pub const KUBEFLOW: Module = Module {
     sum: "h1:aaSHqskOtCY8Dn8sVd+l9p5XAczW6O0nYMPjVLAw/lc=",
 };
 
+/// Kueue, for its CRDs.
+pub const KUEUE: Module = Module {
+    name: "sigs.k8s.io/kueue@v0.19.2",
+    sum: "h1:mPNzr37u0nwI7ikST5QQl5gg6EgtYOAvC9ZbTgywdN8=",
+};
+
 impl Module {
     /// Where the module's files are, after getting them if they are not there.
     pub fn folder(&self) -> Result<PathBuf, Missing> {

@@ -32,7 +32,12 @@ impl Holding {
             tasks.map(|seen| &seen.id).collect()
         };
         let alive = here(TaskSeen::alive);
-        let running = here(|seen| seen.stopping.is_none() && matches!(seen.state, Seen::Running { .. }));
+        // That a task has succeeded is stored a moment after its pod says so.
+        let running = here(|seen| match &seen.state {
+            Seen::Running { .. } => seen.stopping.is_none(),
+            Seen::Ended(exit) | Seen::Gone(Some(exit)) => exit.code == Some(0),
+            Seen::Waiting | Seen::Gone(None) => false,
+        });
         let mut needed = BTreeMap::new();
         let mut ready = true;
         for role in &job.roles {

@@ -1,7 +1,7 @@
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use trainyard_core::{
-    AddressBook, Cluster, Memory, RoleName, Seen, Stamp, Subject, TaskSeen, Time, addresses,
+    AddressBook, Cluster, Exit, Memory, RoleName, Seen, Stamp, Subject, TaskSeen, Time, Why, addresses,
 };
 use trainyard_document::Source;
 
@@ -418,6 +418,21 @@ fn running(role: &str, index: u32) -> TaskSeen {
     }
 }
 
+fn exit(code: i32) -> Exit {
+    Exit {
+        code: Some(code),
+        why: Why::Itself,
+        asked: false,
+        at: Time(5),
+        ran: 1,
+        never_ran: false,
+        rejected: false,
+        container: None,
+        message: None,
+        cause: None,
+    }
+}
+
 fn counts(list: &[(&str, u32)]) -> BTreeMap<Arc<str>, u32> {
     list.iter()
         .map(|(name, count)| ((*name).into(), *count))
@@ -461,6 +476,14 @@ fn quota_of_tasks_that_have_finished_for_good_is_given_back_and_not_taken_again(
     );
     assert!(!holding.is_covered(&seen), "it has given back what it needs");
     assert_eq!(holding.reclaimable(&seen, false), counts(&[("worker", 1)]));
+    let mut ended = left.clone();
+    ended[2].state = Seen::Ended(exit(0));
+    assert!(
+        Holding::of(&subject.job, Some(&memory), &ended).ready,
+        "it succeeded"
+    );
+    ended[2].state = Seen::Ended(exit(1));
+    assert!(!Holding::of(&subject.job, Some(&memory), &ended).ready);
     let none = Holding::of(&subject.job, Some(&memory), &[]);
     assert!(!none.alive && !none.ready);
 }

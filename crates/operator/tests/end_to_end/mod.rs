@@ -9,7 +9,7 @@
 //! | tests | of |
 //! |---|---|
 //! | [`scenarios`], [`decisions`], [`volcano_decisions`], [`known_bugs`], [`t9k`] | tables of whole runs: what is decided, and when |
-//! | [`jobs`], [`kinds`], [`chosen_kinds`], [`other_manager`], [`waits`], [`refused`], [`gang`], [`gang_scenarios`], [`gates`], [`kube_batch`], [`volcano`], [`volcano_definition`], [`client`] | single behaviours, as a user meets them |
+//! | [`jobs`], [`kinds`], [`chosen_kinds`], [`other_manager`], [`waits`], [`refused`], [`gang`], [`kueue`], [`real_kueue`], [`gang_scenarios`], [`gates`], [`kube_batch`], [`volcano`], [`volcano_definition`], [`client`] | single behaviours, as a user meets them |
 //! | [`faults`], [`volcano_faults`], [`leader`], [`upgrade`], [`panics`] | failing requests, two operators, two versions, panics |
 //! | [`forged`], [`hostile`], [`unreadable_memory`], [`unreadable_objects`], [`fairness`] | tenants that write what no operator would |
 //! | [`rights`], [`isolation`], [`pod_security`], [`canary`], [`definition`], [`endpoints`] | rights, secrets, the CRD, metrics and health |
@@ -34,11 +34,13 @@ mod jobs;
 mod kinds;
 mod known_bugs;
 mod kube_batch;
+mod kueue;
 mod leader;
 mod other_manager;
 mod panics;
 mod played;
 mod pod_security;
+mod real_kueue;
 mod refused;
 mod rights;
 mod scenarios;
