@@ -97,7 +97,7 @@ impl Members {
             _ if has_node(seen) => self.placed += 1,
             (_, Placement::Gated) => self.gated += 1,
             (_, Placement::Unplaced) => self.unplaced += 1,
-            // Somebody else holds it: without it, the turn would be lost.
+            // A gate of another controller holds it: counted as unplaced, it would cost the gang its turn.
             _ => {}
         }
     }

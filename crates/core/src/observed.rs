@@ -129,7 +129,7 @@ impl TaskSeen {
 pub enum Placement {
     /// Nothing but the gate of its gang keeps the scheduler from placing it.
     Gated,
-    /// A gate of somebody else keeps the scheduler from placing it.
+    /// A gate of another controller keeps the scheduler from placing it.
     Blocked,
     /// The scheduler may place it, and has not.
     Unplaced,

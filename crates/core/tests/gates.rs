@@ -166,7 +166,7 @@ fn each_safeguard_that_is_taken_away_is_noticed() {
         ..Machine::of([3, 2], 2)
     };
     let table = [
-        (&pair, Arbiter::Nobody, "G2"),
+        (&pair, Arbiter::LetsNoneIn, "G2"),
         (&pair, Arbiter::Everybody, "G1"),
         (&pair, Arbiter::EverybodyForEver, "G1"),
         (&crash, Arbiter::Forgetful, "G1"),

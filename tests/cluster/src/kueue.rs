@@ -71,7 +71,7 @@ impl Kueue {
     }
 }
 
-/// A certificate that nobody asks for, by the program that Go ships.
+/// A certificate that no client asks for, by the program that Go ships.
 fn certificate(place: &Path) {
     let root = must("start Go", Command::new("go").args(["env", "GOROOT"]).output());
     let root = String::from_utf8_lossy(&root.stdout).trim().to_owned();

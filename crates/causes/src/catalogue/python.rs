@@ -154,7 +154,7 @@ On a cluster every role that reads the data has to mount its volume: parameter s
         help: "let the user of the task write there, or write to another directory",
         on_cluster: Some("set `fsGroup` in the pod's `securityContext`, or write to a volume that the task's user may write to"),
         explanation: "\
-A file or directory may not be read or written by the user as whom the task runs, or its file system is mounted read-only. On one machine that is you; on a cluster it is `runAsUser` of the pod, or the image's user, and `fsGroup` makes a volume writable for it.",
+A file or directory may not be read or written by the user that the task runs as, or its file system is mounted read-only. On one machine that is you; on a cluster it is `runAsUser` of the pod, or the image's user, and `fsGroup` makes a volume writable for it.",
     },
     Entry {
         number: 35,

@@ -20,7 +20,7 @@ const PATIENCE: u32 = 60;
 pub enum Arbiter {
     Shipped,
     /// No gang ever gets it.
-    Nobody,
+    LetsNoneIn,
     /// All of them have it, and give it back.
     Everybody,
     /// All of them have it, and keep it.
@@ -312,7 +312,7 @@ impl Machine {
         let seen = self.standing(&state.gangs[usize::from(gang)], gang);
         let is_open = seen.is_some_and(|seen| seen.stage() == Stage::Open);
         match (self.arbiter, told) {
-            (Arbiter::Nobody, _) => GangSeen::Held,
+            (Arbiter::LetsNoneIn, _) => GangSeen::Held,
             (Arbiter::Everybody, GangSeen::Held) | (Arbiter::EverybodyForEver, _) => GangSeen::Open,
             (Arbiter::Forgetful, GangSeen::Held) if is_open => GangSeen::Open,
             (_, told) => told,

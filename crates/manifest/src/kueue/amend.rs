@@ -1,4 +1,4 @@
-//! What we write into the status of a Workload: conditions that Kueue leaves to whoever runs the job.
+//! What we write into the status of a Workload: conditions that Kueue leaves to the controller of the job.
 //!
 //! The status is written as a whole, over the version that was read. Applying single fields cannot take `admission` away, and a merge patch
 //! would replace the list of conditions.

@@ -33,7 +33,7 @@ pub enum Phase {
 pub struct WorkloadState {
     /// How far it has come.
     pub phase: Phase,
-    /// Somebody has not taken it out of its queue.
+    /// Neither a user nor Kueue has taken it out of its queue.
     pub active: bool,
     /// Why it waits or was evicted, in Kueue's words.
     pub words: Option<Arc<str>>,

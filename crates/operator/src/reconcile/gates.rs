@@ -43,7 +43,7 @@ pub fn waits(entry: &Entry, job: &JobSeen, meant: &Job, now: Time, waiting: &mut
     ));
 }
 
-/// Behind whom it waits. Jobs of other namespaces are not named.
+/// The gangs that it waits for. Jobs of other namespaces are not named.
 fn turn(job: &JobSeen, gating: &Gating) -> Option<String> {
     let (first, count) = gating.ahead.as_ref()?;
     let first = if first.namespace == job.key.namespace {

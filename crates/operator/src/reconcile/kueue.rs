@@ -172,7 +172,7 @@ fn why_held(own: &WorkloadSeen, namespace: &str) -> Option<String> {
         return Some(format!(
             "is not active: {}; `kubectl patch workload {name} -n {namespace} --type merge -p '{{\"spec\":{{\"active\":true}}}}'` lets it \
              queue again",
-            said.unwrap_or("somebody has set `spec.active: false`")
+            said.unwrap_or("a user or Kueue has set `spec.active: false`")
         ));
     }
     match (state.phase, said) {

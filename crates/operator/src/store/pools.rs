@@ -12,7 +12,7 @@ use super::{Entry, Source, Store};
 use crate::job::{JobKey, Meaning, Reading};
 use crate::kinds::Kind;
 
-/// A job that waits says anew after so many seconds behind whom.
+/// After so many seconds a job that waits says anew which gang has the turn.
 const WORDS_LAST: u32 = 120;
 
 /// What one job's gang was told last.
@@ -22,7 +22,7 @@ pub struct Gating {
     pub told: GangSeen,
     /// When that may change by itself.
     pub wake: Option<Time>,
-    /// Whom it waits for: the first of them, and how many there are.
+    /// The gangs that it waits for: the first of them, and how many there are.
     pub ahead: Option<(JobKey, usize)>,
     /// Since when it has been waiting.
     pub since: Time,

@@ -189,7 +189,7 @@ fn two_jobs_that_deadlock_without_gates_both_finish_with_them() {
     });
     world.node(0);
     world.node(1);
-    // Whoever has the turn runs, then the other.
+    // The gang that has the turn runs, then the other.
     let first = world.pods("one job whose pods run", |pods| {
         let runs = |job: &&&str| count(pods, job, |pod| pod["status"]["phase"] == "Running") == 2;
         ["a", "b"].iter().find(runs).copied()
