@@ -39,6 +39,16 @@ pub struct JobKey {
 }
 
 impl JobKey {
+    /// The job of that kind and name.
+    #[must_use]
+    pub fn of(kind: &'static Kind, namespace: &Arc<str>, name: &Arc<str>) -> Self {
+        Self {
+            kind,
+            namespace: Arc::clone(namespace),
+            name: Arc::clone(name),
+        }
+    }
+
     /// The job of another kind with the same name, whose pods, Services and groups would have the same names.
     #[must_use]
     pub fn namesake(&self, kind: &'static Kind) -> Self {

@@ -36,7 +36,7 @@ use crate::apply::{ApplyErrorKind, Writes};
 use crate::job::{Compiled, JobKey, JobSeen, Meaning};
 use crate::kinds::{Kind, Projection, Stage, Stalled, TakenOver};
 use crate::store::extras::OBJECTS_FIELD;
-use crate::store::{Entry, Listed};
+use crate::store::{Entry, Listed, Refused};
 
 /// What to do about a job.
 #[derive(Debug)]
@@ -400,6 +400,29 @@ fn waits_for(status: &Value, wait: &Wait) -> Option<Value> {
     fields.insert(SUMMARY_FIELD.into(), of_wait(wait).into());
     let before = fields.insert(WAITING_FIELD.into(), said.clone());
     (before != Some(said)).then(|| fields.into())
+}
+
+/// An apply about an object beside the pods of a job about which nothing else is to be done before `wake`; not before a refused request
+/// may be sent again.
+fn write_beside(
+    key: &JobKey,
+    job: &JobSeen,
+    (wake, refused): (Option<Time>, Option<&Refused>),
+    now: Time,
+    fill_in: impl FnOnce(&mut Writes),
+) -> Decision {
+    let until = refused.map(|refused| refused.until).filter(|until| *until > now);
+    if until.is_some() {
+        return earlier(wake, until).map_or(Decision::Idle, Decision::WakeAt);
+    }
+    let mut writes = Writes {
+        version: job.version,
+        meaning: Arc::clone(&job.meaning),
+        created: job.created,
+        ..Writes::empty(key, Arc::clone(&job.uid), now)
+    };
+    fill_in(&mut writes);
+    Decision::Apply(Box::new(writes))
 }
 
 /// An apply that writes a status, tells what has changed in it, and does nothing else.

@@ -5,6 +5,7 @@
 //! it has been stored (W4), and of one job there is one apply at a time.
 
 mod addresses;
+mod beside;
 mod boards;
 mod entry;
 pub mod extras;
@@ -14,6 +15,7 @@ mod orders;
 mod policies;
 mod pools;
 mod queue;
+mod refused;
 mod reread;
 mod slots;
 mod tombstones;
@@ -39,6 +41,7 @@ pub use self::policies::PolicySeen;
 pub use self::pools::Gating;
 use self::pools::Pools;
 use self::queue::Queue;
+pub use self::refused::Refused;
 pub use self::reread::{Panicked, words as panic_words};
 use self::slots::Slots;
 use crate::apply::{ApplyErrorKind, Report, Writes};
@@ -510,11 +513,7 @@ fn key_of(kind: &'static Kind, wire: &JobWire) -> JobKey {
 
 /// The job that a pod names; whether that job owns it is checked when it matters.
 fn owner_of(kind: &'static Kind, pod: &PodSeen) -> JobKey {
-    JobKey {
-        kind,
-        namespace: Arc::clone(&pod.namespace),
-        name: Arc::clone(&pod.job),
-    }
+    JobKey::of(kind, &pod.namespace, &pod.job)
 }
 
 #[cfg(test)]

@@ -1,13 +1,10 @@
 //! A job's TensorBoard: what is done about it when nothing else is to be done about the job, and what the status says of it.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 use trainyard_core::Time;
 use trainyard_manifest::tensorboard::BOARD_LABEL;
 
-use super::{Decision, earlier};
-use crate::apply::Writes;
+use super::{Decision, earlier, write_beside};
 use crate::board::{BoardObjects, Unmade, WantedBoard};
 use crate::job::{Compiled, JobKey, JobSeen, Meaning, stored_memory};
 use crate::store::Entry;
@@ -16,6 +13,7 @@ use crate::store::Entry;
 pub const TENSORBOARD_FIELD: &str = "tensorboard";
 
 /// What is done about the TensorBoard of a job about which there is nothing else to do: the job never waits for it.
+#[must_use]
 pub fn next(key: &JobKey, entry: &Entry, idle: Decision, now: Time) -> Decision {
     let Some(job) = &entry.job else {
         return idle;
@@ -28,7 +26,7 @@ pub fn next(key: &JobKey, entry: &Entry, idle: Decision, now: Time) -> Decision 
     let Meaning::Job(compiled) = &*job.meaning else {
         return idle;
     };
-    if job.deleting || job.other_manager.is_some() || !is_accepted(job) {
+    if job.deleting || job.other_manager.is_some() {
         return idle;
     }
     let wanted = compiled.board.as_deref();
@@ -38,17 +36,14 @@ pub fn next(key: &JobKey, entry: &Entry, idle: Decision, now: Time) -> Decision 
         let expires = expires.filter(|time| *time > now);
         return earlier(wake, expires).map_or(Decision::Idle, Decision::WakeAt);
     };
-    let refused = entry.board.refused().map(|refused| refused.until);
-    if let Some(until) = refused.filter(|until| *until > now) {
-        return earlier(wake, Some(until)).map_or(Decision::Idle, Decision::WakeAt);
+    // Last, since it reads the whole memory, and most jobs have no TensorBoard.
+    if !is_accepted(job) {
+        return idle;
     }
-    Decision::Apply(Box::new(Writes {
-        version: job.version,
-        meaning: Arc::clone(&job.meaning),
-        created: job.created,
-        board: Some(write),
-        ..Writes::empty(key, Arc::clone(&job.uid), now)
-    }))
+    let refused = entry.board.refused();
+    write_beside(key, job, (wake, refused), now, |writes| {
+        writes.board = Some(write);
+    })
 }
 
 /// Whether the operator runs the job, by what is stored: nothing is created for one about which it does nothing.

@@ -10,8 +10,7 @@ use trainyard_manifest::kueue::{Amendment, Holding, Phase, Placement};
 
 use super::wait::{Reason, Wait};
 use super::waiting::{LASTS, SETTLES, Waiting, cut};
-use super::{Decision, earlier, leave_waiting};
-use crate::apply::Writes;
+use super::{Decision, earlier, leave_waiting, write_beside};
 use crate::apply::workload::WorkloadWrite;
 use crate::job::{Compiled, JobKey, JobSeen, Meaning};
 use crate::store::Entry;
@@ -191,6 +190,7 @@ fn is_resumed(memory: Option<&Memory>) -> bool {
 }
 
 /// What is done about the Workload of a job about which there is nothing else to do.
+#[must_use]
 pub fn next(key: &JobKey, entry: &Entry, idle: Decision, now: Time) -> Decision {
     let wake = match idle {
         Decision::Idle => None,
@@ -207,23 +207,20 @@ pub fn next(key: &JobKey, entry: &Entry, idle: Decision, now: Time) -> Decision 
     let Meaning::Job(compiled) = &*job.meaning else {
         return idle;
     };
+    // Most jobs are in no queue.
+    if compiled.queued.is_none() && entry.workloads.is_empty() {
+        return idle;
+    }
     let Ok(Some(memory)) = job.memory(compiled.job()) else {
         return idle;
     };
     let Some(write) = due(entry, job, compiled, &memory) else {
         return idle;
     };
-    let refused = entry.workloads.refused().map(|refused| refused.until);
-    if let Some(until) = refused.filter(|until| *until > now) {
-        return earlier(wake, Some(until)).map_or(Decision::Idle, Decision::WakeAt);
-    }
-    Decision::Apply(Box::new(Writes {
-        version: job.version,
-        meaning: Arc::clone(&job.meaning),
-        created: job.created,
-        workload: Some(write),
-        ..Writes::empty(key, Arc::clone(&job.uid), now)
-    }))
+    let refused = entry.workloads.refused();
+    write_beside(key, job, (wake, refused), now, |writes| {
+        writes.workload = Some(write);
+    })
 }
 
 fn due(entry: &Entry, job: &JobSeen, compiled: &Compiled, memory: &Memory) -> Option<WorkloadWrite> {

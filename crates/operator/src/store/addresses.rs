@@ -111,11 +111,7 @@ impl Store {
 impl ServiceSeen {
     /// The job that its labels name.
     fn key(&self, kind: &'static Kind) -> JobKey {
-        JobKey {
-            kind,
-            namespace: Arc::clone(&self.namespace),
-            name: Arc::clone(&self.job),
-        }
+        JobKey::of(kind, &self.namespace, &self.job)
     }
 }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use trainyard_core::Time;
 use trainyard_manifest::names::tensorboard;
 
-use super::entry::backoff;
-use super::tracked::{Named, Tracked};
+use super::refused::Refused;
+use super::tracked::{Tracked, named_by_fields};
 use super::{Source, Store};
 use crate::apply::board::{BoardReport, BoardWrite};
 use crate::board::WantedBoard;
@@ -18,33 +18,7 @@ use crate::job::{JobKey, JobSeen};
 use crate::kinds::Kind;
 use crate::watched::BoardSeen;
 
-impl Named for BoardSeen {
-    fn name(&self) -> &Arc<str> {
-        &self.name
-    }
-
-    fn uid(&self) -> &Arc<str> {
-        &self.uid
-    }
-
-    fn version(&self) -> u64 {
-        self.version
-    }
-}
-
-impl Named for BoardPodSeen {
-    fn name(&self) -> &Arc<str> {
-        &self.name
-    }
-
-    fn uid(&self) -> &Arc<str> {
-        &self.uid
-    }
-
-    fn version(&self) -> u64 {
-        self.version
-    }
-}
+named_by_fields!(BoardSeen, BoardPodSeen);
 
 /// What is known of the TensorBoard of one job.
 #[derive(Debug, Default)]
@@ -56,18 +30,7 @@ pub struct Boards {
     /// Its Service exists and is the job's.
     has_service: bool,
     /// What was refused.
-    refused: Option<BoardRefused>,
-}
-
-/// A request about a TensorBoard that was refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BoardRefused {
-    /// What the API server said.
-    pub message: String,
-    /// Requests refused in a row.
-    failures: u32,
-    /// Nothing is tried before this.
-    pub until: Time,
+    refused: Option<Refused>,
 }
 
 impl Boards {
@@ -92,7 +55,7 @@ impl Boards {
 
     /// What was refused last, unless something was done since.
     #[must_use]
-    pub const fn refused(&self) -> Option<&BoardRefused> {
+    pub const fn refused(&self) -> Option<&Refused> {
         self.refused.as_ref()
     }
 
@@ -133,12 +96,8 @@ impl Boards {
             self.deployments.removed(uid);
         }
         self.has_service = report.has_service.unwrap_or(self.has_service);
-        let failures = self.refused.take().map_or(0, |refused| refused.failures);
-        self.refused = report.refused.map(|refused| BoardRefused {
-            message: refused.message,
-            failures: failures.saturating_add(1),
-            until: now + backoff(failures),
-        });
+        let refused = report.refused.map(|refused| refused.message);
+        self.refused = Refused::after(self.refused.take(), refused, now);
     }
 }
 
@@ -152,75 +111,29 @@ impl Store {
 
     /// A watch for jobs of this kind shows the Deployment of a TensorBoard.
     pub fn board_seen(&mut self, kind: &'static Kind, board: BoardSeen) {
-        let (source, key) = (Source::Boards(kind), board.key(kind));
-        self.list_shows(source, &board.uid);
-        if let Some(before) = self.homes.settle(source, (&board.name, &board.uid), &key) {
-            self.board_leaves(&before, &board);
-        }
-        let entry = self.entries.entry(key.clone()).or_default();
-        if entry.board.deployments.see(board, false) {
-            self.enqueue(key);
-        }
+        let key = JobKey::of(kind, &board.namespace, &board.job);
+        self.beside_seen(Source::Boards(kind), key, board, |entry| {
+            &mut entry.board.deployments
+        });
     }
 
     /// The Deployment of a TensorBoard is gone. If its job is there, it is created again.
     pub fn board_gone(&mut self, kind: &'static Kind, board: &BoardSeen) {
-        let key = board.key(kind);
-        self.homes.leave(Source::Boards(kind), &board.name, &key);
-        self.board_leaves(&key, board);
-    }
-
-    fn board_leaves(&mut self, key: &JobKey, board: &BoardSeen) {
-        if let Some(entry) = self.entries.get_mut(key) {
-            let busy = entry.applying;
-            entry.board.deployments.lose(&board.name, &board.uid, busy);
-            self.enqueue(key.clone());
-        }
-        self.drop_if_empty(key);
+        let key = JobKey::of(kind, &board.namespace, &board.job);
+        self.beside_gone(Source::Boards(kind), &key, board, |entry| {
+            &mut entry.board.deployments
+        });
     }
 
     /// A watch for jobs of this kind shows the pod of a TensorBoard.
     pub fn board_pod_seen(&mut self, kind: &'static Kind, pod: BoardPodSeen) {
-        let (source, key) = (Source::BoardPods(kind), key(kind, &pod.namespace, &pod.job));
-        self.list_shows(source, &pod.uid);
-        if let Some(before) = self.homes.settle(source, (&pod.name, &pod.uid), &key) {
-            self.board_pod_leaves(&before, &pod);
-        }
-        let entry = self.entries.entry(key.clone()).or_default();
-        if entry.board.pods.see(pod, false) {
-            self.enqueue(key);
-        }
+        let key = JobKey::of(kind, &pod.namespace, &pod.job);
+        self.beside_seen(Source::BoardPods(kind), key, pod, |entry| &mut entry.board.pods);
     }
 
     /// The pod of a TensorBoard is gone.
     pub fn board_pod_gone(&mut self, kind: &'static Kind, pod: &BoardPodSeen) {
-        let key = key(kind, &pod.namespace, &pod.job);
-        self.homes.leave(Source::BoardPods(kind), &pod.name, &key);
-        self.board_pod_leaves(&key, pod);
-    }
-
-    fn board_pod_leaves(&mut self, key: &JobKey, pod: &BoardPodSeen) {
-        if let Some(entry) = self.entries.get_mut(key)
-            && entry.board.pods.lose(&pod.name, &pod.uid, false)
-        {
-            self.enqueue(key.clone());
-        }
-        self.drop_if_empty(key);
-    }
-}
-
-/// The job that labels name.
-fn key(kind: &'static Kind, namespace: &Arc<str>, name: &Arc<str>) -> JobKey {
-    JobKey {
-        kind,
-        namespace: Arc::clone(namespace),
-        name: Arc::clone(name),
-    }
-}
-
-impl BoardSeen {
-    /// The job that its labels name.
-    fn key(&self, kind: &'static Kind) -> JobKey {
-        key(kind, &self.namespace, &self.job)
+        let key = JobKey::of(kind, &pod.namespace, &pod.job);
+        self.beside_gone(Source::BoardPods(kind), &key, pod, |entry| &mut entry.board.pods);
     }
 }

@@ -300,6 +300,7 @@ impl Entry {
             self.board.absorb(board, now);
         }
         self.board.deployments.apply_finished();
+        self.board.pods.apply_finished();
         if let Some(workload) = report.workload.take().filter(|_| is_it) {
             self.workloads.absorb(workload, now);
         }

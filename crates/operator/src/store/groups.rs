@@ -10,7 +10,7 @@ use serde_json::Value;
 use trainyard_core::{GangSeen, TaskSeen};
 use trainyard_manifest::gang::{self, GroupApi, GroupWanted};
 
-use super::tracked::{Named, Tracked};
+use super::tracked::{Tracked, named_by_fields};
 use super::{Source, Store};
 use crate::job::{JobKey, JobSeen, Meaning};
 use crate::watched::GroupSeen;
@@ -34,19 +34,7 @@ pub struct Groups {
     claimed: Vec<GroupKey>,
 }
 
-impl Named for GroupSeen {
-    fn name(&self) -> &Arc<str> {
-        &self.name
-    }
-
-    fn uid(&self) -> &Arc<str> {
-        &self.uid
-    }
-
-    fn version(&self) -> u64 {
-        self.version
-    }
-}
+named_by_fields!(GroupSeen);
 
 /// A request about one group.
 #[derive(Clone, Debug)]

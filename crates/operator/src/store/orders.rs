@@ -6,25 +6,13 @@ use std::sync::Arc;
 use trainyard_core::Order;
 
 use super::entry::Entry;
-use super::tracked::Named;
+use super::tracked::named_by_fields;
 use super::{Source, Store};
 use crate::job::{JobKey, JobSeen};
 use crate::kinds::Kind;
 use crate::order::OrderSeen;
 
-impl Named for OrderSeen {
-    fn name(&self) -> &Arc<str> {
-        &self.name
-    }
-
-    fn uid(&self) -> &Arc<str> {
-        &self.uid
-    }
-
-    fn version(&self) -> u64 {
-        self.version
-    }
-}
+named_by_fields!(OrderSeen);
 
 impl Entry {
     /// The order of the oldest object that gives one to this job: a second one is obeyed when the first has been answered.
@@ -61,40 +49,13 @@ impl Entry {
 impl Store {
     /// A watch shows an object that gives an order to a job of this kind.
     pub fn order_seen(&mut self, kind: &'static Kind, order: OrderSeen) {
-        let (source, key) = (Source::Orders(kind), key(kind, &order));
-        self.list_shows(source, &order.uid);
-        if let Some(before) = self.homes.settle(source, (&order.name, &order.uid), &key) {
-            self.order_leaves(&before, &order);
-        }
-        let entry = self.entries.entry(key.clone()).or_default();
-        if entry.orders.see(order, false) {
-            self.enqueue(key);
-        }
+        let key = JobKey::of(kind, &order.namespace, &order.text.job);
+        self.beside_seen(Source::Orders(kind), key, order, |entry| &mut entry.orders);
     }
 
-    /// Such an object is gone.
+    /// Such an object is gone: the next one may be obeyed now.
     pub fn order_gone(&mut self, kind: &'static Kind, order: &OrderSeen) {
-        let key = key(kind, order);
-        self.homes.leave(Source::Orders(kind), &order.name, &key);
-        self.order_leaves(&key, order);
-    }
-
-    fn order_leaves(&mut self, key: &JobKey, order: &OrderSeen) {
-        if let Some(entry) = self.entries.get_mut(key)
-            && entry.orders.lose(&order.name, &order.uid, entry.applying)
-        {
-            // The next one may be obeyed now.
-            self.enqueue(key.clone());
-        }
-        self.drop_if_empty(key);
-    }
-}
-
-/// The job that it is for.
-fn key(kind: &'static Kind, order: &OrderSeen) -> JobKey {
-    JobKey {
-        kind,
-        namespace: Arc::clone(&order.namespace),
-        name: Arc::clone(&order.text.job),
+        let key = JobKey::of(kind, &order.namespace, &order.text.job);
+        self.beside_gone(Source::Orders(kind), &key, order, |entry| &mut entry.orders);
     }
 }

@@ -16,6 +16,26 @@ pub trait Named {
     fn version(&self) -> u64;
 }
 
+/// Implements [`Named`] for types that have these fields.
+macro_rules! named_by_fields {
+    ($($object:ty),+) => {$(
+        impl $crate::store::tracked::Named for $object {
+            fn name(&self) -> &std::sync::Arc<str> {
+                &self.name
+            }
+
+            fn uid(&self) -> &std::sync::Arc<str> {
+                &self.uid
+            }
+
+            fn version(&self) -> u64 {
+                self.version
+            }
+        }
+    )+};
+}
+pub(super) use named_by_fields;
+
 /// Objects by their names.
 #[derive(Debug)]
 pub struct Tracked<T> {

@@ -1,30 +1,16 @@
 //! Kueue's Workloads of jobs, as far as they are known to exist.
 
-use std::sync::Arc;
-
 use trainyard_core::Time;
 
-use super::entry::backoff;
 use super::groups::Unlisted;
-use super::tracked::{Named, Tracked};
+use super::refused::Refused;
+use super::tracked::{Tracked, named_by_fields};
 use super::{Source, Store};
 use crate::apply::workload::WorkloadReport;
 use crate::job::{JobKey, JobSeen, Meaning};
 use crate::workload::WorkloadSeen;
 
-impl Named for WorkloadSeen {
-    fn name(&self) -> &Arc<str> {
-        &self.name
-    }
-
-    fn uid(&self) -> &Arc<str> {
-        &self.uid
-    }
-
-    fn version(&self) -> u64 {
-        self.version
-    }
-}
+named_by_fields!(WorkloadSeen);
 
 /// The Workloads of one job.
 #[derive(Debug, Default)]
@@ -32,18 +18,7 @@ pub struct Workloads {
     /// Those that name the job as their controller.
     pub(super) known: Tracked<WorkloadSeen>,
     /// What was refused.
-    refused: Option<WorkloadRefused>,
-}
-
-/// A request about a Workload that was refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkloadRefused {
-    /// What the API server said, or why nothing was sent.
-    pub message: String,
-    /// Requests refused in a row.
-    pub failures: u32,
-    /// Nothing is tried before this.
-    pub until: Time,
+    refused: Option<Refused>,
 }
 
 impl Workloads {
@@ -61,9 +36,15 @@ impl Workloads {
         all.any(|seen| !seen.is_ours && !seen.deleting && seen.owner.2 == job.uid)
     }
 
+    /// Whether none is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
     /// What was refused last, unless something was done since.
     #[must_use]
-    pub const fn refused(&self) -> Option<&WorkloadRefused> {
+    pub const fn refused(&self) -> Option<&Refused> {
         self.refused.as_ref()
     }
 
@@ -80,12 +61,8 @@ impl Workloads {
         if let Some(uid) = &report.removed {
             self.known.removed(uid);
         }
-        let failures = self.refused.take().map_or(0, |refused| refused.failures);
-        self.refused = report.refused.map(|refused| WorkloadRefused {
-            message: refused.message,
-            failures: failures.saturating_add(1),
-            until: now + backoff(failures),
-        });
+        let refused = report.refused.map(|refused| refused.message);
+        self.refused = Refused::after(self.refused.take(), refused, now);
     }
 }
 
@@ -116,37 +93,28 @@ impl Store {
 
     /// A watch shows a Workload.
     pub fn workload_seen(&mut self, workload: WorkloadSeen) {
-        self.list_shows(Source::Workloads, &workload.uid);
-        let Some(key) = self.job_queued(&workload) else {
-            return;
-        };
-        let entry = self.entries.entry(key.clone()).or_default();
-        if entry.workloads.known.see(workload, false) {
-            self.enqueue(key);
+        if let Some(key) = self.job_queued(&workload) {
+            self.beside_seen(Source::Workloads, key, workload, |entry| {
+                &mut entry.workloads.known
+            });
+        } else {
+            self.list_shows(Source::Workloads, &workload.uid);
         }
     }
 
     /// A Workload is gone.
     pub fn workload_gone(&mut self, workload: &WorkloadSeen) {
-        let Some(key) = self.job_queued(workload) else {
-            return;
-        };
-        if let Some(entry) = self.entries.get_mut(&key) {
-            let busy = entry.applying;
-            entry.workloads.known.lose(&workload.name, &workload.uid, busy);
-            self.enqueue(key.clone());
+        if let Some(key) = self.job_queued(workload) {
+            self.beside_gone(Source::Workloads, &key, workload, |entry| {
+                &mut entry.workloads.known
+            });
         }
-        self.drop_if_empty(&key);
     }
 
     /// The job that a Workload is of.
     fn job_queued(&self, workload: &WorkloadSeen) -> Option<JobKey> {
         let (api, name, _) = &workload.owner;
         let kind = self.reading.kinds.iter().find(|kind| kind.api == *api)?;
-        Some(JobKey {
-            kind,
-            namespace: Arc::clone(&workload.namespace),
-            name: Arc::clone(name),
-        })
+        Some(JobKey::of(kind, &workload.namespace, name))
     }
 }

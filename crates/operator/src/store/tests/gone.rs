@@ -1,6 +1,7 @@
 //! Pods and Services that go, also while no watch is open.
 
 use super::*;
+use crate::workload::WorkloadSeen;
 
 #[test]
 fn a_pod_that_went_while_its_pass_was_under_way_is_made_again() {
@@ -152,6 +153,18 @@ fn a_service_that_was_made_while_a_list_was_read_is_not_missed() {
     assert!(store.next(NOW).is_none(), "it was made after the list began");
 }
 
+/// A Workload that names a job of that name as its controller.
+fn workload(job: &str, version: u64) -> WorkloadSeen {
+    let object = json!({
+        "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload",
+        "metadata": {
+            "name": "w", "namespace": "ml", "uid": "w1", "resourceVersion": version.to_string(),
+            "ownerReferences": [{ "apiVersion": "kubeflow.org/v1", "kind": "TFJob", "name": job, "uid": "u", "controller": true }],
+        },
+    });
+    WorkloadSeen::of(&serde_json::from_value(object).unwrap()).unwrap()
+}
+
 #[test]
 fn an_object_whose_labels_are_edited_is_held_by_the_job_that_it_names_last_alone() {
     let (mut store, _) = started();
@@ -162,11 +175,14 @@ fn an_object_whose_labels_are_edited_is_held_by_the_job_that_it_names_last_alone
         let mut edited = service("s9");
         edited.job = format!("job-{round}").into();
         store.service_seen(&TFJOB, edited);
+        store.workload_seen(workload(&format!("job-{round}"), 20 + round));
     }
     assert_eq!((store.counts().1, store.entries.len()), (1, 2));
     store.list_begins(Source::Pods(&TFJOB));
     store.list_ends(Source::Pods(&TFJOB));
     store.list_begins(Source::Services(&TFJOB));
     store.list_ends(Source::Services(&TFJOB));
+    store.list_begins(Source::Workloads);
+    store.list_ends(Source::Workloads);
     assert_eq!((store.counts().1, store.entries.len()), (0, 1), "nothing is left");
 }
