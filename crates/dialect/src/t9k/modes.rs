@@ -30,12 +30,16 @@ struct Change<'a> {
 }
 
 impl Modes<'_> {
-    /// The template that pods begin with: in debug mode they wait for a user to log in.
+    /// The template that pods begin with: in debug mode they wait for a user to log in. A list names the roles that do; the others run as
+    /// ever, so that a parameter server serves the worker in which a user tries things out.
     pub fn first(&self, replica: &Replica<'_>) -> PodTemplate {
         let Some(changes) = &self.debug else {
             return replica.template.clone();
         };
         let change = changes.iter().find(|change| change.kind == replica.kind);
+        if change.is_none() && !changes.is_empty() {
+            return replica.template.clone();
+        }
         let command = change.and_then(|change| change.command.clone());
         let command = command.unwrap_or_else(|| vec!["sleep".into(), "inf".into()]);
         let skip = change.is_some_and(|change| change.skip_init);

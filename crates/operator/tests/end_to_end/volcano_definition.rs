@@ -122,7 +122,25 @@ fn an_edit_may_scale_a_job_and_change_nothing_that_it_runs_by() {
     let mut tasks = good["spec"]["tasks"].clone();
     tasks[1]["replicas"] = 3.into();
     assert!(edit(json!({ "tasks": tasks })).is_ok());
+    let of_workers = |field: &str, value: Value| {
+        let mut tasks = tasks.clone();
+        tasks[1][field] = value;
+        json!({ "tasks": tasks })
+    };
+    let policies = json!([{ "event": "PodFailed", "action": "RestartJob" }]);
     for (change, words) in [
+        (
+            of_workers("policies", policies),
+            "`tasks[*].policies` was changed",
+        ),
+        (
+            of_workers("dependsOn", json!({ "name": ["ps"] })),
+            "`tasks[*].dependsOn` was changed",
+        ),
+        (
+            of_workers("maxRetry", json!(7)),
+            "`tasks[*].maxRetry` was changed",
+        ),
         (
             json!({ "maxRetry": 6 }),
             "job updates may not change fields other than",

@@ -77,7 +77,7 @@ fn replica_specs() -> Value {
 
 fn run_mode() -> Value {
     let debug = by_type(
-        "How replicas wait, by type; a type that is not listed runs sleep inf.",
+        "Which types wait, and how; the others run as their template says. Without a list, every replica runs sleep inf.",
         json!({ "skipInitContainer": skip(), "command": words("What runs instead of the training; sleep inf unless given.") }),
         &["type"],
     );

@@ -20,6 +20,15 @@ const FIXED: &[&str] = &[
     "volumes",
 ];
 
+/// The same of each task.
+const FIXED_OF_TASKS: &[&str] = &[
+    "maxRetry",
+    "policies",
+    "dependsOn",
+    "topologyPolicy",
+    "partitionPolicy",
+];
+
 fn rule(rule: impl Into<String>, message: &str) -> Value {
     json!({ "rule": rule.into(), "message": message })
 }
@@ -76,13 +85,30 @@ pub(super) fn of_spec() -> Value {
             format!(
                 "has(self.{field}) == has(oldSelf.{field}) && (!has(self.{field}) || self.{field} == oldSelf.{field})"
             ),
-            &format!(
-                "job updates may not change fields other than `minAvailable`, `tasks[*].replicas`, `tasks[*].minAvailable` and \
-                 `priorityClassName`: `{field}` was changed"
+            &was_changed(field),
+        )
+    }));
+    rules.extend(FIXED_OF_TASKS.iter().map(|field| {
+        // In a list, so that a field that is not given can be compared with one that is.
+        let all = |of: &str| format!("{of}.tasks.map(task, has(task.{field}) ? [task.{field}] : [])");
+        rule(
+            format!(
+                "self.tasks.size() != oldSelf.tasks.size() || {} == {}",
+                all("self"),
+                all("oldSelf")
             ),
+            &was_changed(&format!("tasks[*].{field}")),
         )
     }));
     rules.into()
+}
+
+/// Volcano's words about an edit, and which field it is about.
+fn was_changed(field: &str) -> String {
+    format!(
+        "job updates may not change fields other than `minAvailable`, `tasks[*].replicas`, `tasks[*].minAvailable` and \
+         `priorityClassName`: `{field}` was changed"
+    )
 }
 
 /// What holds for the list of tasks.
