@@ -4,9 +4,9 @@
 //! Nodes and pods are played: each node has 8 processors and holds one task of 5.
 
 use serde_json::{Value, json};
-use trainyard_cluster_tests::{Api, Cluster, Crds, Namespace, Node, Operator, Parts};
+use trainyard_cluster_tests::{Api, Cluster, Crds, KubeBatch, Namespace, Node, Operator, Parts};
 
-use super::{job, shown};
+use super::{job, kube_batch, shown};
 
 /// A scheduler and what a test must know of it.
 struct Scheduler {
@@ -52,6 +52,17 @@ const NATIVE: Scheduler = Scheduler {
     says: "2 scheduled",
 };
 
+/// Started by its test: it takes minutes to build.
+const KUBE_BATCH: Scheduler = Scheduler {
+    name: "kube-batch",
+    parts: Parts::API,
+    crds: Some(Crds::KubeBatch),
+    groups: "apis/scheduling.incubator.k8s.io/v1alpha1",
+    sleeps: false,
+    members: "/spec/minMember",
+    says: "tasks in gang unschedulable",
+};
+
 type Scenario = fn(&mut Stage<'_>);
 
 /// Played one after the other: the first begins with two nodes, and the others have three.
@@ -66,7 +77,7 @@ const SCENARIOS: [Scenario; 6] = [
 
 #[test]
 fn volcano() {
-    play(&VOLCANO, &[published]);
+    play(&VOLCANO, &[published, queue_is_missing, queue_is_full_or_closed]);
 }
 
 #[test]
@@ -77,6 +88,16 @@ fn the_coscheduling_plugin() {
 #[test]
 fn kubernetes_own_groups() {
     play(&NATIVE, &[needs_more_members, large_and_small]);
+}
+
+#[test]
+fn kube_batch_itself() {
+    if !KubeBatch::is_asked_for() {
+        return;
+    }
+    let cluster = Cluster::start(KUBE_BATCH.parts);
+    let _scheduler = kube_batch::start(&cluster);
+    play_on(&cluster, &KUBE_BATCH, &[queue_is_missing]);
 }
 
 #[test]
@@ -107,6 +128,10 @@ fn a_scheduler_that_ignores_kubernetes_own_groups_is_told() {
 
 fn play(scheduler: &'static Scheduler, more: &[Scenario]) {
     let cluster = Cluster::start(scheduler.parts);
+    play_on(&cluster, scheduler, more);
+}
+
+fn play_on(cluster: &Cluster, scheduler: &'static Scheduler, more: &[Scenario]) {
     if let Some(crds) = scheduler.crds {
         cluster.install(crds);
     }
@@ -116,7 +141,7 @@ fn play(scheduler: &'static Scheduler, more: &[Scenario]) {
     let namespace = cluster.namespace("gang");
     let operator = Operator::with(&namespace, &["--gang-scheduler-name", scheduler.name]);
     let mut stage = Stage {
-        cluster: &cluster,
+        cluster,
         namespace: &namespace,
         operator,
         scheduler,
@@ -152,7 +177,17 @@ impl Stage<'_> {
     /// Creates a job of so many workers of 5 processors.
     #[track_caller]
     fn create(&self, name: &str, workers: u32) {
-        let mut job = job(name, &json!({}), &[("Worker", workers, "ExitCode")]);
+        self.create_as(name, workers, &json!({}));
+    }
+
+    #[track_caller]
+    fn create_in(&self, queue: &str, name: &str, workers: u32) {
+        self.create_as(name, workers, &json!({ "schedulingPolicy": { "queue": queue } }));
+    }
+
+    #[track_caller]
+    fn create_as(&self, name: &str, workers: u32, policy: &Value) {
+        let mut job = job(name, policy, &[("Worker", workers, "ExitCode")]);
         let spec = &mut job["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"];
         spec["containers"][0]["resources"] = json!({ "requests": { "cpu": "5" } });
         let jobs = self.namespace.path("apis/kubeflow.org/v1", "tfjobs");
@@ -222,6 +257,32 @@ impl Stage<'_> {
             });
             said.then(|| words.join("; "))
         })
+    }
+
+    /// Waits until a job says this of what it waits for.
+    #[track_caller]
+    fn until_told(&self, job: &str, words: &str) {
+        self.api().wait(&self.path(job), words, |job| {
+            let mut all = job["status"]["waiting"].as_array()?.iter();
+            all.any(|wait| wait["message"].as_str().is_some_and(|said| said.contains(words)))
+                .then_some(())
+        });
+    }
+
+    /// Creates a queue, or changes it.
+    #[track_caller]
+    fn queue(&self, name: &str, spec: &Value) {
+        let version = self.scheduler.groups.trim_start_matches("apis/");
+        let queue =
+            json!({ "apiVersion": version, "kind": "Queue", "metadata": { "name": name }, "spec": spec });
+        let path = format!("/{}/queues", self.scheduler.groups);
+        match self.api().create(&path, &queue) {
+            Err(refused) if refused.code == 409 => {
+                let change = json!({ "spec": spec });
+                self.api().patch(&format!("{path}/{name}"), &change).unwrap();
+            }
+            created => drop(created.unwrap()),
+        }
     }
 
     #[track_caller]
@@ -464,6 +525,47 @@ fn published(stage: &mut Stage<'_>) {
         (&group["spec"]["minMember"], &group["spec"]["minResources"]),
         (&json!(6), &json!(null))
     );
+}
+
+fn queue_is_missing(stage: &mut Stage<'_>) {
+    stage.create_in("night", "unqueued", 2);
+    stage.until_told("unqueued", "there is no queue `night`");
+    stage.none_is_placed("unqueued");
+    stage.queue("night", &json!({ "weight": 1 }));
+    stage.until_placed("unqueued", 2);
+    stage.run("unqueued", &[0, 1]);
+    stage.finish("unqueued", &[0, 1]);
+}
+
+/// The scheduler says nothing of it, and Volcano's webhook, which refuses pods of a closed queue, is not here.
+fn queue_is_full_or_closed(stage: &mut Stage<'_>) {
+    stage.queue("small", &json!({ "weight": 1, "capability": { "cpu": "10" } }));
+    stage.create_in("small", "within", 1);
+    stage.until_placed("within", 1);
+    stage.run("within", &[0]);
+    stage.create_in("small", "beside", 2);
+    stage.until_told(
+        "beside",
+        "may hold 10 of cpu, 5 are in use and the group needs 10",
+    );
+    stage.finish("within", &[0]);
+    stage.until_placed("beside", 2);
+    stage.run("beside", &[0, 1]);
+    stage.finish("beside", &[0, 1]);
+
+    stage.create_in("small", "over", 3);
+    stage.until_told("over", "may hold 10 of cpu and the group needs 15");
+    let status = format!("/{}/queues/small/status", stage.scheduler.groups);
+    let close = json!({ "status": { "state": "Closed" } });
+    stage.api().patch(&status, &close).unwrap();
+    stage.until_told("over", "its queue `small` is Closed");
+    stage.none_is_placed("over");
+    // As the words say.
+    let moved = json!({ "spec": { "queue": "default" } });
+    stage.api().patch(&stage.group("over"), &moved).unwrap();
+    stage.until_placed("over", 3);
+    stage.run("over", &[0, 1, 2]);
+    stage.finish("over", &[0, 1, 2]);
 }
 
 fn needs_more_members(stage: &mut Stage<'_>) {
