@@ -37,8 +37,9 @@ impl NodeTime {
         self.until(at);
         let gang = self.gangs.entry(gang.to_owned()).or_default();
         gang.placed.insert(task);
-        let before = std::mem::replace(&mut gang.whole, gang.whole || gang.placed.len() == self.size);
-        gang.whole && !before
+        let is_complete = gang.placed.len() == self.size && !gang.whole;
+        gang.whole |= is_complete;
+        is_complete
     }
 
     /// A task has given its node back.

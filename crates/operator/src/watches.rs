@@ -263,7 +263,7 @@ impl Complaints {
 
 /// What is said where the cluster does not know Workloads.
 const NO_WORKLOADS: &str = "the cluster knows no workloads.kueue.x-k8s.io (v1beta2), which `--kueue` asks for, and jobs with a queue \
-     wait: install Kueue 0.15 or later, or leave the flag out";
+     wait: install Kueue 0.15 or later, since older ones serve v1beta1 alone, or leave the flag out";
 
 /// What is said where the cluster does not know a kind.
 fn no_jobs(kind: &Kind) -> String {

@@ -357,6 +357,23 @@ fn where_groups_are_unknown_it_is_said_and_it_goes_on_when_they_are_known() {
     assert_eq!(pod["spec"]["schedulerName"], "coscheduler");
 }
 
+/// The API server of the tests has no such groups, and would drop `schedulingGroup` of pods without a word.
+#[test]
+fn where_kubernetes_own_groups_are_off_no_pod_is_created_and_it_is_told() {
+    let harness = Harness::with("gang-off", &["--gang-scheduler-name", "native"]);
+    harness.create(&job("off", &json!({}), &[("Worker", 1, "Never")]));
+    let waits = |job: &Value| {
+        let wait = &job["status"]["waiting"][0];
+        (wait["reason"] == "GangSchedulerNotInstalled").then(|| wait["message"].to_string())
+    };
+    let words = harness.api().wait(&harness.path("off"), "why it waits", waits);
+    let help = ["GenericWorkload=true", "scheduling.k8s.io/v1beta1=true"];
+    assert!(help.iter().all(|flag| words.contains(flag)), "{words}");
+    harness.create(&choosing("alone", Some("none"), None));
+    harness.pod("alone-worker-0", "0.0");
+    assert_eq!(harness.names(), ["alone-worker-0"]);
+}
+
 #[test]
 fn without_gangs_a_job_for_a_gang_scheduler_is_run_all_the_same() {
     let harness = Harness::new("gangless");

@@ -18,6 +18,8 @@ struct Scheduler {
     groups: &'static str,
     /// It looks again at a group that it has rejected only when the group changes, not when a node comes or pods end.
     sleeps: bool,
+    /// Pods that have ended are members: `members` need not be lowered before another task is created again.
+    counts_ended: bool,
     /// How many members a group needs.
     members: &'static str,
     /// What it says about a gang that has no room.
@@ -30,6 +32,7 @@ const VOLCANO: Scheduler = Scheduler {
     crds: Some(Crds::Volcano),
     groups: "apis/scheduling.volcano.sh/v1beta1",
     sleeps: false,
+    counts_ended: true,
     members: "/spec/minMember",
     says: "Unschedulable",
 };
@@ -39,6 +42,7 @@ const COSCHEDULING: Scheduler = Scheduler {
     crds: Some(Crds::Coscheduling),
     groups: "apis/scheduling.x-k8s.io/v1alpha1",
     sleeps: true,
+    counts_ended: false,
     members: "/spec/minMember",
     says: "nodes are available",
 };
@@ -48,6 +52,7 @@ const NATIVE: Scheduler = Scheduler {
     crds: None,
     groups: "apis/scheduling.k8s.io/v1beta1",
     sleeps: false,
+    counts_ended: false,
     members: "/spec/schedulingPolicy/gang/minCount",
     says: "2 scheduled",
 };
@@ -59,6 +64,7 @@ const KUBE_BATCH: Scheduler = Scheduler {
     crds: Some(Crds::KubeBatch),
     groups: "apis/scheduling.incubator.k8s.io/v1alpha1",
     sleeps: false,
+    counts_ended: true,
     members: "/spec/minMember",
     says: "tasks in gang unschedulable",
 };
@@ -340,6 +346,23 @@ impl Stage<'_> {
         self.api().wait_until_gone(&self.group(job));
     }
 
+    /// By the audit log: where the scheduler counts no pods that have ended, the group was changed before its member was created again.
+    #[track_caller]
+    fn lowered_before_created(&self, job: &str, index: u32) {
+        if self.scheduler.counts_ended {
+            return;
+        }
+        let account = self.operator.account();
+        let pod = format!("{job}-worker-{index}");
+        // The log is written a moment later.
+        self.api()
+            .wait(&self.group(job), "that it was changed before", |_| {
+                let lowered = account.times("patch", "podgroups", job);
+                let created = account.created("pods", &pod);
+                (created.len() > 1 && lowered.first()? < created.last()?).then_some(())
+            });
+    }
+
     #[track_caller]
     fn until_members(&self, job: &str, members: u32) {
         self.api()
@@ -420,6 +443,7 @@ fn another_dies(stage: &mut Stage<'_>) {
     stage.exit("rest", 2, 0);
     stage.exit("rest", 1, 137);
     stage.life_placed("rest", 1, "0.1");
+    stage.lowered_before_created("rest", 1);
     stage.run("rest", &[1]);
     stage.finish("rest", &[0, 1]);
 }
