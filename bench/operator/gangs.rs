@@ -12,6 +12,7 @@ use serde_json::json;
 use trainyard_bench::node_time::NodeTime;
 use trainyard_cluster_tests::{Crds, Node, Parts};
 
+use crate::Asked;
 use crate::bars::Bars;
 use crate::objects;
 use crate::process::Running;
@@ -84,14 +85,16 @@ enum Is {
 }
 
 /// Runs so many gangs with each of them.
-pub fn measure(gangs: usize, bars: &mut Bars) -> Result<(), Trouble> {
+pub fn measure(asked: &Asked, bars: &mut Bars) -> Result<(), Trouble> {
+    let gangs = asked.gangs;
     let ideal = RUNS * u32::try_from(gangs)?.div_ceil(ROOM);
     println!(
         "{gangs} gangs of {TASKS} tasks on nodes for {ROOM} gangs; each runs for {} once it is whole, so {} at least",
         seconds(RUNS.as_secs_f64()),
         seconds(ideal.as_secs_f64())
     );
-    for placer in PLACERS {
+    let is_asked = |placer: &Placer| asked.placed_by.as_ref().is_none_or(|name| name == placer.name);
+    for placer in PLACERS.into_iter().filter(is_asked) {
         let run = one(placer, gangs, ideal * PATIENCE)?;
         let Run {
             finished,

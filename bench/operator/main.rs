@@ -44,7 +44,7 @@ use trainyard_cluster_tests::Parts;
 use trouble::Trouble;
 
 const HELP: &str = "\
-cargo xtask bench operator [PART…] [--rounds N] [--jobs N] [--gangs N] [--shipped] [--without-peer]
+cargo xtask bench operator [PART…] [--rounds N] [--jobs N] [--gangs N] [--placed-by NAME] [--shipped] [--without-peer]
                            [--without-controllers] [--collected]
 
   PART             race, kinds, large, resident, verdict, fairness, gangs; all of them unless told
@@ -52,6 +52,7 @@ cargo xtask bench operator [PART…] [--rounds N] [--jobs N] [--gangs N] [--ship
                    a multiple of 3 in the race, or of 2 without a peer, lets everybody come after everybody else equally often
   --jobs N         jobs in the race and of each kind, of 1 ps and 2 workers each (300)
   --gangs N        gangs of 10 on nodes for 3 of them (100), with Kubernetes' scheduler alone, with Volcano, and with gates
+  --placed-by NAME the gangs with this one alone: none, volcano or gates
   --shipped        Kubeflow's operator also as it is shipped, once: more than three minutes
   --without-peer   without Kubeflow's operator, which is built from Go modules and needs root
   --without-controllers
@@ -66,6 +67,7 @@ pub struct Asked {
     rounds: usize,
     jobs: usize,
     gangs: usize,
+    placed_by: Option<String>,
     shipped: bool,
     peer: bool,
     cluster: Parts,
@@ -104,6 +106,7 @@ fn read(typed: &[String]) -> Option<Asked> {
         rounds: 12,
         jobs: 300,
         gangs: 100,
+        placed_by: None,
         shipped: false,
         peer: true,
         cluster: Parts::CONTROL_PLANE,
@@ -118,6 +121,7 @@ fn read(typed: &[String]) -> Option<Asked> {
             "--rounds" => asked.rounds = words.next()?.parse().ok().filter(|rounds| *rounds > 0)?,
             "--jobs" => asked.jobs = words.next()?.parse().ok().filter(|jobs| *jobs > 0)?,
             "--gangs" => asked.gangs = words.next()?.parse().ok().filter(|gangs| *gangs > 0)?,
+            "--placed-by" => asked.placed_by = Some(words.next()?.clone()),
             "--shipped" => asked.shipped = true,
             "--without-peer" => asked.peer = false,
             "--without-controllers" => asked.cluster = Parts::API,
@@ -152,7 +156,7 @@ fn measure(asked: &Asked) -> Result<bool, Trouble> {
         fairness::measure(&mut bars)?;
     }
     if wants("gangs") {
-        gangs::measure(asked.gangs, &mut bars)?;
+        gangs::measure(asked, &mut bars)?;
     }
     println!("load after: {}", process::load());
     Ok(bars.tell())

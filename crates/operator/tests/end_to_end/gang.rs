@@ -203,7 +203,7 @@ fn a_job_says_that_its_queue_is_missing_closed_or_full_and_what_helps() {
         let status = json!({ "status": status });
         harness.api().patch(&format!("{path}/status"), &status).unwrap();
     };
-    says(&json!({ "state": "Closed" }));
+    says(&json!({ "state": "Closed", "allocated": {} }));
     let words = harness.told_of_group("night", "its queue `gang-night` is Closed");
     assert!(
         words.contains("vcctl queue operate --action open --name gang-night"),

@@ -580,7 +580,7 @@ fn queue_is_full_or_closed(stage: &mut Stage<'_>) {
     stage.create_in("small", "over", 3);
     stage.until_told("over", "may hold 10 of cpu and the group needs 15");
     let status = format!("/{}/queues/small/status", stage.scheduler.groups);
-    let close = json!({ "status": { "state": "Closed" } });
+    let close = json!({ "status": { "state": "Closed", "allocated": {} } });
     stage.api().patch(&status, &close).unwrap();
     stage.until_told("over", "its queue `small` is Closed");
     stage.none_is_placed("over");

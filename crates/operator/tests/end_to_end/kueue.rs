@@ -275,17 +275,11 @@ fn where_pods_run_stays_as_it_was_admitted_though_the_flavor_is_edited_and_the_o
 
     // The next admission reads the flavor anew.
     harness.evicts("mnist");
-    for pod in ["mnist-worker-0", "mnist-worker-1"] {
-        harness
-            .api()
-            .wait(&harness.namespace.pod(pod), "being deleted or gone", |pod| {
-                let going = pod["metadata"]["deletionTimestamp"].is_string();
-                (going || pod["metadata"]["uid"].is_null()).then_some(())
-            });
-        if harness.api().get(&harness.namespace.pod(pod)).is_ok() {
-            harness.vanish(pod, 143);
-        }
-    }
+    // It has no node, so it is gone at once.
+    harness
+        .api()
+        .wait_until_gone(&harness.namespace.pod("mnist-worker-1"));
+    harness.vanish("mnist-worker-0", 143);
     harness.workload("mnist", "quota that is given back", |one| {
         says(one, "QuotaReserved", "False")
     });
