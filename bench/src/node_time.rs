@@ -126,6 +126,6 @@ mod tests {
         time.placed("a", 0, second(5));
         time.until(second(4));
         time.until(second(6));
-        assert_eq!(time.used(), 1.0);
+        assert_eq!((time.wasted(), time.used()), (0.0, 1.0));
     }
 }

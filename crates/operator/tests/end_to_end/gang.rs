@@ -11,17 +11,17 @@ use super::{Harness, job};
 const VOLCANO: &str = "apis/scheduling.volcano.sh/v1beta1";
 
 /// Where Volcano's queues are.
-const QUEUES: &str = "/apis/scheduling.volcano.sh/v1beta1/queues";
+pub const QUEUES: &str = "/apis/scheduling.volcano.sh/v1beta1/queues";
 
 /// An operator whose jobs are placed by Volcano, which creates the queue `default` when it starts.
-fn harness(name: &str) -> Harness {
+pub fn harness(name: &str) -> Harness {
     shared().install(Crds::Volcano);
     queue("default");
     Harness::with(name, &["--gang-scheduler-name", "volcano"])
 }
 
 /// Creates a queue, unless another test has.
-fn queue(name: &str) {
+pub fn queue(name: &str) {
     let queue = json!({ "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": { "name": name }, "spec": { "weight": 1 } });
     match shared().api().create(QUEUES, &queue) {
         Err(refused) if refused.code != 409 => panic!("{refused}"),
@@ -180,99 +180,6 @@ fn a_group_follows_its_job() {
     harness.pod("edited-worker-0", "1.0");
 
     harness.uses_its_rights(&GangScheduler::Volcano);
-}
-
-/// As Volcano writes it: `capability` and `allocated` where they are limited and counted.
-#[test]
-fn a_job_says_that_its_queue_is_missing_closed_or_full_and_what_helps() {
-    let harness = harness("gang-queue");
-    let policy = json!({ "schedulingPolicy": { "queue": "gang-night" } });
-    let mut night = job("night", &policy, &[("Worker", 2, "Never")]);
-    let spec = &mut night["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"];
-    spec["containers"][0]["resources"] = json!({ "requests": { "cpu": "3" } });
-    harness.create(&night);
-    let words = harness.told_of_group("night", "there is no queue `gang-night`");
-    let namespace = harness.namespace.name();
-    let moved = format!("kubectl patch podgroups.scheduling.volcano.sh night -n {namespace} --type merge");
-    assert!(words.contains(&moved), "{words}");
-
-    queue("gang-night");
-    harness.told_of_group("night", "the scheduler has not let it in");
-    let path = format!("{QUEUES}/gang-night");
-    let says = |status: &Value| {
-        let status = json!({ "status": status });
-        harness.api().patch(&format!("{path}/status"), &status).unwrap();
-    };
-    says(&json!({ "state": "Closed", "allocated": {} }));
-    let words = harness.told_of_group("night", "its queue `gang-night` is Closed");
-    assert!(
-        words.contains("vcctl queue operate --action open --name gang-night"),
-        "{words}"
-    );
-    let limit = json!({ "spec": { "capability": { "cpu": "8" } } });
-    harness.api().patch(&path, &limit).unwrap();
-    says(&json!({ "state": "Open", "allocated": { "cpu": "4" } }));
-    harness.told_of_group("night", "may hold 8 of cpu, 4 are in use and the group needs 6");
-    let limit = json!({ "spec": { "capability": { "cpu": "5" } } });
-    harness.api().patch(&path, &limit).unwrap();
-    harness.told_of_group("night", "may hold 5 of cpu and the group needs 6");
-
-    // The group is where its users put it.
-    let moved = json!({ "spec": { "queue": "default" } });
-    harness.api().patch(&harness.group_path("night"), &moved).unwrap();
-    harness.told_of_group("night", "the scheduler has not let it in");
-    harness.let_in("night");
-    harness.pod("night-worker-0", "0.0");
-}
-
-/// Volcano's webhook refuses pods whose queue is closed, and T9k's admission those of a queue that is closed or full. The API server refuses
-/// them here in the webhook's words.
-#[test]
-fn what_the_webhook_of_a_scheduler_refuses_is_told_in_its_words() {
-    let harness = harness("gang-webhook");
-    let refusal = "failed :  can only submit job to queue with state `Open`, queue `day` status is `Closed`;";
-    let name = harness.namespace.name();
-    let policy = json!({
-        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": { "name": name },
-        "spec": {
-            "matchConstraints": { "resourceRules": [{
-                "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"],
-            }] },
-            "validations": [{ "expression": "object.spec.schedulerName != 'volcano'", "message": refusal }],
-        },
-    });
-    let binding = json!({
-        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding", "metadata": { "name": name },
-        "spec": {
-            "policyName": name, "validationActions": ["Deny"],
-            "matchResources": { "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": name } } },
-        },
-    });
-    let root = "/apis/admissionregistration.k8s.io/v1";
-    let api = harness.api();
-    api.create(&format!("{root}/validatingadmissionpolicies"), &policy)
-        .unwrap();
-    api.create(&format!("{root}/validatingadmissionpolicybindings"), &binding)
-        .unwrap();
-    let probe = json!({
-        "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "probe" },
-        "spec": { "schedulerName": "volcano", "containers": [{ "name": "c", "image": "i" }] },
-    });
-    let pods = harness.namespace.path("api/v1", "pods");
-    api.wait(&pods, "that the policy is in force", |_| {
-        api.create(&format!("{pods}?dryRun=All"), &probe)
-            .is_err()
-            .then_some(())
-    });
-    harness.create(&job("day", &json!({}), &[("Worker", 1, "Never")]));
-    harness.let_in("day");
-    api.wait(&harness.path("day"), "why it has no pod", |job| {
-        let wait = &job["status"]["waiting"][0];
-        let told = wait["message"]
-            .as_str()?
-            .contains("queue `day` status is `Closed`");
-        (wait["reason"] == "FailedCreatePod" && told).then_some(())
-    });
 }
 
 #[test]
