@@ -15,7 +15,7 @@ use trainyard_cluster_tests::{Crds, Node, Parts};
 use crate::Asked;
 use crate::bars::Bars;
 use crate::objects;
-use crate::process::Running;
+use crate::process::{self, Running};
 use crate::race::seconds;
 use crate::rig::{JOBS, NAMESPACE, PODS, Rig, Wanted};
 use crate::trouble::Trouble;
@@ -69,6 +69,46 @@ struct Run {
     used: f64,
 }
 
+impl Run {
+    fn tell(&self, placer: &str, (gangs, ideal): (usize, Duration), bars: &mut Bars) {
+        let took = self.took.as_secs_f64();
+        let all = self.finished == gangs;
+        let end = if self.stuck {
+            ", then each gang on nodes waits for the others"
+        } else if all {
+            ""
+        } else {
+            ", then it was given up"
+        };
+        let finished = format!("{} of {gangs} in {}{end}", self.finished, seconds(took));
+        let (wasted, used) = (100.0 * self.wasted, 100.0 * self.used);
+        println!(
+            "{placer}: {finished}; node time wasted {wasted:.1} %, used {used:.1} %; load {}",
+            process::load()
+        );
+        let ideal = ideal.as_secs_f64();
+        let ratio = if all {
+            format!("{:.2}×", took / ideal)
+        } else {
+            "-".to_owned()
+        };
+        // Nothing promises that gangs finish which are placed task by task.
+        let bar = (placer != "none").then_some(all);
+        bars.add(
+            &format!("gangs of {TASKS} with room for {ROOM}, `{placer}`: finished"),
+            (finished, format!("{} without any waste", seconds(ideal))),
+            ratio,
+            (bar.map_or("", |_| "all"), bar),
+        );
+        bars.add(
+            &format!("node time held by gangs that are not whole, `{placer}`"),
+            (format!("{wasted:.1} %"), format!("by gangs that run {used:.1} %")),
+            "-".to_owned(),
+            ("", None),
+        );
+    }
+}
+
 /// A task that a watch shows on a node, told to stop, or at its end.
 struct Task {
     gang: String,
@@ -96,52 +136,7 @@ pub fn measure(asked: &Asked, bars: &mut Bars) -> Result<(), Trouble> {
     let is_asked = |placer: &Placer| asked.placed_by.as_ref().is_none_or(|name| name == placer.name);
     for placer in PLACERS.into_iter().filter(is_asked) {
         let run = one(placer, gangs, ideal * PATIENCE)?;
-        let Run {
-            finished,
-            took,
-            stuck,
-            wasted,
-            used,
-        } = run;
-        let took = took.as_secs_f64();
-        let end = if stuck {
-            "then each gang on nodes waits for the others"
-        } else if finished < gangs {
-            "then it was given up"
-        } else {
-            "all of them"
-        };
-        println!(
-            "{}: {finished} of {gangs} finished in {}, {end}; node time wasted {:.1} %, used {:.1} %; load {}",
-            placer.name,
-            seconds(took),
-            100.0 * wasted,
-            100.0 * used,
-            crate::process::load()
-        );
-        let bar = (placer.name != "none").then_some(finished == gangs);
-        bars.add(
-            &format!(
-                "{gangs} gangs of {TASKS} with room for {ROOM}, `{}`: finished in {}",
-                placer.name,
-                seconds(took)
-            ),
-            (
-                finished.to_string(),
-                format!("{} without any waste", seconds(ideal.as_secs_f64())),
-            ),
-            format!("{:.2}×", took / ideal.as_secs_f64()),
-            (bar.map_or("", |_| "all of them"), bar),
-        );
-        bars.add(
-            &format!("node time held by gangs that are not whole, `{}`", placer.name),
-            (
-                format!("{:.1} %", 100.0 * wasted),
-                format!("{:.1} % by gangs that run", 100.0 * used),
-            ),
-            "-".to_owned(),
-            ("", None),
-        );
+        run.tell(placer.name, (gangs, ideal), bars);
     }
     Ok(())
 }

@@ -106,7 +106,7 @@ pub fn waits(entry: &Entry, job: &JobSeen, subject: &Subject, now: Time, waiting
         Some((wanted, group, why_held(entry, job, gang, group)?))
     });
     let Some((wanted, group, words)) = held else {
-        waiting.entries.extend(in_queue(entry, job, gang, now));
+        in_queue(entry, job, gang, now, waiting);
         return;
     };
     let settled = group.created + SETTLES;
@@ -138,13 +138,22 @@ fn why_held(entry: &Entry, job: &JobSeen, gang: &Gang, group: &GroupSeen) -> Opt
 }
 
 /// Tells of the queue of a group that the templates name, while the scheduler has not placed a member.
-fn in_queue(entry: &Entry, job: &JobSeen, gang: &Gang, now: Time) -> Option<Wait> {
-    let (name, words) = (gang.existing.as_ref()?, entry.groups.queue.as_ref()?);
-    let settled = |(_, task): (&PodSeen, &TaskSeen)| task.created + SETTLES <= now;
-    let kind = gang::scheduler(&gang.scheduler)?.apis.first()?.kind;
-    let waits = lacks_nodes(entry, job) && members(entry, job).any(settled);
-    let message = cut(&format!("{kind} {name}{NOT_OURS} waits: {words}"));
-    waits.then(|| Wait::new(Reason::Other(format!("{kind}Pending")), message))
+fn in_queue(entry: &Entry, job: &JobSeen, gang: &Gang, now: Time, waiting: &mut Waiting) {
+    let (Some(name), Some(words)) = (&gang.existing, &entry.groups.queue) else {
+        return;
+    };
+    let settled = members(entry, job).map(|(_, task)| task.created + SETTLES).min();
+    let kind = gang::scheduler(&gang.scheduler).and_then(|module| module.apis.first());
+    let (Some(settled), Some(api)) = (settled.filter(|_| lacks_nodes(entry, job)), kind) else {
+        return;
+    };
+    if settled > now {
+        waiting.settles = Some(settled);
+        return;
+    }
+    let message = cut(&format!("{} {name}{NOT_OURS} waits: {words}", api.kind));
+    let reason = Reason::Other(format!("{}Pending", api.kind));
+    waiting.entries.push(Wait::new(reason, message));
 }
 
 /// The pods of a job that are tasks of it and have not ended.
