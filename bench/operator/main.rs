@@ -10,7 +10,7 @@
 //! ```text
 //! rig (API server, its processor time, its count of writes) ─▶ turn: clean, submit, start a candidate, count pods
 //!                                                               │
-//!          ours, kubeflow, bare ────────────────────────────────┘─▶ race, kinds, large, resident, verdict, fairness ─▶ bars
+//!          ours, kubeflow, bare ────────────────────────────────┘─▶ race, kinds, large, resident, verdict, fairness, gangs ─▶ bars
 //! ```
 #![expect(
     clippy::print_stdout,
@@ -22,6 +22,7 @@ mod bare;
 mod bars;
 mod count;
 mod fairness;
+mod gangs;
 mod kinds;
 mod kubeflow;
 mod large;
@@ -43,13 +44,15 @@ use trainyard_cluster_tests::Parts;
 use trouble::Trouble;
 
 const HELP: &str = "\
-cargo xtask bench operator [PART…] [--rounds N] [--jobs N] [--shipped] [--without-peer]
+cargo xtask bench operator [PART…] [--rounds N] [--jobs N] [--gangs N] [--placed-by NAME] [--shipped] [--without-peer]
                            [--without-controllers] [--collected]
 
-  PART             race, kinds, large, resident, verdict, fairness; all of them unless told
+  PART             race, kinds, large, resident, verdict, fairness, gangs; all of them unless told
   --rounds N       how often each takes its turn in the race and of each kind (12), and how often the large job is made;
                    a multiple of 3 in the race, or of 2 without a peer, lets everybody come after everybody else equally often
   --jobs N         jobs in the race and of each kind, of 1 ps and 2 workers each (300)
+  --gangs N        gangs of 10 on nodes for 3 of them (100), with Kubernetes' scheduler alone, with Volcano, and with gates
+  --placed-by NAME the gangs with this one alone: none, volcano or gates
   --shipped        Kubeflow's operator also as it is shipped, once: more than three minutes
   --without-peer   without Kubeflow's operator, which is built from Go modules and needs root
   --without-controllers
@@ -63,6 +66,8 @@ pub struct Asked {
     parts: Vec<String>,
     rounds: usize,
     jobs: usize,
+    gangs: usize,
+    placed_by: Option<String>,
     shipped: bool,
     peer: bool,
     cluster: Parts,
@@ -100,6 +105,8 @@ fn read(typed: &[String]) -> Option<Asked> {
         parts: Vec::new(),
         rounds: 12,
         jobs: 300,
+        gangs: 100,
+        placed_by: None,
         shipped: false,
         peer: true,
         cluster: Parts::CONTROL_PLANE,
@@ -108,11 +115,13 @@ fn read(typed: &[String]) -> Option<Asked> {
     let mut words = typed.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
-            "race" | "kinds" | "large" | "resident" | "verdict" | "fairness" => {
+            "race" | "kinds" | "large" | "resident" | "verdict" | "fairness" | "gangs" => {
                 asked.parts.push(word.clone());
             }
             "--rounds" => asked.rounds = words.next()?.parse().ok().filter(|rounds| *rounds > 0)?,
             "--jobs" => asked.jobs = words.next()?.parse().ok().filter(|jobs| *jobs > 0)?,
+            "--gangs" => asked.gangs = words.next()?.parse().ok().filter(|gangs| *gangs > 0)?,
+            "--placed-by" => asked.placed_by = Some(words.next()?.clone()),
             "--shipped" => asked.shipped = true,
             "--without-peer" => asked.peer = false,
             "--without-controllers" => asked.cluster = Parts::API,
@@ -145,6 +154,9 @@ fn measure(asked: &Asked) -> Result<bool, Trouble> {
     }
     if wants("fairness") {
         fairness::measure(&mut bars)?;
+    }
+    if wants("gangs") {
+        gangs::measure(asked, &mut bars)?;
     }
     println!("load after: {}", process::load());
     Ok(bars.tell())

@@ -23,6 +23,8 @@ use crate::trouble::Trouble;
 pub struct Shown {
     metadata: Meta,
     #[serde(default)]
+    spec: Spec,
+    #[serde(default)]
     status: Status,
 }
 
@@ -31,10 +33,19 @@ pub struct Shown {
 struct Meta {
     name: String,
     resource_version: String,
+    deletion_timestamp: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Spec {
+    node_name: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 struct Status {
+    #[serde(default)]
+    phase: String,
     #[serde(default)]
     conditions: Vec<Condition>,
 }
@@ -47,6 +58,26 @@ struct Condition {
 }
 
 impl Shown {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.metadata.name
+    }
+
+    /// The node of a pod.
+    pub fn node(&self) -> Option<&str> {
+        self.spec.node_name.as_deref()
+    }
+
+    /// The phase of a pod.
+    pub fn phase(&self) -> &str {
+        &self.status.phase
+    }
+
+    /// Whether it is being deleted.
+    pub fn is_deleting(&self) -> bool {
+        self.metadata.deletion_timestamp.is_some()
+    }
+
     /// Whether a condition of that type holds.
     pub fn is(&self, kind: &str) -> bool {
         let mut all = self.status.conditions.iter();

@@ -1,5 +1,6 @@
 //! What the benchmarks measure with: jobs of any size, as a user would write them, and worlds in which they run.
 
+pub mod node_time;
 pub mod succession;
 
 use trainyard_core::{

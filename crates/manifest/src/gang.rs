@@ -17,6 +17,7 @@ mod gates;
 mod kube_batch;
 mod largest;
 mod native;
+mod queue;
 mod schedulers;
 mod t9k;
 mod volcano;
@@ -30,6 +31,7 @@ use trainyard_core::{Gang, GangScheduler, GangSeen, Job, Role, Seen, Subject, Ta
 pub use self::ended::Ended;
 pub use self::gates::GATE;
 pub use self::largest::largest_first;
+pub use self::queue::{InQueue, QueueApi, QueueState, queue_of};
 pub use self::schedulers::{Began, Placing, Schedulers};
 use crate::install::access::Use;
 
@@ -51,6 +53,8 @@ pub struct Scheduler {
     /// The APIs of the objects that it reads. The operator watches them all, and does nothing before each has been listed:
     /// that is how it knows that the scheduler is installed.
     pub apis: &'static [&'static GroupApi],
+    /// The APIs of the queues that its groups are put into, where their objects say why a group waits. A group's queue is in any of them.
+    pub queues: &'static [&'static QueueApi],
     /// What the operator does with these objects: `trainyard install` grants it.
     pub uses: &'static [Use],
     /// Pods are created only once every group has been let in. Without, the scheduler looks at pods that exist.

@@ -12,6 +12,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use trainyard_core::Time;
+use trainyard_manifest::gang::QueueApi;
 
 use crate::api::Api;
 use crate::apply::{Report, apply_catching_panics};
@@ -129,6 +130,7 @@ fn unseen(reading: &Reading) -> Vec<Source> {
         })
         .chain(reading.network_policies.then_some(Source::Policies))
         .chain(reading.gang.apis().into_iter().map(Source::groups))
+        .chain(reading.gang.queues().into_iter().map(Source::queues))
         .chain(reading.kueue.then_some(Source::Workloads))
         .collect()
 }
@@ -141,8 +143,9 @@ fn may_act(unseen: &[Source], unknown: &BTreeSet<Source>, kinds: usize) -> bool 
     awaited.all(|source| match source {
         Source::Jobs(_) => kinds == 1,
         Source::Pods(_) | Source::Services(_) => false,
-        // An order is obeyed when it is seen, nothing waits for a TensorBoard, and a policy that exists is found when it is to be created.
+        // An order is obeyed when it is seen, nothing waits for a TensorBoard, a queue only explains, and a policy that exists is found when it is to be created.
         Source::Groups(..)
+        | Source::Queues(..)
         | Source::Orders(_)
         | Source::Boards(_)
         | Source::BoardPods(_)
@@ -294,6 +297,7 @@ impl Operator {
             WatchUpdate::Policy(event) => self.handle_policy(event),
             WatchUpdate::BoardPod(kind, event) => self.handle_board_pod(kind, event),
             WatchUpdate::Workload(event) => self.handle_workload(event),
+            WatchUpdate::Queue(api, event) => self.handle_queue(api, event),
             WatchUpdate::Group(api, Init) => self.store.groups_begin(api),
             WatchUpdate::Group(api, InitApply(Guarded(Ok(group))) | Apply(Guarded(Ok(group)))) => {
                 self.store.group_seen(GroupSeen::of(api, group));
@@ -410,6 +414,26 @@ impl Operator {
                 }
             }
             InitDone => self.listed(source),
+        }
+    }
+
+    fn handle_queue(&mut self, api: &'static QueueApi, event: Event<Guarded<DynamicObject>>) {
+        match event {
+            Init => self.store.queues_begin(api),
+            InitApply(Guarded(Ok(queue))) | Apply(Guarded(Ok(queue))) => {
+                let name = queue.metadata.name.as_deref().unwrap_or_default();
+                self.store.queue_seen(api, name, (api.state)(&queue.data));
+            }
+            Delete(Guarded(Ok(queue))) => {
+                let name = queue.metadata.name.as_deref().unwrap_or_default();
+                self.store.queue_gone(api, name);
+            }
+            InitDone => {
+                self.store.queues_end(api);
+                self.listed(Source::queues(api));
+            }
+            // An unreadable object does not exist for us; the watch has reported it.
+            InitApply(_) | Apply(_) | Delete(_) => {}
         }
     }
 

@@ -15,6 +15,7 @@ mod orders;
 mod policies;
 mod pools;
 mod queue;
+mod queues;
 mod refused;
 mod reread;
 mod slots;
@@ -27,7 +28,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use trainyard_core::{Action, Storage, Time};
-use trainyard_manifest::gang::GroupApi;
+use trainyard_manifest::gang::{GroupApi, QueueApi};
 use trainyard_manifest::observe::PodSeen;
 use trainyard_status::MEMORY_FIELD;
 
@@ -41,6 +42,7 @@ pub use self::policies::PolicySeen;
 pub use self::pools::Gating;
 use self::pools::Pools;
 use self::queue::Queue;
+use self::queues::Queues;
 pub use self::refused::Refused;
 pub use self::reread::{Panicked, words as panic_words};
 use self::slots::Slots;
@@ -68,6 +70,8 @@ pub enum Source {
     BoardPods(&'static Kind),
     /// Groups of a gang scheduler, by plural and API group, whichever kind their jobs are of.
     Groups(&'static str, &'static str),
+    /// Queues of a gang scheduler, by plural and API group.
+    Queues(&'static str, &'static str),
     /// What stands for jobs in queues of Kueue's, whichever kind they are of.
     Workloads,
 }
@@ -84,6 +88,7 @@ impl Source {
             Self::Boards(_) => "deployments",
             Self::Policies => "networkpolicies",
             Self::Groups(..) => "groups",
+            Self::Queues(..) => "queues",
             Self::Workloads => "workloads",
         }
     }
@@ -93,6 +98,7 @@ impl Source {
     pub const fn is_optional(self) -> bool {
         match self {
             Self::Groups(..)
+            | Self::Queues(..)
             | Self::Orders(_)
             | Self::Boards(_)
             | Self::BoardPods(_)
@@ -106,6 +112,12 @@ impl Source {
     #[must_use]
     pub const fn groups(api: &GroupApi) -> Self {
         Self::Groups(api.plural, api.group)
+    }
+
+    /// The watch of this API.
+    #[must_use]
+    pub const fn queues(api: &QueueApi) -> Self {
+        Self::Queues(api.plural, api.group)
     }
 }
 
@@ -123,6 +135,8 @@ pub struct Store {
     listed: BTreeMap<Source, BTreeSet<Arc<str>>>,
     /// Groups of gang schedulers.
     groups: GroupIndex,
+    /// The queues that these are put into.
+    queues: Queues,
     /// Gangs that are held by gates.
     pools: Pools,
     /// Kinds of which the Deployments of `TensorBoard`s are known, as far as they can be.
@@ -214,7 +228,7 @@ impl Store {
                 Source::Policies => entry.extras.policies_end(&listed),
                 Source::BoardPods(kind) => key.kind == kind && entry.board.pods.list_ends(&listed),
                 Source::Workloads => entry.workloads.known.list_ends(&listed),
-                Source::Groups(..) => false,
+                Source::Groups(..) | Source::Queues(..) => false,
             };
             if lost {
                 touched.push(key.clone());

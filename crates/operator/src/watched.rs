@@ -10,7 +10,7 @@ use kube::core::{ApiResource, DynamicObject, DynamicResourceScope, PartialObject
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use trainyard_core::Time;
-use trainyard_manifest::gang::{self, GroupApi, GroupState};
+use trainyard_manifest::gang::{self, GroupApi, GroupState, QueueApi};
 use trainyard_manifest::kinds::{ALL, JobApi};
 use trainyard_manifest::observe::PodSeen;
 
@@ -288,6 +288,18 @@ pub fn group_resource(api: &GroupApi) -> ApiResource {
         group: api.group.into(),
         version: api.version.into(),
         api_version: api.api_version(),
+        kind: api.kind.into(),
+        plural: api.plural.into(),
+    }
+}
+
+/// How kube's client finds the queues of an API.
+#[must_use]
+pub fn queue_resource(api: &QueueApi) -> ApiResource {
+    ApiResource {
+        group: api.group.into(),
+        version: api.version.into(),
+        api_version: format!("{}/{}", api.group, api.version),
         kind: api.kind.into(),
         plural: api.plural.into(),
     }

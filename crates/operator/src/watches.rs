@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinSet;
 use trainyard_cluster::told;
-use trainyard_manifest::gang::GroupApi;
+use trainyard_manifest::gang::{GroupApi, QueueApi};
 use trainyard_manifest::isolation;
 use trainyard_manifest::tensorboard::{KIND_LABEL, PART, PART_LABEL};
 
@@ -27,7 +27,9 @@ use crate::notice::{Notice, Observer};
 use crate::operate::Options;
 use crate::order::OrderApi;
 use crate::store::Source;
-use crate::watched::{WatchedPod, WatchedService, group_resource, job_resource, order_resource};
+use crate::watched::{
+    WatchedPod, WatchedService, group_resource, job_resource, order_resource, queue_resource,
+};
 use crate::workload::workload_resource;
 
 /// Jobs per page of a list, so that the first jobs are reconciled before the last are listed.
@@ -59,6 +61,8 @@ pub enum WatchUpdate {
     BoardPod(&'static Kind, watcher::Event<Guarded<DynamicObject>>),
     /// A group object of this API.
     Group(&'static GroupApi, watcher::Event<Guarded<DynamicObject>>),
+    /// A queue of this API, in which groups are.
+    Queue(&'static QueueApi, watcher::Event<Guarded<DynamicObject>>),
     /// What stands for a job in a queue of Kueue's.
     Workload(watcher::Event<Guarded<DynamicObject>>),
     /// The cluster has no API for these objects. The watch is begun again by itself.
@@ -117,6 +121,12 @@ pub fn begin(
         let wrap = |event| WatchUpdate::Group(api, event);
         let what = (Source::groups(api), no_groups(api));
         watches.spawn(follow(what, groups, all.clone(), ears(), wrap));
+    }
+    for api in options.reading.gang.queues() {
+        let queues = Watched::all_with(client.clone(), &queue_resource(api));
+        let wrap = |event| WatchUpdate::Queue(api, event);
+        let what = (Source::queues(api), no_queues(api));
+        watches.spawn(follow(what, queues, all.clone(), ears(), wrap));
     }
     if options.reading.kueue {
         // Without a selector: one that Kueue's own integration has made for a job is respected.
@@ -253,7 +263,7 @@ impl Complaints {
 
 /// What is said where the cluster does not know Workloads.
 const NO_WORKLOADS: &str = "the cluster knows no workloads.kueue.x-k8s.io (v1beta2), which `--kueue` asks for, and jobs with a queue \
-     wait: install Kueue 0.15 or later, or leave the flag out";
+     wait: install Kueue 0.15 or later, since older ones serve v1beta1 alone, or leave the flag out";
 
 /// What is said where the cluster does not know a kind.
 fn no_jobs(kind: &Kind) -> String {
@@ -282,6 +292,15 @@ fn no_groups(api: &GroupApi) -> String {
         api.resource(),
         api.version,
         api.help
+    )
+}
+
+/// What is said where the cluster does not know the queues of a chosen scheduler.
+fn no_queues(api: &QueueApi) -> String {
+    format!(
+        "the cluster knows no {} ({}): `status.waiting` does not tell which queue a job's group waits for",
+        api.resource(),
+        api.version
     )
 }
 

@@ -173,12 +173,18 @@ impl Account {
     /// When it has asked to create that object, in order.
     #[must_use]
     pub fn created(&self, resource: &str, name: &str) -> Vec<Timestamp> {
+        self.times("create", resource, name)
+    }
+
+    /// When it has asked to do something with that object, in order.
+    #[must_use]
+    pub fn times(&self, verb: &str, resource: &str, name: &str) -> Vec<Timestamp> {
         let about = json!({ "resource": resource, "name": name });
         let mut entries = self.entries();
         entries.retain(|entry| {
             let object = &entry["objectRef"];
             let same = |field: &str| object[field] == about[field];
-            entry["verb"] == "create" && same("resource") && same("name")
+            entry["verb"] == verb && same("resource") && same("name")
         });
         let times = entries.iter().map(|entry| &entry["requestReceivedTimestamp"]);
         let mut times: Vec<Timestamp> = times.filter_map(|time| time.as_str()?.parse().ok()).collect();

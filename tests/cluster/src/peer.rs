@@ -57,13 +57,16 @@ pub struct KubeBatch {
 }
 
 impl KubeBatch {
-    /// Starts it. None, with a line on standard error, unless `cargo xtask test --peers` runs the test.
+    /// Whether tests with it are to run: `cargo xtask test --peers` runs them. Otherwise says so on standard error.
+    #[must_use]
+    pub fn is_asked_for() -> bool {
+        are_asked_for("kube-batch")
+    }
+
+    /// Starts it.
     #[track_caller]
     #[must_use]
-    pub fn start(cluster: &Cluster) -> Option<Self> {
-        if !are_asked_for("kube-batch") {
-            return None;
-        }
+    pub fn start(cluster: &Cluster) -> Self {
         let program = trainyard_tools::find(Program::KubeBatch, &mut aloud);
         let program = program.unwrap_or_else(|missing| panic!("{missing}"));
         let place = cluster.place().join("kube-batch.kubeconfig");
@@ -82,10 +85,10 @@ impl KubeBatch {
             .stdout(Stdio::null())
             .stderr(log)
             .spawn();
-        Some(Self {
+        Self {
             process: process.unwrap_or_else(|error| panic!("cannot start kube-batch: {error}")),
             _proxy: proxy,
-        })
+        }
     }
 }
 

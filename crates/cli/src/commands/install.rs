@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use trainyard_cluster::{ClusterError, Newcomer, Outcome, Session, Trial, named};
-use trainyard_manifest::install::access::LEASE;
+use trainyard_manifest::install::access::{LEASE, reads};
 use trainyard_manifest::install::{Install as Wishes, NAME, image, text};
 use trainyard_manifest::kinds::{JobApi, Kinds};
 
@@ -183,8 +183,8 @@ fn lease(wishes: &Wishes) -> Value {
     })
 }
 
-/// Objects of an earlier installation that this one does not have: rights for all namespaces, roles for people about kinds that are off,
-/// a disruption budget for several replicas. Definitions hold jobs, and stay.
+/// Objects of an earlier installation that this one does not have: rights for all namespaces, rights to read what queues and schedulers have
+/// there, roles for people about kinds that are off, a disruption budget for several replicas. Definitions hold jobs, and stay.
 fn leftovers(session: &Session, wishes: &Wishes, objects: &[Value]) -> Result<Vec<Value>, Failure> {
     let widest = Wishes {
         watch: None,
@@ -203,7 +203,8 @@ fn leftovers(session: &Session, wishes: &Wishes, objects: &[Value]) -> Result<Ve
     for object in left {
         let wide =
             ["ClusterRole", "ClusterRoleBinding"].contains(&object["kind"].as_str().unwrap_or_default());
-        let ours = !wide || bound.as_ref() == Some(&wishes.namespace);
+        let own = is_of_this_operator(&object, wishes);
+        let ours = !wide || own || bound.as_ref() == Some(&wishes.namespace);
         if ours && session.find(&object).map_err(no_cluster)?.is_some() {
             found.push(object);
         }
@@ -240,8 +241,13 @@ fn check_namespace(session: &Session, wishes: &Wishes) -> Result<(), Failure> {
 /// Deleting the CRD would delete all jobs, and deleting the namespace all objects in it; roles for users are shared.
 fn is_kept(object: &Value, wishes: &Wishes) -> bool {
     let kind = object["kind"].as_str().unwrap_or_default();
-    let shared = wishes.watch.is_some() && kind == "ClusterRole";
+    let shared = wishes.watch.is_some() && kind == "ClusterRole" && !is_of_this_operator(object, wishes);
     shared || matches!(kind, "CustomResourceDefinition" | "Namespace")
+}
+
+/// Whether a role for the whole cluster, or its binding, belongs to the operator in this namespace alone.
+fn is_of_this_operator(object: &Value, wishes: &Wishes) -> bool {
+    object["metadata"]["name"] == reads(&wishes.namespace)
 }
 
 fn wishes(typed: &Install) -> Wishes {

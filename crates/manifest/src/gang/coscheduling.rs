@@ -25,6 +25,7 @@ pub(super) static SCHEDULER: Scheduler = Scheduler {
     // Every name that no other module serves is that of a scheduler with the plugin, as for Kubeflow's operator.
     serves: |named| named.name().is_some(),
     apis: &[&POD_GROUPS],
+    queues: &[],
     uses: &[of_groups(API_GROUP, "podgroups")],
     holds: false,
     groups: |subject, gang, ended| {

@@ -13,6 +13,7 @@ pub const GATE: &str = "trainyard.dev/gang";
 pub(super) static SCHEDULER: Scheduler = Scheduler {
     serves: |named| *named == GangScheduler::Gates,
     apis: &[],
+    queues: &[],
     uses: &[Use {
         verbs: &["patch"],
         why: "the gates of a gang's pods are taken away when it is its turn",

@@ -6,11 +6,14 @@
 use serde_json::{Map, Value};
 use trainyard_core::{Gang, GangScheduler, Job, Role};
 
-use super::volcano::{DEFAULT_QUEUE, GROUP, state};
-use super::{GroupApi, Scheduler, group_of, place};
-use crate::install::access::of_groups;
+use super::queue::{DEFAULT_QUEUE, QueueState};
+use super::volcano::{GROUP, state};
+use super::{GroupApi, QueueApi, Scheduler, group_of, place};
+use crate::install::access::{of_groups, of_queues};
 
 const API_GROUP: &str = "scheduling.incubator.k8s.io";
+/// The other one that it reads.
+const OTHER_GROUP: &str = "scheduling.sigs.dev";
 
 static POD_GROUPS: GroupApi = GroupApi {
     group: API_GROUP,
@@ -23,10 +26,31 @@ static POD_GROUPS: GroupApi = GroupApi {
     help: "install kube-batch and its definitions",
 };
 
+/// It finds a group's queue among those of both APIs, and ignores a group whose queue is in neither.
+static QUEUES: QueueApi = queues(API_GROUP, "v1alpha1");
+static OTHER_QUEUES: QueueApi = queues(OTHER_GROUP, "v1alpha2");
+
+/// Its queues are never closed. What they may hold is counted by weights, so no limit explains why a group waits.
+const fn queues(group: &'static str, version: &'static str) -> QueueApi {
+    QueueApi {
+        group,
+        version,
+        kind: "Queue",
+        plural: "queues",
+        state: |_| QueueState::default(),
+        open: |_| String::new(),
+    }
+}
+
 pub(super) static SCHEDULER: Scheduler = Scheduler {
     serves: |named| *named == GangScheduler::KubeBatch,
     apis: &[&POD_GROUPS],
-    uses: &[of_groups(API_GROUP, "podgroups")],
+    queues: &[&QUEUES, &OTHER_QUEUES],
+    uses: &[
+        of_groups(API_GROUP, "podgroups"),
+        of_queues(API_GROUP, "queues"),
+        of_queues(OTHER_GROUP, "queues"),
+    ],
     holds: false,
     groups: |subject, gang, _| {
         // Its groups say nothing of resources.

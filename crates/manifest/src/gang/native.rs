@@ -26,6 +26,7 @@ static POD_GROUPS: GroupApi = GroupApi {
 pub(super) static SCHEDULER: Scheduler = Scheduler {
     serves: |named| *named == GangScheduler::Native,
     apis: &[&POD_GROUPS],
+    queues: &[],
     uses: &[of_groups(API_GROUP, "podgroups")],
     holds: false,
     groups,

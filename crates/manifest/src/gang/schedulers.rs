@@ -6,7 +6,7 @@ use std::str::FromStr;
 use trainyard_core::{GangChoice, GangScheduler};
 use trainyard_document::names::wrong_label;
 
-use super::{GroupApi, SCHEDULERS, Scheduler, scheduler};
+use super::{GroupApi, QueueApi, SCHEDULERS, Scheduler, scheduler};
 use crate::install::access::Use;
 
 /// The schedulers that an operator was told of, by `--gang-scheduler-name`. The first places every job that does not choose.
@@ -67,6 +67,12 @@ impl Schedulers {
     #[must_use]
     pub fn apis(&self) -> Vec<&'static GroupApi> {
         self.modules().flat_map(|module| module.apis).copied().collect()
+    }
+
+    /// The APIs of the queues that these are put into.
+    #[must_use]
+    pub fn queues(&self) -> Vec<&'static QueueApi> {
+        self.modules().flat_map(|module| module.queues).copied().collect()
     }
 
     /// What the operator does with these objects.

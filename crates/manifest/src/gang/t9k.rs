@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 use trainyard_core::{Gang, GangScheduler, Job, Role, Subject};
 
+use super::queue::DEFAULT_QUEUE;
 use super::{Ended, GroupApi, GroupState, GroupWanted, Scheduler, group_of, place};
 use crate::install::access::of_groups;
 
@@ -14,8 +15,6 @@ const GROUP: &str = "scheduler.tensorstack.dev/group-name";
 const QUEUE: &str = "scheduler.tensorstack.dev/queue";
 /// The role of a pod, which `spec.roles` of its group may count.
 const ROLE: &str = "scheduler.tensorstack.dev/role";
-/// Where T9k puts a group that names no queue.
-const DEFAULT_QUEUE: &str = "default";
 /// The highest priority of a group; the lowest is 0, which is the default.
 const HIGHEST: u64 = 100;
 
@@ -32,6 +31,8 @@ static POD_GROUPS: GroupApi = GroupApi {
 pub(super) static SCHEDULER: Scheduler = Scheduler {
     serves: |named| *named == GangScheduler::T9k,
     apis: &[&POD_GROUPS],
+    // They are in a namespace of T9k's, whose admission refuses pods of a queue that is closed or has too little left: the refusal says so.
+    queues: &[],
     uses: &[of_groups(API_GROUP, "podgroups")],
     holds: false,
     groups,

@@ -150,7 +150,9 @@ fn each_api_and_right_is_there_once() {
         resources,
         ["podgroups.scheduling.volcano.sh", "podgroups.scheduling.x-k8s.io"]
     );
-    assert_eq!(two.uses().len(), 2);
+    assert_eq!(two.uses().len(), 3, "groups of both, and queues of one");
+    let queues: Vec<String> = two.queues().iter().map(|api| api.resource()).collect();
+    assert_eq!(queues, ["queues.scheduling.volcano.sh"]);
     assert!(Schedulers::default().apis().is_empty());
 }
 

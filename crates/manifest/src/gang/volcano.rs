@@ -3,15 +3,14 @@
 use serde_json::{Map, Value};
 use trainyard_core::{Gang, GangScheduler, Job, Role};
 
-use super::{GroupApi, GroupState, Scheduler, phase, place, pod_group, unschedulable};
-use crate::install::access::of_groups;
+use super::queue::{DEFAULT_QUEUE, QueueState, amounts, short};
+use super::{GroupApi, GroupState, QueueApi, Scheduler, phase, place, pod_group, unschedulable};
+use crate::install::access::{of_groups, of_queues};
 
 /// Joins a pod to a group.
 pub(super) const GROUP: &str = "scheduling.k8s.io/group-name";
 /// Says which of a job's roles a pod is of.
 const TASK: &str = "volcano.sh/task-spec";
-/// Where Volcano puts a group that names no queue.
-pub(super) const DEFAULT_QUEUE: &str = "default";
 const API_GROUP: &str = "scheduling.volcano.sh";
 
 static POD_GROUPS: GroupApi = GroupApi {
@@ -24,10 +23,20 @@ static POD_GROUPS: GroupApi = GroupApi {
     help: "install Volcano",
 };
 
+static QUEUES: QueueApi = QueueApi {
+    group: API_GROUP,
+    version: "v1beta1",
+    kind: "Queue",
+    plural: "queues",
+    state: queue_state,
+    open: |name| format!("open it with `vcctl queue operate --action open --name {name}`"),
+};
+
 pub(super) static SCHEDULER: Scheduler = Scheduler {
     serves: |named| *named == GangScheduler::Volcano,
     apis: &[&POD_GROUPS],
-    uses: &[of_groups(API_GROUP, "podgroups")],
+    queues: &[&QUEUES],
+    uses: &[of_groups(API_GROUP, "podgroups"), of_queues(API_GROUP, "queues")],
     holds: true,
     groups: |subject, gang, _| {
         pod_group(&POD_GROUPS, subject, gang, |spec| {
@@ -62,5 +71,16 @@ pub(super) fn state(status: &Value) -> GroupState {
         Some("Unknown") => GroupState::Broken,
         Some("Inqueue") => unschedulable(status).map_or(GroupState::Open, GroupState::Placing),
         _ => phase(status),
+    }
+}
+
+/// Volcano's webhook refuses pods of a queue that is not open, and since 1.11 its scheduler lets none of its groups in, without a word.
+fn queue_state(queue: &Value) -> QueueState {
+    let word = queue["status"]["state"].as_str();
+    let closed = word.filter(|word| ["Closed", "Closing"].contains(word));
+    QueueState {
+        closed: closed.map(short),
+        limit: amounts(&queue["spec"]["capability"]),
+        held: amounts(&queue["status"]["allocated"]),
     }
 }

@@ -14,8 +14,6 @@ use crate::kueue;
 pub const LEASE: &str = "trainyard-operator";
 /// What the role and the binding for it are called.
 const LEADER: &str = "trainyard-leader-election";
-/// What the role for objects without a namespace is called.
-const SHARED: &str = "trainyard-operator-reads";
 
 /// Where something is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,6 +162,15 @@ pub(crate) const fn of_groups(group: &'static str, plural: &'static str) -> Use 
     }
 }
 
+/// What it does with the queues that these objects are put into, and which are in no namespace.
+pub(crate) const fn of_queues(group: &'static str, plural: &'static str) -> Use {
+    Use {
+        verbs: &["list", "watch"],
+        why: "a scheduler says nothing about a group whose queue is missing, closed or full: the job's status does",
+        ..cluster(group, plural)
+    }
+}
+
 /// A row about objects in the namespaces of jobs, to be completed.
 pub(crate) const fn jobs(group: &'static str, resource: &'static str) -> Use {
     Use {
@@ -216,16 +223,21 @@ pub(super) fn roles(install: &Install) -> Vec<Value> {
         own.binding(install),
     ];
     if uses.iter().any(|used| used.place == Place::Cluster) {
+        let name = reads(&install.namespace);
         let shared = Scope {
-            name: SHARED,
+            name: &name,
             namespace: None,
         };
-        let mut binding = shared.binding(install);
-        // Each operator has its own, also where each is for one namespace.
-        binding["metadata"]["name"] = format!("{SHARED}-{}", install.namespace).into();
-        roles.extend([shared.role(&uses, Place::Cluster), binding]);
+        roles.extend([shared.role(&uses, Place::Cluster), shared.binding(install)]);
     }
     roles
+}
+
+/// What the role and the binding for objects without a namespace are called. Each operator has its own, also where each is for one namespace:
+/// they may have been installed with other schedulers.
+#[must_use]
+pub fn reads(namespace: &str) -> String {
+    format!("{NAME}-reads-{namespace}")
 }
 
 /// A role's name and how far it reaches.

@@ -1,9 +1,7 @@
 //! The groups of a job in one reconcile: what `step` sees of them, and what is written.
 
-use std::sync::Arc;
-
 use trainyard_core::gates::is_gated;
-use trainyard_core::{Action, Fixture, FixtureSeen, Memory, Observed, Seen, Subject, TaskSeen, Time};
+use trainyard_core::{Action, Fixture, FixtureSeen, Gang, Memory, Observed, Seen, Subject, TaskSeen, Time};
 use trainyard_manifest::gang::{self, Ended, GroupState, GroupWanted, groups};
 use trainyard_manifest::observe::{PodSeen, Waits};
 
@@ -11,6 +9,10 @@ use super::wait::{Reason, Wait};
 use super::waiting::{SETTLES, Waiting, cut};
 use crate::job::{Compiled, JobSeen};
 use crate::store::{Entry, GroupWrite};
+use crate::watched::GroupSeen;
+
+/// After the name of a group that a user or another controller made.
+const NOT_OURS: &str = ", which was not made for this job and is left as it is,";
 
 /// The groups that a job should have, and what has to be written for that.
 #[derive(Debug)]
@@ -101,18 +103,10 @@ pub fn waits(entry: &Entry, job: &JobSeen, subject: &Subject, now: Time, waiting
     }
     let held = wanted.iter().find_map(|wanted| {
         let group = entry.groups.joined(wanted, &job.uid)?;
-        match &group.state {
-            // Where pods are created at once they wait as well, and may say why.
-            GroupState::Waiting(words) if gang.hold || words.is_some() => {
-                Some((wanted, group, words.clone()))
-            }
-            GroupState::Placing(words) if lacks_nodes(entry, job) => {
-                Some((wanted, group, Some(Arc::clone(words))))
-            }
-            _ => None,
-        }
+        Some((wanted, group, why_held(entry, job, gang, group)?))
     });
     let Some((wanted, group, words)) = held else {
+        in_queue(entry, job, gang, now, waiting);
         return;
     };
     let settled = group.created + SETTLES;
@@ -123,10 +117,43 @@ pub fn waits(entry: &Entry, job: &JobSeen, subject: &Subject, now: Time, waiting
     let whose = if group.was_made_for(&job.uid) {
         ""
     } else {
-        ", which was not made for this job and is left as it is,"
+        NOT_OURS
     };
-    let words = words.as_deref().unwrap_or("the scheduler has not let it in");
     add(wanted, &format!("{whose} waits: {words}"));
+}
+
+/// Why a group is not placed: its queue, then the scheduler's words. None where it is, or its pods say why.
+fn why_held(entry: &Entry, job: &JobSeen, gang: &Gang, group: &GroupSeen) -> Option<String> {
+    let said = match &group.state {
+        GroupState::Waiting(words) => words.as_deref(),
+        GroupState::Placing(words) if lacks_nodes(entry, job) => Some(&**words),
+        _ => return None,
+    };
+    match (entry.groups.queue.as_deref(), said) {
+        (Some(queue), Some(said)) => Some(format!("{queue}; the scheduler says: {said}")),
+        (Some(words), None) | (None, Some(words)) => Some(words.to_owned()),
+        // Where pods are created at once they wait as well, and may say why.
+        (None, None) => gang.hold.then(|| "the scheduler has not let it in".to_owned()),
+    }
+}
+
+/// Tells of the queue of a group that the templates name, while the scheduler has not placed a member.
+fn in_queue(entry: &Entry, job: &JobSeen, gang: &Gang, now: Time, waiting: &mut Waiting) {
+    let (Some(name), Some(words)) = (&gang.existing, &entry.groups.queue) else {
+        return;
+    };
+    let settled = members(entry, job).map(|(_, task)| task.created + SETTLES).min();
+    let kind = gang::scheduler(&gang.scheduler).and_then(|module| module.apis.first());
+    let (Some(settled), Some(api)) = (settled.filter(|_| lacks_nodes(entry, job)), kind) else {
+        return;
+    };
+    if settled > now {
+        waiting.settles = Some(settled);
+        return;
+    }
+    let message = cut(&format!("{} {name}{NOT_OURS} waits: {words}", api.kind));
+    let reason = Reason::Other(format!("{}Pending", api.kind));
+    waiting.entries.push(Wait::new(reason, message));
 }
 
 /// The pods of a job that are tasks of it and have not ended.

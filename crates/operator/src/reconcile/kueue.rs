@@ -344,6 +344,6 @@ pub fn not_installed(key: &JobKey, entry: &Entry, now: Time) -> Decision {
         return Decision::Idle;
     };
     let message = "the operator cannot list workloads.kueue.x-k8s.io (v1beta2), and the job's label `kueue.x-k8s.io/queue-name` asks for a queue: install \
-                   Kueue 0.15 or later, let `trainyard install --kueue` give the operator the rights, or remove the label";
+                   Kueue 0.15 or later, since older ones serve v1beta1 alone; let `trainyard install --kueue` give the operator the rights, or remove the label";
     leave_waiting(key, job, &Wait::new(Reason::KueueNotInstalled, message), now)
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use trainyard_core::{GangSeen, TaskSeen};
-use trainyard_manifest::gang::{self, GroupApi, GroupWanted};
+use trainyard_manifest::gang::{self, GroupApi, GroupState, GroupWanted};
 
 use super::tracked::{Tracked, named_by_fields};
 use super::{Source, Store};
@@ -32,6 +32,8 @@ pub struct Groups {
     tried: BTreeMap<Arc<str>, Value>,
     /// Where the job stands in [`GroupIndex::wanted`].
     claimed: Vec<GroupKey>,
+    /// Why its group waits because of the queue that it is in, as it was when the job was last reconciled.
+    pub queue: Option<Arc<str>>,
 }
 
 named_by_fields!(GroupSeen);
@@ -99,6 +101,12 @@ impl Groups {
     fn own<'a>(&'a self, job: &'a Arc<str>) -> impl Iterator<Item = &'a GroupSeen> {
         let all = self.known.values().flat_map(Tracked::all);
         all.filter(|group| !group.deleting && group.was_made_for(job))
+    }
+
+    /// The groups that have not been let in.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &GroupSeen> {
+        let all = self.known.values().flat_map(Tracked::all);
+        all.filter(|group| matches!(group.state, GroupState::Waiting(_) | GroupState::Silent))
     }
 
     /// How far a job's groups have come.
@@ -206,6 +214,12 @@ impl GroupIndex {
             unlisted: unlisted.collect(),
             ..Self::default()
         }
+    }
+
+    /// A group that belongs to no job of ours, and that none wants.
+    pub(super) fn aside(&self, api: &GroupApi, namespace: &Arc<str>, name: &Arc<str>) -> Option<&GroupSeen> {
+        let of = (id(api), Arc::clone(namespace), Arc::clone(name));
+        self.aside.get(&of)
     }
 
     /// The first API of a job's groups of which none has been listed; none where the job has no groups.

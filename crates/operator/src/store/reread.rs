@@ -81,10 +81,12 @@ impl Store {
         let queues = self.reading.kueue && self.workloads_unlisted.is_none();
         let boards = self.boards_listed.contains(key.kind);
         let gating = self.gating(key, now);
+        let queue = self.why_in_queue(key);
         let Some(entry) = self.entries.get_mut(key) else {
             return Decision::Idle;
         };
         entry.gating = gating;
+        entry.groups.queue = queue;
         if entry.panics.until > now {
             return Decision::WakeAt(entry.panics.until);
         }

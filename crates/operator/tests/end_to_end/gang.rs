@@ -10,10 +10,23 @@ use super::{Harness, job};
 
 const VOLCANO: &str = "apis/scheduling.volcano.sh/v1beta1";
 
-/// An operator whose jobs are placed by Volcano.
-fn harness(name: &str) -> Harness {
+/// Where Volcano's queues are.
+pub const QUEUES: &str = "/apis/scheduling.volcano.sh/v1beta1/queues";
+
+/// An operator whose jobs are placed by Volcano, which creates the queue `default` when it starts.
+pub fn harness(name: &str) -> Harness {
     shared().install(Crds::Volcano);
+    queue("default");
     Harness::with(name, &["--gang-scheduler-name", "volcano"])
+}
+
+/// Creates a queue, unless another test has.
+pub fn queue(name: &str) {
+    let queue = json!({ "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": { "name": name }, "spec": { "weight": 1 } });
+    match shared().api().create(QUEUES, &queue) {
+        Err(refused) if refused.code != 409 => panic!("{refused}"),
+        _ => {}
+    }
 }
 
 impl Harness {
@@ -33,6 +46,31 @@ impl Harness {
         let group = self.group(name);
         let change = json!({ "metadata": { "uid": group["metadata"]["uid"] }, "status": status });
         self.api().patch(&self.group_path(name), &change).unwrap();
+    }
+
+    /// Waits until a job says this of its group; gives the words.
+    #[track_caller]
+    pub fn told_of_group(&self, job: &str, words: &str) -> String {
+        self.api().wait(&self.path(job), words, |job| {
+            let mut all = job["status"]["waiting"].as_array()?.iter();
+            let wait = all.find(|wait| wait["reason"] == "PodGroupPending")?;
+            let said = wait["message"].as_str()?;
+            said.contains(words).then(|| said.to_owned())
+        })
+    }
+
+    /// Waits until every right that an operator has for its gang scheduler was used.
+    #[track_caller]
+    pub fn uses_its_rights(&self, named: &GangScheduler) {
+        for right in scheduler(named).unwrap().uses {
+            for verb in right.verbs {
+                let is_it = |asked: &Asked| {
+                    asked.resource == right.resource && asked.group == right.group && asked.verb == *verb
+                };
+                let what = format!("{verb} {}.{}", right.resource, right.group);
+                self.operator.account().wait_until_asked(&what, is_it);
+            }
+        }
     }
 
     #[track_caller]
@@ -141,15 +179,7 @@ fn a_group_follows_its_job() {
     harness.let_in("edited");
     harness.pod("edited-worker-0", "1.0");
 
-    // Every right is used.
-    let right = scheduler(&GangScheduler::Volcano).unwrap().uses[0];
-    for verb in right.verbs {
-        let is_it = |asked: &Asked| asked.resource == right.resource && asked.verb == *verb;
-        harness
-            .operator
-            .account()
-            .wait_until_asked(&format!("{verb} {}", right.resource), is_it);
-    }
+    harness.uses_its_rights(&GangScheduler::Volcano);
 }
 
 #[test]
@@ -232,6 +262,23 @@ fn where_groups_are_unknown_it_is_said_and_it_goes_on_when_they_are_known() {
     let pod = harness.pod("late-worker-0", "0.0");
     assert_eq!(pod["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"], "late");
     assert_eq!(pod["spec"]["schedulerName"], "coscheduler");
+}
+
+/// The API server of the tests has no such groups, and would drop `schedulingGroup` of pods without a word.
+#[test]
+fn where_kubernetes_own_groups_are_off_no_pod_is_created_and_it_is_told() {
+    let harness = Harness::with("gang-off", &["--gang-scheduler-name", "native"]);
+    harness.create(&job("off", &json!({}), &[("Worker", 1, "Never")]));
+    let waits = |job: &Value| {
+        let wait = &job["status"]["waiting"][0];
+        (wait["reason"] == "GangSchedulerNotInstalled").then(|| wait["message"].to_string())
+    };
+    let words = harness.api().wait(&harness.path("off"), "why it waits", waits);
+    let help = ["GenericWorkload=true", "scheduling.k8s.io/v1beta1=true"];
+    assert!(help.iter().all(|flag| words.contains(flag)), "{words}");
+    harness.create(&choosing("alone", Some("none"), None));
+    harness.pod("alone-worker-0", "0.0");
+    assert_eq!(harness.names(), ["alone-worker-0"]);
 }
 
 #[test]

@@ -3,10 +3,13 @@
 //!
 //! Nodes and pods are played: each node has 8 processors and holds one task of 5.
 
-use serde_json::{Value, json};
-use trainyard_cluster_tests::{Api, Cluster, Crds, Namespace, Node, Operator, Parts};
+mod queues;
 
-use super::{job, shown};
+use serde_json::{Value, json};
+use trainyard_cluster_tests::{Api, Cluster, Crds, KubeBatch, Namespace, Node, Operator, Parts};
+
+use self::queues::{queue_is_full_or_closed, queue_is_missing};
+use super::{job, kube_batch, shown};
 
 /// A scheduler and what a test must know of it.
 struct Scheduler {
@@ -18,6 +21,8 @@ struct Scheduler {
     groups: &'static str,
     /// It looks again at a group that it has rejected only when the group changes, not when a node comes or pods end.
     sleeps: bool,
+    /// Pods that have ended are members: `members` need not be lowered before another task is created again.
+    counts_ended: bool,
     /// How many members a group needs.
     members: &'static str,
     /// What it says about a gang that has no room.
@@ -30,6 +35,7 @@ const VOLCANO: Scheduler = Scheduler {
     crds: Some(Crds::Volcano),
     groups: "apis/scheduling.volcano.sh/v1beta1",
     sleeps: false,
+    counts_ended: true,
     members: "/spec/minMember",
     says: "Unschedulable",
 };
@@ -39,6 +45,7 @@ const COSCHEDULING: Scheduler = Scheduler {
     crds: Some(Crds::Coscheduling),
     groups: "apis/scheduling.x-k8s.io/v1alpha1",
     sleeps: true,
+    counts_ended: false,
     members: "/spec/minMember",
     says: "nodes are available",
 };
@@ -48,8 +55,21 @@ const NATIVE: Scheduler = Scheduler {
     crds: None,
     groups: "apis/scheduling.k8s.io/v1beta1",
     sleeps: false,
+    counts_ended: false,
     members: "/spec/schedulingPolicy/gang/minCount",
     says: "2 scheduled",
+};
+
+/// Started by its test: it takes minutes to build.
+const KUBE_BATCH: Scheduler = Scheduler {
+    name: "kube-batch",
+    parts: Parts::API,
+    crds: Some(Crds::KubeBatch),
+    groups: "apis/scheduling.incubator.k8s.io/v1alpha1",
+    sleeps: false,
+    counts_ended: true,
+    members: "/spec/minMember",
+    says: "tasks in gang unschedulable",
 };
 
 type Scenario = fn(&mut Stage<'_>);
@@ -66,7 +86,7 @@ const SCENARIOS: [Scenario; 6] = [
 
 #[test]
 fn volcano() {
-    play(&VOLCANO, &[published]);
+    play(&VOLCANO, &[published, queue_is_missing, queue_is_full_or_closed]);
 }
 
 #[test]
@@ -77,6 +97,16 @@ fn the_coscheduling_plugin() {
 #[test]
 fn kubernetes_own_groups() {
     play(&NATIVE, &[needs_more_members, large_and_small]);
+}
+
+#[test]
+fn kube_batch_itself() {
+    if !KubeBatch::is_asked_for() {
+        return;
+    }
+    let cluster = Cluster::start(KUBE_BATCH.parts);
+    let _scheduler = kube_batch::start(&cluster);
+    play_on(&cluster, &KUBE_BATCH, &[queue_is_missing]);
 }
 
 #[test]
@@ -107,6 +137,10 @@ fn a_scheduler_that_ignores_kubernetes_own_groups_is_told() {
 
 fn play(scheduler: &'static Scheduler, more: &[Scenario]) {
     let cluster = Cluster::start(scheduler.parts);
+    play_on(&cluster, scheduler, more);
+}
+
+fn play_on(cluster: &Cluster, scheduler: &'static Scheduler, more: &[Scenario]) {
     if let Some(crds) = scheduler.crds {
         cluster.install(crds);
     }
@@ -116,7 +150,7 @@ fn play(scheduler: &'static Scheduler, more: &[Scenario]) {
     let namespace = cluster.namespace("gang");
     let operator = Operator::with(&namespace, &["--gang-scheduler-name", scheduler.name]);
     let mut stage = Stage {
-        cluster: &cluster,
+        cluster,
         namespace: &namespace,
         operator,
         scheduler,
@@ -152,7 +186,17 @@ impl Stage<'_> {
     /// Creates a job of so many workers of 5 processors.
     #[track_caller]
     fn create(&self, name: &str, workers: u32) {
-        let mut job = job(name, &json!({}), &[("Worker", workers, "ExitCode")]);
+        self.create_as(name, workers, &json!({}));
+    }
+
+    #[track_caller]
+    fn create_in(&self, queue: &str, name: &str, workers: u32) {
+        self.create_as(name, workers, &json!({ "schedulingPolicy": { "queue": queue } }));
+    }
+
+    #[track_caller]
+    fn create_as(&self, name: &str, workers: u32, policy: &Value) {
+        let mut job = job(name, policy, &[("Worker", workers, "ExitCode")]);
         let spec = &mut job["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"];
         spec["containers"][0]["resources"] = json!({ "requests": { "cpu": "5" } });
         let jobs = self.namespace.path("apis/kubeflow.org/v1", "tfjobs");
@@ -224,6 +268,16 @@ impl Stage<'_> {
         })
     }
 
+    /// Waits until a job says this of what it waits for.
+    #[track_caller]
+    fn until_told(&self, job: &str, words: &str) {
+        self.api().wait(&self.path(job), words, |job| {
+            let mut all = job["status"]["waiting"].as_array()?.iter();
+            all.any(|wait| wait["message"].as_str().is_some_and(|said| said.contains(words)))
+                .then_some(())
+        });
+    }
+
     #[track_caller]
     fn run(&self, job: &str, workers: &[u32]) {
         for index in workers {
@@ -277,6 +331,23 @@ impl Stage<'_> {
         }
         self.until_condition(job, "Succeeded");
         self.api().wait_until_gone(&self.group(job));
+    }
+
+    /// By the audit log: where the scheduler counts no pods that have ended, the group was changed before its member was created again.
+    #[track_caller]
+    fn lowered_before_created(&self, job: &str, index: u32) {
+        if self.scheduler.counts_ended {
+            return;
+        }
+        let account = self.operator.account();
+        let pod = format!("{job}-worker-{index}");
+        // The log is written a moment later.
+        self.api()
+            .wait(&self.group(job), "that it was changed before", |_| {
+                let lowered = account.times("patch", "podgroups", job);
+                let created = account.created("pods", &pod);
+                (created.len() > 1 && lowered.first()? < created.last()?).then_some(())
+            });
     }
 
     #[track_caller]
@@ -359,6 +430,7 @@ fn another_dies(stage: &mut Stage<'_>) {
     stage.exit("rest", 2, 0);
     stage.exit("rest", 1, 137);
     stage.life_placed("rest", 1, "0.1");
+    stage.lowered_before_created("rest", 1);
     stage.run("rest", &[1]);
     stage.finish("rest", &[0, 1]);
 }

@@ -4,10 +4,9 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use trainyard_cluster_tests::{Asked, Cluster, Crds, KubeBatch, Namespace, Node, Operator, Parts, shared};
+use trainyard_cluster_tests::{Cluster, Crds, KubeBatch, Namespace, Node, Operator, Parts, shared};
 use trainyard_core::GangScheduler;
 use trainyard_document::{Source, parse};
-use trainyard_manifest::gang::scheduler;
 
 use super::{Harness, job};
 
@@ -107,11 +106,43 @@ fn a_job_for_kube_batch_has_its_group_and_says_what_the_phase_says() {
     harness.run(&["three-ps-0", "three-worker-0", "three-worker-1"]);
     harness.exit("three-worker-0", 0);
     harness.api().wait_until_gone(&path);
-    let right = scheduler(&GangScheduler::KubeBatch).unwrap().uses[0];
-    for verb in right.verbs {
-        let is_it = |asked: &Asked| asked.resource == right.resource && asked.verb == *verb;
-        let account = harness.operator.account();
-        account.wait_until_asked(&format!("{verb} {}", right.resource), is_it);
+    harness.uses_its_rights(&GangScheduler::KubeBatch);
+}
+
+/// kube-batch ignores such a group, and says nothing.
+#[test]
+fn a_queue_that_does_not_exist_is_told_of_our_group_and_of_the_tutorials() {
+    shared().install(Crds::KubeBatch);
+    let harness = Harness::with("kube-batch-queue", &FLAGS);
+    let policy = json!({ "schedulingPolicy": { "queue": "kube-batch-night" } });
+    harness.create(&job("night", &policy, &[("Worker", 1, "Never")]));
+    told(
+        &harness.namespace,
+        "night",
+        Some("there is no queue `kube-batch-night`"),
+    );
+    let [mut group, job] = <[Value; 2]>::try_from(tutorial()).unwrap();
+    group["spec"]["queue"] = "kube-batch-night".into();
+    let api = harness.api();
+    api.create(&harness.namespace.path(GROUPS, "podgroups"), &group)
+        .unwrap();
+    harness.create(&job);
+    let tutorial = "dist-mnist-for-e2e-test";
+    let pod = format!("{tutorial}-worker-0");
+    harness.pod(&pod, "0.0");
+    told(
+        &harness.namespace,
+        tutorial,
+        Some(
+            "PodGroup tfjob-group, which was not made for this job and is left as it is, waits: there is no queue",
+        ),
+    );
+    // Of the other API that it reads.
+    let queue = json!({ "apiVersion": "scheduling.sigs.dev/v1alpha2", "kind": "Queue", "metadata": { "name": "kube-batch-night" } });
+    api.create("/apis/scheduling.sigs.dev/v1alpha2/queues", &queue)
+        .unwrap();
+    for job in ["night", tutorial] {
+        told(&harness.namespace, job, None);
     }
 }
 
@@ -142,10 +173,8 @@ fn bound(namespace: &Namespace<'_>) -> usize {
         .count()
 }
 
-#[test]
-fn kube_batch_places_all_tasks_of_a_job_or_none() {
-    let cluster = Cluster::start(Parts::API);
-    cluster.install(Crds::TfJob);
+/// Starts kube-batch with the queue `default`, which it needs.
+pub fn start(cluster: &Cluster) -> KubeBatch {
     cluster.install(Crds::KubeBatch);
     let queue = json!({
         "apiVersion": "scheduling.incubator.k8s.io/v1alpha1", "kind": "Queue", "metadata": { "name": "default" },
@@ -153,9 +182,17 @@ fn kube_batch_places_all_tasks_of_a_job_or_none() {
     });
     let queues = "/apis/scheduling.incubator.k8s.io/v1alpha1/queues";
     cluster.api().create(queues, &queue).unwrap();
-    let Some(_scheduler) = KubeBatch::start(&cluster) else {
+    KubeBatch::start(cluster)
+}
+
+#[test]
+fn kube_batch_places_all_tasks_of_a_job_or_none() {
+    if !KubeBatch::is_asked_for() {
         return;
-    };
+    }
+    let cluster = Cluster::start(Parts::API);
+    cluster.install(Crds::TfJob);
+    let _scheduler = start(&cluster);
     for node in ["one", "two"] {
         cluster.player().node(&Node::ready(node));
     }

@@ -3,7 +3,7 @@
 use std::sync::Once;
 
 use serde_json::{Value, json};
-use trainyard_cluster_tests::shared;
+use trainyard_cluster_tests::{Cluster, Operator, Parts, shared};
 use trainyard_manifest::install::access::Asked;
 use trainyard_manifest::kinds::{JobApi, t9k, volcano};
 use trainyard_manifest::kueue;
@@ -11,41 +11,52 @@ use trainyard_manifest::kueue;
 use super::{Harness, job};
 
 pub const QUEUES: &str = "apis/kueue.x-k8s.io/v1beta2";
+const WORKLOADS: (&str, &str, &str) = ("Workload", "workloads", "Namespaced");
 /// When the played Kueue changes its mind.
 const TIMES: [&str; 2] = ["2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z"];
 
-/// Definitions of what the operator reads and writes, which keep every field.
+/// Where definitions are.
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+/// The definition of one of Kueue's kinds in these versions, of which the last is stored. It keeps every field.
+fn definition((kind, plural, scope): (&str, &str, &str), versions: &[&str]) -> Value {
+    let schema =
+        json!({ "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } });
+    let version = |name: &&str| {
+        let storage = versions.last() == Some(name);
+        json!({ "name": name, "served": true, "storage": storage, "schema": schema, "subresources": { "status": {} } })
+    };
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": format!("{plural}.kueue.x-k8s.io"),
+            "annotations": { "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/kueue" },
+        },
+        "spec": {
+            "group": "kueue.x-k8s.io", "scope": scope,
+            "names": { "kind": kind, "plural": plural, "singular": kind.to_lowercase() },
+            "versions": versions.iter().map(version).collect::<Vec<_>>(),
+        },
+    })
+}
+
+/// Definitions of what the operator reads and writes.
 fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        for (kind, plural, scope) in [
-            ("Workload", "workloads", "Namespaced"),
+        for names in [
+            WORKLOADS,
             ("ResourceFlavor", "resourceflavors", "Cluster"),
             ("WorkloadPriorityClass", "workloadpriorityclasses", "Cluster"),
         ] {
-            let schema = json!({ "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } });
-            let definition = json!({
-                "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-                "metadata": {
-                    "name": format!("{plural}.kueue.x-k8s.io"),
-                    "annotations": { "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/kueue" },
-                },
-                "spec": {
-                    "group": "kueue.x-k8s.io", "scope": scope,
-                    "names": { "kind": kind, "plural": plural, "singular": kind.to_lowercase() },
-                    "versions": [{
-                        "name": "v1beta2", "served": true, "storage": true, "schema": schema, "subresources": { "status": {} },
-                    }],
-                },
-            });
-            let all = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-            shared().api().create(all, &definition).unwrap();
+            let definition = definition(names, &["v1beta2"]);
+            shared().api().create(DEFINITIONS, &definition).unwrap();
             let served = |crd: &Value| {
                 let conditions = crd["status"]["conditions"].as_array()?;
                 let is = |one: &Value| one["type"] == "Established" && one["status"] == "True";
                 conditions.iter().any(is).then_some(())
             };
-            let path = format!("{all}/{plural}.kueue.x-k8s.io");
+            let path = format!("{DEFINITIONS}/{}.kueue.x-k8s.io", names.1);
             shared().api().wait(&path, "a definition that is served", served);
         }
         let flavor = json!({
@@ -114,12 +125,17 @@ impl Harness {
 
     #[track_caller]
     fn admits(&self, job: &str, at: &str) {
+        self.admits_to("gold", job, at);
+    }
+
+    #[track_caller]
+    fn admits_to(&self, flavor: &str, job: &str, at: &str) {
         let sets = self.workload(job, "a Workload", |one| {
             one["spec"]["podSets"].as_array().cloned()
         });
         let assignments: Vec<Value> = sets
             .iter()
-            .map(|set| json!({ "name": set["name"], "count": set["count"], "flavors": { "cpu": "gold" } }))
+            .map(|set| json!({ "name": set["name"], "count": set["count"], "flavors": { "cpu": flavor } }))
             .collect();
         self.decides(job, |status| {
             *status = json!({
@@ -232,6 +248,78 @@ fn a_job_runs_where_kueue_admits_it_stops_when_it_is_evicted_and_frees_its_quota
     harness.workload("mnist", "what is given back", given);
     harness.exit("mnist-worker-0", 0);
     harness.workload("mnist", "its end", |one| says(one, "Finished", "True"));
+}
+
+#[test]
+fn where_pods_run_stays_as_it_was_admitted_though_the_flavor_is_edited_and_the_operator_is_killed() {
+    let mut harness = harness("kueue-flavor");
+    let flavor = json!({
+        "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": { "name": "silver" },
+        "spec": { "nodeLabels": { "pool": "silver" } },
+    });
+    create("resourceflavors", &flavor);
+    harness.create(&in_queue(
+        job("mnist", &json!({}), &[("Worker", 2, "ExitCode")]),
+        "users",
+    ));
+    harness.admits_to("silver", "mnist", TIMES[0]);
+    harness.run(&["mnist-worker-0", "mnist-worker-1"]);
+    harness.kill();
+    let edit = json!({ "spec": { "nodeLabels": { "pool": "lead" } } });
+    let path = format!("/{QUEUES}/resourceflavors/silver");
+    harness.api().patch(&path, &edit).unwrap();
+    harness.exit("mnist-worker-1", 137);
+    harness.start();
+    let again = harness.pod("mnist-worker-1", "0.1");
+    assert_eq!(again["spec"]["nodeSelector"], json!({ "pool": "silver" }));
+
+    // The next admission reads the flavor anew.
+    harness.evicts("mnist");
+    // It has no node, so it is gone at once.
+    harness
+        .api()
+        .wait_until_gone(&harness.namespace.pod("mnist-worker-1"));
+    harness.vanish("mnist-worker-0", 143);
+    harness.workload("mnist", "quota that is given back", |one| {
+        says(one, "QuotaReserved", "False")
+    });
+    harness.admits_to("silver", "mnist", TIMES[1]);
+    let next = harness.pod("mnist-worker-0", "1.0");
+    assert_eq!(next["spec"]["nodeSelector"], json!({ "pool": "lead" }));
+}
+
+/// On a cluster of its own: the definitions of the others serve the newer version.
+#[test]
+fn a_kueue_that_serves_only_the_older_version_is_told_and_a_newer_one_is_used() {
+    let cluster = Cluster::start(Parts::API);
+    let api = cluster.api();
+    api.create(DEFINITIONS, &definition(WORKLOADS, &["v1beta1"]))
+        .unwrap();
+    let namespace = cluster.namespace("kueue-old");
+    let _operator = Operator::with(&namespace, &["--kueue"]);
+    let jobs = namespace.path("apis/kubeflow.org/v1", "tfjobs");
+    api.create(
+        &jobs,
+        &in_queue(job("mnist", &json!({}), &[("Worker", 1, "Never")]), "users"),
+    )
+    .unwrap();
+    let words = api.wait(&format!("{jobs}/mnist"), "why it waits", |job| {
+        let wait = &job["status"]["waiting"][0];
+        (wait["reason"] == "KueueNotInstalled").then(|| wait["message"].as_str().unwrap().to_owned())
+    });
+    assert!(
+        words.contains("Kueue 0.15 or later") && words.contains("v1beta1"),
+        "{words}"
+    );
+    assert!(namespace.pods().is_empty());
+    let newer = definition(WORKLOADS, &["v1beta1", "v1beta2"]);
+    let path = format!("{DEFINITIONS}/workloads.kueue.x-k8s.io");
+    api.patch(&path, &json!({ "spec": newer["spec"] })).unwrap();
+    api.wait(&format!("{jobs}/mnist"), "that it is suspended", |job| {
+        let conditions = job["status"]["conditions"].as_array()?;
+        let is = |one: &Value| one["type"] == "Suspended" && one["status"] == "True";
+        conditions.iter().any(is).then_some(())
+    });
 }
 
 /// By the audit log: every right that `--kueue` takes is used, and nothing else is asked for.

@@ -9,7 +9,7 @@
 //! | tests | of |
 //! |---|---|
 //! | [`scenarios`], [`decisions`], [`volcano_decisions`], [`known_bugs`], [`t9k`] | tables of whole runs: what is decided, and when |
-//! | [`jobs`], [`kinds`], [`chosen_kinds`], [`other_manager`], [`waits`], [`refused`], [`gang`], [`kueue`], [`real_kueue`], [`gang_scenarios`], [`gates`], [`kube_batch`], [`volcano`], [`volcano_definition`], [`client`] | single behaviours, as a user meets them |
+//! | [`jobs`], [`kinds`], [`chosen_kinds`], [`other_manager`], [`waits`], [`refused`], [`gang`], [`gang_queues`], [`kueue`], [`real_kueue`], [`gang_scenarios`], [`gates`], [`kube_batch`], [`volcano`], [`volcano_definition`], [`client`] | single behaviours, as a user meets them |
 //! | [`faults`], [`volcano_faults`], [`leader`], [`upgrade`], [`panics`] | failing requests, two operators, two versions, panics |
 //! | [`forged`], [`hostile`], [`unreadable_memory`], [`unreadable_objects`], [`fairness`] | tenants that write what no operator would |
 //! | [`rights`], [`isolation`], [`pod_security`], [`canary`], [`definition`], [`endpoints`] | rights, secrets, the CRD, metrics and health |
@@ -26,6 +26,7 @@ mod fairness;
 mod faults;
 mod forged;
 mod gang;
+mod gang_queues;
 mod gang_scenarios;
 mod gates;
 mod hostile;

@@ -237,6 +237,73 @@ fn a_narrower_installation_takes_rights_back_and_another_place_is_not_touched() 
 }
 
 #[test]
+fn an_installation_without_queues_takes_back_what_one_with_them_could_read_and_no_other_does() {
+    let (cluster, _guard) = alone();
+    let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+    let bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+    let team = cluster.namespace("queued-team");
+    let other = cluster.namespace("other-team");
+    let install = |namespace: &str, more: &[&str]| {
+        let watch = [
+            "--namespace",
+            namespace,
+            "--watch-namespace",
+            namespace,
+            "--image",
+            "operator:1",
+        ];
+        trainyard(cluster, &[&["install"], &watch[..], more].concat()).good()
+    };
+    let reads = |namespace: &str| format!("trainyard-operator-reads-{namespace}");
+    let resources = |namespace: &str| {
+        let role = cluster.api().get(&format!("{roles}/{}", reads(namespace)));
+        let rules = role.unwrap()["rules"].as_array().unwrap().clone();
+        let named = rules
+            .iter()
+            .map(|rule| rule["resources"][0].as_str().unwrap().to_owned());
+        named.collect::<Vec<_>>()
+    };
+    install(team.name(), &["--kueue"]);
+    install(other.name(), &["--gang", "volcano"]);
+    assert_eq!(
+        resources(team.name()),
+        ["resourceflavors", "workloadpriorityclasses", "priorityclasses"],
+        "another installation has other schedulers, and takes nothing away"
+    );
+    assert_eq!(resources(other.name()), ["queues"]);
+
+    let said = install(team.name(), &[]);
+    for (all, kind) in [(roles, "clusterrole."), (bindings, "clusterrolebinding.")] {
+        let name = reads(team.name());
+        let deleted =
+            |line: &&str| line.starts_with(kind) && line.contains(&name) && line.ends_with("deleted");
+        assert!(said.lines().any(|line| deleted(&line)), "{kind}: {said}");
+        assert_eq!(cluster.api().get(&format!("{all}/{name}")).unwrap_err().code, 404);
+        cluster
+            .api()
+            .get(&format!("{all}/{}", reads(other.name())))
+            .unwrap();
+    }
+    for namespace in [team.name(), other.name()] {
+        trainyard(
+            cluster,
+            &[
+                "uninstall",
+                "--namespace",
+                namespace,
+                "--watch-namespace",
+                namespace,
+            ],
+        )
+        .good();
+    }
+    for all in [roles, bindings] {
+        let left = cluster.api().get(&format!("{all}/{}", reads(other.name())));
+        assert_eq!(left.unwrap_err().code, 404);
+    }
+}
+
+#[test]
 fn who_may_not_install_is_told_every_refusal() {
     let (cluster, _guard) = alone();
     let unprivileged = cluster.namespace("unprivileged");

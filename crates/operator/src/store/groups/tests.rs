@@ -1,6 +1,5 @@
 use serde_json::json;
 use trainyard_core::{Cause, GangScheduler, Outcome, Time, Verdict};
-use trainyard_manifest::gang::GroupState;
 
 use super::*;
 use crate::apply::Report;

@@ -1,9 +1,8 @@
 //! `scheduler.t9kScheduler` with the operator told of T9k's scheduler, which is played: it is closed, and its documents say what it does.
 
 use serde_json::{Value, json};
-use trainyard_cluster_tests::{Asked, Crds, shared};
+use trainyard_cluster_tests::{Crds, shared};
 use trainyard_core::GangScheduler;
-use trainyard_manifest::gang::scheduler;
 use trainyard_manifest::kinds::t9k::API;
 
 use super::super::Harness;
@@ -84,12 +83,5 @@ fn a_job_for_t9ks_scheduler_has_its_group_and_labels_and_says_what_it_waits_for(
     );
     harness.exit("queued-worker-0", 0);
     harness.api().wait_until_gone(&path);
-    let right = scheduler(&GangScheduler::T9k).unwrap().uses[0];
-    for verb in right.verbs {
-        let is_it = |asked: &Asked| asked.resource == right.resource && asked.verb == *verb;
-        harness
-            .operator
-            .account()
-            .wait_until_asked(&format!("{verb} {}", right.resource), is_it);
-    }
+    harness.uses_its_rights(&GangScheduler::T9k);
 }
