@@ -24,7 +24,7 @@ use crate::notice::{Notice, Observer};
 use crate::order::OrderSeen;
 use crate::rate_limit::RateLimit;
 use crate::store::{Panicked, PolicySeen, Source, Store};
-use crate::watched::{BoardSeen, GroupSeen};
+use crate::watched::{BoardSeen, GroupSeen, WatchedNode};
 use crate::watches::{self, WatchUpdate};
 use crate::workload::WorkloadSeen;
 
@@ -130,6 +130,7 @@ fn unseen(reading: &Reading) -> Vec<Source> {
         .chain(reading.network_policies.then_some(Source::Policies))
         .chain(reading.gang.apis().into_iter().map(Source::groups))
         .chain(reading.kueue.then_some(Source::Workloads))
+        .chain(reading.gang.have_gates().then_some(Source::Nodes))
         .collect()
 }
 
@@ -147,7 +148,8 @@ fn may_act(unseen: &[Source], unknown: &BTreeSet<Source>, kinds: usize) -> bool 
         | Source::Boards(_)
         | Source::BoardPods(_)
         | Source::Policies
-        | Source::Workloads => true,
+        | Source::Workloads
+        | Source::Nodes => true,
     })
 }
 
@@ -294,6 +296,7 @@ impl Operator {
             WatchUpdate::Policy(event) => self.handle_policy(event),
             WatchUpdate::BoardPod(kind, event) => self.handle_board_pod(kind, event),
             WatchUpdate::Workload(event) => self.handle_workload(event),
+            WatchUpdate::Node(event) => self.handle_node(event),
             WatchUpdate::Group(api, Init) => self.store.groups_begin(api),
             WatchUpdate::Group(api, InitApply(Guarded(Ok(group))) | Apply(Guarded(Ok(group)))) => {
                 self.store.group_seen(GroupSeen::of(api, group));
@@ -410,6 +413,15 @@ impl Operator {
                 }
             }
             InitDone => self.listed(source),
+        }
+    }
+
+    fn handle_node(&mut self, event: Event<WatchedNode>) {
+        match event {
+            Init => self.store.list_begins(Source::Nodes),
+            InitApply(node) | Apply(node) => self.store.node_seen(node.seen),
+            Delete(node) => self.store.node_gone(&node.seen),
+            InitDone => self.listed(Source::Nodes),
         }
     }
 
