@@ -255,3 +255,43 @@ fn standing<'a>(entry: &Entry, ours: impl Iterator<Item = &'a PodSeen>) -> Optio
     let priority = ours.map(|pod| pod.priority).max();
     Some((seen, priority.unwrap_or_default(), patience(compiled.job())))
 }
+
+#[cfg(test)]
+impl GatedGangs {
+    /// A gang that waits, of two pods whose needs no other has and no node holds.
+    pub fn play(&mut self, key: &JobKey, number: u32, now: Time) {
+        let cpu = i64::from(number + 9) * 1000;
+        let needs = trainyard_manifest::observe::PodNeeds {
+            ask: [("cpu".into(), cpu), ("pods".into(), 1000)].into_iter().collect(),
+            ..Default::default()
+        };
+        let demand = Demand {
+            classes: [(needs.into(), 2)].into_iter().collect(),
+            needed: 2,
+            ..Demand::default()
+        };
+        self.room.demand(key, demand);
+        let members = trainyard_core::gates::Members {
+            needed: 2,
+            gated: 2,
+            ..Default::default()
+        };
+        let seen = Standing {
+            epoch: 0,
+            since: now,
+            members,
+            was_placed: false,
+        };
+        let terms = Terms {
+            priority: 0,
+            patience: 60,
+            reach: self.room.reach(key),
+        };
+        self.pools.see(key, seen, terms, now);
+    }
+
+    /// How many turns begin.
+    pub fn looks(&mut self, now: Time) -> usize {
+        self.next(now).len()
+    }
+}

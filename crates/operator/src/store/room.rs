@@ -35,13 +35,15 @@ pub struct Demand {
 /// Pods that need the same of a node.
 #[derive(Debug, Default)]
 struct Class {
-    /// The nodes that may take them.
+    /// The nodes that may take them, and `home`.
     reach: Reach,
+    /// A number that all classes with this node selector have in common: gangs that wait for the same nodes compete before there is one.
+    home: usize,
     /// How many jobs have such pods.
     jobs: usize,
 }
 
-/// A number: a node, or the name of one that has not been listed and on which pods are.
+/// A number: a node, the name of one that has not been listed and on which pods are, or a node selector.
 #[derive(Debug, Default)]
 struct Seat {
     name: Arc<str>,
@@ -49,8 +51,8 @@ struct Seat {
     /// By resource, in thousandths.
     offered: Vec<i64>,
     used: Vec<i64>,
-    /// How many pods are on it.
-    pods: u64,
+    /// How many pods are on it, or how many classes have this node selector.
+    users: u64,
 }
 
 /// Whether nodes have been listed.
@@ -191,7 +193,7 @@ impl Room {
     /// Lets go of a number that neither a node nor a pod has.
     fn vacate(&mut self, number: usize) {
         let seat = self.seats.get_mut(number);
-        if let Some(seat) = seat.filter(|seat| seat.node.is_none() && seat.pods == 0) {
+        if let Some(seat) = seat.filter(|seat| seat.node.is_none() && seat.users == 0) {
             self.numbers.remove(&seat.name);
             *seat = Seat::default();
             self.vacant.insert(number);
@@ -235,10 +237,10 @@ impl Room {
         let Some(seat) = self.seats.get_mut(number) else {
             return;
         };
-        seat.pods = if more {
-            seat.pods.saturating_add(count.into())
+        seat.users = if more {
+            seat.users.saturating_add(count.into())
         } else {
-            seat.pods.saturating_sub(count.into())
+            seat.users.saturating_sub(count.into())
         };
         for (at, amount) in asks {
             if seat.used.len() <= at {
@@ -253,7 +255,7 @@ impl Room {
                 };
             }
         }
-        if seat.pods == 0 {
+        if seat.users == 0 {
             // Amounts that were capped do not add up.
             seat.used.clear();
         }
@@ -268,22 +270,27 @@ impl Room {
             if let Some(class) = self.classes.get_mut(needs) {
                 class.jobs += 1;
             } else if self.classes.len() < MOST_CLASSES_OF_ALL {
-                let takes = |(_, seat): &(usize, &Seat)| {
-                    let node = seat.node.as_ref();
-                    node.is_some_and(|node| node.may_take(needs))
-                };
-                let reach = self
-                    .seats
-                    .iter()
-                    .enumerate()
-                    .filter(takes)
-                    .map(|(number, _)| number);
-                let class = Class {
-                    reach: reach.collect(),
-                    jobs: 1,
-                };
+                let class = self.new_class(needs);
                 self.classes.insert(Arc::clone(needs), class);
             }
+        }
+    }
+
+    fn new_class(&mut self, needs: &PodNeeds) -> Class {
+        // No node has a name with a space.
+        let home = self.number(&format!("selector {}", needs.selector_words()).into());
+        if let Some(seat) = self.seats.get_mut(home) {
+            seat.users += 1;
+        }
+        let takes = |(_, seat): &(usize, &Seat)| {
+            let node = seat.node.as_ref();
+            node.is_some_and(|node| node.may_take(needs))
+        };
+        let nodes = self.seats.iter().enumerate().filter(takes);
+        Class {
+            reach: nodes.map(|(number, _)| number).chain([home]).collect(),
+            home,
+            jobs: 1,
         }
     }
 
@@ -292,11 +299,17 @@ impl Room {
             return;
         };
         for needs in demand.classes.keys() {
-            if let Some(class) = self.classes.get_mut(needs) {
-                class.jobs = class.jobs.saturating_sub(1);
-                if class.jobs == 0 {
-                    self.classes.remove(needs);
+            let Some(class) = self.classes.get_mut(needs) else {
+                continue;
+            };
+            class.jobs = class.jobs.saturating_sub(1);
+            let home = class.home;
+            if class.jobs == 0 {
+                self.classes.remove(needs);
+                if let Some(seat) = self.seats.get_mut(home) {
+                    seat.users = seat.users.saturating_sub(1);
                 }
+                self.vacate(home);
             }
         }
     }
