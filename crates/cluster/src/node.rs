@@ -3,6 +3,7 @@
 use std::fmt;
 
 use k8s_openapi::api::core::v1::Node;
+pub use trainyard_manifest::taints::{Taint, Toleration};
 
 /// A node of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,57 +16,6 @@ pub struct ClusterNode {
     pub cordoned: bool,
     /// What keeps pods away from it.
     pub taints: Vec<Taint>,
-}
-
-/// What keeps pods away that do not tolerate it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Taint {
-    /// Its name.
-    pub key: String,
-    /// Its value; may be empty.
-    pub value: String,
-    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
-    pub effect: String,
-}
-
-impl fmt::Display for Taint {
-    /// As `kubectl taint` takes it.
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.key)?;
-        if !self.value.is_empty() {
-            write!(out, "={}", self.value)?;
-        }
-        write!(out, ":{}", self.effect)
-    }
-}
-
-/// What a pod does not mind.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Toleration {
-    /// The taint's name; empty is any, with `Exists`.
-    pub key: String,
-    /// `Equal`, which is also what nothing means, or `Exists`.
-    pub operator: String,
-    /// The taint's value, with `Equal`.
-    pub value: String,
-    /// The taint's effect; empty is any.
-    pub effect: String,
-}
-
-impl Toleration {
-    /// Whether a pod with this does not mind that taint.
-    #[must_use]
-    pub fn covers(&self, taint: &Taint) -> bool {
-        let effect = self.effect.is_empty() || self.effect == taint.effect;
-        let key = self.key == taint.key || self.key.is_empty() && self.operator == "Exists";
-        let value = match self.operator.as_str() {
-            "Exists" => true,
-            "" | "Equal" => self.value == taint.value,
-            // What we do not know we do not rely on.
-            _ => false,
-        };
-        effect && key && value
-    }
 }
 
 /// Why a node does not take pods.

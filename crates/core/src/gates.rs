@@ -1,31 +1,37 @@
-//! Whose turn it is among the gangs of one pool: the arbiter behind gangs on a scheduler that places pods one by one.
+//! Whose turn it is among gangs: the arbiter behind gangs on a scheduler that places pods one by one.
 //!
 //! ```text
-//! (job, memory, observed) ─▶ Standing ─▶ Pool ─▶ GangSeen ─▶ step ─▶ Ungate, or a new epoch
+//! (job, memory, observed) ─▶ Standing ─┐
+//! pods, nodes ─▶ Reach, Fit ───────────┴▶ Pools ─▶ GangSeen ─▶ step ─▶ Ungate, or a new epoch
 //! ```
 //!
-//! Two gangs whose pods a scheduler places at the same time may each get half of what they need and wait for ever. So the pods of a gang
-//! have a gate, one gang of a pool at a time is let go, and one of which not enough was placed in its time gives its room back and waits behind the
-//! others. A pool keeps nothing that cannot be seen: a gang that has lost a gate and is not placed *has* the turn, also for an operator that has
-//! just started. What it holds besides are clocks, which may begin anew.
+//! Two gangs whose pods a scheduler places at the same time on the same nodes may each get half of what they need and wait for ever. So the
+//! pods of a gang have a gate, of gangs that compete for a node one at a time is let go, and one of which not enough was placed in its time gives
+//! its room back and waits behind the others. The arbiter keeps nothing that cannot be seen: a gang that has lost a gate and is not placed *has* the
+//! turn, also for an operator that has just started. What it holds besides are clocks, which may begin anew.
 //!
 //! Pure, like `step`: what is seen and the time are handed in.
 
+mod reach;
+mod standing;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+pub use self::reach::Reach;
+pub use self::standing::{Members, Stage, Standing};
 
 use crate::job::{GangScheduler, Job};
-use crate::memory::Memory;
-use crate::observed::{GangSeen, Observed, Placement, Seen, TaskSeen};
-use crate::policy::View;
+use crate::observed::GangSeen;
 use crate::time::Time;
 
 /// Seconds without another member placed after which a turn is over, where the job does not say.
 pub const PATIENCE: u32 = 60;
 /// A job cannot keep the others waiting for longer than this.
 pub const MOST_PATIENCE: u32 = 600;
-/// A gang that would not fit on the empty nodes is tried all the same when it has waited for so many seconds: nodes may be counted wrongly,
-/// and a cluster that grows on demand adds none for pods behind a gate.
+/// A gang that would not fit is tried all the same when its turn has been put off for so many seconds: nodes may be counted wrongly, and a
+/// cluster that grows on demand adds none for pods behind a gate. The first time it is tried as soon as a turn would have lasted.
 pub const TRIED_AFTER: u32 = 600;
 
 /// Whether the tasks of a job are held by scheduling gates.
@@ -42,154 +48,6 @@ pub fn patience(job: &Job) -> u32 {
     timeout.unwrap_or(PATIENCE).clamp(1, MOST_PATIENCE)
 }
 
-/// How many members of a gang are how far. Only current lives count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Members {
-    /// So many must be placed together.
-    pub needed: u32,
-    /// Behind the gate.
-    pub gated: u32,
-    /// Without a gate, and without a node.
-    pub unplaced: u32,
-    /// On a node, or already ended there.
-    pub placed: u32,
-    /// Tasks that need no instance any more.
-    pub settled: u32,
-    /// Instances that have a node and are on their way out.
-    pub leaving: u32,
-}
-
-impl Members {
-    /// Counts them.
-    pub(crate) fn of(job: &Job, memory: &Memory, view: &View<'_>) -> Self {
-        let gang = job.gang.as_ref();
-        let mut members = Self {
-            needed: gang.map_or(1, |gang| gang.members).max(1),
-            ..Self::default()
-        };
-        for (position, role) in job.roles.iter().enumerate() {
-            let known = memory.of_role(&role.name);
-            for index in 0..role.replicas {
-                if known.done.contains(index) || known.failed.contains(index) {
-                    members.settled += 1;
-                    continue;
-                }
-                let stamp = memory.stamp_of(&role.name, index);
-                let mut instances = view.instances(position, index).iter();
-                if let Some(seen) = instances.find(|seen| seen.stamp == stamp) {
-                    members.add(seen);
-                }
-            }
-        }
-        let leaves = |seen: &&TaskSeen| {
-            let stays = seen.stopping.is_none() && seen.stamp == memory.stamp(&seen.id);
-            seen.alive() && has_node(seen) && !stays
-        };
-        members.leaving = u32::try_from(view.all().filter(leaves).count()).unwrap_or(u32::MAX);
-        members
-    }
-
-    fn add(&mut self, seen: &TaskSeen) {
-        match (&seen.state, seen.placement) {
-            (Seen::Gone(_), _) => {}
-            (Seen::Ended(_), _) => self.placed += 1,
-            _ if seen.stopping.is_some() => {}
-            _ if has_node(seen) => self.placed += 1,
-            (_, Placement::Gated) => self.gated += 1,
-            (_, Placement::Unplaced) => self.unplaced += 1,
-            // A gate of another controller holds it: counted as unplaced, it would cost the gang its turn.
-            _ => {}
-        }
-    }
-
-    /// Whether enough of them have nodes.
-    #[must_use]
-    pub const fn are_placed(&self) -> bool {
-        self.placed.saturating_add(self.settled) >= self.needed
-    }
-}
-
-fn has_node(seen: &TaskSeen) -> bool {
-    matches!(seen.placement, Placement::Placed(_)) || matches!(seen.state, Seen::Running { .. })
-}
-
-/// What is seen of one gang.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Standing {
-    /// The epoch of its members.
-    pub epoch: u32,
-    /// Since when it has been waiting: when it was created, resumed or rolled back.
-    pub since: Time,
-    /// Its members.
-    pub members: Members,
-    /// Enough of them were placed in this epoch, and that is stored: one that is lost before would leave a gang that never was.
-    pub was_placed: bool,
-}
-
-/// What a gang needs of the arbiter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Stage {
-    /// Nothing: all of it is placed, or too few of its members exist.
-    Idle,
-    /// Its turn.
-    Waits,
-    /// It has the turn: gates are gone, and not enough of it is placed.
-    Open,
-    /// It was placed, and new members are not. They join at once, and no other gang gets the room that they are waiting for.
-    Mends,
-    /// It is being stopped, and the room that it had is not free yet.
-    Leaves,
-}
-
-impl Standing {
-    /// What is seen of a job's gang; none if it has none by gates, or has ended. `created` is when the job was.
-    #[must_use]
-    pub fn of(job: &Job, memory: Option<&Memory>, observed: &Observed, created: Time) -> Option<Self> {
-        let fresh = Memory::new(job);
-        let memory = memory.filter(|memory| memory.job == job.uid).unwrap_or(&fresh);
-        if !is_gated(job) || memory.verdict.is_some() || observed.deleting {
-            return None;
-        }
-        let members = Members::of(job, memory, &View::of(job, observed));
-        let resumed = memory.started.filter(|_| memory.resumed);
-        let waits = [Some(created), resumed, memory.gates.rolled_back];
-        Some(Self {
-            epoch: memory.epoch,
-            since: waits.into_iter().flatten().max().unwrap_or_default(),
-            was_placed: memory.gates.placed == Some(memory.epoch),
-            members,
-        })
-    }
-
-    /// What it needs.
-    #[must_use]
-    pub const fn stage(&self) -> Stage {
-        let Members {
-            needed,
-            gated,
-            unplaced,
-            placed,
-            settled,
-            leaving,
-        } = self.members;
-        if self.was_placed {
-            if gated > 0 || unplaced > 0 {
-                Stage::Mends
-            } else {
-                Stage::Idle
-            }
-        } else if unplaced > 0 || placed > 0 {
-            Stage::Open
-        } else if leaving > 0 {
-            Stage::Leaves
-        } else if gated > 0 && gated.saturating_add(settled) >= needed {
-            Stage::Waits
-        } else {
-            Stage::Idle
-        }
-    }
-}
-
 /// Whether a gang would fit, as far as is known. It is advice: the scheduler decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fit {
@@ -201,13 +59,33 @@ pub enum Fit {
     Never,
 }
 
-/// One gang of a pool.
+/// What decides about a gang's turn besides how far its members are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Terms {
+    /// The highest comes first.
+    pub priority: i32,
+    /// Seconds without progress after which its turn is over.
+    pub patience: u32,
+    /// The nodes on which its pods may be placed. Two gangs compete if these meet.
+    pub reach: Arc<Reach>,
+}
+
+/// One gang that waits, or has the turn.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Gang {
     seen: Standing,
-    priority: i32,
-    patience: u32,
+    terms: Terms,
+    /// Since when it has been waiting; not before its last turn was over.
+    since: Time,
     turn: Option<Turn>,
+    put_off: Option<PutOff>,
+}
+
+/// Since when a gang's turn has been put off because it would not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct PutOff {
+    since: Time,
+    fit: Fit,
 }
 
 /// Since when a gang has had the turn.
@@ -223,38 +101,56 @@ struct Turn {
 }
 
 impl Gang {
-    /// Until when no other gang may begin a turn. A turn that is over ends by a new epoch; should that fail for as long again, the others go on.
+    /// Until when no gang that competes with it may begin a turn. A turn that is over ends by a new epoch; should that fail for as long again,
+    /// the others go on.
     fn blocks_until(&self) -> Option<Time> {
         let turn = self.turn?;
-        let once = turn.since + self.patience;
+        let once = turn.since + self.terms.patience;
         Some(match self.seen.stage() {
             Stage::Mends | Stage::Leaves => once,
-            Stage::Idle | Stage::Waits | Stage::Open => once + self.patience,
+            Stage::Idle | Stage::Waits | Stage::Open => once + self.terms.patience,
+        })
+    }
+
+    /// Takes advice.
+    fn heed(&mut self, fit: Fit, now: Time) {
+        let since = self.put_off.map_or(now, |put_off| put_off.since);
+        self.put_off = (fit != Fit::Now).then_some(PutOff { since, fit });
+    }
+
+    /// Until when it keeps those behind it waiting though its own turn is put off; for ever while that is not so.
+    fn reserves_until(&self) -> Time {
+        self.put_off.map_or(Time(u64::MAX), |put_off| match put_off.fit {
+            Fit::Later => put_off.since + self.terms.patience,
+            Fit::Now | Fit::Never => put_off.since,
         })
     }
 }
 
-/// The gangs that compete for the same nodes. `K` names a gang.
+/// All gangs, and which of them have the turn. `K` names a gang.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Pool<K> {
+pub struct Pools<K> {
     gangs: BTreeMap<K, Gang>,
-    /// Those that have the turn, are mended or leave: mostly one at a time.
+    /// Those that have the turn, are mended or leave: mostly one per pool.
     busy: BTreeSet<K>,
     /// Those that wait, the next one first.
     waiting: BTreeSet<(Reverse<i32>, Time, K)>,
+    /// When the last turn of a gang was over in which it was not placed. Its memory says so too, but users may write that.
+    failed: BTreeMap<K, Time>,
 }
 
-impl<K> Default for Pool<K> {
+impl<K> Default for Pools<K> {
     fn default() -> Self {
         Self {
             gangs: BTreeMap::new(),
             busy: BTreeSet::new(),
             waiting: BTreeSet::new(),
+            failed: BTreeMap::new(),
         }
     }
 }
 
-impl<K: Ord + Clone> Pool<K> {
+impl<K: Ord + Clone> Pools<K> {
     /// Whether no gang needs anything.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -262,85 +158,135 @@ impl<K: Ord + Clone> Pool<K> {
     }
 
     /// Takes in what is seen of a gang.
-    pub fn see(&mut self, key: &K, seen: Standing, (priority, patience): (i32, u32), now: Time) {
-        let before = self.forget(key).filter(|turn| turn.epoch == seen.epoch);
-        let begins = Turn {
-            epoch: seen.epoch,
-            most: seen.members.placed,
-            since: now,
-            given: before.is_some_and(|turn| turn.given),
-        };
-        let turn = match (seen.stage(), before) {
-            // Its gates are being taken away, also where a member is missing by now; or it has not had the turn.
-            (Stage::Waits, turn) => turn.filter(|turn| turn.given),
-            (Stage::Idle, turn) => match turn.filter(|turn| turn.given && !seen.was_placed) {
-                None => return,
-                turn => turn,
-            },
-            (_, Some(turn)) if seen.members.placed <= turn.most => Some(turn),
-            _ => Some(begins),
+    pub fn see(&mut self, key: &K, seen: Standing, mut terms: Terms, now: Time) {
+        let gone = self.forget(key);
+        let gave = |turn: &Turn| turn.given && !seen.was_placed;
+        let before = gone.as_ref().and_then(|gang| gang.turn);
+        let same = before.filter(|turn| turn.epoch == seen.epoch);
+        let turn = turn_after(same, &seen, now);
+        if before.as_ref().is_some_and(gave) && !turn.as_ref().is_some_and(gave) {
+            self.failed.insert(key.clone(), now);
+        }
+        if seen.stage() == Stage::Idle && turn.is_none() {
+            return;
+        }
+        let failed = self.failed.get(key).copied().unwrap_or_default();
+        if let Some(gang) = gone.as_ref().filter(|_| same.is_some() && turn.is_some()) {
+            // It may hold room on nodes that have changed since.
+            terms.reach = gang.terms.reach.joined(terms.reach);
+        }
+        let gang = Gang {
+            since: seen.since.max(failed),
+            put_off: gone.and_then(|gang| gang.put_off).filter(|_| turn.is_none()),
+            seen,
+            terms,
+            turn,
         };
         match turn {
             Some(_) => self.busy.insert(key.clone()),
-            None => self.waiting.insert((Reverse(priority), seen.since, key.clone())),
-        };
-        let gang = Gang {
-            seen,
-            priority,
-            patience,
-            turn,
+            None => self.waiting.insert(place_of(key, &gang)),
         };
         self.gangs.insert(key.clone(), gang);
+    }
+
+    /// The nodes have changed on which the pods of a gang may be placed.
+    pub fn reaches(&mut self, key: &K, reach: Arc<Reach>) {
+        if let Some(gang) = self.gangs.get_mut(key) {
+            gang.terms.reach = match gang.turn {
+                Some(_) => gang.terms.reach.joined(reach),
+                None => reach,
+            };
+        }
     }
 
     /// A gang is no longer here.
     pub fn lose(&mut self, key: &K) {
         self.forget(key);
+        self.failed.remove(key);
     }
 
-    fn forget(&mut self, key: &K) -> Option<Turn> {
+    fn forget(&mut self, key: &K) -> Option<Gang> {
         let gang = self.gangs.remove(key)?;
         self.busy.remove(key);
-        self.waiting
-            .remove(&(Reverse(gang.priority), gang.seen.since, key.clone()));
-        gang.turn
+        self.waiting.remove(&place_of(key, &gang));
+        Some(gang)
     }
 
-    /// Gives the turn to the next gang, if none has it; says which. A gang that waits for room keeps those behind it waiting, so that small
-    /// ones do not use it up one after the other. One that would never fit does not.
+    /// Gives the turn to the next gang that competes with none that has it; says which. A gang that waits keeps those behind it waiting that
+    /// compete with it, so that small ones do not use its room up one after the other. One that would never fit does not, and one
+    /// that would fit later does for the length of a turn.
     pub fn next(&mut self, now: Time, mut fit: impl FnMut(&K) -> Fit) -> Option<K> {
-        if self.free_at().is_some_and(|free| free > now) {
-            return None;
-        }
+        let mut taken = self.taken(now);
         let mut next = None;
-        for (_, since, key) in &self.waiting {
-            match fit(key) {
-                Fit::Now => next = Some(key.clone()),
-                Fit::Never if *since + TRIED_AFTER <= now => next = Some(key.clone()),
-                Fit::Never => continue,
-                Fit::Later => {}
+        for (_, _, key) in &self.waiting {
+            let Some(gang) = self.gangs.get_mut(key).filter(|_| !taken.is_all()) else {
+                break;
+            };
+            let is_blocked = taken.meets(&gang.terms.reach);
+            // Advice costs a look at all nodes: only a gang that could go now, or was put off before, needs it.
+            if !is_blocked || gang.put_off.is_some() {
+                gang.heed(fit(key), now);
             }
-            break;
+            let tried = gang
+                .put_off
+                .map(|put_off| put_off.since + tried_after(&self.failed, key, gang));
+            if tried.is_some_and(|tried| tried > now) {
+                if gang.reserves_until() > now {
+                    taken.join(&gang.terms.reach);
+                }
+                continue;
+            }
+            if !is_blocked {
+                next = Some(key.clone());
+                break;
+            }
+            taken.join(&gang.terms.reach);
         }
         let key = next?;
-        let gang = self.gangs.get_mut(&key)?;
+        self.begin(&key, now);
+        Some(key)
+    }
+
+    fn begin(&mut self, key: &K, now: Time) {
+        let Some(mut gang) = self.forget(key) else { return };
+        gang.put_off = None;
         gang.turn = Some(Turn {
             epoch: gang.seen.epoch,
             most: 0,
             since: now,
             given: true,
         });
-        self.waiting
-            .remove(&(Reverse(gang.priority), gang.seen.since, key.clone()));
         self.busy.insert(key.clone());
-        Some(key)
+        self.gangs.insert(key.clone(), gang);
     }
 
-    /// When the next turn may begin at the latest; none if nothing is in its way.
+    /// The nodes of gangs that have the turn, are mended or leave.
+    fn taken(&self, now: Time) -> Reach {
+        let mut taken = Reach::default();
+        for gang in self.busy.iter().filter_map(|key| self.gangs.get(key)) {
+            if gang.blocks_until().is_some_and(|until| until > now) {
+                taken.join(&gang.terms.reach);
+            }
+        }
+        taken
+    }
+
+    /// When [`next`](Self::next) may answer otherwise by itself.
     #[must_use]
-    pub fn free_at(&self) -> Option<Time> {
-        let busy = self.busy.iter().filter_map(|key| self.gangs.get(key));
-        busy.filter_map(Gang::blocks_until).max()
+    pub fn wake(&self, now: Time) -> Option<Time> {
+        if self.waiting.is_empty() {
+            return None;
+        }
+        let times = self.gangs.iter().flat_map(|(key, gang)| {
+            let put_off = gang.put_off.map(|put_off| {
+                let tried = put_off.since + tried_after(&self.failed, key, gang);
+                [gang.reserves_until(), tried]
+            });
+            gang.blocks_until()
+                .into_iter()
+                .chain(put_off.into_iter().flatten())
+        });
+        times.filter(|time| *time > now).min()
     }
 
     /// What a gang is told, and when that changes by itself.
@@ -352,52 +298,97 @@ impl<K: Ord + Clone> Pool<K> {
         match (gang.seen.stage(), gang.turn) {
             (Stage::Mends, _) => (GangSeen::Open, None),
             (Stage::Waits | Stage::Open, Some(turn)) => {
-                let over = turn.since + gang.patience;
+                let over = turn.since + gang.terms.patience;
                 if over <= now {
                     (GangSeen::Expired { epoch: turn.epoch }, None)
                 } else {
                     (GangSeen::Open, Some(over))
                 }
             }
-            (Stage::Waits, None) => {
-                let tried = gang.seen.since + TRIED_AFTER;
-                let times = self.free_at().into_iter().chain([tried]);
-                (GangSeen::Held, times.filter(|time| *time > now).min())
-            }
             _ => (GangSeen::Held, None),
         }
+    }
+
+    /// Whether a gang waits for its turn.
+    #[must_use]
+    pub fn waits(&self, key: &K) -> bool {
+        self.gangs.get(key).is_some_and(|gang| gang.turn.is_none())
     }
 
     /// Since when a gang has been waiting, or has had the turn.
     #[must_use]
     pub fn since(&self, key: &K) -> Option<Time> {
         let gang = self.gangs.get(key)?;
-        Some(gang.turn.map_or(gang.seen.since, |turn| turn.since))
+        Some(gang.turn.map_or(gang.since, |turn| turn.since))
     }
 
-    /// Those that a gang waits for: the ones that have the turn or are mended, then the ones that come before it.
-    pub fn ahead<'a>(&'a self, key: &'a K) -> impl Iterator<Item = &'a K> {
-        let place = self.gangs.get(key).filter(|gang| gang.turn.is_none());
-        let place = place.map(|gang| (Reverse(gang.priority), gang.seen.since, key.clone()));
+    /// Those that a gang waits for, of the ones that compete with it: those that have the turn or are mended, then those that come before it
+    /// and are not passed over.
+    pub fn ahead<'a>(&'a self, key: &'a K, now: Time) -> impl Iterator<Item = &'a K> {
+        let own = self.gangs.get(key);
+        let place = own.filter(|gang| gang.turn.is_none());
+        let place = place.map(|gang| place_of(key, gang));
         let before = place.into_iter().flat_map(|place| self.waiting.range(..place));
+        let before = before.map(|(_, _, other)| other).filter(move |other| {
+            let gang = self.gangs.get(*other);
+            gang.is_some_and(|gang| gang.reserves_until() > now)
+        });
         let busy = self.busy.iter().filter(move |other| *other != key);
-        busy.chain(before.map(|(_, _, other)| other))
+        busy.chain(before).filter(move |other| {
+            let other = self.gangs.get(*other);
+            let meets = |(own, other): (&Gang, &Gang)| own.terms.reach.meets(&other.terms.reach);
+            own.zip(other).is_some_and(meets)
+        })
+    }
+}
+
+/// Where a gang stands among those that wait.
+fn place_of<K: Clone>(key: &K, gang: &Gang) -> (Reverse<i32>, Time, K) {
+    (Reverse(gang.terms.priority), gang.since, key.clone())
+}
+
+/// After how many seconds a gang whose turn was put off is tried.
+fn tried_after<K: Ord>(failed: &BTreeMap<K, Time>, key: &K, gang: &Gang) -> u32 {
+    if failed.contains_key(key) {
+        TRIED_AFTER
+    } else {
+        gang.terms.patience
+    }
+}
+
+/// The turn that a gang has, by what is seen of it; `before` is the one that it had in this epoch.
+fn turn_after(before: Option<Turn>, seen: &Standing, now: Time) -> Option<Turn> {
+    match (seen.stage(), before) {
+        // Its gates are being taken away, also where a member is missing by now; or it has not had the turn.
+        (Stage::Waits, turn) => turn.filter(|turn| turn.given),
+        (Stage::Idle, turn) => turn.filter(|turn| turn.given && !seen.was_placed),
+        (_, Some(turn)) if seen.members.placed <= turn.most => Some(turn),
+        (_, before) => Some(Turn {
+            epoch: seen.epoch,
+            most: seen.members.placed,
+            since: now,
+            given: before.is_some_and(|turn| turn.given),
+        }),
     }
 }
 
 #[cfg(feature = "sim")]
-impl<K: Ord + Clone> Pool<K> {
-    /// The same pool with other clocks and epochs, for a model whose states must not grow with time.
+impl<K: Ord + Clone> Pools<K> {
+    /// The same with other clocks and epochs, for a model whose states must not grow with time. Of a turn that failed only that it did is kept.
     #[must_use]
     pub fn rebased(&self, clock: impl Fn(Time) -> Time, epoch: impl Fn(&K, u32) -> u32) -> Self {
-        let mut pool = self.clone();
-        for (key, gang) in &mut pool.gangs {
+        let mut pools = self.clone();
+        for (key, gang) in &mut pools.gangs {
             gang.seen.epoch = epoch(key, gang.seen.epoch);
+            if let Some(put_off) = &mut gang.put_off {
+                put_off.since = clock(put_off.since);
+            }
             if let Some(turn) = &mut gang.turn {
                 (turn.epoch, turn.since) = (epoch(key, turn.epoch), clock(turn.since));
             }
         }
-        pool
+        pools.failed.values_mut().for_each(|at| *at = Time::default());
+        pools
     }
 }
 

@@ -4,9 +4,10 @@
 //! crash between any two writes and then knows only what it can see, and members may be lost. `-- --nocapture` shows how many states that
 //! makes.
 //!
-//! - G1: one gang at a time is half placed.
+//! - G1: of gangs that compete one at a time is half placed.
 //! - G2: from every state both jobs can still end: there is no deadlock.
-//! - G3: while a gang waits, each other gang of its priority has the turn once at most: none starves.
+//! - G3: while a gang waits, each other gang that competes with it has the turn once at most: none starves.
+//! - G4: gangs that share no node can be placed at the same time.
 
 #![expect(
     clippy::disallowed_types,
@@ -23,11 +24,14 @@ use std::collections::HashMap;
 
 use gates::machine::{Arbiter, Machine, Next};
 use gates::world::State;
+use trainyard_core::gates::Fit;
 
 /// What was found.
 #[cfg(test)]
 struct Found {
     states: usize,
+    /// Both gangs were half placed at the same time.
+    at_once: bool,
     /// The first state that breaks a property, and how it came to that.
     broken: Option<(&'static str, Vec<Next>, State)>,
 }
@@ -41,8 +45,10 @@ fn explore(machine: &Machine) -> Found {
     let mut came: Vec<Option<(usize, Next)>> = vec![None];
     let mut before: Vec<Vec<usize>> = vec![Vec::new()];
     let mut at = 0;
+    let mut at_once = false;
     let found = |broken| Found {
         states: 0,
+        at_once: false,
         broken: Some(broken),
     };
     while at < states.len() {
@@ -50,6 +56,7 @@ fn explore(machine: &Machine) -> Found {
         if let Some(property) = machine.broken(&state) {
             return found((property, path(&came, at), state));
         }
+        at_once |= machine.halves(&state) > 1;
         for next in machine.choices(&state) {
             let Some(after) = machine.after(&state, next) else {
                 continue;
@@ -80,6 +87,7 @@ fn explore(machine: &Machine) -> Found {
     }
     Found {
         states: states.len(),
+        at_once,
         broken: None,
     }
 }
@@ -99,13 +107,28 @@ fn path(came: &[Option<(usize, Next)>], mut at: usize) -> Vec<Next> {
 /// Nothing is broken, in at least so many states: a model that has become much smaller than it was checks less than it seems to.
 #[cfg(test)]
 #[track_caller]
-fn holds(name: &str, machine: &Machine, at_least: usize) {
-    let Found { states, broken } = explore(machine);
+fn holds(name: &str, machine: &Machine, at_least: usize) -> bool {
+    let Found {
+        states,
+        at_once,
+        broken,
+    } = explore(machine);
     if let Some((property, path, state)) = broken {
         panic!("{name}: broken: {property}\n{path:?}\nends in {state:#?}");
     }
     println!("{name}: {states} states");
     assert!(states >= at_least, "{name}: only {states} states");
+    at_once
+}
+
+/// Two gangs of two: the first on the first nodes, the second on these.
+#[cfg(test)]
+fn two_pools(second: &'static [u8]) -> Machine {
+    Machine {
+        rooms: [2, 2],
+        reach: [&[0], second],
+        ..Machine::of([2, 2], 2)
+    }
 }
 
 #[test]
@@ -155,6 +178,60 @@ fn an_operator_that_is_slower_than_its_clocks() {
 }
 
 #[test]
+fn what_is_seen_of_pods_lags() {
+    let machine = Machine {
+        lag: true,
+        ..Machine::of([2, 2], 2)
+    };
+    holds("two gangs of two on two nodes; lag", &machine, 1_000);
+}
+
+#[test]
+fn gangs_that_share_no_node_are_placed_at_once_and_those_that_do_are_not() {
+    let at_once = holds("two gangs on nodes of their own", &two_pools(&[1]), 1_000);
+    assert!(at_once, "G4");
+    let at_once = holds("two gangs that share some nodes", &two_pools(&[0, 1]), 1_000);
+    assert!(!at_once);
+}
+
+#[test]
+fn labels_change_while_gangs_have_turns() {
+    for (name, rooms, reach, then) in [
+        (
+            "pools that grow together",
+            [2, 1],
+            [&[0][..], &[1]],
+            [&[0][..], &[0, 1]],
+        ),
+        ("pools that come apart", [2, 2], [&[0], &[0, 1]], [&[0], &[1]]),
+    ] {
+        let machine = Machine {
+            rooms,
+            reach,
+            then,
+            changes: 1,
+            ..Machine::of([2, 2], 2)
+        };
+        holds(name, &machine, 100);
+    }
+}
+
+#[test]
+fn advice_that_is_wrong_delays_turns_and_takes_none_away() {
+    for advice in [Fit::Later, Fit::Never] {
+        let machine = Machine {
+            advice: Some(advice),
+            ..Machine::of([2, 2], 2)
+        };
+        holds(
+            &format!("two gangs of two that would fit {advice:?}"),
+            &machine,
+            100,
+        );
+    }
+}
+
+#[test]
 fn each_safeguard_that_is_taken_away_is_noticed() {
     let pair = Machine::of([2, 2], 2);
     let crash = Machine {
@@ -165,12 +242,14 @@ fn each_safeguard_that_is_taken_away_is_noticed() {
         needed: [false, true],
         ..Machine::of([3, 2], 2)
     };
+    let overlapping = two_pools(&[0, 1]);
     let table = [
         (&pair, Arbiter::LetsNoneIn, "G2"),
         (&pair, Arbiter::Everybody, "G1"),
         (&pair, Arbiter::EverybodyForEver, "G1"),
         (&crash, Arbiter::Forgetful, "G1"),
         (&large, Arbiter::Unfair, "G3"),
+        (&overlapping, Arbiter::BlindToNodes, "G1"),
     ];
     for (machine, arbiter, property) in table {
         let machine = Machine {
@@ -184,4 +263,9 @@ fn each_safeguard_that_is_taken_away_is_noticed() {
             "{arbiter:?}: {name:?}"
         );
     }
+    let one_pool = Machine {
+        arbiter: Arbiter::OnePool,
+        ..two_pools(&[1])
+    };
+    assert!(!explore(&one_pool).at_once, "G4");
 }

@@ -38,6 +38,7 @@ pub mod render;
 pub mod replies;
 pub mod service;
 pub mod success;
+pub mod taints;
 pub mod task_pod;
 pub mod tensorboard;
 mod values;

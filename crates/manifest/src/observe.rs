@@ -7,6 +7,8 @@
 
 mod containers;
 mod exit;
+mod needs;
+mod node;
 mod unreadable;
 mod wire;
 
@@ -15,6 +17,8 @@ use std::sync::Arc;
 use trainyard_core::{Exit, MOST_TASKS, Placement, Seen, Stamp, TaskId, TaskSeen, Time, Why};
 use trainyard_status::{ContainerSeen, InstanceDetails};
 
+pub use self::needs::PodNeeds;
+pub use self::node::NodeSeen;
 pub use self::unreadable::UNREADABLE;
 use self::wire::{PodWire, time};
 use crate::gang::GATE;
@@ -49,6 +53,10 @@ pub struct PodSeen {
     pub priority: i32,
     /// Its containers, the main one first, where it has more than that one and the status of its job's kind shows them.
     pub containers: Option<Box<Containers>>,
+    /// The node that it is on.
+    pub node: Option<Arc<str>>,
+    /// What it needs of a node; none where that is not asked for.
+    pub needs: Option<Arc<PodNeeds>>,
 }
 
 /// The containers of a pod, the main one first. In a box of its own, since most pods need none.
@@ -150,6 +158,8 @@ impl From<PodWire> for PodSeen {
             owner_kind,
             priority: wire.spec.priority.unwrap_or_default(),
             waits: exit::waits(&wire),
+            node: node(&wire).map(Arc::from),
+            needs: Some(Arc::new(PodNeeds::of(&wire.spec))),
         }
     }
 }

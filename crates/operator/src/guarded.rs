@@ -12,7 +12,7 @@ use serde_json::Value;
 use trainyard_manifest::bounded::Bounded;
 
 use crate::job::JobWire;
-use crate::watched::WatchedPod;
+use crate::watched::{WatchedNode, WatchedPod};
 
 /// What is wrong is told in at most so many characters: the words may hold the object's own.
 const LONGEST: usize = 300;
@@ -109,6 +109,12 @@ impl<K> MaybeReadable for Guarded<K> {
 impl MaybeReadable for JobWire {
     fn unreadable(&self) -> Option<&str> {
         self.unreadable()
+    }
+}
+
+impl MaybeReadable for WatchedNode {
+    fn unreadable(&self) -> Option<&str> {
+        None
     }
 }
 

@@ -25,7 +25,7 @@ use crate::notice::{Notice, Observer};
 use crate::order::OrderSeen;
 use crate::rate_limit::RateLimit;
 use crate::store::{Panicked, PolicySeen, Source, Store};
-use crate::watched::{BoardSeen, GroupSeen};
+use crate::watched::{BoardSeen, GroupSeen, WatchedNode};
 use crate::watches::{self, WatchUpdate};
 use crate::workload::WorkloadSeen;
 
@@ -132,6 +132,7 @@ fn unseen(reading: &Reading) -> Vec<Source> {
         .chain(reading.gang.apis().into_iter().map(Source::groups))
         .chain(reading.gang.queues().into_iter().map(Source::queues))
         .chain(reading.kueue.then_some(Source::Workloads))
+        .chain(reading.gang.have_gates().then_some(Source::Nodes))
         .collect()
 }
 
@@ -150,7 +151,8 @@ fn may_act(unseen: &[Source], unknown: &BTreeSet<Source>, kinds: usize) -> bool 
         | Source::Boards(_)
         | Source::BoardPods(_)
         | Source::Policies
-        | Source::Workloads => true,
+        | Source::Workloads
+        | Source::Nodes => true,
     })
 }
 
@@ -298,6 +300,7 @@ impl Operator {
             WatchUpdate::BoardPod(kind, event) => self.handle_board_pod(kind, event),
             WatchUpdate::Workload(event) => self.handle_workload(event),
             WatchUpdate::Queue(api, event) => self.handle_queue(api, event),
+            WatchUpdate::Node(event) => self.handle_node(event),
             WatchUpdate::Group(api, Init) => self.store.groups_begin(api),
             WatchUpdate::Group(api, InitApply(Guarded(Ok(group))) | Apply(Guarded(Ok(group)))) => {
                 self.store.group_seen(GroupSeen::of(api, group));
@@ -434,6 +437,15 @@ impl Operator {
             }
             // An unreadable object does not exist for us; the watch has reported it.
             InitApply(_) | Apply(_) | Delete(_) => {}
+        }
+    }
+
+    fn handle_node(&mut self, event: Event<WatchedNode>) {
+        match event {
+            Init => self.store.list_begins(Source::Nodes),
+            InitApply(node) | Apply(node) => self.store.node_seen(node.seen),
+            Delete(node) => self.store.node_gone(&node.seen),
+            InitDone => self.listed(Source::Nodes),
         }
     }
 

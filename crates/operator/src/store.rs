@@ -18,6 +18,7 @@ mod queue;
 mod queues;
 mod refused;
 mod reread;
+mod room;
 mod slots;
 mod tombstones;
 mod tracked;
@@ -39,12 +40,13 @@ use self::groups::GroupIndex;
 pub use self::groups::{GroupChange, GroupWrite, Groups, Unlisted};
 use self::homes::Homes;
 pub use self::policies::PolicySeen;
+use self::pools::GatedGangs;
 pub use self::pools::Gating;
-use self::pools::Pools;
 use self::queue::Queue;
 use self::queues::Queues;
 pub use self::refused::Refused;
 pub use self::reread::{Panicked, words as panic_words};
+pub use self::room::{Advice, Lack};
 use self::slots::Slots;
 use crate::apply::{ApplyErrorKind, Report, Writes};
 use crate::job::{JobKey, JobWire, Reading};
@@ -74,6 +76,8 @@ pub enum Source {
     Queues(&'static str, &'static str),
     /// What stands for jobs in queues of Kueue's, whichever kind they are of.
     Workloads,
+    /// Nodes, for gangs by scheduling gates.
+    Nodes,
 }
 
 impl Source {
@@ -90,6 +94,7 @@ impl Source {
             Self::Groups(..) => "groups",
             Self::Queues(..) => "queues",
             Self::Workloads => "workloads",
+            Self::Nodes => "nodes",
         }
     }
 
@@ -103,7 +108,8 @@ impl Source {
             | Self::Boards(_)
             | Self::BoardPods(_)
             | Self::Policies
-            | Self::Workloads => true,
+            | Self::Workloads
+            | Self::Nodes => true,
             Self::Jobs(_) | Self::Pods(_) | Self::Services(_) => false,
         }
     }
@@ -138,7 +144,7 @@ pub struct Store {
     /// The queues that these are put into.
     queues: Queues,
     /// Gangs that are held by gates.
-    pools: Pools,
+    gates: GatedGangs,
     /// Kinds of which the Deployments of `TensorBoard`s are known, as far as they can be.
     boards_listed: BTreeSet<&'static Kind>,
     /// Workloads have not been listed since the operator started. Jobs with a queue wait.
@@ -158,7 +164,7 @@ impl Store {
         Self {
             groups: GroupIndex::awaiting(reading.gang.apis()),
             workloads_unlisted: reading.kueue.then_some(Unlisted::Awaited),
-            pools: Pools::new(&reading),
+            gates: GatedGangs::new(&reading),
             reading,
             ..Self::default()
         }
@@ -209,7 +215,11 @@ impl Store {
             return;
         };
         self.homes.list_ends(source, &listed);
-        self.pools.jobs_known(source);
+        if source == Source::Nodes {
+            self.gates.nodes_listed(&listed);
+        } else {
+            self.gates.source_known(source);
+        }
         let mut touched = Vec::new();
         for (key, entry) in &mut self.entries {
             let lost = match source {
@@ -228,7 +238,7 @@ impl Store {
                 Source::Policies => entry.extras.policies_end(&listed),
                 Source::BoardPods(kind) => key.kind == kind && entry.board.pods.list_ends(&listed),
                 Source::Workloads => entry.workloads.known.list_ends(&listed),
-                Source::Groups(..) | Source::Queues(..) => false,
+                Source::Groups(..) | Source::Queues(..) | Source::Nodes => false,
             };
             if lost {
                 touched.push(key.clone());
@@ -287,7 +297,7 @@ impl Store {
 
     fn forget_job(&mut self, key: &JobKey) {
         self.set(key, Entry::forget_job);
-        self.pools.mark(key);
+        self.gates.mark(key);
         self.drop_if_empty(key);
         self.enqueue_namesakes(key);
     }
@@ -314,7 +324,8 @@ impl Store {
     }
 
     /// A watch for jobs of this kind shows a pod.
-    pub fn pod_seen(&mut self, kind: &'static Kind, pod: PodSeen) {
+    pub fn pod_seen(&mut self, kind: &'static Kind, mut pod: PodSeen) {
+        self.gates.shrink(&mut pod);
         self.list_shows(Source::Pods(kind), &pod.uid);
         let key = owner_of(kind, &pod);
         if let Some(before) = self.homes.settle(Source::Pods(kind), (&pod.name, &pod.uid), &key) {
@@ -344,7 +355,10 @@ impl Store {
     /// What an apply has done.
     pub fn applied(&mut self, mut report: Report, now: Time) {
         let key = report.key.clone();
-        self.pools.mark(&key);
+        self.gates.mark(&key);
+        for pod in report.made.iter_mut().chain(&mut report.ungated) {
+            self.gates.shrink(pod);
+        }
         self.queue.started(&key);
         self.slots.end(&key.namespace);
         self.learn(&report);
@@ -476,11 +490,12 @@ impl Store {
     #[must_use]
     pub fn wake(&self) -> Option<Time> {
         let waking = self.waking.first().map(|(time, _)| *time);
-        waking.into_iter().chain(self.queue.wake()).min()
+        let turns = self.gates.wake();
+        waking.into_iter().chain(self.queue.wake()).chain(turns).min()
     }
 
     fn enqueue(&mut self, key: JobKey) {
-        self.pools.mark(&key);
+        self.gates.mark(&key);
         if let Some(entry) = self.entries.get_mut(&key)
             && !entry.queued
         {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use trainyard_core::Time;
 use trainyard_manifest::gang::{self, GroupApi, GroupState, QueueApi};
 use trainyard_manifest::kinds::{ALL, JobApi};
-use trainyard_manifest::observe::PodSeen;
+use trainyard_manifest::observe::{NodeSeen, PodSeen};
 
 use crate::board::CONTENT;
 use crate::job::{JobWire, version};
@@ -69,6 +69,7 @@ macro_rules! resource {
 
 resource!(JobWire);
 resource!(WatchedPod);
+resource!(WatchedNode);
 
 /// A pod on its way through kube's watcher, which wants to see its metadata.
 #[derive(Clone, Debug)]
@@ -84,6 +85,27 @@ impl<'de> Deserialize<'de> for WatchedPod {
         let metadata = ObjectMeta {
             name: Some(seen.name.to_string()),
             namespace: Some(seen.namespace.to_string()),
+            uid: Some(seen.uid.to_string()),
+            resource_version: Some(seen.version.to_string()),
+            ..ObjectMeta::default()
+        };
+        Ok(Self { metadata, seen })
+    }
+}
+
+/// A node on its way through kube's watcher.
+#[derive(Clone, Debug)]
+pub struct WatchedNode {
+    metadata: ObjectMeta,
+    /// What is kept.
+    pub seen: NodeSeen,
+}
+
+impl<'de> Deserialize<'de> for WatchedNode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let seen = NodeSeen::deserialize(deserializer)?;
+        let metadata = ObjectMeta {
+            name: Some(seen.name.to_string()),
             uid: Some(seen.uid.to_string()),
             resource_version: Some(seen.version.to_string()),
             ..ObjectMeta::default()

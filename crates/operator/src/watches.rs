@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use kube::core::{ApiResource, DynamicObject, DynamicResourceScope};
 use kube::runtime::WatchStreamExt as _;
@@ -28,12 +28,14 @@ use crate::operate::Options;
 use crate::order::OrderApi;
 use crate::store::Source;
 use crate::watched::{
-    WatchedPod, WatchedService, group_resource, job_resource, order_resource, queue_resource,
+    WatchedNode, WatchedPod, WatchedService, group_resource, job_resource, order_resource, queue_resource,
 };
 use crate::workload::workload_resource;
 
 /// Jobs per page of a list, so that the first jobs are reconciled before the last are listed.
 const JOBS_PER_PAGE: u32 = 100;
+/// Nodes per page of a list.
+const NODES_PER_PAGE: u32 = 100;
 /// What is the same as before is told again after this.
 const SAME_WORDS: Duration = Duration::from_secs(30);
 /// News that wait to be heard.
@@ -65,6 +67,8 @@ pub enum WatchUpdate {
     Queue(&'static QueueApi, watcher::Event<Guarded<DynamicObject>>),
     /// What stands for a job in a queue of Kueue's.
     Workload(watcher::Event<Guarded<DynamicObject>>),
+    /// A node.
+    Node(watcher::Event<WatchedNode>),
     /// The cluster has no API for these objects. The watch is begun again by itself.
     Unknown(Source),
 }
@@ -132,7 +136,20 @@ pub fn begin(
         // Without a selector: one that Kueue's own integration has made for a job is respected.
         let workloads = scoped_with(client.clone(), scope, &workload_resource());
         let what = (Source::Workloads, NO_WORKLOADS.to_owned());
-        watches.spawn(follow(what, workloads, all, ears(), WatchUpdate::Workload));
+        watches.spawn(follow(
+            what,
+            workloads,
+            all.clone(),
+            ears(),
+            WatchUpdate::Workload,
+        ));
+    }
+    if options.reading.gang.have_gates() {
+        // A node with its images is some ten kilobytes.
+        let paged = all.page_size(NODES_PER_PAGE);
+        let nodes = Watched::all_with(client.clone(), &ApiResource::erase::<Node>(&()));
+        let what = (Source::Nodes, String::new());
+        watches.spawn(follow(what, nodes, paged, ears(), WatchUpdate::Node));
     }
     (watches, news)
 }
@@ -201,6 +218,8 @@ async fn follow<K>(
                 let is_unknown = is_refused(&error, 404) && !unknown.is_empty();
                 let why = if is_unknown {
                     unknown.clone()
+                } else if source == Source::Nodes {
+                    format!("{}; {NO_NODES}", unwatched(&error))
                 } else {
                     unwatched(&error)
                 };
@@ -264,6 +283,10 @@ impl Complaints {
 /// What is said where the cluster does not know Workloads.
 const NO_WORKLOADS: &str = "the cluster knows no workloads.kueue.x-k8s.io (v1beta2), which `--kueue` asks for, and jobs with a queue \
      wait: install Kueue 0.15 or later, since older ones serve v1beta1 alone, or leave the flag out";
+
+/// What follows where nodes cannot be watched.
+const NO_NODES: &str = "until nodes can be listed, gangs by gates take turns as if all of them competed for the same nodes, and none is told \
+     whether it would fit: `trainyard install` with `--gang gates` gives the right to list and watch nodes";
 
 /// What is said where the cluster does not know a kind.
 fn no_jobs(kind: &Kind) -> String {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::policy::testing::{self, Bench, observed, running, waiting, worker};
-use crate::{Stamp, Verdict};
+use crate::{Placement, Stamp, Verdict};
 
 const NOW: Time = Time(1000);
 
@@ -28,12 +28,40 @@ fn waits(since: u64) -> Standing {
     standing(since, members(2, 2, 0, 0))
 }
 
-fn pool(gangs: &[(&'static str, i32, Standing)]) -> Pool<&'static str> {
-    let mut pool = Pool::default();
+fn terms(priority: i32, reach: Reach) -> Terms {
+    Terms {
+        priority,
+        patience: 60,
+        reach: reach.into(),
+    }
+}
+
+/// Nothing is known of nodes.
+fn in_doubt(priority: i32) -> Terms {
+    terms(priority, Reach::all())
+}
+
+fn pool(gangs: &[(&'static str, i32, Standing)]) -> Pools<&'static str> {
+    let mut pool = Pools::default();
     for (key, priority, seen) in gangs {
-        pool.see(key, *seen, (*priority, 60), NOW);
+        pool.see(key, *seen, in_doubt(*priority), NOW);
     }
     pool
+}
+
+/// Gangs of one priority that wait, the first one the longest, with their nodes.
+fn on_nodes(gangs: &[(&'static str, &[usize])]) -> Pools<&'static str> {
+    let mut pools = Pools::default();
+    for (since, (key, nodes)) in (1..).zip(gangs) {
+        let reach = nodes.iter().copied().collect();
+        pools.see(key, waits(since), terms(0, reach), NOW);
+    }
+    pools
+}
+
+/// Everything that has a turn now.
+fn begun(pools: &mut Pools<&'static str>, now: Time) -> Vec<&'static str> {
+    std::iter::from_fn(|| pools.next(now, |_| Fit::Now)).collect()
 }
 
 #[test]
@@ -88,7 +116,7 @@ fn one_gang_at_a_time_has_the_turn_by_priority_and_then_by_age() {
     while let Some(next) = pool.next(NOW, |_| Fit::Now) {
         assert_eq!(pool.told(&next, NOW).0, GangSeen::Open);
         assert_eq!(pool.next(NOW, |_| Fit::Now), None, "{next} has it");
-        pool.see(&next, standing(1, members(2, 0, 0, 2)), (0, 60), NOW);
+        pool.see(&next, standing(1, members(2, 0, 0, 2)), in_doubt(0), NOW);
         order.push(next);
     }
     assert_eq!(order, ["first", "old", "young"]);
@@ -104,7 +132,7 @@ fn a_gang_that_has_lost_a_gate_has_the_turn_also_for_an_operator_that_has_just_s
     assert_eq!(pool.next(NOW, |_| Fit::Now), None);
     assert_eq!(pool.told(&"open", NOW), (GangSeen::Open, Some(Time(1060))));
     assert_eq!(pool.told(&"old", NOW).0, GangSeen::Held);
-    assert_eq!(pool.ahead(&"old").collect::<Vec<_>>(), [&"open"]);
+    assert_eq!(pool.ahead(&"old", NOW).collect::<Vec<_>>(), [&"open"]);
 }
 
 #[test]
@@ -112,7 +140,7 @@ fn a_turn_without_progress_is_over_and_the_next_one_begins_when_its_room_is_free
     let mut pool = pool(&[("a", 0, waits(1)), ("b", 0, waits(2))]);
     assert_eq!(pool.next(NOW, |_| Fit::Now), Some("a"));
     let half = standing(1, members(2, 0, 1, 1));
-    pool.see(&"a", half, (0, 60), Time(1030));
+    pool.see(&"a", half, in_doubt(0), Time(1030));
     assert_eq!(pool.told(&"a", Time(1089)), (GangSeen::Open, Some(Time(1090))));
     let expired = GangSeen::Expired { epoch: 0 };
     assert_eq!(pool.told(&"a", Time(1090)), (expired, None));
@@ -124,13 +152,13 @@ fn a_turn_without_progress_is_over_and_the_next_one_begins_when_its_room_is_free
         epoch: 1,
         ..standing(1090, members)
     };
-    pool.see(&"a", left(leaving), (0, 60), Time(1091));
+    pool.see(&"a", left(leaving), in_doubt(0), Time(1091));
     assert_eq!(
         pool.next(Time(1092), |_| Fit::Now),
         None,
         "its pods are still there"
     );
-    pool.see(&"a", left(members(2, 2, 0, 0)), (0, 60), Time(1100));
+    pool.see(&"a", left(members(2, 2, 0, 0)), in_doubt(0), Time(1100));
     assert_eq!(
         pool.next(Time(1100), |_| Fit::Now),
         Some("b"),
@@ -151,26 +179,118 @@ fn nothing_keeps_the_others_waiting_for_ever() {
     ];
     for (members, free) in rows {
         let mut pool = pool(&[("stuck", 0, standing(1, members)), ("b", 0, waits(2))]);
-        assert_eq!(
-            pool.told(&"b", NOW),
-            (GangSeen::Held, Some(Time(602).max(Time(free))))
-        );
+        assert_eq!(pool.told(&"b", NOW), (GangSeen::Held, None));
+        assert_eq!(pool.wake(NOW), Some(Time(free)), "{members:?}");
         assert_eq!(pool.next(Time(free - 1), |_| Fit::Now), None, "{members:?}");
         assert_eq!(pool.next(Time(free), |_| Fit::Now), Some("b"), "{members:?}");
     }
 }
 
 #[test]
-fn a_gang_that_waits_for_room_is_not_overtaken_and_one_that_never_fits_is() {
+fn a_gang_that_fits_later_keeps_its_room_for_a_turn_and_one_that_never_fits_keeps_none() {
     let gangs = [("large", 0, waits(990)), ("small", 0, waits(995))];
     let fit = |of_large: Fit| move |key: &&str| if *key == "large" { of_large } else { Fit::Now };
-    assert_eq!(pool(&gangs).next(NOW, fit(Fit::Later)), None);
-    assert_eq!(pool(&gangs).next(NOW, fit(Fit::Never)), Some("small"));
-    assert_eq!(
-        pool(&gangs).next(Time(1590), fit(Fit::Never)),
-        Some("large"),
-        "tried"
-    );
+    let mut waiting = pool(&gangs);
+    assert_eq!(waiting.next(NOW, fit(Fit::Later)), None);
+    assert_eq!(waiting.ahead(&"small", NOW).collect::<Vec<_>>(), [&"large"]);
+    assert_eq!(waiting.wake(NOW), Some(Time(1060)));
+    assert_eq!(waiting.next(Time(1059), fit(Fit::Later)), None);
+    assert_eq!(waiting.next(Time(1059), fit(Fit::Now)), Some("large"), "room");
+    let mut waiting = pool(&gangs);
+    assert_eq!(waiting.next(NOW, fit(Fit::Never)), Some("small"));
+    assert_eq!(waiting.ahead(&"small", NOW).count(), 0);
+}
+
+#[test]
+fn a_gang_that_would_not_fit_is_tried_after_a_turn_and_then_now_and_then() {
+    for advice in [Fit::Later, Fit::Never] {
+        let mut pool = pool(&[("large", 0, waits(1))]);
+        assert_eq!(pool.next(NOW, |_| advice), None);
+        assert_eq!(pool.next(Time(1059), |_| advice), None);
+        assert_eq!(pool.next(Time(1060), |_| advice), Some("large"), "{advice:?}");
+        let half = standing(1, members(2, 0, 1, 1));
+        pool.see(&"large", half, in_doubt(0), Time(1061));
+        let again = |now: u64, pool: &mut Pools<&'static str>| {
+            let seen = Standing { epoch: 1, ..waits(1) };
+            pool.see(&"large", seen, in_doubt(0), Time(now));
+            pool.next(Time(now), |_| advice)
+        };
+        assert_eq!(again(1200, &mut pool), None, "{advice:?}");
+        assert_eq!(pool.since(&"large"), Some(Time(1200)), "whatever its memory says");
+        assert_eq!(again(1799, &mut pool), None, "{advice:?}");
+        assert_eq!(again(1800, &mut pool), Some("large"), "{advice:?}");
+    }
+}
+
+#[test]
+fn gangs_that_share_no_node_have_turns_at_once_and_those_that_do_never() {
+    let rows: &[(&[(&'static str, &[usize])], &[&str])] = &[
+        (&[("a", &[1, 2]), ("b", &[3])], &["a", "b"]),
+        (&[("a", &[1, 2]), ("b", &[2])], &["a"]),
+        (&[("a", &[1]), ("b", &[1, 2]), ("c", &[3])], &["a", "c"]),
+        // What the second one waits for is not used up by the third.
+        (&[("a", &[1]), ("b", &[1, 2]), ("c", &[2])], &["a"]),
+        (&[("a", &[1]), ("none", &[]), ("c", &[1])], &["a", "none"]),
+    ];
+    for (gangs, expected) in rows {
+        assert_eq!(begun(&mut on_nodes(gangs), NOW), *expected, "{gangs:?}");
+    }
+    let mut pools = on_nodes(&[("a", &[1]), ("b", &[2])]);
+    pools.see(&"unknown", waits(9), in_doubt(9), NOW);
+    assert_eq!(begun(&mut pools, NOW), ["unknown"]);
+    assert_eq!(pools.ahead(&"a", NOW).collect::<Vec<_>>(), [&"unknown"]);
+}
+
+#[test]
+fn a_gang_in_its_turn_keeps_the_nodes_that_it_had_and_gets_those_that_are_added() {
+    let mut pools = on_nodes(&[("a", &[1]), ("b", &[1]), ("c", &[2])]);
+    let of = |nodes: &[usize]| Arc::new(nodes.iter().copied().collect::<Reach>());
+    assert_eq!(pools.next(NOW, |_| Fit::Now), Some("a"));
+    pools.reaches(&"a", of(&[2]));
+    let half = standing(1, members(2, 0, 1, 1));
+    let moved = Terms {
+        reach: of(&[2]),
+        ..in_doubt(0)
+    };
+    pools.see(&"a", half, moved, NOW);
+    assert_eq!(begun(&mut pools, NOW), Vec::<&str>::new());
+    pools.reaches(&"b", of(&[3]));
+    assert_eq!(begun(&mut pools, NOW), ["b"], "one that waits has those of now");
+}
+
+#[test]
+fn a_gang_whose_nodes_are_busy_reserves_the_others_unless_it_would_never_fit() {
+    let gangs: &[(&str, &[usize])] = &[("busy", &[1]), ("wide", &[1, 2]), ("small", &[2])];
+    let never = |key: &&str| if *key == "wide" { Fit::Never } else { Fit::Now };
+    let mut pools = on_nodes(gangs);
+    assert_eq!(pools.next(NOW, never), Some("busy"));
+    assert_eq!(pools.next(NOW, never), None, "no advice was asked for yet");
+    let done = Standing {
+        was_placed: true,
+        ..standing(1, members(2, 0, 0, 2))
+    };
+    pools.see(&"busy", done, terms(0, [1].into_iter().collect()), NOW);
+    pools.see(&"other", waits(9), terms(0, [1].into_iter().collect()), NOW);
+    let begun: Vec<_> = std::iter::from_fn(|| pools.next(NOW, never)).collect();
+    assert_eq!(begun, ["small", "other"]);
+}
+
+#[test]
+fn one_pass_over_a_thousand_gangs_and_nodes_is_cheap() {
+    let mut pools: Pools<u32> = Pools::default();
+    let mut asked = 0;
+    for number in 0..1000_u32 {
+        // Ten pools of a hundred nodes each, and a hundred gangs in each.
+        let first = usize::try_from(number % 10).unwrap() * 100;
+        let terms = terms(0, (first..first + 100).collect());
+        pools.see(&number, waits(u64::from(number)), terms, NOW);
+    }
+    let mut fit = |_: &u32| {
+        asked += 1;
+        Fit::Now
+    };
+    let begun = std::iter::from_fn(|| pools.next(NOW, &mut fit)).count();
+    assert_eq!((begun, asked), (10, 10), "advice is asked for where it matters");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trainyard_core::gates::{Fit, Members, Pool, Stage, Standing};
+use trainyard_core::gates::{Fit, Members, Pools, Reach, Stage, Standing, TRIED_AFTER, Terms};
 use trainyard_core::{
     Action, Addresses, Clean, ClusterForm, Count, Exit, Fixture, FixtureSeen, Gang, GangScheduler, GangSeen,
     How, InPlace, Job, Limits, Memory, Observed, Outcome, Placement, Role, RoleKind, RoleName, Rule, Scope,
@@ -29,13 +29,25 @@ pub enum Arbiter {
     Forgetful,
     /// One gang is passed over.
     Unfair,
+    /// Gangs are never taken to compete.
+    BlindToNodes,
+    /// All gangs are taken to compete.
+    OnePool,
 }
 
 /// Two gangs and their nodes.
 #[derive(Clone)]
 pub struct Machine {
     pub jobs: [Job; 2],
-    pub room: usize,
+    /// How many pods two sets of nodes hold.
+    pub rooms: [usize; 2],
+    /// The sets on whose nodes the pods of each gang may be placed; and after labels have changed.
+    pub reach: [&'static [u8]; 2],
+    pub then: [&'static [u8]; 2],
+    /// How often they change.
+    pub changes: u8,
+    /// What is advised is not that there is room.
+    pub advice: Option<Fit>,
     pub crashes: u8,
     pub losses: u8,
     /// Which jobs can end at all.
@@ -50,8 +62,8 @@ pub struct Machine {
 /// Anything that may happen next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// The scheduler binds a pod.
-    Bind(u8, u8),
+    /// The scheduler binds a pod to a node of a set.
+    Bind(u8, u8, u8),
     /// A pod that was told to stop is gone.
     Leave(u8, u8),
     /// A pod on a node is lost.
@@ -66,6 +78,8 @@ pub enum Next {
     Send(u8),
     /// The operator is killed and started again.
     Crash,
+    /// Labels of nodes change, and the operator sees it at once.
+    Change,
     /// A minute passes.
     Tick,
 }
@@ -140,7 +154,11 @@ impl Machine {
     pub fn of(sizes: [u32; 2], room: usize) -> Self {
         Self {
             jobs: [job("a", sizes[0]), job("b", sizes[1])],
-            room,
+            rooms: [room, 0],
+            reach: [&[0], &[0]],
+            then: [&[0], &[0]],
+            changes: 0,
+            advice: None,
             crashes: 0,
             losses: 0,
             needed: [true; 2],
@@ -153,9 +171,10 @@ impl Machine {
     pub fn first(&self) -> State {
         State {
             gangs: [GangState::default(), GangState::default()],
-            pool: Pool::default(),
+            pools: Pools::default(),
             crashes: self.crashes,
             losses: self.losses,
+            changes: self.changes,
             needed: self.needed,
         }
     }
@@ -170,7 +189,8 @@ impl Machine {
         for gang in 0..2 {
             for slot in 0..self.tasks(gang) {
                 all.extend([
-                    Next::Bind(gang, slot),
+                    Next::Bind(gang, slot, 0),
+                    Next::Bind(gang, slot, 1),
                     Next::Leave(gang, slot),
                     Next::Lose(gang, slot),
                     Next::Observe(gang, slot),
@@ -178,7 +198,7 @@ impl Machine {
             }
             all.extend([Next::Finish(gang), Next::Look(gang), Next::Send(gang)]);
         }
-        all.push(Next::Crash);
+        all.extend([Next::Crash, Next::Change]);
         let work = |next: &Next| matches!(next, Next::Observe(..) | Next::Look(_) | Next::Send(_));
         let rests = || {
             !all.iter()
@@ -194,18 +214,20 @@ impl Machine {
     pub fn after(&self, state: &State, next: Next) -> Option<State> {
         let mut after = state.clone();
         match next {
-            Next::Bind(gang, slot) => {
-                let free = after.taken() < self.room;
+            Next::Bind(gang, slot, nodes) => {
+                let free = after.taken(nodes) < self.rooms[usize::from(nodes)];
+                let fits = free && self.sets(state, gang).contains(&nodes);
                 let pod = here(&mut after, gang, slot)?;
-                (pod.place == Place::Free && free).then(|| pod.place = Place::Bound)?;
+                (pod.place == Place::Free && fits).then(|| pod.place = Place::Bound(nodes))?;
             }
+            Next::Change => after.changes = after.changes.checked_sub(1)?,
             Next::Leave(gang, slot) => {
                 here(&mut after, gang, slot).filter(|pod| pod.stopping)?;
                 slot_of(&mut after, gang, slot).here = None;
             }
             Next::Lose(gang, slot) => {
                 after.losses = after.losses.checked_sub(1)?;
-                here(&mut after, gang, slot).filter(|pod| pod.place == Place::Bound)?;
+                here(&mut after, gang, slot).filter(|pod| pod.place.is_bound())?;
                 slot_of(&mut after, gang, slot).here = None;
             }
             Next::Finish(gang) => self.finish(&mut after, gang)?,
@@ -214,7 +236,7 @@ impl Machine {
             Next::Send(gang) => send(&mut after, gang)?,
             Next::Crash => {
                 after.crashes = after.crashes.checked_sub(1)?;
-                after.pool = Pool::default();
+                after.pools = Pools::default();
                 for gang in 0..2 {
                     after.gangs[usize::from(gang)].pass.clear();
                     // A turn that was given and not begun is given again.
@@ -226,7 +248,7 @@ impl Machine {
                     }
                 }
             }
-            Next::Tick => tick(&mut after),
+            Next::Tick => tick(&mut after, self.advice),
         }
         if !self.lag {
             for gang in 0..2 {
@@ -240,7 +262,7 @@ impl Machine {
     fn finish(&self, state: &mut State, gang: u8) -> Option<()> {
         let tasks = usize::from(self.tasks(gang));
         let slots = &mut state.gangs[usize::from(gang)].slots[..tasks];
-        let runs = |pod: Option<Pod>| pod.is_some_and(|pod| pod.place == Place::Bound && !pod.stopping);
+        let runs = |pod: Option<Pod>| pod.is_some_and(|pod| pod.place.is_bound() && !pod.stopping);
         slots.iter().all(|slot| runs(slot.here)).then_some(())?;
         slots[0].here.as_mut()?.place = Place::Done;
         Some(())
@@ -288,27 +310,56 @@ impl Machine {
         Some(seen)
     }
 
+    /// The sets of nodes on which the pods of a gang may be placed.
+    fn sets(&self, state: &State, gang: u8) -> &'static [u8] {
+        let changed = state.changes < self.changes;
+        let reach = if changed { self.then } else { self.reach };
+        reach[usize::from(gang)]
+    }
+
+    /// Whether the gangs compete.
+    fn compete(&self, state: &State) -> bool {
+        let other = self.sets(state, 1);
+        self.sets(state, 0).iter().any(|nodes| other.contains(nodes))
+    }
+
+    /// What the arbiter is told of a gang's nodes.
+    fn terms(&self, state: &State, gang: u8) -> Terms {
+        let sets = self.sets(state, gang).iter().map(|nodes| usize::from(*nodes));
+        let reach = match self.arbiter {
+            Arbiter::OnePool => Reach::all(),
+            Arbiter::BlindToNodes => [usize::from(gang)].into_iter().collect(),
+            _ => sets.collect(),
+        };
+        Terms {
+            priority: 0,
+            patience: PATIENCE,
+            reach: reach.into(),
+        }
+    }
+
     /// Whose turn it is, and what this gang is told.
     fn told(&self, state: &mut State, gang: u8) -> GangSeen {
         for number in 0..2 {
+            let terms = self.terms(state, number);
             match self.standing(&state.gangs[usize::from(number)], number) {
-                Some(seen) => state.pool.see(&number, seen, (0, PATIENCE), NOW),
-                None => state.pool.lose(&number),
+                Some(seen) => state.pools.see(&number, seen, terms, NOW),
+                None => state.pools.lose(&number),
             }
         }
         let fit = |number: &u8| match self.arbiter {
             Arbiter::Unfair if *number == 1 => Fit::Never,
-            _ => Fit::Now,
+            _ => self.advice.unwrap_or(Fit::Now),
         };
-        if let Some(next) = state.pool.next(NOW, fit) {
+        while let Some(next) = state.pools.next(NOW, fit) {
             let other = usize::from(1 - next);
             let seen = self.standing(&state.gangs[other], 1 - next);
-            let waits = seen.is_some_and(|seen| seen.stage() == Stage::Waits);
+            let waits = seen.is_some_and(|seen| seen.stage() == Stage::Waits) && self.compete(state);
             let overtaken = &mut state.gangs[other].overtaken;
             *overtaken = if waits { (*overtaken + 1).min(2) } else { 0 };
             state.gangs[usize::from(next)].overtaken = 0;
         }
-        let told = state.pool.told(&gang, NOW).0;
+        let told = state.pools.told(&gang, NOW).0;
         let seen = self.standing(&state.gangs[usize::from(gang)], gang);
         let is_open = seen.is_some_and(|seen| seen.stage() == Stage::Open);
         match (self.arbiter, told) {
@@ -350,23 +401,30 @@ impl Machine {
         Some(())
     }
 
-    /// The name of a property that does not hold.
-    pub fn broken(&self, state: &State) -> Option<&'static str> {
+    /// How many gangs are half placed.
+    pub fn halves(&self, state: &State) -> usize {
         let halves = state.gangs.iter().zip(&self.jobs).filter(|(gang, job)| {
             let tasks = usize::try_from(job.size()).unwrap();
             let memory = gang.memory.as_deref();
             let epoch = memory.map_or(0, |memory| memory.epoch);
             let placed = memory.is_some_and(|memory| memory.gates.placed == Some(epoch));
             let mut pods = gang.slots[..tasks].iter().filter_map(|slot| slot.here);
-            let bound = pods.clone().filter(|pod| pod.place == Place::Bound).count();
+            let bound = pods.clone().filter(|pod| pod.place.is_bound()).count();
             let open = pods.any(|pod| pod.stamp.epoch == epoch && pod.place == Place::Free);
             !gang.has_ended() && !placed && open && bound < tasks
         });
+        halves.count()
+    }
+
+    /// The name of a property that does not hold.
+    pub fn broken(&self, state: &State) -> Option<&'static str> {
         if self.hasty {
             return None;
         }
-        if halves.count() > 1 {
-            return Some("G1 one gang at a time is half placed");
+        // Two that had turns before labels made them compete keep them.
+        let changed = state.changes < self.changes;
+        if self.compete(state) && !changed && self.halves(state) > 1 {
+            return Some("G1 of gangs that compete one at a time is half placed");
         }
         let starved = state.gangs.iter().any(|gang| gang.overtaken > 1);
         starved.then_some("G3 no gang is overtaken twice")
@@ -411,13 +469,15 @@ fn rebase(state: &mut State, at: usize) {
             epoch
         }
     };
-    state.pool = state.pool.rebased(|time| time, other);
+    state.pools = state.pools.rebased(|time| time, other);
 }
 
 /// A minute passes: every clock is set back by one. Of gangs that were rolled back only the order matters.
-fn tick(state: &mut State) {
-    let back = |time: Time| Time(time.0 - u64::from(PATIENCE)).max(Time(NOW.0 - u64::from(3 * PATIENCE)));
-    state.pool = state.pool.rebased(back, |_, epoch| epoch);
+fn tick(state: &mut State, advice: Option<Fit>) {
+    let longest = advice.map_or(3 * PATIENCE, |_| TRIED_AFTER);
+    let oldest = Time(NOW.0 - u64::from(longest));
+    let back = |time: Time| Time(time.0 - u64::from(PATIENCE)).max(oldest);
+    state.pools = state.pools.rebased(back, |_, epoch| epoch);
     let rolled_back = |gang: &GangState| gang.memory.as_ref().and_then(|memory| memory.gates.rolled_back);
     let [first, second] = [rolled_back(&state.gangs[0]), rolled_back(&state.gangs[1])];
     for (gang, mine, theirs) in [(0, first, second), (1, second, first)] {
@@ -470,7 +530,7 @@ fn send(state: &mut State, gang: u8) -> Option<()> {
             let slot = slot_of(state, gang, slot);
             if let Some(pod) = slot.here.as_mut().filter(|pod| pod.stamp == stamp) {
                 pod.stopping = true;
-                if pod.place != Place::Bound {
+                if !pod.place.is_bound() {
                     // No kubelet has to agree.
                     slot.here = None;
                 }
@@ -520,7 +580,7 @@ fn task_seen(at: u32, pod: Pod) -> TaskSeen {
     let (state, placement) = match pod.place {
         Place::Gated => (Seen::Waiting, Placement::Gated),
         Place::Free => (Seen::Waiting, Placement::Unplaced),
-        Place::Bound => (Seen::Running { ready: true }, Placement::Placed(None)),
+        Place::Bound(_) => (Seen::Running { ready: true }, Placement::Placed(None)),
         Place::Done => (Seen::Ended(exit), Placement::Placed(None)),
     };
     TaskSeen {
@@ -541,7 +601,7 @@ fn task_seen(at: u32, pod: Pod) -> TaskSeen {
 fn gone(at: u32, stamp: Stamp) -> TaskSeen {
     let pod = Pod {
         stamp,
-        place: Place::Bound,
+        place: Place::Bound(0),
         stopping: false,
     };
     TaskSeen {

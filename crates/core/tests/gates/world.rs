@@ -1,8 +1,8 @@
-//! The state of the model: the nodes' room, the pods of two gangs, what the operator sees of them, what it has stored and is about to do.
+//! The state of the model: the room of two sets of nodes, the pods of two gangs, what the operator sees of them, what it has stored and is about to do.
 
 use std::sync::Arc;
 
-use trainyard_core::gates::Pool;
+use trainyard_core::gates::Pools;
 use trainyard_core::{Memory, Stamp, Time};
 
 /// The second in which everything happens: clocks are set back instead.
@@ -15,9 +15,16 @@ pub const SLOTS: usize = 3;
 pub enum Place {
     Gated,
     Free,
-    Bound,
+    /// On a node of this set.
+    Bound(u8),
     /// It has exited 0 on its node.
     Done,
+}
+
+impl Place {
+    pub const fn is_bound(self) -> bool {
+        matches!(self, Self::Bound(_))
+    }
 }
 
 /// A pod.
@@ -68,9 +75,11 @@ impl Gang {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct State {
     pub gangs: [Gang; 2],
-    pub pool: Pool<u8>,
+    pub pools: Pools<u8>,
     pub crashes: u8,
     pub losses: u8,
+    /// How often labels of nodes may still change.
+    pub changes: u8,
     /// Which jobs must be able to end.
     pub needed: [bool; 2],
 }
@@ -82,10 +91,10 @@ impl State {
         needed.all(|(gang, _)| gang.has_ended())
     }
 
-    /// How many nodes are taken. A pod that has ended takes none.
-    pub fn taken(&self) -> usize {
+    /// How many nodes of a set are taken. A pod that has ended takes none.
+    pub fn taken(&self, nodes: u8) -> usize {
         let slots = self.gangs.iter().flat_map(|gang| &gang.slots);
         let pods = slots.filter_map(|slot| slot.here);
-        pods.filter(|pod| pod.place == Place::Bound).count()
+        pods.filter(|pod| pod.place == Place::Bound(nodes)).count()
     }
 }

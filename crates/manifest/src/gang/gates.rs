@@ -1,11 +1,11 @@
 //! Scheduling gates: gangs on the cluster's own scheduler, which places pods one by one. There are no group objects. Pods are created behind a
-//! gate of ours, and the operator takes the gates of one gang of a pool at a time away (`trainyard_core::gates`).
+//! gate of ours, and of gangs that compete for nodes the operator takes the gates of one at a time away (`trainyard_core::gates`).
 
 use serde_json::{Map, Value, json};
 use trainyard_core::{Gang, GangScheduler, Job, Role};
 
 use super::Scheduler;
-use crate::install::access::{Use, jobs};
+use crate::install::access::{Use, cluster, jobs};
 
 /// Keeps the scheduler from placing a pod before the turn of its gang. It is the first of a pod's gates.
 pub const GATE: &str = "trainyard.dev/gang";
@@ -14,11 +14,19 @@ pub(super) static SCHEDULER: Scheduler = Scheduler {
     serves: |named| *named == GangScheduler::Gates,
     apis: &[],
     queues: &[],
-    uses: &[Use {
-        verbs: &["patch"],
-        why: "the gates of a gang's pods are taken away when it is its turn",
-        ..jobs("", "pods")
-    }],
+    uses: &[
+        Use {
+            verbs: &["patch"],
+            why: "the gates of a gang's pods are taken away when it is its turn",
+            ..jobs("", "pods")
+        },
+        Use {
+            verbs: &["list", "watch"],
+            why: "gangs that no node could take both have turns at the same time, and one that would not fit is told why; without this right \
+                  all gangs wait for each other",
+            ..cluster("", "nodes")
+        },
+    ],
     holds: false,
     groups: |_, _, _| Vec::new(),
     mark,

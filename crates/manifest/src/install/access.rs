@@ -1,8 +1,8 @@
 //! What the operator may do: exactly what it does, by one table.
 //!
 //! The tests run the operator as this account and compare what the API server's audit log saw with the table: what is used
-//! must be granted, and what is granted must be used. There is nothing about secrets, `pods/exec`, roles or nodes: an
-//! attacker who takes the operator over can run pods in the namespaces whose jobs it runs, and no more.
+//! must be granted, and what is granted must be used. There is nothing about secrets, `pods/exec` or roles, and
+//! nodes are read only for gangs by gates: an attacker who takes the operator over can run pods in the namespaces whose jobs it runs, and no more.
 
 use serde_json::{Value, json};
 

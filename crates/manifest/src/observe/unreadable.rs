@@ -63,5 +63,7 @@ fn unread(object: &Value, words: &str) -> PodSeen {
             container: None,
         }),
         containers: None,
+        node: None,
+        needs: None,
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer};
-use serde_json::Number;
+use serde_json::{Number, Value};
 use trainyard_core::Time;
 use trainyard_status::read_rfc3339;
 
@@ -69,6 +69,11 @@ pub struct SpecWire {
     pub containers: Vec<NameWire>,
     #[serde(deserialize_with = "or_default")]
     pub init_containers: Vec<NameWire>,
+    /// What follows is advice for gangs by gates, whatever its type: no pod is unreadable because of it.
+    pub node_selector: Value,
+    pub tolerations: Value,
+    pub resources: Value,
+    pub overhead: Value,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -77,6 +82,7 @@ pub struct NameWire {
     pub name: String,
     /// Of init containers alone: `Always` makes one a sidecar, which may end as it likes.
     pub restart_policy: Option<String>,
+    pub resources: Value,
 }
 
 impl NameWire {

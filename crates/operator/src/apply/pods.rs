@@ -92,7 +92,8 @@ async fn one(
         Ok(made) => {
             let mut pod = born(writes, &name, made.uid, made.version, task, stamp);
             if let Some(task) = pod.task.as_mut().filter(|_| gated) {
-                task.placement = Placement::Gated;
+                // Admission may have given it a priority, tolerations and requests: its gang has no turn before the watch shows it.
+                task.placement = Placement::Blocked;
             }
             Ok(pod)
         }
@@ -142,5 +143,7 @@ fn born(writes: &Writes, name: &str, uid: Arc<str>, version: u64, task: &TaskId,
         waits: None,
         priority: 0,
         containers: None,
+        node: None,
+        needs: None,
     }
 }

@@ -236,7 +236,7 @@ impl GroupIndex {
 impl Store {
     /// The cluster has no API for these objects. Groups that have been listed before stay as they were.
     pub fn api_unknown(&mut self, source: Source) {
-        self.pools.jobs_known(source);
+        self.gates.source_known(source);
         if let Source::Boards(kind) = source {
             self.boards_known(kind);
         }

@@ -8,6 +8,7 @@ mod extras;
 mod fair;
 mod first;
 mod forged;
+mod gates;
 mod gone;
 mod kinds;
 mod lost_nodes;

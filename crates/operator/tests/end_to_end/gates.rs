@@ -8,7 +8,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use trainyard_cluster_tests::fake_kubelet::FakeKubelet;
 use trainyard_cluster_tests::faulty::{Fault, FaultyProxy, Write};
-use trainyard_cluster_tests::{Api, Cluster, Crds, Namespace, Node, Operator, Parts};
+use trainyard_cluster_tests::{Account, Api, Cluster, Crds, Namespace, Node, Operator, Parts};
+use trainyard_manifest::gang::Schedulers;
 
 use super::{job, shown};
 
@@ -58,9 +59,15 @@ impl World {
     }
 
     fn node(&self, number: usize) {
+        self.node_of("any", number);
+    }
+
+    fn node_of(&self, pool: &str, number: usize) {
         let name = self.namespace.name();
-        let node = Node::ready(&format!("{name}-{number}")).label("test", name);
-        cluster().player().node(&node);
+        let node = Node::ready(&format!("{name}-{pool}-{number}"));
+        cluster()
+            .player()
+            .node(&node.label("test", name).label("pool", pool));
     }
 
     fn operator(&self, options: &[&str]) -> Operator {
@@ -74,13 +81,18 @@ impl World {
 
     /// A job whose tasks need a node each.
     fn create(&self, name: &str, policy: &Value, roles: &[(&str, u32, &str)]) {
+        self.create_on(&json!({ "test": self.namespace.name() }), name, policy, roles);
+    }
+
+    /// The same, on nodes with these labels.
+    fn create_on(&self, nodes: &Value, name: &str, policy: &Value, roles: &[(&str, u32, &str)]) {
         let mut job = job(name, policy, roles);
         // Those that are left when a job has ended would keep their nodes.
         job["spec"]["runPolicy"]["cleanPodPolicy"] = "Running".into();
         for (role, ..) in roles {
             let spec = &mut job["spec"]["tfReplicaSpecs"][role]["template"]["spec"];
             spec["containers"][0]["resources"] = json!({ "requests": { "cpu": "5" } });
-            spec["nodeSelector"] = json!({ "test": self.namespace.name() });
+            spec["nodeSelector"] = nodes.clone();
             spec["terminationGracePeriodSeconds"] = 2.into();
             if *role == "PS" {
                 spec["priorityClassName"] = "first".into();
@@ -183,13 +195,13 @@ fn two_jobs_that_deadlock_without_gates_both_finish_with_them() {
     let operator = world.operator(GATES);
     world.create("a", &json!({}), PAIR);
     world.create("b", &json!({}), PAIR);
-    world.pods("two gangs, one of them with the turn", |pods| {
+    world.pods("two gangs that wait for nodes", |pods| {
         let gated = |job: &str| count(pods, job, is_gated);
-        (pods.len() == 4 && gated("a") + gated("b") == 2).then_some(())
+        (gated("a") + gated("b") == 4).then_some(())
     });
     world.node(0);
     world.node(1);
-    // The gang that has the turn runs, then the other.
+    // One gang has the turn and runs, then the other.
     let first = world.pods("one job whose pods run", |pods| {
         let runs = |job: &&&str| count(pods, job, |pod| pod["status"]["phase"] == "Running") == 2;
         ["a", "b"].iter().find(runs).copied()
@@ -238,7 +250,7 @@ fn an_operator_killed_between_two_ungates_goes_on_where_it_was() {
     let world = World::new("gates-kill", 4);
     let place = cluster().place().join("gates-kill.kubeconfig");
     let plan = Some((Some(Write::Ungate), Fault::KillUnanswered));
-    let account = trainyard_cluster_tests::Account::of_operator(
+    let account = Account::of_operator(
         &world.namespace,
         "gates".parse().unwrap(),
         "tfjob".parse().unwrap(),
@@ -276,11 +288,13 @@ fn an_operator_killed_between_two_ungates_goes_on_where_it_was() {
 fn a_suspended_gang_gives_its_turn_to_the_next_and_a_member_that_dies_joins_again() {
     let world = World::new("gates-hold", 2);
     let operator = world.operator(GATES);
-    world.create("first", &json!({}), &[("Worker", 3, "ExitCode")]);
-    world.create("second", &json!({}), &[("Worker", 2, "ExitCode")]);
+    // It would not fit, and is tried after the length of a turn.
+    let short = json!({ "schedulingPolicy": { "scheduleTimeoutSeconds": 20 } });
+    world.create("first", &short, &[("Worker", 3, "ExitCode")]);
     world.pods("part of the first", |pods| {
         (count(pods, "first", is_bound) == 2).then_some(())
     });
+    world.create("second", &json!({}), &[("Worker", 2, "ExitCode")]);
     world.patch("first", &json!({ "spec": { "runPolicy": { "suspend": true } } }));
     world.runs("second", 2);
     // A member that is lost joins again.
@@ -304,5 +318,114 @@ fn a_suspended_gang_gives_its_turn_to_the_next_and_a_member_that_dies_joins_agai
     let four = json!({ "spec": { "tfReplicaSpecs": { "Worker": { "replicas": 4 } } } });
     world.patch("first", &four);
     world.runs("first", 4);
+    drop(operator);
+}
+
+#[test]
+fn gangs_of_two_pools_have_turns_at_the_same_time() {
+    let world = World::new("gates-pools", 0);
+    for pool in ["x", "y"] {
+        world.node_of(pool, 0);
+        world.node_of(pool, 1);
+    }
+    // A pod that is none of ours holds a node of the first pool, so that the gang there cannot be placed in its turn.
+    let pods = world.namespace.path("api/v1", "pods");
+    let foreign = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "foreign" },
+        "spec": {
+            "terminationGracePeriodSeconds": 0, "nodeSelector": { "test": "gates-pools", "pool": "x" },
+            "containers": [{ "name": "c", "image": "i", "resources": { "requests": { "cpu": "5" } } }],
+        },
+    });
+    api().create(&pods, &foreign).unwrap();
+    world.pods("the pod on its node", |pods| {
+        pods.iter().any(is_bound).then_some(())
+    });
+    let operator = world.operator(GATES);
+    let long = json!({ "schedulingPolicy": { "scheduleTimeoutSeconds": 600 } });
+    let on = |pool: &str| json!({ "test": "gates-pools", "pool": pool });
+    let workers = &[("Worker", 2, "Never")];
+    world.create_on(&on("x"), "first", &long, workers);
+    world.pods("half of the first", |pods| {
+        let half = count(pods, "first", is_bound) == 1 && count(pods, "first", is_gated) == 0;
+        half.then_some(())
+    });
+    world.create_on(&on("x"), "behind", &json!({}), workers);
+    world.create_on(&on("y"), "beside", &json!({}), workers);
+    world.runs("beside", 2);
+    world.queued("behind", "behind TFJob first");
+    world.pods("the first still in its turn", |pods| {
+        let waits = count(pods, "behind", is_gated) == 2;
+        (waits && count(pods, "first", is_bound) == 1).then_some(())
+    });
+    api().delete(&format!("{pods}/foreign")).unwrap();
+    world.runs("first", 2);
+    drop(operator);
+}
+
+#[test]
+fn a_gang_that_can_never_fit_holds_none_up_says_why_and_goes_when_a_node_is_added() {
+    let world = World::new("gates-never", 2);
+    let operator = world.operator(GATES);
+    // It is tried after ten minutes: longer than this test waits for anything.
+    let long = json!({ "schedulingPolicy": { "scheduleTimeoutSeconds": 600 } });
+    world.create("large", &long, &[("Worker", 3, "Never")]);
+    world.queued("large", "2 of 3 members would fit on the 2 nodes that match");
+    world.queued("large", "it needs 1 more node with cpu: 5");
+    world.create("small", &json!({}), &[("Worker", 2, "Never")]);
+    world.runs("small", 2);
+    let nowhere = json!({ "test": "gates-never", "pool": "gold" });
+    world.create_on(&nowhere, "lost", &long, &[("Worker", 1, "Never")]);
+    world.queued(
+        "lost",
+        "no node has the labels of its `nodeSelector`, pool=gold,test=gates-never",
+    );
+    world.exit("small-worker-0");
+    world.condition("small", "Succeeded");
+    world.pods("all of the large one behind gates", |pods| {
+        (count(pods, "large", is_gated) == 3).then_some(())
+    });
+    world.node(2);
+    world.runs("large", 3);
+    let memory = &api().get(&world.path("large")).unwrap()["status"]["trainyard"];
+    assert_eq!(memory["epoch"], json!(null), "it was never rolled back");
+    let chosen: Schedulers = "gates".parse().unwrap();
+    for used in chosen.uses() {
+        for verb in used.verbs {
+            let right = format!("{verb} {}.{}", used.resource, used.group);
+            operator
+                .account()
+                .wait_until_asked(&right, |asked| asked.to_string() == right);
+        }
+    }
+    drop(operator);
+}
+
+#[test]
+fn an_operator_that_may_not_list_nodes_says_so_and_gives_turns_one_by_one() {
+    let world = World::new("gates-blind", 0);
+    world.node_of("x", 0);
+    let mut operator = world.operator(GATES);
+    operator.kill();
+    let bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+    let binding = format!("{bindings}/trainyard-operator-reads-gates-blind");
+    api().delete(&binding).unwrap();
+    let reader = Api::of(operator.account().kubeconfig()).unwrap();
+    // The authorizer learns of the change by a watch.
+    api().wait(&world.namespace.path("api/v1", "pods"), "a refusal", |_| {
+        reader.get("/api/v1/nodes").is_err().then_some(())
+    });
+    operator.start();
+    operator.says("until nodes can be listed");
+    let short = json!({ "schedulingPolicy": { "scheduleTimeoutSeconds": 10 } });
+    let on = |pool: &str| json!({ "test": "gates-blind", "pool": pool });
+    world.create_on(&on("nowhere"), "first", &short, &[("Worker", 1, "Never")]);
+    world.pods("the first without a gate", |pods| {
+        let open = |pod: &Value| pod["spec"]["schedulingGates"].is_null();
+        (count(pods, "first", open) == 1).then_some(())
+    });
+    world.create_on(&on("x"), "second", &json!({}), &[("Worker", 1, "Never")]);
+    world.queued("second", "behind TFJob first");
+    world.runs("second", 1);
     drop(operator);
 }

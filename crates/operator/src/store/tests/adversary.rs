@@ -21,7 +21,7 @@ const MOST_PASSES: u32 = 500;
 const LENGTH: u64 = 120;
 
 /// splitmix64: equal seeds, equal numbers.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
     fn number(&mut self) -> u64 {
@@ -32,17 +32,17 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    fn below(&mut self, end: u64) -> u64 {
+    pub fn below(&mut self, end: u64) -> u64 {
         self.number() % end
     }
 
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         let at = self.below(u64::try_from(from.len()).unwrap());
         &from[usize::try_from(at).unwrap()]
     }
 
     /// Small, at an edge, or anything.
-    fn any(&mut self) -> u64 {
+    pub fn any(&mut self) -> u64 {
         let edges = [
             u64::from(u32::MAX),
             u64::from(u32::MAX) + 1,

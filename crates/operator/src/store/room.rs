@@ -1,0 +1,414 @@
+//! The nodes of the cluster and what jobs of this operator hold of them, for gangs by scheduling gates: which gangs compete, and which would fit.
+//!
+//! Nodes have numbers, so that the nodes of a gang are a set of bits. Pods that need the same of a node are one class, and a node that changes is
+//! compared once per class. Pods of others are not seen: whether a gang fits is advice.
+
+mod advice;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use trainyard_core::Time;
+use trainyard_core::gates::{Fit, Reach};
+use trainyard_manifest::observe::{NodeSeen, PodNeeds};
+
+pub use self::advice::{Advice, Lack};
+use crate::job::JobKey;
+
+/// So many sorts of pods per gang are told apart, and so many of all gangs. A gang with more is in doubt: it competes with all.
+const MOST_CLASSES: usize = 32;
+const MOST_CLASSES_OF_ALL: usize = 4096;
+/// So many sorts of resources are told apart. A gang that asks for another one is not advised.
+const MOST_RESOURCES: usize = 64;
+
+/// What the pods of one job are, as far as nodes matter.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// How many pods behind our gate there are of each class; none of a class whose pods are all past it.
+    pub classes: BTreeMap<Arc<PodNeeds>, u32>,
+    /// So many of those behind the gate must be placed together.
+    pub needed: u32,
+    /// What its pods hold: node, class, and how many.
+    pub holds: BTreeMap<(Arc<str>, Arc<PodNeeds>), u32>,
+}
+
+/// Pods that need the same of a node.
+#[derive(Debug, Default)]
+struct Class {
+    /// The nodes that may take them, and `home`.
+    reach: Reach,
+    /// A number that all classes with this node selector have in common: gangs that wait for the same nodes compete before there is one.
+    home: usize,
+    /// How many jobs have such pods.
+    jobs: usize,
+}
+
+/// A number: a node, the name of one that has not been listed and on which pods are, or a node selector.
+#[derive(Debug, Default)]
+struct Seat {
+    name: Arc<str>,
+    node: Option<NodeSeen>,
+    /// By resource, in thousandths.
+    offered: Vec<i64>,
+    used: Vec<i64>,
+    /// How many pods are on it, or how many classes have this node selector.
+    users: u64,
+}
+
+/// Whether nodes have been listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Known {
+    #[default]
+    Awaited,
+    /// They may not be listed.
+    Refused,
+    Listed,
+}
+
+/// All nodes.
+#[derive(Debug, Default)]
+pub struct Room {
+    known: Known,
+    numbers: BTreeMap<Arc<str>, usize>,
+    seats: Vec<Seat>,
+    vacant: BTreeSet<usize>,
+    /// Numbers of resources.
+    resources: BTreeMap<Arc<str>, usize>,
+    classes: BTreeMap<Arc<PodNeeds>, Class>,
+    demands: BTreeMap<JobKey, Demand>,
+    /// Rises whenever advice may have changed.
+    generation: u64,
+    /// The nodes of gangs have changed.
+    moved: bool,
+    /// Advice that there is no room now, with the generation and the second that it is of.
+    advised: BTreeMap<JobKey, (u64, Time, Advice)>,
+    /// Advice was given that may be out of date.
+    is_stale: bool,
+}
+
+impl Room {
+    /// Whether nodes may still come to be listed for the first time.
+    pub fn is_awaited(&self) -> bool {
+        self.known == Known::Awaited
+    }
+
+    /// Nodes may not be listed, or not any more.
+    pub fn refuse(&mut self) {
+        if self.known == Known::Awaited {
+            self.known = Known::Refused;
+            self.moved = true;
+        }
+    }
+
+    /// All nodes have been shown: the others are gone.
+    pub fn listed(&mut self, uids: &BTreeSet<Arc<str>>) {
+        let is_gone = |seat: &&Seat| seat.node.as_ref().is_some_and(|node| !uids.contains(&node.uid));
+        let gone: Vec<Arc<str>> = self
+            .seats
+            .iter()
+            .filter(is_gone)
+            .map(|seat| Arc::clone(&seat.name))
+            .collect();
+        for name in gone {
+            self.gone(&name);
+        }
+        self.known = Known::Listed;
+        self.change(true);
+    }
+
+    /// A watch shows a node.
+    pub fn see(&mut self, node: NodeSeen) {
+        let number = self.number(&node.name);
+        let Some(seat) = self.seats.get_mut(number) else {
+            return;
+        };
+        let before = seat.node.take();
+        let is_like = before.as_ref().is_some_and(|before| before.is_like(&node));
+        if is_like {
+            seat.node = before;
+            return;
+        }
+        // A kubelet that does not say how many pods it takes is not asked.
+        let pods: Arc<str> = "pods".into();
+        let unsaid = (!node.allocatable.contains_key(&pods)).then_some((&pods, &i64::MAX));
+        let offered: Vec<(usize, i64)> = node
+            .allocatable
+            .iter()
+            .chain(unsaid)
+            .filter_map(|(name, amount)| Some((resource(&mut self.resources, name)?, *amount)))
+            .collect();
+        seat.offered = amounts(offered);
+        let same_place =
+            before.is_some_and(|before| before.labels == node.labels && before.taints == node.taints);
+        if !same_place {
+            for (needs, class) in &mut self.classes {
+                if node.may_take(needs) {
+                    class.reach.insert(number);
+                } else {
+                    class.reach.remove(number);
+                }
+            }
+        }
+        seat.node = Some(node);
+        self.change(!same_place);
+    }
+
+    /// A node is gone.
+    pub fn gone(&mut self, name: &str) {
+        let Some(&number) = self.numbers.get(name) else {
+            return;
+        };
+        for class in self.classes.values_mut() {
+            class.reach.remove(number);
+        }
+        if let Some(seat) = self.seats.get_mut(number) {
+            seat.node = None;
+            seat.offered.clear();
+        }
+        self.vacate(number);
+        self.change(true);
+    }
+
+    const fn change(&mut self, moved: bool) {
+        self.generation += 1;
+        self.moved |= moved;
+    }
+
+    /// The number of a node.
+    fn number(&mut self, name: &Arc<str>) -> usize {
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        let number = self.vacant.pop_first().unwrap_or(self.seats.len());
+        if number == self.seats.len() {
+            self.seats.push(Seat::default());
+        }
+        if let Some(seat) = self.seats.get_mut(number) {
+            seat.name = Arc::clone(name);
+        }
+        self.numbers.insert(Arc::clone(name), number);
+        number
+    }
+
+    /// Lets go of a number that neither a node nor a pod has.
+    fn vacate(&mut self, number: usize) {
+        let seat = self.seats.get_mut(number);
+        if let Some(seat) = seat.filter(|seat| seat.node.is_none() && seat.users == 0) {
+            self.numbers.remove(&seat.name);
+            *seat = Seat::default();
+            self.vacant.insert(number);
+        }
+    }
+
+    /// The class that a pod is of, if other pods are of it: equal ones are kept once.
+    pub fn class(&self, needs: Arc<PodNeeds>) -> Arc<PodNeeds> {
+        let known = self.classes.get_key_value(&needs);
+        known.map_or(needs, |(known, _)| Arc::clone(known))
+    }
+
+    /// What the pods of a job are now.
+    pub fn demand(&mut self, key: &JobKey, demand: Demand) {
+        let before = self.demands.remove(key);
+        if before.as_ref() == Some(&demand) {
+            self.demands.insert(key.clone(), demand);
+            return;
+        }
+        for (node, needs, count, more) in changes(before.as_ref(), &demand) {
+            self.hold(node, needs, count, more);
+        }
+        // New classes come before old ones go, so that those in both are not compared with all nodes again.
+        self.join(&demand);
+        self.leave(before.as_ref());
+        self.change(false);
+        self.advised.remove(key);
+        if demand != Demand::default() {
+            self.demands.insert(key.clone(), demand);
+        }
+    }
+
+    /// Pods of a class come to a node, or leave it.
+    fn hold(&mut self, node: &Arc<str>, needs: &PodNeeds, count: u32, more: bool) {
+        let number = self.number(node);
+        let asks: Vec<(usize, i64)> = needs
+            .ask
+            .iter()
+            .filter_map(|(name, amount)| Some((resource(&mut self.resources, name)?, *amount)))
+            .collect();
+        let Some(seat) = self.seats.get_mut(number) else {
+            return;
+        };
+        seat.users = if more {
+            seat.users.saturating_add(count.into())
+        } else {
+            seat.users.saturating_sub(count.into())
+        };
+        for (at, amount) in asks {
+            if seat.used.len() <= at {
+                seat.used.resize(at + 1, 0);
+            }
+            let amount = amount.saturating_mul(count.into());
+            if let Some(used) = seat.used.get_mut(at) {
+                *used = if more {
+                    used.saturating_add(amount)
+                } else {
+                    used.saturating_sub(amount)
+                };
+            }
+        }
+        if seat.users == 0 {
+            // Amounts that were capped do not add up.
+            seat.used.clear();
+        }
+        self.vacate(number);
+    }
+
+    fn join(&mut self, demand: &Demand) {
+        if demand.classes.len() > MOST_CLASSES {
+            return;
+        }
+        for needs in demand.classes.keys() {
+            if let Some(class) = self.classes.get_mut(needs) {
+                class.jobs += 1;
+            } else if self.classes.len() < MOST_CLASSES_OF_ALL {
+                let class = self.new_class(needs);
+                self.classes.insert(Arc::clone(needs), class);
+            }
+        }
+    }
+
+    fn new_class(&mut self, needs: &PodNeeds) -> Class {
+        // No node has a name with a space.
+        let home = self.number(&format!("selector {}", needs.selector_words()).into());
+        if let Some(seat) = self.seats.get_mut(home) {
+            seat.users += 1;
+        }
+        let takes = |(_, seat): &(usize, &Seat)| {
+            let node = seat.node.as_ref();
+            node.is_some_and(|node| node.may_take(needs))
+        };
+        let nodes = self.seats.iter().enumerate().filter(takes);
+        Class {
+            reach: nodes.map(|(number, _)| number).chain([home]).collect(),
+            home,
+            jobs: 1,
+        }
+    }
+
+    fn leave(&mut self, demand: Option<&Demand>) {
+        let Some(demand) = demand.filter(|demand| demand.classes.len() <= MOST_CLASSES) else {
+            return;
+        };
+        for needs in demand.classes.keys() {
+            let Some(class) = self.classes.get_mut(needs) else {
+                continue;
+            };
+            class.jobs = class.jobs.saturating_sub(1);
+            let home = class.home;
+            if class.jobs == 0 {
+                self.classes.remove(needs);
+                if let Some(seat) = self.seats.get_mut(home) {
+                    seat.users = seat.users.saturating_sub(1);
+                }
+                self.vacate(home);
+            }
+        }
+    }
+
+    /// Whether the nodes of gangs have changed since this was last asked.
+    pub const fn take_moved(&mut self) -> bool {
+        std::mem::replace(&mut self.moved, false)
+    }
+
+    /// The nodes on which the pods of a job may be placed.
+    pub fn reach(&self, key: &JobKey) -> Arc<Reach> {
+        let demand = self.demands.get(key);
+        let classes = || demand.into_iter().flat_map(|demand| demand.classes.keys());
+        if self.known != Known::Listed || classes().count() > MOST_CLASSES {
+            return Reach::all().into();
+        }
+        let mut reach = Reach::default();
+        for needs in classes() {
+            match self.classes.get(needs).filter(|_| !needs.in_doubt) {
+                Some(class) => reach.join(&class.reach),
+                None => return Reach::all().into(),
+            }
+        }
+        reach.into()
+    }
+
+    /// Whether a gang would fit. What is known to have no room is looked at again once per second at most.
+    pub fn fit(&mut self, key: &JobKey, now: Time) -> Fit {
+        if let Some((generation, at, advice)) = self.advised.get(key) {
+            let is_fresh = *generation == self.generation;
+            if is_fresh || *at == now {
+                self.is_stale |= !is_fresh;
+                return advice.fit;
+            }
+        }
+        let advice = self.advice(key).filter(|advice| advice.fit != Fit::Now);
+        let fit = advice.as_ref().map_or(Fit::Now, |advice| advice.fit);
+        match advice {
+            Some(advice) => {
+                let advice = (self.generation, now, advice);
+                self.advised.insert(key.clone(), advice);
+            }
+            None => {
+                self.advised.remove(key);
+            }
+        }
+        fit
+    }
+
+    /// Jobs whose pods are known.
+    pub fn jobs(&self) -> impl Iterator<Item = &JobKey> {
+        self.demands.keys()
+    }
+
+    /// Whether advice was given since this was last asked that may be out of date.
+    pub const fn take_stale(&mut self) -> bool {
+        std::mem::replace(&mut self.is_stale, false)
+    }
+}
+
+/// What differs between what a job held and holds: node, class, how many, and whether they came.
+fn changes<'a>(
+    before: Option<&'a Demand>,
+    after: &'a Demand,
+) -> impl Iterator<Item = (&'a Arc<str>, &'a PodNeeds, u32, bool)> {
+    let came = after
+        .holds
+        .iter()
+        .map(|((node, needs), count)| (node, &**needs, *count, true));
+    let before = before.into_iter().flat_map(|demand| &demand.holds);
+    let left = before.map(|((node, needs), count)| (node, &**needs, *count, false));
+    came.chain(left)
+}
+
+/// The number of a resource; none where there are too many.
+fn resource(resources: &mut BTreeMap<Arc<str>, usize>, name: &Arc<str>) -> Option<usize> {
+    if let Some(&number) = resources.get(name) {
+        return Some(number);
+    }
+    let number = resources.len();
+    (number < MOST_RESOURCES).then(|| {
+        resources.insert(Arc::clone(name), number);
+        number
+    })
+}
+
+/// Amounts by the numbers of their resources.
+fn amounts(offered: Vec<(usize, i64)>) -> Vec<i64> {
+    let mut amounts = Vec::new();
+    for (at, amount) in offered {
+        if amounts.len() <= at {
+            amounts.resize(at + 1, 0);
+        }
+        if let Some(entry) = amounts.get_mut(at) {
+            *entry = amount;
+        }
+    }
+    amounts
+}
+
+#[cfg(test)]
+mod tests;
