@@ -74,10 +74,11 @@ pub(super) fn state(status: &Value) -> GroupState {
     }
 }
 
-/// Volcano's webhook refuses pods of a queue that is not open, and since 1.11 its scheduler lets none of its groups in, without a word.
+/// Volcano's webhook refuses pods of a queue that is not open, and since 1.12 its scheduler lets none of its groups in, without a word.
 fn queue_state(queue: &Value) -> QueueState {
     let word = queue["status"]["state"].as_str();
-    let closed = word.filter(|word| ["Closed", "Closing"].contains(word));
+    // Nothing sets the state of a queue where Volcano's controllers do not run.
+    let closed = word.filter(|word| !["", "Open"].contains(word));
     QueueState {
         closed: closed.map(short),
         limit: amounts(&queue["spec"]["capability"]),

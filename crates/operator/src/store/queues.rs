@@ -96,6 +96,13 @@ impl Store {
     /// Why the group of a job waits because of its queue: of the group that it has, or of the one that its templates name.
     pub(super) fn why_in_queue(&self, key: &JobKey) -> Option<Arc<str>> {
         let entry = self.entries.get(key)?;
+        // Most jobs have no group that waits.
+        entry
+            .groups
+            .waiting()
+            .next()
+            .map(drop)
+            .or_else(|| existing(entry).map(drop))?;
         let job = entry.job.as_ref()?;
         let Meaning::Job(compiled) = &*job.meaning else {
             return None;
