@@ -155,8 +155,7 @@ impl Store {
     /// A watch shows a node.
     pub fn node_seen(&mut self, node: NodeSeen) {
         self.list_shows(Source::Nodes, &node.uid);
-        self.gates.room.see(node);
-        self.gates.nodes_changed = true;
+        self.gates.nodes_changed |= self.gates.room.see(node);
     }
 
     /// A node is gone.

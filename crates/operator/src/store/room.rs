@@ -4,6 +4,7 @@
 //! compared once per class. Pods of others are not seen: whether a gang fits is advice.
 
 mod advice;
+mod seat;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,13 +14,12 @@ use trainyard_core::gates::{Fit, Reach};
 use trainyard_manifest::observe::{NodeSeen, PodNeeds};
 
 pub use self::advice::{Advice, Lack};
+use self::seat::{Seat, amounts, resource};
 use crate::job::JobKey;
 
 /// So many sorts of pods per gang are told apart, and so many of all gangs. A gang with more is in doubt: it competes with all.
 const MOST_CLASSES: usize = 32;
 const MOST_CLASSES_OF_ALL: usize = 4096;
-/// So many sorts of resources are told apart. A gang that asks for another one is not advised.
-const MOST_RESOURCES: usize = 64;
 
 /// What the pods of one job are, as far as nodes matter.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -43,18 +43,6 @@ struct Class {
     jobs: usize,
 }
 
-/// A number: a node, the name of one that has not been listed and on which pods are, or a node selector.
-#[derive(Debug, Default)]
-struct Seat {
-    name: Arc<str>,
-    node: Option<NodeSeen>,
-    /// By resource, in thousandths.
-    offered: Vec<i64>,
-    used: Vec<i64>,
-    /// How many pods are on it, or how many classes have this node selector.
-    users: u64,
-}
-
 /// Whether nodes have been listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Known {
@@ -72,6 +60,8 @@ pub struct Room {
     numbers: BTreeMap<Arc<str>, usize>,
     seats: Vec<Seat>,
     vacant: BTreeSet<usize>,
+    /// Keys and values of labels, each kept once: nodes have most of them in common.
+    words: BTreeSet<Arc<str>>,
     /// Numbers of resources.
     resources: BTreeMap<Arc<str>, usize>,
     classes: BTreeMap<Arc<PodNeeds>, Class>,
@@ -92,11 +82,11 @@ impl Room {
         self.known == Known::Awaited
     }
 
-    /// Nodes may not be listed, or not any more.
+    /// Nodes may not be listed, or not any more: those that are known may have changed.
     pub fn refuse(&mut self) {
-        if self.known == Known::Awaited {
+        if self.known != Known::Refused {
             self.known = Known::Refused;
-            self.moved = true;
+            self.change(true);
         }
     }
 
@@ -116,21 +106,31 @@ impl Room {
         self.change(true);
     }
 
-    /// A watch shows a node.
-    pub fn see(&mut self, node: NodeSeen) {
+    /// A watch shows a node. False if nothing has changed that matters: kubelets report every few minutes.
+    pub fn see(&mut self, mut node: NodeSeen) -> bool {
         let number = self.number(&node.name);
         let Some(seat) = self.seats.get_mut(number) else {
-            return;
+            return false;
         };
         let before = seat.node.take();
         let is_like = before.as_ref().is_some_and(|before| before.is_like(&node));
         if is_like {
             seat.node = before;
-            return;
+            return false;
         }
+        let mut once = |word: Arc<str>| match self.words.get(&word) {
+            Some(known) => Arc::clone(known),
+            None => {
+                self.words.insert(Arc::clone(&word));
+                word
+            }
+        };
+        let labels = std::mem::take(&mut node.labels).into_iter();
+        node.labels = labels.map(|(key, value)| (once(key), once(value))).collect();
         // A kubelet that does not say how many pods it takes is not asked.
         let pods: Arc<str> = "pods".into();
         let unsaid = (!node.allocatable.contains_key(&pods)).then_some((&pods, &i64::MAX));
+        let known = self.resources.len();
         let offered: Vec<(usize, i64)> = node
             .allocatable
             .iter()
@@ -150,7 +150,31 @@ impl Room {
             }
         }
         seat.node = Some(node);
+        if self.resources.len() > known {
+            self.recount();
+        }
         self.change(!same_place);
+        true
+    }
+
+    /// Counts anew what pods use: they may use a resource that no node offered before.
+    fn recount(&mut self) {
+        for seat in &mut self.seats {
+            seat.used.clear();
+        }
+        let Self {
+            demands,
+            numbers,
+            seats,
+            resources,
+            ..
+        } = self;
+        for ((node, needs), count) in demands.values().flat_map(|demand| &demand.holds) {
+            let seat = numbers.get(node).and_then(|number| seats.get_mut(*number));
+            if let Some(seat) = seat {
+                seat.add(resources, needs, *count, true);
+            }
+        }
     }
 
     /// A node is gone.
@@ -165,6 +189,7 @@ impl Room {
             seat.node = None;
             seat.offered.clear();
         }
+        self.words.retain(|word| Arc::strong_count(word) > 1);
         self.vacate(number);
         self.change(true);
     }
@@ -229,11 +254,6 @@ impl Room {
     /// Pods of a class come to a node, or leave it.
     fn hold(&mut self, node: &Arc<str>, needs: &PodNeeds, count: u32, more: bool) {
         let number = self.number(node);
-        let asks: Vec<(usize, i64)> = needs
-            .ask
-            .iter()
-            .filter_map(|(name, amount)| Some((resource(&mut self.resources, name)?, *amount)))
-            .collect();
         let Some(seat) = self.seats.get_mut(number) else {
             return;
         };
@@ -242,19 +262,7 @@ impl Room {
         } else {
             seat.users.saturating_sub(count.into())
         };
-        for (at, amount) in asks {
-            if seat.used.len() <= at {
-                seat.used.resize(at + 1, 0);
-            }
-            let amount = amount.saturating_mul(count.into());
-            if let Some(used) = seat.used.get_mut(at) {
-                *used = if more {
-                    used.saturating_add(amount)
-                } else {
-                    used.saturating_sub(amount)
-                };
-            }
-        }
+        seat.add(&self.resources, needs, count, more);
         if seat.users == 0 {
             // Amounts that were capped do not add up.
             seat.used.clear();
@@ -382,32 +390,6 @@ fn changes<'a>(
     let before = before.into_iter().flat_map(|demand| &demand.holds);
     let left = before.map(|((node, needs), count)| (node, &**needs, *count, false));
     came.chain(left)
-}
-
-/// The number of a resource; none where there are too many.
-fn resource(resources: &mut BTreeMap<Arc<str>, usize>, name: &Arc<str>) -> Option<usize> {
-    if let Some(&number) = resources.get(name) {
-        return Some(number);
-    }
-    let number = resources.len();
-    (number < MOST_RESOURCES).then(|| {
-        resources.insert(Arc::clone(name), number);
-        number
-    })
-}
-
-/// Amounts by the numbers of their resources.
-fn amounts(offered: Vec<(usize, i64)>) -> Vec<i64> {
-    let mut amounts = Vec::new();
-    for (at, amount) in offered {
-        if amounts.len() <= at {
-            amounts.resize(at + 1, 0);
-        }
-        if let Some(entry) = amounts.get_mut(at) {
-            *entry = amount;
-        }
-    }
-    amounts
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use trainyard_core::gates::Fit;
 use trainyard_manifest::observe::PodNeeds;
 
-use super::{Known, MOST_CLASSES, MOST_RESOURCES, Room, Seat};
+use super::seat::{MOST_RESOURCES, Seat};
+use super::{Known, MOST_CLASSES, Room};
 use crate::job::JobKey;
 
 /// Whether a gang would fit.

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 use trainyard_manifest::observe::PodSeen;
 
+use super::seat::MOST_RESOURCES;
 use super::*;
 use crate::kinds::tfjob::KIND as TFJOB;
 
@@ -111,18 +112,24 @@ fn gangs_compete_with_all_while_nodes_are_not_listed() {
     room.refuse();
     assert!(!room.is_awaited() && room.reach(&key("a")).is_all());
     assert_eq!(room.fit(&key("a"), NOW), Fit::Now);
+    room.listed(&BTreeSet::new());
+    assert!(!room.reach(&key("a")).is_all() && room.fit(&key("a"), NOW) == Fit::Never);
+    room.refuse();
+    assert!(
+        room.take_moved() && room.reach(&key("a")).is_all(),
+        "the right is taken away"
+    );
+    assert_eq!(room.fit(&key("a"), NOW + 1), Fit::Now);
 }
 
 #[test]
 fn a_heartbeat_of_a_node_changes_nothing() {
     let mut room = room(&[("a", "cpu", 8)]);
     room.take_moved();
-    let before = room.generation;
     let offered = json!({ "cpu": "8", "pods": "110", "nvidia.com/gpu": "0" });
     let mut same = node("a", &json!({ "pool": "cpu" }), &json!({}), &offered);
     same.version = "99".into();
-    room.see(same);
-    assert!(room.generation == before && !room.take_moved());
+    assert!(!room.see(same) && !room.take_moved());
 }
 
 /// What is advised to a gang beside jobs that hold room.
@@ -262,4 +269,17 @@ fn resources_beyond_those_that_are_told_apart_are_no_reason_to_wait() {
         (room.fit(&key("known"), NOW), room.fit(&key("unknown"), NOW)),
         (Fit::Never, Fit::Now)
     );
+}
+
+#[test]
+fn what_pods_hold_counts_whichever_is_seen_first_the_pod_or_its_node() {
+    let mut room = Room::default();
+    room.demand(&key("runs"), holding("g", &gpus("6"), 1));
+    assert!(room.resources.is_empty(), "pods name resources as they like");
+    let taints = json!({ "taints": [{ "key": "gpu", "effect": "NoSchedule" }] });
+    let offered = json!({ "nvidia.com/gpu": "8", "pods": "110" });
+    room.see(node("g", &json!({ "pool": "gpu" }), &taints, &offered));
+    room.listed(&["g".into()].into_iter().collect());
+    assert_eq!(advised(&mut room, gated(&[(&gpus("4"), 1)], 1)).fit, Fit::Later);
+    assert_eq!(advised(&mut room, gated(&[(&gpus("2"), 1)], 1)).fit, Fit::Now);
 }
