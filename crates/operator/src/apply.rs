@@ -272,6 +272,13 @@ pub async fn apply(api: Arc<Api>, observer: Arc<dyn Observer>, writes: Writes) -
     report
 }
 
+/// The class of the cause of the first failure that a status shows. A tenant may have written the status, so a word that is no
+/// class is none.
+fn class_of_failure(status: &Value) -> Option<&'static str> {
+    let class = status.pointer("/firstFailure/cause/class")?;
+    trainyard_causes::class(class.as_str()?)
+}
+
 /// Reports what an apply has changed, as far as it is stored.
 fn tell(observer: &dyn Observer, writes: &Writes, report: &Report) {
     let job = &writes.key;
@@ -304,6 +311,7 @@ fn tell(observer: &dyn Observer, writes: &Writes, report: &Report) {
                     reason,
                     message,
                     milestone: *milestone,
+                    class: writes.status.as_ref().and_then(class_of_failure),
                 });
             }
         }

@@ -139,11 +139,12 @@ fn told(wait: Wait, now: Time) -> Change {
     let Wait {
         reason,
         message: said,
+        help,
         pod,
         container,
         ..
     } = wait;
-    let message = match (pod, container) {
+    let mut message = match (pod, container) {
         (None, _) if reason.is_refusal() => format!("Error creating: {said}"),
         (Some(pod), _) if reason.is_ordinary() => format!("pod {pod}: {said}"),
         (Some(pod), None) if reason != Reason::NodeLost => {
@@ -154,6 +155,9 @@ fn told(wait: Wait, now: Time) -> Change {
         }
         _ => said,
     };
+    if let Some(help) = help {
+        message = format!("{}; help: {help}", message.trim_end_matches('.'));
+    }
     let severity = if reason.is_ordinary() {
         Severity::Normal
     } else {
