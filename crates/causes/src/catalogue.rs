@@ -97,11 +97,14 @@ impl Entry {
         let said = evidence.exception.map(message::of);
         let own_words = said.as_ref().map(message::Said::sentence).unwrap_or_default();
         let fill = |template: &str| bounded(&pattern::filled(template, &holes, &own_words));
+        let titled = format!("{}: {{0}}", self.title);
+        let is_named = holes.first().is_some_and(|hole| !hole.is_empty());
         let says = match self.says {
             // Without what it names a sentence says nothing.
-            Some(says) if !(says.contains("{0}") && holes.first().is_none_or(|hole| hole.is_empty())) => says,
-            _ if own_words.is_empty() => self.title,
-            _ => "{exception}",
+            Some(says) if is_named || !says.contains("{0}") => says,
+            _ if !own_words.is_empty() => "{exception}",
+            None if is_named => &titled,
+            _ => self.title,
         };
         let help = self.template(evidence.ended.world);
         Some(FailureCause {

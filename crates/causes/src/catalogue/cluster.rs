@@ -285,27 +285,21 @@ The namespace enforces a pod security standard (label `pod-security.kubernetes.i
     Entry {
         number: 77,
         class: WAITING,
-        title: "an admission webhook refuses the pod",
+        title: "an admission rule refuses the pod",
         when: &[
             All(&[
                 Reason(REFUSED),
-                Printed("admission webhook \"{}\" denied the request: {}"),
+                Printed("admission webhook {}"),
+                Printed("denied the request"),
             ]),
-            All(&[
-                Reason(REFUSED),
-                Printed("admission webhook \"{}\" denied the request"),
-            ]),
-            All(&[Reason(REFUSED), Printed("failed calling webhook \"{}\": {}")]),
-            All(&[
-                Reason(REFUSED),
-                Printed("ValidatingAdmissionPolicy '{}' with binding {} denied request: {}"),
-            ]),
+            All(&[Reason(REFUSED), Printed("failed calling webhook {}")]),
+            All(&[Reason(REFUSED), Printed("ValidatingAdmissionPolicy {}")]),
         ],
-        says: Some("the admission webhook `{0}` refuses the pod: {1}"),
+        says: Some("an admission rule of the cluster refuses the pod: {0}"),
         help: "change the template as it says, or ask the administrators who installed it",
         on_cluster: None,
         explanation: "\
-Administrators let a program of theirs look at every pod that is created: a policy engine, a service mesh. It refused this one, or did not answer (`failed calling webhook`). The operator tries again by itself.",
+Administrators let a program or a policy of theirs look at every pod that is created: a policy engine, a service mesh, a ValidatingAdmissionPolicy. It refused this one, or did not answer (`failed calling webhook`). The operator tries again by itself.",
     },
     Entry {
         number: 78,

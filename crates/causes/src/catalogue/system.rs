@@ -54,6 +54,7 @@ A write failed because the file system, or the user's quota on it, is full. `df 
             Raised(&[], "URL fetch failure on {}"),
             Raised(&["SSLError", "SSLCertVerificationError"], ""),
             Printed("Could not resolve host: {}"),
+            Printed("bad address '{}'"),
         ],
         says: None,
         help: "the program needs the network: check the host's name and a proxy (HTTPS_PROXY), or download the data before and mount it; `--isolate` and jobs that name pods have no outside access",

@@ -5,6 +5,8 @@ use trainyard_core::{Ending, Exit, Seen, Time, Why};
 
 use super::*;
 
+mod causes;
+
 #[expect(clippy::needless_pass_by_value, reason = "a table of literals reads better")]
 fn pod(phase: &str, rest: Value) -> Value {
     let mut pod = json!({

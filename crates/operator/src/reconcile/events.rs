@@ -156,7 +156,9 @@ fn told(wait: Wait, now: Time) -> Change {
         _ => said,
     };
     if let Some(help) = help {
-        message = format!("{}; help: {help}", message.trim_end_matches('.'));
+        // Kubeflow's words stay as they are.
+        let end = if message.ends_with('.') { "" } else { ";" };
+        message = format!("{message}{end} help: {help}");
     }
     let severity = if reason.is_ordinary() {
         Severity::Normal
