@@ -563,6 +563,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_class_is_one_of_those_that_there_are_whatever_a_status_says() {
+        let of = |class: Value| class_of_failure(&json!({ "firstFailure": { "cause": { "class": class } } }));
+        assert_eq!(of(json!("module-missing")), Some("module-missing"));
+        for class in [
+            json!("mine-0001"),
+            json!(""),
+            json!(7),
+            json!(null),
+            json!(["killed"]),
+        ] {
+            assert_eq!(of(class.clone()), None, "{class}");
+        }
+        assert!(
+            trainyard_causes::classes().count() < 50,
+            "with `unknown` at most 50 values"
+        );
+    }
+
+    #[test]
     fn a_status_is_kept_if_its_memory_is_or_else_what_it_waits_for() {
         let all = json!({ "trainyard": {}, "waiting": [{}], "conditions": [] });
         let waits = json!({ "waiting": [{}] });

@@ -332,6 +332,33 @@ mod tests {
         );
         assert!(!text.contains("restarted_total{"), "{text}");
     }
+
+    #[test]
+    fn failures_are_counted_by_the_class_of_their_cause() {
+        let metrics = Metrics::new();
+        let job = JobKey {
+            kind: &crate::kinds::tfjob::KIND,
+            namespace: "research".into(),
+            name: "mnist".into(),
+        };
+        for class in [Some("module-missing"), Some("module-missing"), None] {
+            metrics.notice(&Notice::Condition {
+                job: &job,
+                reason: "",
+                message: "",
+                milestone: Some(Milestone::Failed),
+                class,
+            });
+        }
+        let text = metrics.text();
+        for line in [
+            r#"trainyard_job_failures_total{class="module-missing"} 2"#,
+            r#"trainyard_job_failures_total{class="unknown"} 1"#,
+        ] {
+            assert!(text.contains(line), "{text}");
+        }
+    }
+
     #[test]
     fn what_cannot_be_read_and_panics_are_counted() {
         let metrics = Metrics::new();

@@ -42,6 +42,17 @@ fn first_failure(job: &Job, memory: &Memory, observed: &Observed, verdict: &Verd
         words = format!("{task} decided; the first to fail was ");
     }
     words += &of_failure(job, memory, observed, failure);
+    let helps = failure
+        .exit
+        .cause
+        .as_ref()
+        .is_some_and(|cause| cause.help.is_some());
+    if matches!(verdict.cause, Cause::Restarts { .. }) && !helps {
+        words = format!(
+            "{}; help: mend what fails, or allow more restarts",
+            words.trim_end_matches('.')
+        );
+    }
     Some(words)
 }
 
@@ -50,7 +61,7 @@ fn of_failure(job: &Job, memory: &Memory, observed: &Observed, failure: &Failure
     let Failure { task, exit, .. } = failure;
     let mut words = format!("{task}: {}", explained(exit));
     if let Some(command) = log_command(job, memory, observed, failure) {
-        words += &format!("; log: `{command}`");
+        words = format!("{}; log: `{command}`", words.trim_end_matches('.'));
     }
     words
 }
@@ -65,8 +76,9 @@ pub fn explained(exit: &Exit) -> String {
     }
 }
 
-/// The command that shows what the program printed, as long as its pod is there.
-fn log_command(job: &Job, memory: &Memory, observed: &Observed, failure: &Failure) -> Option<String> {
+/// The command that shows what the program of a failed task printed, as long as its pod is there.
+#[must_use]
+pub fn log_command(job: &Job, memory: &Memory, observed: &Observed, failure: &Failure) -> Option<String> {
     let Failure { task, stamp, exit } = failure;
     let is_its_pod = |seen: &&trainyard_core::TaskSeen| {
         seen.id == *task && seen.stamp == *stamp && !matches!(seen.state, Seen::Gone(_))
@@ -77,11 +89,12 @@ fn log_command(job: &Job, memory: &Memory, observed: &Observed, failure: &Failur
         return None;
     }
     let container = match &exit.container {
-        Some(init) => init.to_string(),
-        None => main_container(job, task)?,
+        Some(init) => Some(init.to_string()),
+        None => main_container(job, task),
     };
+    let container = container.map_or(String::new(), |name| format!(" -c {name}"));
     let (pod, namespace) = (task_name(job, task), &job.namespace);
-    Some(format!("kubectl logs {pod} -c {container} -n {namespace}"))
+    Some(format!("kubectl logs {pod}{container} -n {namespace}"))
 }
 
 /// The name of the container that is the task: `tensorflow`, else the first. None where the template is not known any more.

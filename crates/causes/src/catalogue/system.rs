@@ -55,6 +55,7 @@ A write failed because the file system, or the user's quota on it, is full. `df 
             Raised(&["SSLError", "SSLCertVerificationError"], ""),
             Printed("Could not resolve host: {}"),
             Printed("bad address '{}'"),
+            Printed("no servers could be reached"),
         ],
         says: None,
         help: "the program needs the network: check the host's name and a proxy (HTTPS_PROXY), or download the data before and mount it; `--isolate` and jobs that name pods have no outside access",

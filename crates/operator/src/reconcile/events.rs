@@ -146,7 +146,9 @@ fn told(wait: Wait, now: Time) -> Change {
     } = wait;
     let mut message = match (pod, container) {
         (None, _) if reason.is_refusal() => format!("Error creating: {said}"),
-        (Some(pod), _) if reason.is_ordinary() => format!("pod {pod}: {said}"),
+        (Some(pod), _) if reason.is_ordinary() || reason == Reason::VolumesNotReady => {
+            format!("pod {pod}: {said}")
+        }
         (Some(pod), None) if reason != Reason::NodeLost => {
             format!("Error pod {pod} condition message: {said}")
         }

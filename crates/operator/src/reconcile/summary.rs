@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use trainyard_core::{Cause, Failure, Hold, Job, Memory, Observed, Outcome, Seen, TaskId, TaskSeen, Verdict};
+use trainyard_status::log_command;
 
 use super::wait::Wait;
 
@@ -24,7 +25,7 @@ pub fn write(status: &mut Value, job: &Job, memory: &Memory, observed: &Observed
     status[RESTARTS_FIELD] = restarts(memory).into();
     if let Some(verdict) = &memory.verdict {
         // Nothing is to become ready any more.
-        status[SUMMARY_FIELD] = ended(job, memory, verdict).into();
+        status[SUMMARY_FIELD] = ended(job, memory, observed, verdict).into();
         return;
     }
     let (ready, all) = (ready(job, memory, observed), job.size());
@@ -79,7 +80,7 @@ pub fn of_invalid(words: &str) -> String {
     cut(&format!("failed: the spec is invalid: {words}"))
 }
 
-fn ended(job: &Job, memory: &Memory, verdict: &Verdict) -> String {
+fn ended(job: &Job, memory: &Memory, observed: &Observed, verdict: &Verdict) -> String {
     let failure = memory.first_failure.as_ref();
     let words = match (&verdict.cause, verdict.outcome) {
         (_, Outcome::Succeeded) => "succeeded".to_owned(),
@@ -87,7 +88,14 @@ fn ended(job: &Job, memory: &Memory, verdict: &Verdict) -> String {
         (Cause::Deadline, _) => return past_deadline(job),
         (cause, _) if let Some(bound) = cause.exceeded() => format!("failed: {bound}"),
         (cause, _) => match (failure, cause.task()) {
-            (Some(failure), task) => return failed(failure, task.filter(|task| **task != failure.task)),
+            (Some(failure), task) => {
+                let decided = task.filter(|task| **task != failure.task);
+                let log = log_command(job, memory, observed, failure);
+                let log = log.map(|command| format!("`{command}` shows what it printed"));
+                let spent = matches!(cause, Cause::Restarts { .. });
+                let budget = job.limits.restarts.filter(|_| spent);
+                return failed(failure, (decided, budget), log);
+            }
             (None, Some(task)) => format!("failed: {task} failed"),
             (None, None) => "failed".to_owned(),
         },
@@ -105,20 +113,26 @@ fn past_deadline(job: &Job) -> String {
     }
 }
 
-/// The first failure, its cause and its remedy; `decided` is the task whose failure ended the job, if it was another.
-fn failed(failure: &Failure, decided: Option<&TaskId>) -> String {
+/// The first failure, its cause and its remedy, which is to read its log where no other is known. `decided` is the task whose failure
+/// ended the job, if it was another; `budget` how many restarts there were, if none was left.
+fn failed(
+    failure: &Failure,
+    (decided, budget): (Option<&TaskId>, Option<u32>),
+    log: Option<String>,
+) -> String {
     let Failure { task, exit, .. } = failure;
-    let words = match decided {
-        Some(other) => format!(
-            "failed: {other} failed; the first to fail was {task}: {}",
-            exit.meaning()
-        ),
-        None => format!("failed: {task}: {}", exit.meaning()),
+    let failed = match budget {
+        Some(restarts) => format!("failed, no restart is left of {restarts}"),
+        None => "failed".to_owned(),
     };
-    with_help(
-        &words,
-        exit.cause.as_ref().and_then(|cause| cause.help.as_deref()),
-    )
+    let meaning = exit.meaning();
+    let words = match decided {
+        Some(other) => format!("{failed}: {other} failed; the first to fail was {task}: {meaning}"),
+        None => format!("{failed}: {task}: {meaning}"),
+    };
+    let help = exit.cause.as_ref().and_then(|cause| cause.help.as_deref());
+    let more = budget.map(|_| "mend what fails, or allow more restarts");
+    with_help(&words, help.or(log.as_deref()).or(more))
 }
 
 /// Tasks that are ready, or have done their work. What is being stopped, or belongs to an older life, does not count.

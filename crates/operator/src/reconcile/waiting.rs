@@ -121,27 +121,35 @@ fn of_pod(pod: &PodSeen, waits: &Waits, reason: Reason) -> Wait {
     let last = last.filter(|_| reason.to_string() == CRASH_LOOP);
     let cause = last.and_then(|exit| exit.cause.as_ref());
     let message = match last {
-        Some(exit) => loops(pod, exit, container),
+        Some(exit) => loops(pod, exit),
         None => words(pod, waits),
     };
+    let help = cause.and_then(|cause| cause.help.as_deref()).map(str::to_owned);
+    let log = last.map(|_| previous_log(pod, container));
     Wait {
         pod: Some(pod.name.to_string()),
         container: container.map(str::to_owned),
-        help: cause.and_then(|cause| cause.help.as_deref()).map(str::to_owned),
+        help: help
+            .into_iter()
+            .chain(log)
+            .reduce(|help, log| format!("{help}; {log}")),
         code: cause.and_then(|cause| cause.code.as_deref()).map(str::to_owned),
         ..Wait::new(reason, cut(&message))
     }
 }
 
 /// The words about a container that fails again and again, each time in place.
-fn loops(pod: &PodSeen, exit: &Exit, container: Option<&str>) -> String {
+fn loops(pod: &PodSeen, exit: &Exit) -> String {
     let restarts = pod.task.as_ref().map_or(0, |task| task.in_place);
     let meaning = exit.meaning();
-    let (name, meaning) = (&pod.name, meaning.trim_end_matches('.'));
-    let container = container.unwrap_or_default();
-    format!(
-        "it fails again and again ({restarts} restarts in place): {meaning}; log: `kubectl logs {name} -c {container} --previous`"
-    )
+    format!("it fails again and again (restarts in place: {restarts}): {meaning}")
+}
+
+/// The command that shows what a container printed before it was restarted in place.
+fn previous_log(pod: &PodSeen, container: Option<&str>) -> String {
+    let (name, namespace) = (&pod.name, &pod.namespace);
+    let container = container.map_or(String::new(), |name| format!(" -c {name}"));
+    format!("`kubectl logs {name}{container} -n {namespace} --previous` shows what it printed")
 }
 
 /// What is wrong with the last edit.
@@ -207,10 +215,7 @@ fn words(pod: &PodSeen, waits: &Waits) -> String {
         Waits::Said { message, .. } => message.to_string(),
         Waits::Preparing {
             needs: Some(needs), ..
-        } => format!(
-            "its node waits for its volumes, to which these must exist: {}",
-            needs.words
-        ),
+        } => format!("its node waits for its volumes, which need {}", needs.words),
         Waits::Preparing { has_sandbox, .. } => {
             let name = &pod.name;
             let what = if *has_sandbox {

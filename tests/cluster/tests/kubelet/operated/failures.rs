@@ -85,7 +85,7 @@ fn failures() -> Vec<Case> {
     writes["name"] = "write".into();
     writes["volumeMounts"] = foreign["containers"][0]["volumeMounts"].clone();
     foreign["initContainers"] = json!([writes]);
-    let mut nameless = pod("wget -q -T 3 http://data.example/ || exit 1");
+    let mut nameless = pod("nslookup data.example || exit 1");
     nameless["dnsPolicy"] = "None".into();
     nameless["dnsConfig"] =
         json!({ "nameservers": ["127.0.0.9"], "options": [{ "name": "timeout", "value": "1" }] });
@@ -98,9 +98,17 @@ fn failures() -> Vec<Case> {
         case(
             "last-line",
             pod("echo giving up; exit 3"),
-            ["Failed", "exit code 3, after it printed: giving up", ""],
+            [
+                "Failed",
+                "exit code 3, after it printed: giving up",
+                "kubectl logs",
+            ],
         ),
-        case("no-words", pod("exit 3"), ["Failed", "Exit code 3", ""]),
+        case(
+            "no-words",
+            pod("exit 3"),
+            ["Failed", "Exit code 3", "kubectl logs"],
+        ),
         case(
             "memory",
             pod_with(
@@ -138,7 +146,11 @@ fn failures() -> Vec<Case> {
             foreign,
             ["Failed", "exec format error", "architecture"],
         ),
-        case("nameless", nameless, ["Failed", "data.example", "DNS"]),
+        case(
+            "nameless",
+            nameless,
+            ["Failed", "a host cannot be reached", "DNS"],
+        ),
         Case {
             run_policy: json!({ "activeDeadlineSeconds": 5 }),
             ..case(
@@ -152,8 +164,8 @@ fn failures() -> Vec<Case> {
             restart: "ExitCode",
             ..case(
                 "budget",
-                pod("echo lost the lock; exit 130"),
-                ["Failed", "130", ""],
+                pod("echo lost the lock; exit 138"),
+                ["Failed", "after it printed: lost the lock", "allow more restarts"],
             )
         },
     ]
