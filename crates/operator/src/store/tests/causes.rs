@@ -169,6 +169,8 @@ fn volumes_are_named_after_ten_seconds_and_a_claim_alone_has_a_minute() {
         wire["spec"]["volumes"] = json!([volume]);
         store.pod_seen(&TFJOB, serde_json::from_value(wire).unwrap());
         told(&mut store, 101, NOW + 3);
+        // Counts alone wait for two seconds.
+        told(&mut store, 120, NOW + 5);
         assert_eq!(store.wake(), Some(NOW + seconds), "{words}");
         let (status, events) = told(&mut store, 200, NOW + seconds);
         let status = status.unwrap();
