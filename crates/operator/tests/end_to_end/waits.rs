@@ -136,7 +136,7 @@ fn what_admission_refuses_is_told_with_its_words_and_whom_to_ask() {
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": { "name": name },
         "spec": {
             "matchConstraints": { "namespaceSelector": of_namespace, "resourceRules": [rule] },
-            "validations": [{ "expression": "has(object.metadata.labels.team)", "message": "pods need the label team" }],
+            "validations": [{ "expression": "has(object.metadata.labels) && 'team' in object.metadata.labels", "message": "pods need the label team" }],
         },
     });
     let binding = json!({
