@@ -3,6 +3,7 @@
 //! Entries are tried in the order of the table, so the more special come first. A number, once published, is never given to
 //! something else. Each entry has a real failure under `tests/failures`, or says in `docs/failures.md` why it has none.
 
+mod cluster;
 mod python;
 mod system;
 mod tensorflow;
@@ -47,35 +48,65 @@ enum When {
     Code(i32),
     /// This is known about memory.
     Memory(MemoryEvidence),
+    /// The cluster says one of these words about the pod or container.
+    Reason(&'static [&'static str]),
+    /// The container has a probe by which the kubelet may have killed it.
+    Probed,
     /// All of these; the holes are those of the first that has some.
     All(&'static [Self]),
 }
 
+/// What it takes to decide whether something is so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Sort {
+    /// What a cluster says.
+    Cluster,
+    /// An exception: then it is asked for each exception of a chain.
+    Exception,
+    /// The output and how the program ended.
+    End,
+}
+
 impl Entry {
+    /// What to do there, as a verdict says it, with `…` for what is known only then.
+    #[must_use]
+    pub fn remedy(&self, world: World) -> String {
+        let holes = ["…"; 4];
+        pattern::filled(self.template(world), &holes, "…")
+    }
+
+    const fn template(&self, world: World) -> &'static str {
+        match (world, self.on_cluster) {
+            (World::Cluster, Some(help)) => help,
+            _ => self.help,
+        }
+    }
+
     /// Its code: `TR001`.
     #[must_use]
     pub fn code(&self) -> String {
         self.to_string()
     }
 
-    fn found(&self, evidence: &Evidence<'_>, raised: bool) -> Option<FailureCause> {
-        let mut alternatives = self.when.iter().filter(|when| when.needs_exception() == raised);
+    /// The cause, if one of the alternatives of this sort fits.
+    fn found(&self, evidence: &Evidence<'_>, sort: Sort) -> Option<FailureCause> {
+        let mut alternatives = self.when.iter().filter(|when| when.sort() == sort);
         let holes = alternatives.find_map(|when| when.holes(evidence))?;
         let holes: Vec<Arc<str>> = holes.into_iter().map(bounded).collect();
         let holes: Vec<&str> = holes.iter().map(|hole| &**hole).collect();
         let said = evidence.exception.map(message::of);
         let own_words = said.as_ref().map(message::Said::sentence).unwrap_or_default();
         let fill = |template: &str| bounded(&pattern::filled(template, &holes, &own_words));
+        let titled = format!("{}: {{0}}", self.title);
+        let is_named = holes.first().is_some_and(|hole| !hole.is_empty());
         let says = match self.says {
             // Without what it names a sentence says nothing.
-            Some(says) if !(says.contains("{0}") && holes.is_empty()) => says,
-            _ if own_words.is_empty() => self.title,
-            _ => "{exception}",
+            Some(says) if is_named || !says.contains("{0}") => says,
+            _ if !own_words.is_empty() => "{exception}",
+            None if is_named => &titled,
+            _ => self.title,
         };
-        let help = match evidence.ended.world {
-            World::Machine => self.help,
-            World::Cluster => self.on_cluster.unwrap_or(self.help),
-        };
+        let help = self.template(evidence.ended.world);
         Some(FailureCause {
             code: Some(self.code().into()),
             class: self.class.into(),
@@ -93,12 +124,13 @@ impl fmt::Display for Entry {
 }
 
 impl When {
-    /// Whether an exception is part of it: then it is asked for each exception of a chain.
-    fn needs_exception(&self) -> bool {
+    /// What it takes to decide it.
+    fn sort(&self) -> Sort {
         match self {
-            Self::Raised(..) => true,
-            Self::All(parts) => parts.iter().any(Self::needs_exception),
-            Self::Printed(_) | Self::Code(_) | Self::Memory(_) => false,
+            Self::Raised(..) => Sort::Exception,
+            Self::Reason(_) => Sort::Cluster,
+            Self::All(parts) => parts.iter().map(Self::sort).min().unwrap_or(Sort::End),
+            Self::Printed(_) | Self::Code(_) | Self::Memory(_) | Self::Probed => Sort::End,
         }
     }
 
@@ -117,6 +149,8 @@ impl When {
                 .find_map(|line| pattern::holes(text, line)),
             Self::Code(code) => (evidence.ended.code == Some(*code)).then(Vec::new),
             Self::Memory(known) => (evidence.ended.memory == *known).then(Vec::new),
+            Self::Reason(words) => words.contains(&evidence.pod.reason).then(Vec::new),
+            Self::Probed => evidence.pod.probed.then(Vec::new),
             Self::All(parts) => {
                 let all: Option<Vec<_>> = parts.iter().map(|part| part.holes(evidence)).collect();
                 let all = all?;
@@ -132,9 +166,13 @@ impl When {
 
 /// All entries, in the order in which they are tried.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {
-    [tensorflow::ENTRIES, python::ENTRIES, system::ENTRIES]
-        .into_iter()
-        .flatten()
+    let tables = [
+        cluster::ENTRIES,
+        tensorflow::ENTRIES,
+        python::ENTRIES,
+        system::ENTRIES,
+    ];
+    tables.into_iter().flatten()
 }
 
 /// The entry with this code: `TR001`, `tr1`.
@@ -149,10 +187,15 @@ pub fn entry(code: &str) -> Option<&'static Entry> {
 
 /// What the catalogue knows about the exception.
 pub(crate) fn of_exception(evidence: &Evidence<'_>) -> Option<FailureCause> {
-    entries().find_map(|entry| entry.found(evidence, true))
+    entries().find_map(|entry| entry.found(evidence, Sort::Exception))
+}
+
+/// What it knows about what the cluster says.
+pub(crate) fn of_cluster(evidence: &Evidence<'_>) -> Option<FailureCause> {
+    entries().find_map(|entry| entry.found(evidence, Sort::Cluster))
 }
 
 /// What it knows about the output and the end.
 pub(crate) fn of_end(evidence: &Evidence<'_>) -> Option<FailureCause> {
-    entries().find_map(|entry| entry.found(evidence, false))
+    entries().find_map(|entry| entry.found(evidence, Sort::End))
 }

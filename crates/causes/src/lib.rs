@@ -6,8 +6,8 @@
 //!                                  exit code, memory ──┘
 //! ```
 //!
-//! Both worlds call [`find`]: a run on one machine with the end of a task's log, the operator with a pod's termination
-//! message. Pure: no I/O, no clock. Output is hostile: any bytes give an answer, in time and memory that are linear in at
+//! Both worlds call it: a run on one machine [`find`] with the end of a task's log, the operator [`find_in_pod`] with a pod's
+//! termination message, and [`of_pod`] with what a pod waits for. Pure: no I/O, no clock. Output is hostile: any bytes give an answer, in time and memory that are linear in at
 //! most [`MOST_OUTPUT`] bytes, and no control character of the output is in it. The reasons are in ADR 18.
 
 mod catalogue;
@@ -43,6 +43,15 @@ pub struct Ended<'a> {
     pub world: World,
 }
 
+/// What a cluster says about a pod or container, besides the output.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PodEvidence<'a> {
+    /// The word of the kubelet, the container runtime, the scheduler or the API server: `StartError`, `Unschedulable`.
+    pub reason: &'a str,
+    /// The container has a liveness or startup probe.
+    pub probed: bool,
+}
+
 /// Whether memory ran out while the program ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryEvidence {
@@ -73,9 +82,12 @@ const EXCEPTION: &str = "exception";
 /// The class of a failure of which nothing is known but the exit code.
 const EXIT_CODE: &str = "exit-code";
 
-/// Every class that a cause can have: the values of a metric.
+/// Every class that a cause can have, once: the values of a metric.
 pub fn classes() -> impl Iterator<Item = &'static str> {
-    let known = entries().map(|entry| entry.class);
+    let is_first =
+        |(at, class): &(usize, &'static str)| entries().take(*at).all(|other| other.class != *class);
+    let known = entries().map(|entry| entry.class).enumerate();
+    let known = known.filter(is_first).map(|(_, class)| class);
     known.chain([EXCEPTION, EXIT_CODE])
 }
 
@@ -88,7 +100,34 @@ pub fn class(word: &str) -> Option<&'static str> {
 /// Why a program failed; none if nothing is known but that it did.
 #[must_use]
 pub fn find(ended: &Ended<'_>) -> Option<FailureCause> {
+    find_in_pod(ended, PodEvidence::default())
+}
+
+/// What a pod waits for, or why it was refused, if the catalogue knows it: by the word and the message of the scheduler, the
+/// kubelet or the API server.
+#[must_use]
+pub fn of_pod(reason: &str, message: &str) -> Option<FailureCause> {
+    let ended = Ended {
+        output: message.as_bytes(),
+        world: World::Cluster,
+        ..Ended::default()
+    };
+    let pod = PodEvidence {
+        reason,
+        probed: false,
+    };
     let lines = Lines::of(ended.output);
+    catalogue::of_cluster(&Evidence::new(&ended, pod, &lines, None))
+}
+
+/// Why a container failed; none if nothing is known but that it did. What the cluster says about it counts more than what
+/// the program printed.
+#[must_use]
+pub fn find_in_pod(ended: &Ended<'_>, pod: PodEvidence<'_>) -> Option<FailureCause> {
+    let lines = Lines::of(ended.output);
+    if let Some(cause) = catalogue::of_cluster(&Evidence::new(ended, pod, &lines, None)) {
+        return Some(cause);
+    }
     let exceptions = traceback::exceptions(&lines);
     let chain = if was_killed(ended.code) {
         // What it had printed before is not why.
@@ -98,7 +137,7 @@ pub fn find(ended: &Ended<'_>) -> Option<FailureCause> {
     };
     // Of exceptions that were raised while others were handled, the last that is known says most.
     for exception in chain.iter().rev() {
-        let evidence = Evidence::new(ended, &lines, Some(exception));
+        let evidence = Evidence::new(ended, pod, &lines, Some(exception));
         if let Some(cause) = catalogue::of_exception(&evidence) {
             return Some(cause);
         }
@@ -106,7 +145,7 @@ pub fn find(ended: &Ended<'_>) -> Option<FailureCause> {
     if let Some(exception) = chain.last() {
         return Some(of_exception(exception));
     }
-    catalogue::of_end(&Evidence::new(ended, &lines, None)).or_else(|| last_words(&lines, ended.code?))
+    catalogue::of_end(&Evidence::new(ended, pod, &lines, None)).or_else(|| last_words(&lines, ended.code?))
 }
 
 /// The port that the program could not open, if that is what failed.
@@ -129,6 +168,7 @@ fn was_killed(code: Option<i32>) -> bool {
 #[derive(Debug)]
 pub(crate) struct Evidence<'a> {
     ended: &'a Ended<'a>,
+    pod: PodEvidence<'a>,
     lines: &'a Lines,
     exception: Option<&'a Exception>,
     /// What the exception says.
@@ -136,9 +176,15 @@ pub(crate) struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    fn new(ended: &'a Ended<'a>, lines: &'a Lines, exception: Option<&'a Exception>) -> Self {
+    fn new(
+        ended: &'a Ended<'a>,
+        pod: PodEvidence<'a>,
+        lines: &'a Lines,
+        exception: Option<&'a Exception>,
+    ) -> Self {
         Self {
             ended,
+            pod,
             lines,
             exception,
             words: exception.map(|it| message::of(it).message).unwrap_or_default(),

@@ -1,7 +1,10 @@
 //! Any bytes give an answer that is bounded and can be shown.
 
 use proptest::prelude::*;
-use trainyard_causes::{Ended, MOST_TEXT, MemoryEvidence, World, class, classes, entries, entry, find};
+use trainyard_causes::{
+    Ended, MOST_TEXT, MemoryEvidence, PodEvidence, World, class, classes, entries, entry, find, find_in_pod,
+    of_pod,
+};
 
 /// Parts of real output, and bytes of all sorts between them.
 fn output() -> impl Strategy<Value = Vec<u8>> {
@@ -29,6 +32,11 @@ proptest! {
         code in prop_oneof![Just(None), any::<i32>().prop_map(Some), (0..256).prop_map(Some)],
         memory in 0..4_usize,
         cluster in any::<bool>(),
+        reason in prop_oneof![
+            Just("StartError"), Just("Evicted"), Just("ErrImagePull"), Just("Unschedulable"), Just("FailedCreatePod"),
+            Just("VolumesNotReady"), Just("Error"), Just("CreateContainerConfigError"),
+        ].prop_map(str::to_owned).boxed().prop_union(".{0,40}".boxed()),
+        probed in any::<bool>(),
     ) {
         let memory = [
             MemoryEvidence::Unknown,
@@ -38,7 +46,9 @@ proptest! {
         ][memory];
         let world = if cluster { World::Cluster } else { World::Machine };
         let ended = Ended { output: &output, code, memory, world };
-        if let Some(cause) = find(&ended) {
+        let message = String::from_utf8_lossy(&output);
+        let pod = PodEvidence { reason: &reason, probed };
+        for cause in [find(&ended), find_in_pod(&ended, pod), of_pod(&reason, &message)].into_iter().flatten() {
             let texts = [Some(&cause.sentence), cause.place.as_ref(), cause.help.as_ref()];
             for text in texts.into_iter().flatten() {
                 prop_assert!(text.len() <= MOST_TEXT, "{text}");

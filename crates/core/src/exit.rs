@@ -68,12 +68,18 @@ impl Exit {
     #[must_use]
     pub fn meaning(&self) -> String {
         if self.is_rejection() {
+            if let Some(cause) = &self.cause {
+                return cause.headline();
+            }
             return match &self.message {
                 Some(message) => format!("The node refused it before it ran: {message}."),
                 None => "The node refused it before it ran.".into(),
             };
         }
         match &self.container {
+            Some(container) if let Some(cause) = &self.cause => {
+                format!("its init container `{container}` failed: {}", cause.headline())
+            }
             Some(container) if self.why == Why::NotStarted => {
                 format!(
                     "The program of its init container `{container}` could not be started: check the command."

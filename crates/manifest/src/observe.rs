@@ -5,11 +5,13 @@
 //! any number of them, but of one name there is one pod. Ends are normalised here (W7): whether a stop was asked for,
 //! whether the program ran at all, times that are not later than now.
 
+mod cause;
 mod containers;
 mod exit;
 mod needs;
 mod node;
 mod unreadable;
+mod volumes;
 mod wire;
 
 use std::sync::Arc;
@@ -20,6 +22,7 @@ use trainyard_status::{ContainerSeen, InstanceDetails};
 pub use self::needs::PodNeeds;
 pub use self::node::NodeSeen;
 pub use self::unreadable::UNREADABLE;
+pub use self::volumes::VolumeNeeds;
 use self::wire::{PodWire, time};
 use crate::gang::GATE;
 use crate::kinds::{ALL, JobApi, PodLabels};
@@ -79,6 +82,17 @@ pub enum Waits {
     Preparing {
         /// Since then; none is since it was made.
         since: Option<Time>,
+        /// Its volumes are mounted and its network is set up, so it waits for images.
+        has_sandbox: bool,
+        /// What its volumes refer to, while they are not mounted.
+        needs: Option<Box<VolumeNeeds>>,
+    },
+    /// A container has failed in place more than once, and runs again or is about to.
+    Recovering {
+        /// Its name.
+        container: Arc<str>,
+        /// When it was started last, or ended.
+        since: Time,
     },
     /// The scheduler of that name has said nothing about it. That is ordinary for a moment.
     Unplaced {

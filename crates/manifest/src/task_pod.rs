@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use trainyard_core::{AddressBook, Addresses, Cluster, InPlace, Role, Subject, TaskId, task_name};
 
 use crate::cluster_map::ClusterMap;
@@ -110,14 +110,26 @@ impl<'a> TaskPods<'a> {
             InPlace::Always => "Always",
         };
         spec.insert("restartPolicy".into(), policy.into());
-        let main = main_container(spec).and_then(|main| spec.get_mut("containers")?.get_mut(main));
-        if let Some(Value::Object(main)) = main {
-            // A failed pod may be deleted after a second, and its log with it: the status keeps the last lines.
-            main.entry("terminationMessagePolicy")
-                .or_insert_with(|| "FallbackToLogsOnError".into());
-        }
+        keep_last_words(spec);
         if self.pods.subdomain.is_some() {
             spec.insert("hostname".into(), name.into());
+        }
+    }
+}
+
+/// A failed pod may be deleted after a second, and its log with it: the status of the task's container, and of those that run before
+/// it, keeps the last lines.
+fn keep_last_words(spec: &mut Map<String, Value>) {
+    let main = main_container(spec);
+    let chosen = |key: &str, position: usize| key == "initContainers" || main == Some(position);
+    for key in ["initContainers", "containers"] {
+        let containers = spec.get_mut(key).and_then(Value::as_array_mut);
+        for (position, container) in containers.into_iter().flatten().enumerate() {
+            if let (Value::Object(container), true) = (container, chosen(key, position)) {
+                container
+                    .entry("terminationMessagePolicy")
+                    .or_insert_with(|| "FallbackToLogsOnError".into());
+            }
         }
     }
 }

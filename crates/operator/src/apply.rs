@@ -272,6 +272,13 @@ pub async fn apply(api: Arc<Api>, observer: Arc<dyn Observer>, writes: Writes) -
     report
 }
 
+/// The class of the cause of the first failure that a status shows. A tenant may have written the status, so a word that is no
+/// class is none.
+fn class_of_failure(status: &Value) -> Option<&'static str> {
+    let class = status.pointer("/firstFailure/cause/class")?;
+    trainyard_causes::class(class.as_str()?)
+}
+
 /// Reports what an apply has changed, as far as it is stored.
 fn tell(observer: &dyn Observer, writes: &Writes, report: &Report) {
     let job = &writes.key;
@@ -304,6 +311,7 @@ fn tell(observer: &dyn Observer, writes: &Writes, report: &Report) {
                     reason,
                     message,
                     milestone: *milestone,
+                    class: writes.status.as_ref().and_then(class_of_failure),
                 });
             }
         }
@@ -553,6 +561,25 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_class_is_one_of_those_that_there_are_whatever_a_status_says() {
+        let of = |class: Value| class_of_failure(&json!({ "firstFailure": { "cause": { "class": class } } }));
+        assert_eq!(of(json!("module-missing")), Some("module-missing"));
+        for class in [
+            json!("mine-0001"),
+            json!(""),
+            json!(7),
+            json!(null),
+            json!(["killed"]),
+        ] {
+            assert_eq!(of(class.clone()), None, "{class}");
+        }
+        assert!(
+            trainyard_causes::classes().count() < 50,
+            "with `unknown` at most 50 values"
+        );
+    }
 
     #[test]
     fn a_status_is_kept_if_its_memory_is_or_else_what_it_waits_for() {

@@ -94,7 +94,10 @@ impl BoardPodSeen {
                 cut(message.trim_end_matches('.'))
             )),
             Waits::Preparing { .. } if late && !self.is_mounted => self.unmounted(objects),
-            Waits::Preparing { .. } | Waits::Unplaced { .. } | Waits::Silent { .. } => None,
+            Waits::Preparing { .. }
+            | Waits::Recovering { .. }
+            | Waits::Unplaced { .. }
+            | Waits::Silent { .. } => None,
         }
     }
 

@@ -22,6 +22,9 @@ const FAST: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5,
 /// From half a second to an hour: a pod may wait for its image or for its node.
 const SLOW: [f64; 11] = [0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0];
 
+/// The class of failures whose cause is not known.
+const UNKNOWN: &str = "unknown";
+
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct OfNamespace {
     job_namespace: String,
@@ -82,6 +85,7 @@ pub struct Metrics {
     successful: Jobs,
     failed: Jobs,
     restarted: Jobs,
+    causes: Family<Labels<1>, Counter>,
     passes: Times<Labels<1>>,
     requests: Family<OfRequest, Counter>,
     request_times: Times<Labels<2>>,
@@ -133,6 +137,11 @@ impl Metrics {
             successful,
             failed,
             restarted,
+            causes: counted(
+                ours,
+                "job_failures",
+                "Jobs that failed, by the class of their first failure",
+            ),
             passes: timed(
                 ours,
                 "pass_duration",
@@ -179,7 +188,11 @@ impl Metrics {
         text
     }
 
-    fn milestone(&self, job: &JobKey, milestone: Milestone) {
+    fn milestone(&self, job: &JobKey, milestone: Milestone, class: Option<&'static str>) {
+        if milestone == Milestone::Failed {
+            let class = class.unwrap_or(UNKNOWN);
+            self.causes.get_or_create(&[("class", class)]).inc();
+        }
         let counted = match milestone {
             Milestone::Created => &self.created,
             Milestone::Succeeded => &self.successful,
@@ -244,8 +257,9 @@ impl Observer for Metrics {
             Notice::Condition {
                 job,
                 milestone: Some(milestone),
+                class,
                 ..
-            } => self.milestone(job, *milestone),
+            } => self.milestone(job, *milestone, *class),
             Notice::Started { phase, created, .. } => self.started(*phase, *created),
             Notice::Expired { job } => {
                 self.deleted.get_or_create(&OfNamespace::new(job)).inc();
@@ -302,6 +316,7 @@ mod tests {
                     reason: "",
                     message: "",
                     milestone: Some(milestone),
+                    class: None,
                 });
             }
         }
@@ -317,6 +332,33 @@ mod tests {
         );
         assert!(!text.contains("restarted_total{"), "{text}");
     }
+
+    #[test]
+    fn failures_are_counted_by_the_class_of_their_cause() {
+        let metrics = Metrics::new();
+        let job = JobKey {
+            kind: &crate::kinds::tfjob::KIND,
+            namespace: "research".into(),
+            name: "mnist".into(),
+        };
+        for class in [Some("module-missing"), Some("module-missing"), None] {
+            metrics.notice(&Notice::Condition {
+                job: &job,
+                reason: "",
+                message: "",
+                milestone: Some(Milestone::Failed),
+                class,
+            });
+        }
+        let text = metrics.text();
+        for line in [
+            r#"trainyard_job_failures_total{class="module-missing"} 2"#,
+            r#"trainyard_job_failures_total{class="unknown"} 1"#,
+        ] {
+            assert!(text.contains(line), "{text}");
+        }
+    }
+
     #[test]
     fn what_cannot_be_read_and_panics_are_counted() {
         let metrics = Metrics::new();

@@ -70,6 +70,8 @@ pub enum Notice<'a> {
         message: &'a str,
         /// The point that the job has come to.
         milestone: Option<Milestone>,
+        /// The class of the cause of its first failure, of those that there are.
+        class: Option<&'static str>,
     },
     /// A request about a job was refused.
     Refused {

@@ -214,6 +214,7 @@ fn project_status(
         waiting.entries.extend(unknown_lives(&step.events));
     }
     queueing.waits(entry, (job, compiled), now, &mut waiting);
+    waiting.entries = waiting.entries.into_iter().map(Wait::with_help).collect();
     if !waiting.entries.is_empty() {
         status[WAITING_FIELD] = json!(waiting.entries);
     }

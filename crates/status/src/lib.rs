@@ -9,6 +9,7 @@
 
 mod conditions;
 mod details;
+mod failure;
 mod instances;
 mod recall;
 mod t9k;
@@ -20,6 +21,7 @@ use serde_json::{Map, Value, json};
 use trainyard_core::{Cause, Failure, Job, Memory, Outcome, Time, Verdict, Why};
 
 pub use self::details::{ContainerSeen, ContainerState, InstanceDetails};
+pub use self::failure::{explained, log_command, why_ended};
 use self::instances::Instances;
 pub use self::recall::{Flaw, Unread, newer_memory};
 pub use self::t9k::{t9k_invalid, t9k_memory, t9k_status, t9k_status_with, t9k_waiting};

@@ -36,7 +36,7 @@ pub fn t9k_status_with<'a>(
     let phase = phase(previous, job, memory, &aggregate);
     let mut status = Map::new();
     status.insert("phase".into(), phase.into());
-    let conditions = conditions(previous, job, memory, &instances, phase, now);
+    let conditions = conditions(previous, job, memory, (observed, &instances), phase, now);
     status.insert("conditions".into(), conditions.into());
     status.insert("tasks".into(), tasks.into());
     status.insert("aggregate".into(), aggregate.write());

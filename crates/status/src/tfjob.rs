@@ -14,7 +14,7 @@ use super::conditions::{Conditions, Kind};
 use super::instances::Instances;
 use super::recall::recall;
 use super::time::{read_rfc3339, rfc3339};
-use super::{MEMORY_FIELD, Unread, ended_before, write_common};
+use super::{MEMORY_FIELD, Unread, ended_before, explained, why_ended, write_common};
 
 /// The status after a step, memory included. `previous` is the one before it, as it was last persisted.
 #[must_use]
@@ -239,7 +239,7 @@ fn project(
     }
     let verdict = step.memory.verdict.as_ref();
     let succeeded = verdict.is_some_and(|verdict| verdict.outcome == Outcome::Succeeded);
-    restart(conditions, job, step, now);
+    restart(conditions, job, (step, observed), now);
     let recovered = !conditions.is(Kind::Restarting) || !is_restarting(job, step, observed);
     if !succeeded && recovered && decider_runs(job, counts) {
         let message = format!("TFJob {namespace}/{name} is running.");
@@ -250,8 +250,12 @@ fn project(
             let message = format!("TFJob {namespace}/{name} successfully completed.");
             conditions.set(Kind::Succeeded, true, "TFJobSucceeded", message, verdict.at);
         }
-        Some(verdict) if !conditions.is(Kind::Succeeded) => {
-            let message = why_failed(job, verdict, counts);
+        Some(verdict) if !conditions.is(Kind::Succeeded) && !conditions.is(Kind::Failed) => {
+            // Kubeflow's words come first: its users look for them.
+            let message = with_more(
+                why_failed(job, verdict, counts),
+                why_ended(job, &step.memory, observed),
+            );
             conditions.set(Kind::Failed, true, "TFJobFailed", message, verdict.at);
         }
         _ => {}
@@ -267,7 +271,7 @@ fn suspend(conditions: &mut Conditions, job: &Job, now: Time) {
 }
 
 /// Says that something starts again, if this step decided so.
-fn restart(conditions: &mut Conditions, job: &Job, step: &Step, now: Time) {
+fn restart(conditions: &mut Conditions, job: &Job, (step, observed): (&Step, &Observed), now: Time) {
     let name = &job.name;
     for event in &step.events {
         let (task, paid) = match event {
@@ -286,12 +290,31 @@ fn restart(conditions: &mut Conditions, job: &Job, step: &Step, now: Time) {
                 // Kubeflow's words are for failures; what costs nothing was none. A failure in the same step comes last, by the
                 // order of the rules, and is what is told.
                 let why = if *paid { "failed" } else { "were disrupted" };
-                format!("job {name} is restarting because {role} replica(s) {why}.")
+                let words = format!("job {name} is restarting because {role} replica(s) {why}.");
+                with_more(words, task.as_ref().and_then(|task| of_task(task, observed)))
             }
             None => format!("job {name} is restarting."),
         };
         conditions.set(Kind::Restarting, true, "TFJobRestarting", message, now);
     }
+}
+
+/// Words of Kubeflow's, and ours after them.
+fn with_more(words: String, more: Option<String>) -> String {
+    match more {
+        Some(more) if words.ends_with('.') => format!("{words} {more}"),
+        Some(more) => format!("{words}. {more}"),
+        None => words,
+    }
+}
+
+/// How the instance of a task that is restarted failed, where the world has found out why.
+fn of_task(task: &TaskId, observed: &Observed) -> Option<String> {
+    let ended = observed.tasks.iter().filter(|seen| seen.id == *task);
+    let exit = ended
+        .filter_map(TaskSeen::exit)
+        .find(|exit| exit.cause.is_some())?;
+    Some(format!("{task}: {}", explained(exit)))
 }
 
 /// Whether a task that is to run again has not been created again.

@@ -12,7 +12,7 @@ use trainyard_core::{Cause, Hold, Job, Memory, Observed, Ordered, Outcome, Step,
 use self::counts::Counts;
 use super::recall::recall;
 use super::time::{go_duration, read_rfc3339, rfc3339};
-use super::{MEMORY_FIELD, Unread, ended_before, first_failure, written_memory};
+use super::{MEMORY_FIELD, Unread, ended_before, first_failure, why_ended, written_memory};
 
 /// `status.state.phase`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,9 +111,17 @@ pub fn volcano_status(
         .cloned()
         .unwrap_or_else(|| rfc3339(now).into());
     let mut state = json!({"phase": phase.word(), "lastTransitionTime": since});
-    if let Some((reason, message)) = memory.verdict.as_ref().map(|verdict| why(job, memory, verdict)) {
+    if let Some(verdict) = &memory.verdict {
+        let (reason, message) = why(memory, verdict);
         state["reason"] = reason.into();
-        state["message"] = message.into();
+        // The pods that the words were taken from may be gone.
+        let said = previous.and_then(|status| status.pointer("/state/message"));
+        let said = said.filter(|_| is_over(before));
+        state["message"] = said.cloned().unwrap_or_else(|| {
+            let more = why_ended(job, memory, observed);
+            more.map_or(message.clone(), |more| format!("{message} {more}"))
+                .into()
+        });
     }
     let mut status = json!({
         "state": state,
@@ -155,6 +163,15 @@ fn memory_of_end(status: &Value, job: &Job) -> Option<Memory> {
     let since = status.pointer("/state/lastTransitionTime");
     let at = since.and_then(Value::as_str).and_then(read_rfc3339);
     Some(ended_before(job, outcome, at, "status.state.phase"))
+}
+
+/// Whether the job had ended by then.
+fn is_over(phase: Option<Phase>) -> bool {
+    use Phase::{Completed, Completing, Failed, Terminated, Terminating};
+    matches!(
+        phase,
+        Some(Completed | Completing | Failed | Terminated | Terminating)
+    )
 }
 
 /// The phases the job went through since the status before, the last of which it is in; none if it is where it was.
@@ -268,8 +285,8 @@ fn conditions(previous: Option<&Value>, passed: &[Phase], now: Time) -> Vec<Valu
 }
 
 /// What ended the job, as a word and as a sentence.
-fn why(job: &Job, memory: &Memory, verdict: &Verdict) -> (&'static str, String) {
-    let (reason, mut message) = match &verdict.cause {
+fn why(memory: &Memory, verdict: &Verdict) -> (&'static str, String) {
+    let (reason, message) = match &verdict.cause {
         _ if without_restarts(verdict) => {
             let restarts = memory.paid;
             ("MaxRetry", format!("No restart is left after {restarts}."))
@@ -287,11 +304,5 @@ fn why(job: &Job, memory: &Memory, verdict: &Verdict) -> (&'static str, String) 
         Cause::Deadline => ("Deadline", "The job ran longer than it may.".to_owned()),
         Cause::Order => ("Command", "Ordered by a user.".to_owned()),
     };
-    let failure = memory.first_failure.as_ref();
-    if let Some(failure) = failure.filter(|_| verdict.outcome == Outcome::Failed) {
-        let pod = trainyard_core::task_name(job, &failure.task);
-        let meaning = failure.exit.meaning();
-        message = format!("{message} The first failure was that of {pod}: {meaning}");
-    }
     (reason, message)
 }

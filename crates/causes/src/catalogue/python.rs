@@ -215,7 +215,7 @@ Text was read or written in an encoding that does not fit. Without `encoding=` P
         when: &[Raised(&["KeyboardInterrupt"], ""), Code(130)],
         says: Some("it was interrupted (SIGINT)"),
         help: "Ctrl-C in its own terminal, or a program that sends SIGINT: the job's own commands send SIGTERM",
-        on_cluster: None,
+        on_cluster: Some("a process in the pod sent SIGINT, or the program exits with 130 by itself: nothing of the cluster stops pods so"),
         explanation: "\
 The program received SIGINT, which Python raises as KeyboardInterrupt. Trainyard stops tasks with SIGTERM, so the signal came from elsewhere: from a terminal, a debugger, or the program itself.",
     },

@@ -2,7 +2,7 @@
 
 use super::{
     Entry,
-    When::{All, Code, Memory, Printed, Raised},
+    When::{All, Code, Memory, Printed, Raised, Reason},
 };
 use crate::MemoryEvidence;
 
@@ -54,10 +54,12 @@ A write failed because the file system, or the user's quota on it, is full. `df 
             Raised(&[], "URL fetch failure on {}"),
             Raised(&["SSLError", "SSLCertVerificationError"], ""),
             Printed("Could not resolve host: {}"),
+            Printed("bad address '{}'"),
+            Printed("no servers could be reached"),
         ],
         says: None,
         help: "the program needs the network: check the host's name and a proxy (HTTPS_PROXY), or download the data before and mount it; `--isolate` and jobs that name pods have no outside access",
-        on_cluster: Some("the program needs a network that its pod does not have: check NetworkPolicies and proxies, or put the data into a volume"),
+        on_cluster: Some("the program needs a network or a name that its pod does not have: check the cluster's DNS (`kubectl get pods -n kube-system -l k8s-app=kube-dns`), NetworkPolicies and proxies, or put the data into a volume"),
         explanation: "\
 The program wanted to reach another host and could not: its name is not known, nothing answers, or a certificate is not trusted. `tf.keras.datasets` and `tensorflow_datasets` download when they are first used; each task does so by itself.
 
@@ -70,6 +72,7 @@ On one machine `--isolate`, and jobs whose manifest contains the names of pods, 
         when: &[
             All(&[Code(137), Memory(MemoryEvidence::LimitReached)]),
             Memory(MemoryEvidence::LimitReached),
+            Reason(&["OOMKilled"]),
         ],
         says: Some("out of memory: its control group reached its limit, and the kernel killed it (SIGKILL)"),
         help: "raise the memory limit of the session or container around `trainyard run`, use a smaller batch, or run fewer tasks at once",

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use trainyard_causes::World;
 use trainyard_document::codes::Code;
 
 use crate::args::Explain;
@@ -43,7 +44,14 @@ fn known_cause(entry: &trainyard_causes::Entry) -> String {
         "{BAD}failure[{entry}]{BAD:#}{STRONG}: {}{STRONG:#}\n\n",
         entry.title
     );
-    for line in wrap(entry.explanation, locale::columns()) {
+    let (here, there) = (entry.remedy(World::Machine), entry.remedy(World::Cluster));
+    let remedies = if here == there {
+        format!("help: {here}")
+    } else {
+        format!("On one machine: {here}\n\nOn a cluster: {there}")
+    };
+    let explained = format!("{}\n\n{remedies}", entry.explanation);
+    for line in wrap(&explained, locale::columns()) {
         let _ = writeln!(text, "{line}");
     }
     text

@@ -164,6 +164,7 @@ fn job_fields(notice: &Notice<'_>) -> Option<Value> {
             reason,
             message,
             milestone,
+            ..
         } => {
             let level = match milestone {
                 Some(Milestone::Failed | Milestone::Restarted) => "warn",

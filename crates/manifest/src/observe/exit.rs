@@ -5,8 +5,9 @@
 
 use trainyard_core::{Exit, Seen, Time, Why};
 
-use super::wire::{ConditionWire, ContainerWire, PodWire, StatusWire, TerminatedWire};
-use super::{Waits, grace_over};
+use super::cause::{self, OUT_OF_MEMORY};
+use super::wire::{ConditionWire, ContainerWire, PodWire, StateWire, StatusWire, TerminatedWire};
+use super::{Waits, grace_over, volumes};
 use crate::pod::MAIN;
 
 /// Reasons with which a runtime says that it could not start the program.
@@ -22,6 +23,9 @@ const OWN_FAULT: &[&str] = &["Evicted", "DeadlineExceeded"];
 /// the first of them has begun.
 const ORDINARY: &[&str] = &["ContainerCreating", "PodInitializing"];
 
+/// The condition of a pod whose volumes are mounted and whose network is set up. Kubelets before 1.29 do not report it.
+const SANDBOX: &str = "PodReadyToStartContainers";
+
 /// A kubelet may take this many seconds to remove a pod whose grace is over: volumes are unmounted, containers removed.
 const REMOVAL: u32 = 10;
 
@@ -32,12 +36,11 @@ const MOST_WORD: usize = 120;
 pub fn state(wire: &PodWire, stopping: Option<Time>) -> (Seen, bool) {
     let phase = wire.status.phase.as_deref().unwrap_or("Pending");
     let over = matches!(phase, "Succeeded" | "Failed");
-    let main = main(wire);
-    let terminated = main.and_then(|main| main.state.terminated.as_ref());
+    let terminated = main(wire).and_then(|main| Some((main, main.state.terminated.as_ref()?)));
     match terminated {
-        Some(terminated) if over || !restarted_in_place(wire, terminated) => {
+        Some((main, terminated)) if over || !restarted_in_place(wire, terminated) => {
             let lingers = !over && others_run(wire);
-            (Seen::Ended(ended(wire, terminated, stopping)), lingers)
+            (Seen::Ended(ended(wire, main, terminated, stopping)), lingers)
         }
         None if over => (Seen::Ended(without_container(wire, stopping)), false),
         _ if phase == "Pending" => (Seen::Waiting, false),
@@ -54,7 +57,7 @@ pub fn last(wire: &PodWire) -> Option<Exit> {
     let last = |container: &'_ ContainerWire| {
         let between = container.state.terminated.as_ref();
         let terminated = container.last_state.terminated.as_ref().or(between)?;
-        (container.restart_count > 0).then(|| exit_of(terminated, None))
+        (container.restart_count > 0).then(|| exit_of(wire, container, terminated, None))
     };
     let init = init_containers(wire).find_map(|init| Some(of_init(init, last(init)?)));
     main(wire).and_then(last).or(init)
@@ -96,7 +99,36 @@ pub fn waits(wire: &PodWire) -> Option<Waits> {
         let told = exit.rejected && wire.metadata.deletion_timestamp.is_none();
         told.then(|| said(reason, status.message.as_deref(), None))
     };
-    container.or_else(rejected).or_else(|| silent(wire))
+    container
+        .or_else(rejected)
+        .or_else(|| recovering(wire))
+        .or_else(|| silent(wire))
+}
+
+/// A container that has failed in place more than once and runs again, or is about to: a crash loop between two back-offs.
+fn recovering(wire: &PodWire) -> Option<Waits> {
+    let failed = |state: &StateWire| {
+        let terminated = state.terminated.as_ref();
+        terminated.is_some_and(|end| end.exit_code != Some(0))
+    };
+    let recovers = |container: &ContainerWire| {
+        let since = match (&container.state.running, &container.state.terminated) {
+            (Some(running), _) if container.restart_count > 1 && failed(&container.last_state) => {
+                running.started_at
+            }
+            (None, Some(end)) if container.restart_count > 0 && failed(&container.state) => {
+                end.finished_at.filter(|_| restarted_in_place(wire, end))
+            }
+            _ => None,
+        };
+        Some(Waits::Recovering {
+            container: short(&container.name).into(),
+            since: since?,
+        })
+    };
+    let over = matches!(wire.status.phase.as_deref(), Some("Succeeded" | "Failed"));
+    let mut tasks = main(wire).into_iter().chain(init_containers(wire));
+    tasks.find_map(recovers).filter(|_| !over)
 }
 
 /// One word, as an event takes it, whatever a status holds.
@@ -150,7 +182,13 @@ fn silent(wire: &PodWire) -> Option<Waits> {
     // What runs before the task takes as long as it takes.
     let began = |init: &ContainerWire| init.state.running.is_some() || init.state.terminated.is_some();
     let since = placed.and_then(|placed| placed.last_transition_time);
-    (!status.init_container_statuses.iter().any(began)).then_some(Waits::Preparing { since })
+    let has_sandbox = is_true(wire, SANDBOX);
+    (!status.init_container_statuses.iter().any(began)).then(|| Waits::Preparing {
+        since,
+        has_sandbox,
+        // A sandbox is made when the volumes are there.
+        needs: volumes::needs(wire).filter(|_| !has_sandbox),
+    })
 }
 
 /// The containers that must end before the task begins. Sidecars among the init containers need not, and run beside it.
@@ -220,10 +258,16 @@ fn is_true(wire: &PodWire, condition: &str) -> bool {
 }
 
 /// An end of the main container, in the light of everything else the pod says.
-fn ended(wire: &PodWire, terminated: &TerminatedWire, stopping: Option<Time>) -> Exit {
-    let mut exit = exit_of(terminated, stopping);
+fn ended(
+    wire: &PodWire,
+    container: &ContainerWire,
+    terminated: &TerminatedWire,
+    stopping: Option<Time>,
+) -> Exit {
+    let mut exit = exit_of(wire, container, terminated, stopping);
     if is_disrupted(wire) {
         exit.asked = true;
+        exit.cause = None;
     } else if own_fault(wire) && exit.code == Some(0) {
         // It was told to go for what it did; that it went quietly is no success.
         exit.code = None;
@@ -231,26 +275,34 @@ fn ended(wire: &PodWire, terminated: &TerminatedWire, stopping: Option<Time>) ->
     exit
 }
 
-fn exit_of(terminated: &TerminatedWire, stopping: Option<Time>) -> Exit {
+fn exit_of(
+    wire: &PodWire,
+    container: &ContainerWire,
+    terminated: &TerminatedWire,
+    stopping: Option<Time>,
+) -> Exit {
     let started = terminated.started_at.unwrap_or_default();
     let at = terminated.finished_at.unwrap_or_default();
     let reason = terminated.reason.as_deref().unwrap_or_default();
     // Runtimes that could not start a program say that it started in 1970.
     let never_ran = NOT_STARTED.contains(&reason) || started == Time(0);
     let why = match reason {
-        "OOMKilled" => Why::OutOfMemory,
+        OUT_OF_MEMORY => Why::OutOfMemory,
         _ if never_ran && terminated.exit_code != Some(0) => Why::NotStarted,
         _ => Why::Itself,
     };
     let ran = if started == Time(0) { 0 } else { at.since(started) };
+    let asked = stopping.is_some_and(|stopping| at >= stopping);
+    let found = (!asked).then(|| cause::of_container(wire, container, terminated));
     Exit {
         code: terminated.exit_code,
         why,
-        asked: stopping.is_some_and(|stopping| at >= stopping),
+        asked,
         at,
         ran: u32::try_from(ran).unwrap_or(u32::MAX),
         never_ran: why == Why::NotStarted,
-        message: terminated.message.as_deref().and_then(Exit::last_line),
+        message: terminated.message.as_deref().and_then(cause::last_line),
+        cause: found.flatten(),
         ..Exit::default()
     }
 }
@@ -260,7 +312,7 @@ fn exit_of(terminated: &TerminatedWire, stopping: Option<Time>) -> Exit {
 fn without_container(wire: &PodWire, stopping: Option<Time>) -> Exit {
     let failed = init_containers(wire).find_map(|init| {
         let terminated = init.state.terminated.as_ref()?;
-        (terminated.exit_code != Some(0)).then(|| of_init(init, ended(wire, terminated, stopping)))
+        (terminated.exit_code != Some(0)).then(|| of_init(init, ended(wire, init, terminated, stopping)))
     });
     failed.unwrap_or_else(|| without_any_container(wire, stopping))
 }
@@ -280,15 +332,18 @@ fn without_any_container(wire: &PodWire, stopping: Option<Time>) -> Exit {
     };
     let asked = stopping.is_some() || is_disrupted(wire);
     let never_ran = main(wire).is_none_or(|main| main.state.running.is_none());
+    // Without the mark of a disruption, that a node will not have a pod is no evidence that the pod is right.
+    let rejected = why == Why::Disrupted && never_ran && !asked;
+    let failed = rejected || why == Why::Itself && !succeeded;
     Exit {
         code,
         why,
         asked,
         at: at.unwrap_or_default(),
         never_ran,
-        // Without the mark of a disruption, that a node will not have a pod is no evidence that the pod is right.
-        rejected: why == Why::Disrupted && never_ran && !asked,
+        rejected,
         message: last_words(wire),
+        cause: failed.then(|| cause::of_whole_pod(wire)).flatten(),
         ..Exit::default()
     }
 }
@@ -297,14 +352,15 @@ fn without_any_container(wire: &PodWire, stopping: Option<Time>) -> Exit {
 fn last_words(wire: &PodWire) -> Option<std::sync::Arc<str>> {
     let StatusWire { reason, message, .. } = &wire.status;
     let said = [reason.as_deref(), message.as_deref()];
-    Exit::last_line(&said.into_iter().flatten().collect::<Vec<_>>().join(": "))
+    cause::last_line(&said.into_iter().flatten().collect::<Vec<_>>().join(": "))
 }
 
 fn is_disrupted(wire: &PodWire) -> bool {
     is_true(wire, "DisruptionTarget")
 }
 
-fn own_fault(wire: &PodWire) -> bool {
+/// Whether the kubelet ended the pod for something that the pod did.
+pub fn own_fault(wire: &PodWire) -> bool {
     let reason = wire.status.reason.as_deref();
     // A node that is short of something refuses a new pod with the same word; nothing of that pod was ever started.
     let refused = reason == Some("Evicted") && wire.status.container_statuses.is_empty();

@@ -5,6 +5,8 @@ use trainyard_core::{Ending, Exit, Seen, Time, Why};
 
 use super::*;
 
+mod causes;
+
 #[expect(clippy::needless_pass_by_value, reason = "a table of literals reads better")]
 fn pod(phase: &str, rest: Value) -> Value {
     let mut pod = json!({
@@ -414,7 +416,11 @@ fn what_it_waits_for_without_a_word() {
     let placed =
         json!([{ "type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-01-01T00:05:00Z" }]);
     let at = time("2026-01-01T00:05:00Z");
-    let preparing = Some(Waits::Preparing { since: at });
+    let preparing = Some(Waits::Preparing {
+        since: at,
+        has_sandbox: false,
+        needs: None,
+    });
     let with = |init: Value, containers: Vec<Value>| {
         let status =
             json!({ "conditions": placed, "initContainerStatuses": init, "containerStatuses": containers });
@@ -440,7 +446,14 @@ fn what_it_waits_for_without_a_word() {
     };
     assert_eq!(waits(scheduler), Some(unplaced));
     let bound = json!({ "spec": { "nodeName": "n" } });
-    assert_eq!(waits(bound), Some(Waits::Preparing { since: None }));
+    assert_eq!(
+        waits(bound),
+        Some(Waits::Preparing {
+            since: None,
+            has_sandbox: false,
+            needs: None
+        })
+    );
 }
 
 /// A pod that runs on a node, as far as its kubelet said last.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Number, Value};
 use trainyard_core::Time;
@@ -74,6 +75,8 @@ pub struct SpecWire {
     pub tolerations: Value,
     pub resources: Value,
     pub overhead: Value,
+    #[serde(deserialize_with = "or_default")]
+    pub volumes: Vec<VolumeWire>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -83,6 +86,8 @@ pub struct NameWire {
     /// Of init containers alone: `Always` makes one a sidecar, which may end as it likes.
     pub restart_policy: Option<String>,
     pub resources: Value,
+    pub liveness_probe: Option<IgnoredAny>,
+    pub startup_probe: Option<IgnoredAny>,
 }
 
 impl NameWire {
@@ -90,6 +95,49 @@ impl NameWire {
     pub fn is_sidecar(&self) -> bool {
         self.restart_policy.as_deref() == Some("Always")
     }
+
+    /// Whether it has a probe for which the kubelet kills.
+    pub const fn has_killing_probe(&self) -> bool {
+        self.liveness_probe.is_some() || self.startup_probe.is_some()
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct VolumeWire {
+    pub secret: Option<ReferenceWire>,
+    pub config_map: Option<ReferenceWire>,
+    pub persistent_volume_claim: Option<ClaimWire>,
+    pub projected: Option<ProjectedWire>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ProjectedWire {
+    #[serde(deserialize_with = "or_default")]
+    pub sources: Vec<SourceWire>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SourceWire {
+    pub secret: Option<ReferenceWire>,
+    pub config_map: Option<ReferenceWire>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct ReferenceWire {
+    /// A volume of a Secret calls it `secretName`, everything else `name`.
+    #[serde(alias = "secretName")]
+    pub name: String,
+    pub optional: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ClaimWire {
+    pub claim_name: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -148,9 +196,16 @@ pub struct ContainerWire {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct StateWire {
-    pub running: Option<serde::de::IgnoredAny>,
+    pub running: Option<RunningWire>,
     pub waiting: Option<WaitingWire>,
     pub terminated: Option<TerminatedWire>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RunningWire {
+    #[serde(deserialize_with = "instant")]
+    pub started_at: Option<Time>,
 }
 
 #[derive(Debug, Default, Deserialize)]

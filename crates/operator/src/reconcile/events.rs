@@ -139,13 +139,16 @@ fn told(wait: Wait, now: Time) -> Change {
     let Wait {
         reason,
         message: said,
+        help,
         pod,
         container,
         ..
     } = wait;
-    let message = match (pod, container) {
+    let mut message = match (pod, container) {
         (None, _) if reason.is_refusal() => format!("Error creating: {said}"),
-        (Some(pod), _) if reason.is_ordinary() => format!("pod {pod}: {said}"),
+        (Some(pod), _) if reason.is_ordinary() || reason == Reason::VolumesNotReady => {
+            format!("pod {pod}: {said}")
+        }
         (Some(pod), None) if reason != Reason::NodeLost => {
             format!("Error pod {pod} condition message: {said}")
         }
@@ -154,6 +157,11 @@ fn told(wait: Wait, now: Time) -> Change {
         }
         _ => said,
     };
+    if let Some(help) = help {
+        // Kubeflow's words stay as they are.
+        let end = if message.ends_with('.') { "" } else { ";" };
+        message = format!("{message}{end} help: {help}");
+    }
     let severity = if reason.is_ordinary() {
         Severity::Normal
     } else {

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use trainyard_core::{Cause, Hold, Job, Memory, Observed, Outcome, Seen, TaskId, TaskSeen, Verdict};
+use trainyard_core::{Cause, Failure, Hold, Job, Memory, Observed, Outcome, Seen, TaskId, TaskSeen, Verdict};
+use trainyard_status::log_command;
 
 use super::wait::Wait;
 
@@ -15,14 +16,16 @@ pub const READY_FIELD: &str = "ready";
 /// Where it says how often tasks were started again.
 pub const RESTARTS_FIELD: &str = "restarts";
 /// Longest summary, in characters: it is a column of a table.
-const LONGEST: usize = 200;
+const LONGEST: usize = 320;
+/// Longest cause in it, where a remedy follows.
+const LONGEST_CAUSE: usize = 180;
 
 /// Writes the fields of a job with that memory; `waiting` is the first thing that it waits for.
 pub fn write(status: &mut Value, job: &Job, memory: &Memory, observed: &Observed, waiting: Option<&Wait>) {
     status[RESTARTS_FIELD] = restarts(memory).into();
     if let Some(verdict) = &memory.verdict {
         // Nothing is to become ready any more.
-        status[SUMMARY_FIELD] = cut(&ended(memory, verdict)).into();
+        status[SUMMARY_FIELD] = ended(job, memory, observed, verdict).into();
         return;
     }
     let (ready, all) = (ready(job, memory, observed), job.size());
@@ -56,7 +59,19 @@ fn restarts(memory: &Memory) -> u64 {
 /// The summary of a job that waits for this.
 #[must_use]
 pub fn of_wait(wait: &Wait) -> String {
-    cut(&format!("{}: {}", wait.reason, wait.message))
+    let words = format!("{}: {}", wait.reason, wait.sentence());
+    with_help(&words, wait.help.as_deref())
+}
+
+/// A cause and its remedy, both of them, as far as a column has room.
+fn with_help(words: &str, help: Option<&str>) -> String {
+    match help {
+        Some(help) => {
+            let words = cut_to(words.trim_end_matches('.'), LONGEST_CAUSE);
+            cut(&format!("{words}; help: {help}"))
+        }
+        None => cut(words),
+    }
 }
 
 /// The summary of a job whose spec cannot be read.
@@ -65,24 +80,59 @@ pub fn of_invalid(words: &str) -> String {
     cut(&format!("failed: the spec is invalid: {words}"))
 }
 
-fn ended(memory: &Memory, verdict: &Verdict) -> String {
+fn ended(job: &Job, memory: &Memory, observed: &Observed, verdict: &Verdict) -> String {
     let failure = memory.first_failure.as_ref();
-    match (&verdict.cause, verdict.outcome) {
+    let words = match (&verdict.cause, verdict.outcome) {
         (_, Outcome::Succeeded) => "succeeded".to_owned(),
         (Cause::Order, _) => "stopped by an order".to_owned(),
-        (Cause::Deadline, _) => "failed: it was active for longer than it may be".to_owned(),
+        (Cause::Deadline, _) => return past_deadline(job),
         (cause, _) if let Some(bound) = cause.exceeded() => format!("failed: {bound}"),
         (cause, _) => match (failure, cause.task()) {
-            (Some(failure), Some(task)) if failure.task != *task => format!(
-                "failed: {task} failed; the first to fail was {}: {}",
-                failure.task,
-                failure.exit.meaning()
-            ),
-            (Some(failure), _) => format!("failed: {}: {}", failure.task, failure.exit.meaning()),
+            (Some(failure), task) => {
+                let decided = task.filter(|task| **task != failure.task);
+                let log = log_command(job, memory, observed, failure);
+                let log = log.map(|command| format!("`{command}` shows what it printed"));
+                let spent = matches!(cause, Cause::Restarts { .. });
+                let budget = job.limits.restarts.filter(|_| spent);
+                return failed(failure, (decided, budget), log);
+            }
             (None, Some(task)) => format!("failed: {task} failed"),
             (None, None) => "failed".to_owned(),
         },
+    };
+    cut(&words)
+}
+
+fn past_deadline(job: &Job) -> String {
+    match job.limits.deadline {
+        Some(seconds) => with_help(
+            &format!("failed: it ran longer than `activeDeadlineSeconds: {seconds}` allows"),
+            Some("raise it, or find out what takes so long"),
+        ),
+        None => "failed: it was active for longer than it may be".to_owned(),
     }
+}
+
+/// The first failure, its cause and its remedy, which is to read its log where no other is known. `decided` is the task whose failure
+/// ended the job, if it was another; `budget` how many restarts there were, if none was left.
+fn failed(
+    failure: &Failure,
+    (decided, budget): (Option<&TaskId>, Option<u32>),
+    log: Option<String>,
+) -> String {
+    let Failure { task, exit, .. } = failure;
+    let failed = match budget {
+        Some(restarts) => format!("failed, no restart is left of {restarts}"),
+        None => "failed".to_owned(),
+    };
+    let meaning = exit.meaning();
+    let words = match decided {
+        Some(other) => format!("{failed}: {other} failed; the first to fail was {task}: {meaning}"),
+        None => format!("{failed}: {task}: {meaning}"),
+    };
+    let help = exit.cause.as_ref().and_then(|cause| cause.help.as_deref());
+    let more = budget.map(|_| "mend what fails, or allow more restarts");
+    with_help(&words, help.or(log.as_deref()).or(more))
 }
 
 /// Tasks that are ready, or have done their work. What is being stopped, or belongs to an older life, does not count.
@@ -99,9 +149,14 @@ fn ready(job: &Job, memory: &Memory, observed: &Observed) -> usize {
         .count()
 }
 
-/// The words, as far as a column has room: between two words, and never inside of a command, which would be copied.
+/// The words, as far as a column has room.
 fn cut(words: &str) -> String {
-    let Some((end, _)) = words.char_indices().nth(LONGEST) else {
+    cut_to(words, LONGEST)
+}
+
+/// So many characters of the words: cut between two words, and never inside of a command, which would be copied.
+fn cut_to(words: &str, longest: usize) -> String {
+    let Some((end, _)) = words.char_indices().nth(longest) else {
         return words.to_owned();
     };
     let mut kept = &words[..end];
@@ -120,16 +175,16 @@ mod tests {
     #[test]
     fn a_sentence_is_cut_between_words_and_not_inside_of_a_command() {
         let rows = [
-            ("a ".repeat(150), format!("{}…", "a ".repeat(99) + "a")),
+            ("a ".repeat(250), format!("{}…", "a ".repeat(159) + "a")),
             (
-                format!("{} `kubectl delete {}`", "a".repeat(150), "b".repeat(99)),
-                format!("{}…", "a".repeat(150)),
+                format!("{} `kubectl delete {}`", "a".repeat(250), "b".repeat(99)),
+                format!("{}…", "a".repeat(250)),
             ),
             (
-                format!("{} ({}", "a".repeat(190), "b".repeat(99)),
-                format!("{}…", "a".repeat(190)),
+                format!("{} ({}", "a".repeat(310), "b".repeat(99)),
+                format!("{}…", "a".repeat(310)),
             ),
-            ("ä".repeat(300), format!("{}…", "ä".repeat(200))),
+            ("ä".repeat(400), format!("{}…", "ä".repeat(320))),
             ("short".to_owned(), "short".to_owned()),
         ];
         for (words, expected) in rows {

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use trainyard_causes::of_pod;
+use trainyard_core::FailureCause;
 use trainyard_manifest::observe::UNREADABLE;
 
 use super::waiting::WAITING_FIELD;
@@ -17,9 +19,15 @@ const FAILED_CREATE: &str = "FailedCreate";
 pub struct Wait {
     /// In one word.
     pub reason: Reason,
-    /// For the job's author.
+    /// For the job's author, in the cluster's words where it has any.
     #[serde(default)]
     pub message: String,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+    /// The code of the cause, which `trainyard explain` knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// How many of the job's pods wait for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pods: Option<usize>,
@@ -41,11 +49,36 @@ impl Wait {
         Self {
             reason,
             message: message.into(),
+            help: None,
+            code: None,
             pods: None,
             pod: None,
             container: None,
             node: None,
         }
+    }
+
+    /// The same, with the remedy that the catalogue of causes knows for it.
+    #[must_use]
+    pub fn with_help(mut self) -> Self {
+        if let Some(cause) = self.known_cause().filter(|_| self.help.is_none()) {
+            self.help = cause.help.as_deref().map(str::to_owned);
+            self.code = cause.code.as_deref().map(str::to_owned);
+        }
+        self
+    }
+
+    /// What it is in a sentence: by the catalogue of causes, else in the cluster's words.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        match self.known_cause() {
+            Some(cause) => cause.sentence.to_string(),
+            None => self.message.clone(),
+        }
+    }
+
+    fn known_cause(&self) -> Option<FailureCause> {
+        of_pod(&self.reason.to_string(), &self.message)
     }
 
     /// What a status says that its job waits for. Entries that are none of ours are left out.
@@ -71,6 +104,8 @@ pub enum Reason {
     NoReplicas,
     /// A node prepares a pod, in the kubelet's word.
     ContainerCreating,
+    /// A node waits for the volumes of a pod.
+    VolumesNotReady,
     /// No scheduler has said a word about a pod.
     NotScheduled,
     /// A node does not answer.
@@ -109,6 +144,7 @@ static WORDS: &[(&str, Reason)] = &[
     ("ExceededQuota", Reason::ExceededQuota),
     ("NoReplicas", Reason::NoReplicas),
     ("ContainerCreating", Reason::ContainerCreating),
+    ("VolumesNotReady", Reason::VolumesNotReady),
     ("NotScheduled", Reason::NotScheduled),
     ("NodeLost", Reason::NodeLost),
     ("NameTaken", Reason::NameTaken),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use trainyard_core::{Count, Job, Outcome, Placement, Role, Rule, Seen, TaskSeen, Then, Time, When};
+use trainyard_core::{Count, Exit, Job, Outcome, Placement, Role, Rule, Seen, TaskSeen, Then, Time, When};
 use trainyard_manifest::observe::{PodSeen, Waits};
 
 use super::lost_nodes::LostNodes;
@@ -19,6 +19,18 @@ pub const WAITING_FIELD: &str = "waiting";
 pub(super) const SETTLES: u32 = 5;
 /// And so it may for so long while its node prepares it, or no scheduler has come to it.
 const SLOW: u32 = 60;
+/// So long a node may take to mount Secrets and ConfigMaps: those that exist are there at once.
+const MOUNTS: u32 = 10;
+/// A container that has failed in place again and again is taken for stable when it has run for so long.
+const STABLE: u32 = 60;
+/// The kubelet's word for a container that it restarts again and again.
+const CRASH_LOOP: &str = "CrashLoopBackOff";
+/// Words between which a kubelet changes to and fro, and the one that is told: one cause, one event.
+const ALTERNATES: &[(&str, &str)] = &[
+    ("ErrImagePull", "ImagePullBackOff"),
+    ("RunContainerError", CRASH_LOOP),
+    ("CreateContainerError", CRASH_LOOP),
+];
 /// A refusal is told after so many in a row: one may be a hiccup of the API server, or a pod of that name that is being deleted. A quota
 /// is told at once.
 pub(super) const LASTS: u32 = 3;
@@ -66,15 +78,23 @@ pub fn waiting(entry: &Entry, job: &JobSeen, wants: bool, now: Time) -> Waiting 
             continue;
         }
         let settled = settles(task, waits);
-        if settled > now {
-            waiting.settles = Some(waiting.settles.map_or(settled, |known| known.min(settled)));
+        let turns = if settled > now {
+            Some(settled)
+        } else {
+            passes(waits)
+        };
+        if let Some(turns) = turns.filter(|turns| *turns > now) {
+            // Then the words change though no watch shows anything.
+            waiting.settles = Some(waiting.settles.map_or(turns, |known| known.min(turns)));
+        }
+        if settled > now || passes(waits).is_some_and(|over| over <= now) {
             continue;
         }
         if let Waits::Silent { node, .. } = waits {
             silent.add(node, &pod.name);
             continue;
         }
-        let reason = reason(waits);
+        let reason = reason(task, waits);
         // What may be ordinary is told after what is not.
         let order = (reason.is_ordinary(), reason.to_string());
         reasons.entry(order).or_insert((0, pod, waits)).0 += 1;
@@ -84,15 +104,52 @@ pub fn waiting(entry: &Entry, job: &JobSeen, wants: bool, now: Time) -> Waiting 
     let told = reasons.into_iter().take(MOST);
     let told = told.map(|((_, reason), (pods, pod, waits))| Wait {
         pods: Some(pods),
-        pod: Some(pod.name.to_string()),
-        container: match waits {
-            Waits::Said { container, .. } => container.as_deref().map(str::to_owned),
-            _ => None,
-        },
-        ..Wait::new(reason.into(), cut(&words(pod, waits)))
+        ..of_pod(pod, waits, reason.into())
     });
     waiting.entries.extend(told);
     waiting
+}
+
+/// What one pod waits for.
+fn of_pod(pod: &PodSeen, waits: &Waits, reason: Reason) -> Wait {
+    let container = match waits {
+        Waits::Said { container, .. } => container.as_deref(),
+        Waits::Recovering { container, .. } => Some(&**container),
+        _ => None,
+    };
+    let last = pod.task.as_ref().and_then(|task| task.last.as_ref());
+    let last = last.filter(|_| reason.to_string() == CRASH_LOOP);
+    let cause = last.and_then(|exit| exit.cause.as_ref());
+    let message = match last {
+        Some(exit) => loops(pod, exit),
+        None => words(pod, waits),
+    };
+    let help = cause.and_then(|cause| cause.help.as_deref()).map(str::to_owned);
+    let log = last.map(|_| previous_log(pod, container));
+    Wait {
+        pod: Some(pod.name.to_string()),
+        container: container.map(str::to_owned),
+        help: help
+            .into_iter()
+            .chain(log)
+            .reduce(|help, log| format!("{help}; {log}")),
+        code: cause.and_then(|cause| cause.code.as_deref()).map(str::to_owned),
+        ..Wait::new(reason, cut(&message))
+    }
+}
+
+/// The words about a container that fails again and again, each time in place.
+fn loops(pod: &PodSeen, exit: &Exit) -> String {
+    let restarts = pod.task.as_ref().map_or(0, |task| task.in_place);
+    let meaning = exit.meaning();
+    format!("it fails again and again (restarts in place: {restarts}): {meaning}")
+}
+
+/// The command that shows what a container printed before it was restarted in place.
+fn previous_log(pod: &PodSeen, container: Option<&str>) -> String {
+    let (name, namespace) = (&pod.name, &pod.namespace);
+    let container = container.map_or(String::new(), |name| format!(" -c {name}"));
+    format!("`kubectl logs {name}{container} -n {namespace} --previous` shows what it printed")
 }
 
 /// What is wrong with the last edit.
@@ -119,15 +176,33 @@ fn unreadable<'a>(ours: impl Iterator<Item = &'a PodSeen>) -> Option<Wait> {
 fn settles(task: &TaskSeen, waits: &Waits) -> Time {
     match waits {
         Waits::Said { .. } => task.created + SETTLES,
-        Waits::Preparing { since } => since.unwrap_or(task.created) + SLOW,
+        Waits::Preparing { since, needs, .. } => {
+            let immediate = needs.as_ref().is_some_and(|needs| needs.immediate);
+            since.unwrap_or(task.created) + if immediate { MOUNTS } else { SLOW }
+        }
         Waits::Unplaced { .. } => task.created + SLOW,
+        Waits::Recovering { .. } => task.created,
         Waits::Silent { since, .. } => *since,
     }
 }
 
-fn reason(waits: &Waits) -> Reason {
+/// When it is not told any more though nothing else happens.
+fn passes(waits: &Waits) -> Option<Time> {
     match waits {
-        Waits::Said { reason, .. } => reason.to_string().into(),
+        Waits::Recovering { since, .. } => Some(*since + STABLE),
+        _ => None,
+    }
+}
+
+fn reason(task: &TaskSeen, waits: &Waits) -> Reason {
+    match waits {
+        Waits::Said { reason, .. } => {
+            let mut alternates = ALTERNATES.iter().filter(|(word, _)| **word == **reason);
+            let told = alternates.find(|(_, told)| *told != CRASH_LOOP || task.in_place > 0);
+            told.map_or(&**reason, |(_, told)| told).to_owned().into()
+        }
+        Waits::Recovering { .. } => CRASH_LOOP.to_owned().into(),
+        Waits::Preparing { needs: Some(_), .. } => Reason::VolumesNotReady,
         Waits::Preparing { .. } => Reason::ContainerCreating,
         Waits::Unplaced { .. } => Reason::NotScheduled,
         Waits::Silent { .. } => Reason::NodeLost,
@@ -138,12 +213,20 @@ fn reason(waits: &Waits) -> Reason {
 fn words(pod: &PodSeen, waits: &Waits) -> String {
     match waits {
         Waits::Said { message, .. } => message.to_string(),
-        Waits::Preparing { .. } => {
+        Waits::Preparing {
+            needs: Some(needs), ..
+        } => format!("its node waits for its volumes, which need {}", needs.words),
+        Waits::Preparing { has_sandbox, .. } => {
             let name = &pod.name;
-            format!(
-                "its node has been preparing it for {SLOW} s: `kubectl describe pod {name}` says how far it is"
-            )
+            let what = if *has_sandbox {
+                "its node has been pulling its images for"
+            } else {
+                "its node has been setting up its volumes and network for"
+            };
+            format!("{what} {SLOW} s: `kubectl describe pod {name}` says how far it is")
         }
+        // Told by the end of its last life.
+        Waits::Recovering { .. } => String::new(),
         Waits::Unplaced { scheduler } => format!(
             "the scheduler `{scheduler}` has said nothing about it for {SLOW} s: it may not run, or wait for the rest of a group"
         ),

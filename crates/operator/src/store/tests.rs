@@ -2,6 +2,7 @@
 
 mod adversary;
 mod boards;
+mod causes;
 mod columns;
 mod ended;
 mod extras;

@@ -49,9 +49,12 @@ fn a_permanent_failure_ends_the_job_and_says_whose() {
     harness.exit("mnist-worker-1", 3);
     let status = harness.conditions("mnist", &["Created", "!Running", "Failed"]);
     let failed = &status["conditions"][2];
-    assert_eq!(
-        failed["message"],
-        "job \"mnist\" is failing because \"Worker\" replica(s) failed."
+    let message = failed["message"].as_str().unwrap();
+    let kubeflows = "job \"mnist\" is failing because \"Worker\" replica(s) failed. ";
+    assert!(message.starts_with(kubeflows), "{message}");
+    assert!(
+        message.contains("`kubectl logs mnist-worker-1 -c tensorflow"),
+        "{message}"
     );
     assert_eq!(status["firstFailure"]["task"], "worker-1");
     assert_eq!(status["firstFailure"]["exitCode"], 3);

@@ -92,6 +92,8 @@ fn is_told(harness: &Harness, name: &str, level: &str) {
             "{name} waits for another rule: {status}"
         );
     }
+    let remedy = ["pod security (", "securityContext"];
+    super::waits::is_explained(harness, name, &remedy);
     let path = harness.namespace.path("apis/events.k8s.io/v1", "events");
     shared().api().wait(&path, "an event", |_| {
         let told = events(harness, name, "FailedCreatePod");

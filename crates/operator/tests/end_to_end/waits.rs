@@ -58,9 +58,11 @@ fn a_job_without_a_node_says_what_the_scheduler_says() {
             job["status"].get("waiting").is_none().then_some(())
         });
     let told = events(&harness, "mnist", "Unschedulable");
-    assert_eq!(
-        told,
-        [format!("Error pod mnist-worker-0 condition message: {NO_ROOM}")]
+    assert_eq!(told.len(), 1, "{told:?}");
+    let kubeflows = format!("Error pod mnist-worker-0 condition message: {NO_ROOM} help: ");
+    assert!(
+        told[0].starts_with(&kubeflows) && told[0].contains("resources.requests"),
+        "{told:?}"
     );
 }
 
@@ -83,11 +85,91 @@ fn a_job_beyond_its_quota_says_so_and_goes_on_when_there_is_room() {
         wait["message"].as_str().unwrap().contains("exceeded quota: few"),
         "{wait}"
     );
+    is_explained(
+        &harness,
+        "mnist",
+        &["the quota `few` of the namespace", "kubectl describe quota"],
+    );
     shared().api().delete(&few).unwrap();
     harness.run(&["mnist-worker-0", "mnist-worker-1"]);
     let status = harness.conditions("mnist", &["Created", "Running"]);
     assert_eq!(status.get("waiting"), None, "it waits no longer");
     assert_eq!(events(&harness, "mnist", "ExceededQuota").len(), 1);
+}
+
+/// The summary of a job has these words: the cause and the remedy.
+#[track_caller]
+pub fn is_explained(harness: &Harness, name: &str, words: &[&str]) {
+    shared()
+        .api()
+        .wait(&harness.path(name), &format!("{words:?}"), |job| {
+            let summary = job["status"]["summary"].as_str()?;
+            words.iter().all(|words| summary.contains(words)).then_some(())
+        });
+}
+
+/// Waits until the API server refuses pods with these words: rules take a moment to be in force.
+fn until_refused(harness: &Harness, words: &str) {
+    let pods = harness.namespace.path("api/v1", "pods");
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "tried" },
+        "spec": { "containers": [{ "name": "a", "image": "a" }] },
+    });
+    shared().api().wait(&pods, words, |_| {
+        let refused = shared().api().create(&format!("{pods}?dryRun=All"), &pod).err()?;
+        refused.message.contains(words).then_some(())
+    });
+}
+
+/// Rules of the administrators: a policy that denies, and a webhook that nothing answers for.
+#[test]
+fn what_admission_refuses_is_told_with_its_words_and_whom_to_ask() {
+    let harness = Harness::new("admission");
+    let name = harness.namespace.name();
+    let of_namespace = json!({ "matchLabels": { "kubernetes.io/metadata.name": name } });
+    let rule =
+        json!({ "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"] });
+    let group = "/apis/admissionregistration.k8s.io/v1";
+    let policies = format!("{group}/validatingadmissionpolicies");
+    let bindings = format!("{group}/validatingadmissionpolicybindings");
+    let policy = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": { "name": name },
+        "spec": {
+            "matchConstraints": { "namespaceSelector": of_namespace, "resourceRules": [rule] },
+            "validations": [{ "expression": "has(object.metadata.labels) && 'team' in object.metadata.labels", "message": "pods need the label team" }],
+        },
+    });
+    let binding = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding", "metadata": { "name": name },
+        "spec": { "policyName": name, "validationActions": ["Deny"] },
+    });
+    shared().api().create(&policies, &policy).unwrap();
+    shared().api().create(&bindings, &binding).unwrap();
+    until_refused(&harness, "pods need the label team");
+    harness.create(&job("mnist", &json!({}), &[("Worker", 1, "Never")]));
+    let denied = &[
+        "an admission rule",
+        "pods need the label team",
+        "change the template",
+    ];
+    is_explained(&harness, "mnist", denied);
+    shared().api().delete(&format!("{bindings}/{name}")).unwrap();
+    shared().api().delete(&format!("{policies}/{name}")).unwrap();
+
+    let hooks = format!("{group}/validatingwebhookconfigurations");
+    let hook = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": { "name": name },
+        "webhooks": [{
+            "name": "rules.example.org", "admissionReviewVersions": ["v1"], "sideEffects": "None", "timeoutSeconds": 1,
+            "clientConfig": { "url": "https://127.0.0.1:1/" }, "namespaceSelector": of_namespace, "rules": [rule],
+        }],
+    });
+    shared().api().create(&hooks, &hook).unwrap();
+    until_refused(&harness, "rules.example.org");
+    harness.create(&job("second", &json!({}), &[("Worker", 1, "Never")]));
+    let unanswered = &["an admission rule", "rules.example.org", "ask the administrators"];
+    is_explained(&harness, "second", unanswered);
+    shared().api().delete(&format!("{hooks}/{name}")).unwrap();
 }
 
 #[test]

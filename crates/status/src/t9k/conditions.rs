@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 use trainyard_core::{
-    Cause, Ending, Exit, Job, Memory, Outcome, TaskId, TaskSeen, Time, Verdict, When, task_name,
+    Cause, Ending, Exit, Job, Memory, Observed, Outcome, TaskId, TaskSeen, Time, Verdict, When, task_name,
 };
 
-use crate::{Instances, rfc3339};
+use crate::{Instances, explained, rfc3339, why_ended};
 
 /// A reason where there is none.
 const NONE: &str = "-";
@@ -21,7 +21,7 @@ pub(super) fn conditions(
     previous: Option<&Value>,
     job: &Job,
     memory: &Memory,
-    instances: &Instances<'_>,
+    (observed, instances): (&Observed, &Instances<'_>),
     phase: &str,
     now: Time,
 ) -> Vec<Value> {
@@ -30,7 +30,9 @@ pub(super) fn conditions(
             Outcome::Succeeded => "Succeeded",
             Outcome::Failed | Outcome::Terminated => "Failed",
         };
-        (reason.to_owned(), ended(job, memory, verdict))
+        let said = previous.and_then(|status| said_of_end(status, reason));
+        let words = said.unwrap_or_else(|| ended(job, memory, verdict, observed));
+        (reason.to_owned(), words)
     });
     let succeeded = phase == "Succeeded";
     let failing = failing(job, memory, instances);
@@ -57,6 +59,20 @@ pub(super) fn conditions(
         ("Paused", truth(phase == "Paused"), paused(phase)),
     ];
     written(previous, table, now)
+}
+
+/// What a status says of the end of its job, if it does: the pods that the words were taken from may be gone.
+fn said_of_end(status: &Value, reason: &str) -> Option<String> {
+    let listed = status.get("conditions")?.as_array()?;
+    let kinds = ["Completed", "Failed"];
+    let is_end = |condition: &&Value| {
+        let is_kind = condition["type"]
+            .as_str()
+            .is_some_and(|kind| kinds.contains(&kind));
+        is_kind && condition["status"] == "True" && condition["reason"] == reason
+    };
+    let end = listed.iter().find(is_end)?;
+    end["message"].as_str().map(str::to_owned)
 }
 
 /// The conditions of a job for which nothing has been created.
@@ -168,7 +184,7 @@ fn failing(job: &Job, memory: &Memory, instances: &Instances<'_>) -> Option<Stri
     let pod = task_name(job, &first);
     let mut message = format!("{pod} has failed.");
     if let Some(exit) = exit {
-        message = format!("{message} {}", exit.meaning());
+        message = format!("{message} {}", explained(exit));
     }
     if others > 0 {
         message = format!("{message} So have {others} more.");
@@ -185,18 +201,25 @@ fn first_exit<'m>(memory: &'m Memory, task: &TaskId) -> Option<&'m Exit> {
 }
 
 /// What ended the job, in words.
-fn ended(job: &Job, memory: &Memory, verdict: &Verdict) -> String {
+fn ended(job: &Job, memory: &Memory, verdict: &Verdict, observed: &Observed) -> String {
     if verdict.outcome == Outcome::Succeeded {
         return "The job has finished successfully.".to_owned();
     }
+    let words = failed(job, memory, verdict);
+    match why_ended(job, memory, observed) {
+        Some(more) => format!("{words} {more}"),
+        None => words,
+    }
+}
+
+/// What ended a job that has failed.
+fn failed(job: &Job, memory: &Memory, verdict: &Verdict) -> String {
     match &verdict.cause {
         cause @ Cause::Rule { .. } if let Some(bound) = cause.exceeded() => {
             format!("The job is failed: deciding about it exceeded a bound: {bound}.")
         }
         Cause::Rule { task: Some(task), .. } => {
-            let meaning = first_exit(memory, task).map(|exit| format!(" {}", exit.meaning()));
-            let (pod, meaning) = (task_name(job, task), meaning.unwrap_or_default());
-            format!("The job is failed: {pod} has failed.{meaning}")
+            format!("The job is failed: {} has failed.", task_name(job, task))
         }
         Cause::Rule { task: None, from } => {
             let timeout =

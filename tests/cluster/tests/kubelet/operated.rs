@@ -2,6 +2,7 @@
 
 mod client;
 mod exercise;
+mod failures;
 mod never_ran;
 mod other_kinds;
 mod tensorboard;
