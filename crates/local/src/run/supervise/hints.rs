@@ -231,7 +231,7 @@ fn causes(job: &Job, tasks: &[TaskStatus]) -> String {
 }
 
 /// The TCP ports on which a program listens, in the network of the calling thread.
-fn listening() -> BTreeSet<u16> {
+pub(crate) fn listening() -> BTreeSet<u16> {
     let tables = ["/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"];
     let texts = tables.map(|table| fs::read_to_string(table).unwrap_or_default());
     texts
