@@ -87,6 +87,12 @@ impl Activity {
         }
     }
 
+    /// As if this had been heard of the first life of a task.
+    #[cfg(test)]
+    pub fn pretend(&self, task: &str, heard: Heard) {
+        lock(&self.0).insert(task.parse().unwrap(), heard);
+    }
+
     /// What was heard of the task's present life.
     pub fn of(&self, row: &TaskStatus) -> Heard {
         let tasks = lock(&self.0);
@@ -129,6 +135,48 @@ fn shown(line: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_heard_of_an_earlier_life_is_forgotten() {
+        let activity = Activity::default();
+        let task: TaskId = "worker-0".parse().unwrap();
+        let stamp = |attempt| Stamp { epoch: 0, attempt };
+        let source = |attempt, in_place| LogSource {
+            task: task.clone(),
+            stamp: stamp(attempt),
+            in_place,
+            container: None,
+            file: "x.log".into(),
+        };
+        let row = |attempt| TaskStatus {
+            task: task.clone(),
+            state: TaskState::Running,
+            since: Timestamp(0),
+            epoch: 0,
+            attempt,
+            restarts: 0,
+            port: None,
+            end: None,
+            log: None,
+        };
+        // The first line may come before the news of the start.
+        activity.writes(&source(0, 0), b" 1%");
+        activity.started(&Life::new(&task, stamp(0), 0), 1);
+        assert_eq!(activity.of(&row(0)).line, "1%");
+        assert_eq!(activity.of(&row(1)), Heard::default());
+        // A sidecar's words are not the task's.
+        let beside = LogSource {
+            container: Some("logger".into()),
+            ..source(0, 0)
+        };
+        activity.writes(&beside, b"other");
+        assert_eq!(activity.of(&row(0)).line, "1%");
+        activity.wrote(&source(0, 0));
+        let heard = activity.of(&row(0));
+        assert!(heard.line.is_empty() && heard.wrote.is_some());
+        activity.started(&Life::new(&task, stamp(0), 1), 2);
+        assert_eq!(activity.of(&row(0)).wrote, None, "it was restarted in place");
+    }
 
     #[test]
     fn of_a_bar_its_last_state_is_shown_in_plain_characters() {

@@ -325,8 +325,18 @@ mod tests {
         }
     }
 
+    fn heard(wrote: Option<u64>, line: &str, imports: bool) -> Heard {
+        Heard {
+            wrote: wrote.map(|seconds| Timestamp(NOW.0 - seconds * 1000)),
+            line: line.to_owned(),
+            imports,
+            ..Heard::default()
+        }
+    }
+
+    /// The chief wrote two seconds ago; worker 0 has never written.
     fn four() -> JobRows {
-        job(
+        let four = job(
             "mnist",
             vec![
                 row("chief-0", TaskState::Running, 70, 0, Some(20001)),
@@ -334,7 +344,9 @@ mod tests {
                 row("worker-1", TaskState::Restarting, 4, 2, Some(20003)),
                 row("evaluator-0", TaskState::Waiting, 7300, 0, None),
             ],
-        )
+        );
+        four.activity.pretend("chief-0", heard(Some(2), "", false));
+        four
     }
 
     fn many() -> JobRows {
@@ -370,6 +382,32 @@ mod tests {
     #[test]
     fn a_wide_terminal_shows_tasks_side_by_side() {
         insta::assert_snapshot!(drawn(&[four()], 120, 24));
+    }
+
+    #[test]
+    fn lines_without_an_end_have_a_row_each_and_never_break() {
+        let bars = || {
+            let bars = four();
+            bars.activity.pretend(
+                "chief-0",
+                heard(Some(1), "37/100 ━━━━━━━ 12s 20ms/step - loss: 0.31", false),
+            );
+            bars.activity.pretend("worker-0", heard(None, "", true));
+            bars
+        };
+        insta::assert_snapshot!(drawn(&[bars()], 80, 24));
+        // Without room for a row each, the tasks stand side by side.
+        assert!(!drawn(&[bars()], 120, 9).contains("37/100"));
+        assert!(drawn(&[bars()], 120, 9).contains("importing"));
+        for (text, columns, expected) in [
+            ("abc", 2, "ab"),
+            ("█▌█", 3, "█▌█"),
+            ("中文", 3, "中"),
+            ("a中", 2, "a"),
+            ("abc", 0, ""),
+        ] {
+            assert_eq!(fitting(text, columns), expected);
+        }
     }
 
     #[test]
