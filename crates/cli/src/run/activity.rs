@@ -180,9 +180,10 @@ mod tests {
 
     #[test]
     fn of_a_bar_its_last_state_is_shown_in_plain_characters() {
-        let table: [(&[u8], &str); 8] = [
+        let table: [(&[u8], &str); 9] = [
             (b"\r 10%|#   |\r 20%|##  |", "20%|##  |"),
             (b" 10%\r 20%\r", "20%"),
+            (b" 10%\r 20%\x08\x08\x08", "20%"),
             (
                 b"1/9\x08\x08\x08\r\x1b[1m2/9\x1b[0m \x1b[32m--\x1b[0m\x08\x08",
                 "2/9 --",

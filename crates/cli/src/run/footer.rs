@@ -326,12 +326,11 @@ mod tests {
     }
 
     fn heard(wrote: Option<u64>, line: &str, imports: bool) -> Heard {
-        Heard {
-            wrote: wrote.map(|seconds| Timestamp(NOW.0 - seconds * 1000)),
-            line: line.to_owned(),
-            imports,
-            ..Heard::default()
-        }
+        let mut heard = Heard::default();
+        heard.wrote = wrote.map(|seconds| Timestamp(NOW.0 - seconds * 1000));
+        heard.line = line.to_owned();
+        heard.imports = imports;
+        heard
     }
 
     /// The chief wrote two seconds ago; worker 0 has never written.

@@ -57,15 +57,9 @@ pub fn write(out: &mut Vec<u8>, block: LogBlock<'_>, prefix: &[u8], continuation
 }
 
 /// What a terminal shows of a line that was written over: the text after the last carriage return before its end. Keras goes
-/// back by backspaces as well.
+/// back by backspaces as well, and at the end of a line these move the cursor only.
 pub fn last_state(line: &[u8]) -> &[u8] {
-    let Some(last) = memrchr(b'\r', line) else {
-        return line;
-    };
     let is_text = |byte: &u8| !matches!(byte, b'\r' | b'\x08');
-    if line[last..].iter().any(is_text) {
-        return &line[last + 1..];
-    }
     let end = line.iter().rposition(|byte| is_text(byte)).map_or(0, |at| at + 1);
     let start = memrchr(b'\r', &line[..end]).map_or(0, |at| at + 1);
     &line[start..end]
