@@ -151,7 +151,7 @@ pub(crate) fn find(started_by: &StartedBy, machine: &Machine, configured: bool, 
     let version = name.strip_prefix("python").filter(|rest| rest.contains('.'));
     let version = version.map(str::to_owned);
     if configured {
-        let why = "the configuration says what stands for the image".to_owned();
+        let why = "the configuration has an entry for `tensorflow/tensorflow`".to_owned();
         return Found::None { version, why };
     }
     let why = match on_path(name, machine) {

@@ -188,7 +188,6 @@ fn ready(
         may_write: Instant::now(),
         forced: false,
         unanswered: Vec::new(),
-        told_waiting: false,
     };
     Ok((waker, runner))
 }

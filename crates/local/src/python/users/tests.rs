@@ -36,6 +36,9 @@ fn bin(scratch: &Scratch, directory: &str, names: &[&str]) -> PathBuf {
     path
 }
 
+/// The command; our variables; the interpreter, or why there is none.
+type Case<'a> = (&'a str, Vec<(&'a str, &'a Path)>, Result<PathBuf, &'a str>);
+
 #[test]
 fn the_order_is_the_command_then_what_is_activated_then_path_then_ours() {
     let scratch = Scratch::new();
@@ -48,8 +51,6 @@ fn the_order_is_the_command_then_what_is_activated_then_path_then_ours() {
     bin(&scratch, "conda/bin", &["python", "python3"]);
     let (venv, conda, gone) = (at("venv"), at("conda"), at("gone"));
     let (base, own) = (Path::new("base"), Path::new("train"));
-    // The command; our variables; the interpreter, or why there is none.
-    type Case<'a> = (&'a str, Vec<(&'a str, &'a Path)>, Result<PathBuf, &'a str>);
     let table: Vec<Case<'_>> = vec![
         ("python", vec![("PATH", &with)], Ok(with.join("python"))),
         ("python", vec![("PATH", &without)], Err("has no TensorFlow")),
@@ -124,7 +125,7 @@ fn the_order_is_the_command_then_what_is_activated_then_path_then_ours() {
                 assert_eq!(found.interpreter, interpreter, "{command} {variables:?}");
             }
             (Found::None { why, .. }, Err(words)) => {
-                assert!(why.contains(words), "{command} {variables:?}: {why}")
+                assert!(why.contains(words), "{command} {variables:?}: {why}");
             }
             (found, _) => panic!("{command} {variables:?}: {found:?}"),
         }

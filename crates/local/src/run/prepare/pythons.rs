@@ -178,7 +178,7 @@ fn instead(
     let mut first = |step: Progress| {
         if !std::mem::replace(&mut told, true) {
             tell(Progress::Because(format!(
-                "{why}, so an environment with TensorFlow is made; `--python PATH` names one that you have"
+                "{why}, so a Python environment is made; `--python PATH` names one that you have"
             )));
         }
         tell(step);

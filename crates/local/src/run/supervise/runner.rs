@@ -68,8 +68,6 @@ pub(crate) struct Runner {
     pub forced: bool,
     /// Replies to orders, held back until the status shows their effect.
     pub unanswered: Vec<(SyncSender<OrderReply>, OrderReply)>,
-    /// A note has said what a failed job still waits for.
-    pub told_waiting: bool,
 }
 
 impl Runner {
@@ -130,10 +128,10 @@ impl Runner {
         let verdict = self.memory.as_ref().and_then(|memory| memory.verdict.as_ref());
         let failed = verdict.is_some_and(|verdict| verdict.outcome == Outcome::Failed);
         let tasks = self.world.awaited();
-        if self.told_waiting || !failed || self.ending.is_some() || tasks.is_empty() {
+        if self.hints.waiting || !failed || self.ending.is_some() || tasks.is_empty() {
             return;
         }
-        self.told_waiting = true;
+        self.hints.waiting = true;
         let (have, are, them) = match tasks.len() {
             1 => ("has", "is", "it"),
             _ => ("have", "are", "them"),
