@@ -1,4 +1,4 @@
-//! The width of the terminal, and whether it shows more than ASCII.
+//! The terminal: its width, whether it shows more than ASCII, and whether its cursor can be moved.
 
 use std::env;
 
@@ -16,6 +16,11 @@ pub fn columns() -> usize {
         .and_then(|text| text.parse::<usize>().ok());
     let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     said.or_else(seen).unwrap_or(USUAL).clamp(NARROWEST, WIDEST)
+}
+
+/// Whether a terminal obeys control codes: `TERM=dumb` says that it does not, as in Emacs' shell.
+pub fn moves_cursor() -> bool {
+    env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 /// Whether the locale's characters are UTF-8. The first of the three variables that is set decides, as in C.

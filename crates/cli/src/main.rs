@@ -17,6 +17,7 @@ mod simulate;
 mod svg;
 mod table;
 mod visible;
+mod words;
 mod wrap;
 
 use std::env;
@@ -54,10 +55,20 @@ fn main() -> ExitCode {
 fn typed(all: &[OsString]) -> ExitCode {
     let arguments = match Arguments::try_parse_from(asking_for_help(all)) {
         Ok(arguments) => arguments,
-        Err(error) => return usage(&suggested(error, all)).into(),
+        Err(error) => {
+            return match words::answer(&error, all) {
+                Some(failure) => done(Printer::new(Color::Auto), |_| Err(failure)),
+                None => usage(&suggested(error, all)).into(),
+            };
+        }
     };
     let printer = Printer::new(arguments.color);
-    done(printer, |printer| commands::run(arguments, printer))
+    done(printer, |printer| {
+        match words::script_as_manifest(&arguments.command, all) {
+            Some(failure) => Err(failure),
+            None => commands::run(arguments, printer),
+        }
+    })
 }
 
 /// A link named `simpletfjob` to this program: it takes that program's arguments.

@@ -3,9 +3,10 @@
 //! ```text
 //! LogBlock ─▶ reporter ─▶ prefix, terminal or json ─▶ display ─▶ standard output
 //! RunEvent ─▶ reporter ─▶ sentences, summary or json   ─▶ display ─▶ standard error (json: standard output)
-//! TaskStatus[] ─────────▶ footer                  ─▶ display ─▶ standard error, if it is a terminal
+//! TaskStatus[], activity ▶ footer                  ─▶ display ─▶ standard error, if it is a terminal
 //! ```
 
+mod activity;
 mod display;
 mod footer;
 mod glob;

@@ -12,16 +12,16 @@ pub(super) static ENTRIES: &[Entry] = &[
         title: "a Python module is not installed",
         when: &[Raised(&["ModuleNotFoundError", "ImportError"], "No module named '{}'")],
         says: None,
-        help: "install it into the Python of the tasks: list it under `requirements:` of the image in the configuration file, or use an environment that has it (`--python own` with that environment active)",
+        help: "install it into the Python that the first lines of the run name, choose one that has it with `--python PATH`, or list it under `requirements:` of the image in the configuration file",
         on_cluster: Some("install `{0}` in the image of the task, or use an image that has it"),
         explanation: "\
 The program imports a module that its Python does not have.
 
-`trainyard run` says in its first lines which Python runs. For images of TensorFlow that is an environment of Trainyard's own, with TensorFlow and nothing else. Three ways out:
+`trainyard run` says in its first lines which Python runs, and why. For images of TensorFlow that is an environment of Trainyard's own, with TensorFlow and nothing else; without a manifest it is the activated environment, or `python` on PATH if it has TensorFlow. Ways out:
 
 - List what the image would have in `~/.config/trainyard/config.yaml`:
   `images: {mycompany/trainer: {requirements: [tensorflow-cpu==2.21.0, pandas]}}`
-- Activate an environment that has everything, and run with `--python own`.
+- Name an interpreter or an environment that has everything: `--python ~/venvs/train`. Without a manifest, activating it is enough.
 - If the module is a file of yours, start the run in its directory, or set PYTHONPATH with `--env`.
 
 On a cluster the module has to be in the image.",

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use trainyard_core::TaskId;
 use trainyard_local::overrides::{Assignment, Replicas, Variable};
 
@@ -19,7 +19,9 @@ Examples:
 
 Tasks run programs of this machine. For `tensorflow/tensorflow` images, and those \
 in the configuration file, a Python environment with that TensorFlow is created on \
-first use. The configuration file is ~/.config/trainyard/config.yaml.
+first use. The configuration file is ~/.config/trainyard/config.yaml. Without a manifest \
+the activated environment is used, else `python` on PATH if it has TensorFlow. A line at \
+the start says which Python runs, and why.
 
 The first Ctrl-C terminates the tasks, the second kills them. Logs are stored: see \
 `trainyard logs`. So is the manifest with its Secrets, readable only by your user, until \
@@ -170,9 +172,10 @@ pub struct MachineArguments {
     /// Run in a separate network, without connections to or from outside
     #[arg(long)]
     pub isolate: bool,
-    /// The Python of tasks
-    #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
-    pub python: Python,
+    /// The Python of tasks: `image` for an environment per image, `own` for what is on PATH, or the path of an interpreter or
+    /// environment [default: image; without a manifest yours, if it is activated or has TensorFlow]
+    #[arg(long, value_name = "WHICH", value_parser = python)]
+    pub python: Option<Python>,
     /// Start TensorBoard for this directory
     #[arg(long, value_name = "DIR")]
     pub tensorboard: Option<PathBuf>,
@@ -185,13 +188,14 @@ pub struct MachineArguments {
 }
 
 /// The Python of tasks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Python {
-    /// An environment with the TensorFlow of the image
-    #[default]
+    /// An environment with the TensorFlow of the image.
     Image,
-    /// The Python of this machine
+    /// The first on PATH.
     Own,
+    /// This interpreter, or the one of this environment.
+    At(PathBuf),
 }
 
 /// How long something stays.
@@ -242,6 +246,15 @@ fn volume(text: &str) -> Result<(String, PathBuf), String> {
         _ => Err(format!(
             "`{text}` is not a volume and a directory, as in `data=./data`"
         )),
+    }
+}
+
+fn python(text: &str) -> Result<Python, String> {
+    match text {
+        "" => Err("expected `image`, `own`, or a path".to_owned()),
+        "image" => Ok(Python::Image),
+        "own" => Ok(Python::Own),
+        path => Ok(Python::At(path.into())),
     }
 }
 

@@ -85,12 +85,13 @@ fn announce(runs: &[RunDirectory], output: Format, printer: &mut Printer) -> Res
 
 fn view(typed: &Run, color: Color) -> View {
     let typed = &typed.view;
+    let usual = View::typed(color, typed.output, typed.raw, typed.no_prefix);
     View {
         timestamps: typed.timestamps,
         quiet: typed.quiet,
         tasks: typed.task.iter().map(|glob| Glob::new(glob)).collect(),
-        footer: !typed.no_footer,
-        ..View::typed(color, typed.output, typed.raw, typed.no_prefix)
+        footer: usual.footer && !typed.no_footer,
+        ..usual
     }
 }
 

@@ -16,6 +16,7 @@ use trainyard_local::run::event::Reporter;
 use trainyard_local::run::store::status::TaskStatus;
 use trainyard_local::run::timestamp::Timestamp;
 
+use super::activity::Activity;
 use super::prefix::Column;
 use super::reporter::JobReporter;
 use super::sentences;
@@ -110,7 +111,14 @@ impl Shared {
         let waits = streams.waits();
         drop(streams);
         if waits {
-            lock(&self.queue).draw = true;
+            self.redraw();
+        }
+    }
+
+    /// Something has changed that the footer shows: it is drawn with the next frame.
+    pub fn redraw(&self) {
+        let drawn = std::mem::replace(&mut lock(&self.queue).draw, true);
+        if !drawn {
             self.wake.notify_one();
         }
     }
@@ -214,10 +222,11 @@ impl Display {
 
     /// The reporter of this job. With several jobs, its name stands before the names of its tasks.
     pub fn reporter(&self, job: &str, several: bool, tasks: &[TaskId]) -> Arc<dyn Reporter> {
-        let number = lock(&self.shared.streams).add_job(job);
+        let activity = Arc::new(Activity::default());
+        let number = lock(&self.shared.streams).add_job(job, Arc::clone(&activity));
         Arc::new(JobReporter::new(
             Arc::clone(&self.shared),
-            number,
+            (number, activity),
             job,
             several,
             tasks,

@@ -1,15 +1,22 @@
 //! The footer of a run on a terminal: the state of every task or, without room for that, how many tasks are in which state.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use anstyle::Style;
 use trainyard_local::run::store::status::{TaskState, TaskStatus};
 use trainyard_local::run::timestamp::Timestamp;
 
+use super::activity::{Activity, Heard};
 use crate::printer::{BAD, CAREFUL, GOOD, QUIET, STRONG};
 use crate::report::count;
 use crate::simulate::text;
 
 /// Between two tasks in one row.
 const GAP: usize = 3;
+
+/// A task that has written nothing for so long is said to be silent.
+const SILENCE: Duration = Duration::from_secs(10);
 
 /// The most rows of a footer, however high the terminal is.
 const MOST_ROWS: usize = 16;
@@ -24,16 +31,25 @@ pub struct JobRows {
     pub tasks: Vec<TaskStatus>,
     /// It has ended and is no longer shown.
     pub ended: bool,
+    activity: Arc<Activity>,
 }
 
 impl JobRows {
     /// A job before its first event.
-    pub fn new(name: &str) -> Self {
+    pub fn new(name: &str, activity: Arc<Activity>) -> Self {
         Self {
             name: name.to_owned(),
             began: None,
             tasks: Vec::new(),
             ended: false,
+            activity,
+        }
+    }
+
+    /// Looks from outside at programs that have said nothing yet.
+    pub fn look(&self) {
+        if !self.ended {
+            self.activity.look(&self.tasks);
         }
     }
 }
@@ -87,7 +103,7 @@ pub fn lines(jobs: &[JobRows], now: Timestamp, columns: usize, rows: usize) -> V
     // The last column stays free: some terminals break a line that reaches it.
     let width = columns.saturating_sub(1);
     let most = (rows / 3).clamp(1, MOST_ROWS);
-    let forms: [Layout; 3] = [each_task, each_role, only_head];
+    let forms: [Layout; 4] = [each_line, each_task, each_role, only_head];
     let mut page = Vec::new();
     for form in forms {
         page = shown.iter().flat_map(|job| form(job, now, width)).collect();
@@ -111,29 +127,89 @@ fn head(job: &JobRows, now: Timestamp, width: usize) -> Line {
     line
 }
 
-/// A cell for each task, as many in a row as there is room for.
-fn each_task(job: &JobRows, now: Timestamp, width: usize) -> Vec<Line> {
-    let longest = |text: fn(&TaskStatus) -> String| job.tasks.iter().map(|row| text(row).len()).max();
-    let name = longest(|row| row.task.to_string()).unwrap_or(0);
-    let state = longest(|row| row.state.word().into()).unwrap_or(0);
-    let port = longest(port).unwrap_or(0);
-    let cells: Vec<Line> = job
+/// A row for each task with the line that it has not ended; none if no task has begun one.
+fn each_line(job: &JobRows, now: Timestamp, width: usize) -> Vec<Line> {
+    let mut rows = cells(job, now);
+    if rows.iter().all(|(_, heard)| heard.line.is_empty()) {
+        return each_task(job, now, width);
+    }
+    let widest = rows.iter().map(|(cell, _)| cell.width()).max().unwrap_or(0);
+    for (cell, heard) in &mut rows {
+        cell.pad(widest + 2);
+        cell.push(
+            fitting(&heard.line, width.saturating_sub(widest + 2)),
+            Style::new(),
+        );
+    }
+    let rows = rows.into_iter().map(|(cell, _)| cell);
+    std::iter::once(head(job, now, width)).chain(rows).collect()
+}
+
+/// As much of a text as fits into so many columns. Where it is not known whether a character takes two, it takes two.
+fn fitting(text: &str, columns: usize) -> String {
+    let mut room = columns;
+    let fits = |character: &char| {
+        let narrow =
+            matches!(u32::from(*character), 0..0x1100 | 0x2000..0x2300 | 0x2500..0x2600 | 0x2800..0x2900);
+        let taken = if narrow { 1 } else { 2 };
+        room.checked_sub(taken).map(|left| room = left).is_some()
+    };
+    text.chars().take_while(fits).collect()
+}
+
+/// The state of each task as a cell, and what was heard of the task.
+fn cells(job: &JobRows, now: Timestamp) -> Vec<(Line, Heard)> {
+    let rows: Vec<(&TaskStatus, Heard)> = job.tasks.iter().map(|row| (row, job.activity.of(row))).collect();
+    let name = job
         .tasks
         .iter()
-        .map(|row| {
-            let mut cell = Line::default();
-            cell.push(format!("{:<name$}", row.task.to_string()), STRONG);
-            cell.push(format!("  {:<state$}", row.state.word()), state_style(row.state));
-            cell.push(format!("  {:>6}", age(row.since, now)), QUIET);
-            if port > 0 {
-                cell.push(format!("  {:<port$}", self::port(row)), QUIET);
-            }
-            if row.restarts > 0 {
-                cell.push(format!("  attempt {}", row.restarts + 1), CAREFUL);
-            }
-            cell
-        })
-        .collect();
+        .map(|row| row.task.to_string().len())
+        .max()
+        .unwrap_or(0);
+    let state = rows
+        .iter()
+        .map(|(row, heard)| word(row, heard).len())
+        .max()
+        .unwrap_or(0);
+    let port = job.tasks.iter().map(|row| port(row).len()).max().unwrap_or(0);
+    let cell = |(row, heard): (&TaskStatus, Heard)| {
+        let mut cell = Line::default();
+        cell.push(format!("{:<name$}", row.task.to_string()), STRONG);
+        cell.push(format!("  {:<state$}", word(row, &heard)), state_style(row.state));
+        cell.push(format!("  {:>6}", age(row.since, now)), QUIET);
+        if port > 0 {
+            cell.push(format!("  {:<port$}", self::port(row)), QUIET);
+        }
+        if row.restarts > 0 {
+            cell.push(format!("  attempt {}", row.restarts + 1), CAREFUL);
+        }
+        if let Some(silent) = silence(row, &heard, now) {
+            cell.push(format!("  silent for {silent}"), CAREFUL);
+        }
+        (cell, heard)
+    };
+    rows.into_iter().map(cell).collect()
+}
+
+/// The state of a task in a word.
+fn word(row: &TaskStatus, heard: &Heard) -> &'static str {
+    if row.state == TaskState::Running && heard.imports {
+        "importing"
+    } else {
+        row.state.word()
+    }
+}
+
+/// For how long a running task has written nothing, if that is worth a word. While it imports, its age says it.
+fn silence(row: &TaskStatus, heard: &Heard, now: Timestamp) -> Option<String> {
+    let since = heard.wrote.unwrap_or(row.since).max(row.since);
+    let long = now.since(since) >= SILENCE;
+    (row.state == TaskState::Running && !heard.imports && long).then(|| age(since, now))
+}
+
+/// A cell for each task, as many in a row as there is room for.
+fn each_task(job: &JobRows, now: Timestamp, width: usize) -> Vec<Line> {
+    let cells: Vec<Line> = cells(job, now).into_iter().map(|(cell, _)| cell).collect();
     let widest = cells.iter().map(Line::width).max().unwrap_or(0);
     let in_row = ((width + GAP) / (widest + GAP)).max(1);
     // As many rows as that takes, and no row much longer than the others.
@@ -245,12 +321,21 @@ mod tests {
         JobRows {
             began: Some(Timestamp(NOW.0 - 75_000)),
             tasks: rows,
-            ..JobRows::new(name)
+            ..JobRows::new(name, Arc::default())
         }
     }
 
+    fn heard(wrote: Option<u64>, line: &str, imports: bool) -> Heard {
+        let mut heard = Heard::default();
+        heard.wrote = wrote.map(|seconds| Timestamp(NOW.0 - seconds * 1000));
+        heard.line = line.to_owned();
+        heard.imports = imports;
+        heard
+    }
+
+    /// The chief wrote two seconds ago; worker 0 has never written.
     fn four() -> JobRows {
-        job(
+        let four = job(
             "mnist",
             vec![
                 row("chief-0", TaskState::Running, 70, 0, Some(20001)),
@@ -258,7 +343,9 @@ mod tests {
                 row("worker-1", TaskState::Restarting, 4, 2, Some(20003)),
                 row("evaluator-0", TaskState::Waiting, 7300, 0, None),
             ],
-        )
+        );
+        four.activity.pretend("chief-0", heard(Some(2), "", false));
+        four
     }
 
     fn many() -> JobRows {
@@ -297,6 +384,32 @@ mod tests {
     }
 
     #[test]
+    fn lines_without_an_end_have_a_row_each_and_never_break() {
+        let bars = || {
+            let bars = four();
+            bars.activity.pretend(
+                "chief-0",
+                heard(Some(1), "37/100 ━━━━━━━ 12s 20ms/step - loss: 0.31", false),
+            );
+            bars.activity.pretend("worker-0", heard(None, "", true));
+            bars
+        };
+        insta::assert_snapshot!(drawn(&[bars()], 80, 24));
+        // Without room for a row each, the tasks stand side by side.
+        assert!(!drawn(&[bars()], 120, 9).contains("37/100"));
+        assert!(drawn(&[bars()], 120, 9).contains("importing"));
+        for (text, columns, expected) in [
+            ("abc", 2, "ab"),
+            ("█▌█", 3, "█▌█"),
+            ("中文", 3, "中"),
+            ("a中", 2, "a"),
+            ("abc", 0, ""),
+        ] {
+            assert_eq!(fitting(text, columns), expected);
+        }
+    }
+
+    #[test]
     fn many_tasks_are_counted_by_role() {
         insta::assert_snapshot!(drawn(&[many()], 80, 24));
     }
@@ -314,6 +427,6 @@ mod tests {
             ended: true,
             ..four()
         };
-        assert_eq!(drawn(&[ended, JobRows::new("later")], 80, 24), "");
+        assert_eq!(drawn(&[ended, JobRows::new("later", Arc::default())], 80, 24), "");
     }
 }

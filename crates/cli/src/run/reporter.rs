@@ -9,6 +9,7 @@ use trainyard_local::run::event::{Reporter, RunEvent, What};
 use trainyard_local::run::store::status::TaskStatus;
 use trainyard_local::run::timestamp::Timestamp;
 
+use super::activity::Activity;
 use super::display::{Message, Shared, lock};
 use super::json;
 use super::prefix::{self, LinePrefix};
@@ -22,6 +23,7 @@ use crate::locale;
 pub struct JobReporter {
     shared: Arc<Shared>,
     number: usize,
+    activity: Arc<Activity>,
     job: Arc<str>,
     several: bool,
     tasks: Vec<TaskId>,
@@ -33,7 +35,14 @@ pub struct JobReporter {
 type Prefixes = BTreeMap<(TaskId, Option<Arc<str>>), Arc<LinePrefix>>;
 
 impl JobReporter {
-    pub fn new(shared: Arc<Shared>, number: usize, job: &str, several: bool, tasks: &[TaskId]) -> Self {
+    /// Of the job with this number, whose tasks are heard for the footer.
+    pub fn new(
+        shared: Arc<Shared>,
+        (number, activity): (usize, Arc<Activity>),
+        job: &str,
+        several: bool,
+        tasks: &[TaskId],
+    ) -> Self {
         let before = several.then_some(job);
         for task in tasks {
             if shared.view.shows(job, task) {
@@ -42,6 +51,7 @@ impl JobReporter {
         }
         Self {
             number,
+            activity,
             job: job.into(),
             several,
             tasks: tasks.to_vec(),
@@ -79,9 +89,15 @@ impl JobReporter {
 
     fn tell_footer(&self, event: &RunEvent) {
         let job = self.number;
-        match event.what {
+        match &event.what {
             What::RunStarted { .. } => self.shared.tell(Message::Began { job, at: event.time }),
             What::RunEnded(_) => self.shared.tell(Message::Ended { job }),
+            What::TaskStarted {
+                life,
+                init: None,
+                pid,
+                ..
+            } => self.activity.started(life, *pid),
             _ => {}
         }
     }
@@ -92,6 +108,9 @@ impl LogSink for JobReporter {
         let view = &self.shared.view;
         if view.quiet || block.bytes.is_empty() {
             return;
+        }
+        if view.has_footer() {
+            self.activity.wrote(source);
         }
         let prefix = self.prefix(source);
         if !prefix.shown {
@@ -110,6 +129,13 @@ impl LogSink for JobReporter {
                 };
                 prefix.write(out, view, &time, block);
             }),
+        }
+    }
+
+    fn unfinished(&self, source: &LogSource, line: &[u8]) {
+        if self.shared.view.has_footer() {
+            self.activity.writes(source, line);
+            self.shared.redraw();
         }
     }
 

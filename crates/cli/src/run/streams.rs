@@ -5,11 +5,13 @@
 //! footer every block is written as it comes.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use trainyard_local::run::timestamp::Timestamp;
 
+use super::activity::Activity;
 use super::display::Message;
 use super::footer::{self, JobRows};
 use super::sentences;
@@ -23,6 +25,9 @@ pub type Size = Box<dyn Fn() -> Option<(usize, usize)> + Send>;
 
 /// A footer is drawn at most once in this time.
 pub const FRAME: Duration = Duration::from_millis(40);
+
+/// Programs that say nothing are looked at from outside this often.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(900);
 
 /// With this many bytes collected, the frame is drawn at once.
 const FULL: usize = 256 * 1024;
@@ -40,6 +45,8 @@ pub struct Streams {
     size: Size,
     jobs: Vec<JobRows>,
     footer: Footer,
+    /// When programs were last looked at from outside.
+    looked: Option<Instant>,
 }
 
 /// What is on the terminal below the lines.
@@ -69,12 +76,13 @@ impl Streams {
             size,
             jobs: Vec::new(),
             footer,
+            looked: None,
         }
     }
 
     /// Adds a job to the footer; returns its number.
-    pub fn add_job(&mut self, name: &str) -> usize {
-        self.jobs.push(JobRows::new(name));
+    pub fn add_job(&mut self, name: &str, activity: Arc<Activity>) -> usize {
+        self.jobs.push(JobRows::new(name, activity));
         self.jobs.len() - 1
     }
 
@@ -137,6 +145,10 @@ impl Streams {
     /// Draws the footer as things stand now, if there is one and it has changed.
     pub fn refresh(&mut self) {
         if self.footer.wanted {
+            if self.looked.is_none_or(|looked| looked.elapsed() >= BETWEEN_LOOKS) {
+                self.looked = Some(Instant::now());
+                self.jobs.iter().for_each(JobRows::look);
+            }
             self.draw(true);
         }
     }

@@ -4,7 +4,7 @@
 //! state. Every other control character and every byte that is no UTF-8 is shown as `\x07`. Plain text, which nearly
 //! all output is, passes through a quick check and is not touched.
 
-use memchr::{memchr, memchr_iter};
+use memchr::{memchr, memchr_iter, memchr2, memrchr};
 use trainyard_local::logs::pump::LogBlock;
 
 const ESCAPE: u8 = 0x1b;
@@ -15,8 +15,10 @@ const RESET: &[u8] = b"\x1b[0m";
 pub enum Care {
     /// It goes to a file or a pipe: every byte as it is.
     None,
-    /// So it does, but our prefixes are coloured: colours end with their line.
-    EndColors,
+    /// So it does, after our prefixes: of a line that was written over, which would hide its prefix, the last state.
+    Prefixed,
+    /// The same, and our prefixes are coloured: colours end with their line.
+    PrefixedInColor,
     /// It goes to a terminal.
     Terminal,
 }
@@ -25,7 +27,8 @@ pub enum Care {
 pub fn write(out: &mut Vec<u8>, block: LogBlock<'_>, prefix: &[u8], continuation: &[u8], care: Care) {
     let harmless = match care {
         Care::None => true,
-        Care::EndColors => memchr(ESCAPE, block.bytes).is_none(),
+        Care::Prefixed => memchr(b'\r', block.bytes).is_none(),
+        Care::PrefixedInColor => memchr2(ESCAPE, b'\r', block.bytes).is_none(),
         Care::Terminal => is_plain(block.bytes),
     };
     if harmless {
@@ -34,19 +37,32 @@ pub fn write(out: &mut Vec<u8>, block: LogBlock<'_>, prefix: &[u8], continuation
     }
     let mut continued = block.continued;
     for line in block.bytes.split_inclusive(|byte| *byte == b'\n') {
+        if block.cut && line.ends_with(b"\r") {
+            // The next block is written over it.
+            break;
+        }
         let continued = std::mem::take(&mut continued);
         out.extend_from_slice(if continued { continuation } else { prefix });
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = last_state(line.strip_suffix(b"\n").unwrap_or(line));
         if care == Care::Terminal {
             clean_into(out, line);
         } else {
             out.extend_from_slice(line);
-            if leaves_color(line) {
+            if care == Care::PrefixedInColor && leaves_color(line) {
                 out.extend_from_slice(RESET);
             }
         }
         out.push(b'\n');
     }
+}
+
+/// What a terminal shows of a line that was written over: the text after the last carriage return before its end. Keras goes
+/// back by backspaces as well, and at the end of a line these move the cursor only.
+pub fn last_state(line: &[u8]) -> &[u8] {
+    let is_text = |byte: &u8| !matches!(byte, b'\r' | b'\x08');
+    let end = line.iter().rposition(|byte| is_text(byte)).map_or(0, |at| at + 1);
+    let start = memrchr(b'\r', &line[..end]).map_or(0, |at| at + 1);
+    &line[start..end]
 }
 
 /// Our own words around text from elsewhere, for instance the last lines of a log.
@@ -252,17 +268,33 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_sees_every_byte_and_at_most_an_end_to_colours() {
-        let bytes = b"\x1b[31mred\n\x07\rplain\n\x1b[32mgreen\x1b[0m\n";
-        let untouched = "> \x1b[31mred\n> \x07\rplain\n> \x1b[32mgreen\x1b[0m\n";
+    fn a_pipe_sees_every_byte_but_nothing_that_hides_a_prefix() {
+        let bytes = b"\x1b[31mred\n\x07\rplain\n 1%\r 2%\x08\x08\x08\r\n\x1b[32mgreen\x1b[0m\r\n";
+        let untouched = "> \x1b[31mred\n> \x07\rplain\n>  1%\r 2%\x08\x08\x08\r\n> \x1b[32mgreen\x1b[0m\r\n";
         assert_eq!(written(bytes, Care::None), untouched);
-        let ended = "> \x1b[31mred\x1b[0m\n> \x07\rplain\n> \x1b[32mgreen\x1b[0m\n";
-        assert_eq!(written(bytes, Care::EndColors), ended);
+        let prefixed = "> \x1b[31mred\n> plain\n>  2%\n> \x1b[32mgreen\x1b[0m\n";
+        assert_eq!(written(bytes, Care::Prefixed), prefixed);
+        let ended = "> \x1b[31mred\x1b[0m\n> plain\n>  2%\n> \x1b[32mgreen\x1b[0m\n";
+        assert_eq!(written(bytes, Care::PrefixedInColor), ended);
+    }
+
+    #[test]
+    fn a_piece_that_is_written_over_is_not_shown() {
+        for care in [Care::Prefixed, Care::PrefixedInColor, Care::Terminal] {
+            let mut out = Vec::new();
+            let block = LogBlock {
+                bytes: b"whole\n 1%\r 2%\r",
+                continued: false,
+                cut: true,
+            };
+            write(&mut out, block, b"> ", b"+ ", care);
+            assert_eq!(out, b"> whole\n", "{care:?}");
+        }
     }
 
     #[test]
     fn pieces_of_a_long_line_are_marked_with_care_too() {
-        for care in [Care::None, Care::EndColors, Care::Terminal] {
+        for care in [Care::None, Care::Prefixed, Care::PrefixedInColor, Care::Terminal] {
             let mut out = Vec::new();
             let block = LogBlock {
                 bytes: b"\x1b[1mrest\x1b[0m\nnext",

@@ -87,7 +87,7 @@ impl View {
             out: Stream::of(&out, color),
             err: Stream::of(&err, color),
             one_terminal: out.is_terminal() && err.is_terminal() && same_device(),
-            footer: true,
+            footer: locale::moves_cursor(),
             ascii: !locale::is_utf8(),
             ..Self::default()
         }
@@ -118,14 +118,14 @@ impl View {
         self.footer && self.err.terminal && text && !self.out.pipe && !self.quiet
     }
 
-    /// How to treat the output of tasks: bytes for a file are unchanged, and a terminal gets no control sequences but colours.
+    /// How to treat the output of tasks: bytes for a file are unchanged where nothing stands before them, and a terminal gets no
+    /// control sequences but colours.
     pub fn care(&self) -> Care {
-        if self.out.terminal {
-            Care::Terminal
-        } else if self.out.color && self.lines == Lines::Prefixed {
-            Care::EndColors
-        } else {
-            Care::None
+        match (self.out.terminal, self.lines, self.out.color) {
+            (true, _, _) => Care::Terminal,
+            (false, Lines::Prefixed, true) => Care::PrefixedInColor,
+            (false, Lines::Prefixed, false) => Care::Prefixed,
+            (false, _, _) => Care::None,
         }
     }
 

@@ -179,6 +179,26 @@ impl Bench {
         command
     }
 
+    /// The same on a pseudo-terminal of 100 columns and 30 rows, which `script` makes.
+    pub fn on_terminal(&self, arguments: &[&str]) -> Command {
+        let inner = self.command(arguments);
+        let words = std::iter::once(inner.get_program()).chain(inner.get_args());
+        let quoted = words.map(|word| format!("'{}'", word.to_string_lossy().replace('\'', r"'\''")));
+        let line = quoted.collect::<Vec<_>>().join(" ");
+        let mut command = Command::new("script");
+        command
+            .args(["-q", "-e", "-f", "-c"])
+            .arg(format!("stty cols 100 rows 30 -echo; exec {line}"))
+            .arg("/dev/null")
+            .current_dir(self.path(""))
+            .env_clear()
+            .envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))))
+            .env("SHELL", "/bin/sh")
+            .env("TERM", "xterm")
+            .stdin(Stdio::null());
+        command
+    }
+
     /// Runs the program to its end.
     pub fn run(&self, arguments: &[&str]) -> Ran {
         finished(&mut self.command(arguments))
@@ -372,6 +392,41 @@ impl Run {
             }
         }
         panic!("`{words}` was never said: {:#?}", self.said);
+    }
+
+    /// Reads until the words have come, within a line or at the end of one that has not ended: a live line has no end.
+    pub fn until_bytes(&mut self, words: &str) {
+        self.until_frame(|frame| frame.contains(words));
+    }
+
+    /// Reads until what came since the terminal was last cleared is so.
+    pub fn until_frame(&mut self, is_so: impl Fn(&str) -> bool) {
+        let mut text = Vec::new();
+        let until = Instant::now() + PATIENCE;
+        loop {
+            // A footer is drawn every second: there is no silence that would end this.
+            let buffered = !self.lines.buffer().is_empty();
+            let ready = Instant::now() < until && (buffered || ready_within(self.lines.get_ref(), PATIENCE));
+            assert!(
+                ready,
+                "not even in the end: {:#?}",
+                String::from_utf8_lossy(&text)
+            );
+            let bytes = self.lines.fill_buf().expect("the pipe can be read").to_vec();
+            assert!(
+                !bytes.is_empty(),
+                "it ended after {:#?}",
+                String::from_utf8_lossy(&text)
+            );
+            self.lines.consume(bytes.len());
+            text.extend(bytes);
+            let said = String::from_utf8_lossy(&text).into_owned();
+            // A frame is one write, and a write may be read in two parts: the last one may not be whole.
+            if said.split("\x1b[J").any(&is_so) {
+                self.said.extend(said.lines().map(str::to_owned));
+                return;
+            }
+        }
     }
 
     /// Reads until so many lines contain the words.

@@ -9,6 +9,7 @@
 mod bench;
 mod endings;
 mod faults;
+mod first_use;
 mod machine;
 mod manifests;
 mod mounts;
@@ -19,3 +20,4 @@ mod private;
 mod scenarios;
 mod starting;
 mod survival;
+mod terminal;

@@ -150,22 +150,27 @@ pub struct StandIns {
     pub notes: Vec<String>,
 }
 
-/// Finds or makes what stands for the images of a job. `gpus` is whether this machine has any.
+/// Finds or makes what stands for the images of a job. `gpus` is whether this machine has any, `python` the version of Python
+/// where the configuration does not say one.
 ///
 /// This may take minutes and needs the network the first time, and some milliseconds after that.
 pub fn stand_ins(
     job: &Job,
     config: &Config,
     gpus: bool,
+    python: Option<&str>,
     cache: &Cache,
     tools: &dyn Fn() -> Tools,
     tell: &mut Tell<'_>,
 ) -> Result<StandIns, PythonError> {
     let mut found = StandIns::default();
     for (image, asks) in of_job(job) {
-        let Some(choice) = choose(&image, config, gpus && asks) else {
+        let Some(mut choice) = choose(&image, config, gpus && asks) else {
             continue;
         };
+        if let Some(wanted) = &mut choice.wanted {
+            wanted.python = wanted.python.take().or_else(|| python.map(str::to_owned));
+        }
         let wanted = choice.wanted.as_ref();
         let environment = wanted
             .map(|wanted| cache.ensure(wanted, tools, tell))
@@ -275,7 +280,16 @@ mod tests {
         let config = config("images: {plain: {path: /x}}");
         let cache = Cache::at(scratch.path().to_owned());
         let tools = || panic!("no environment is needed");
-        let found = stand_ins(&job(vec![worker]), &config, false, &cache, &tools, &mut |_| {}).unwrap();
+        let found = stand_ins(
+            &job(vec![worker]),
+            &config,
+            false,
+            None,
+            &cache,
+            &tools,
+            &mut |_| {},
+        )
+        .unwrap();
         assert_eq!(found.images["plain"].path, [PathBuf::from("/x")]);
         assert_eq!(found.notes, Vec::<String>::new());
     }

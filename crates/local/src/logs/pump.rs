@@ -51,7 +51,8 @@ pub struct LogBlock<'a> {
     pub bytes: &'a [u8],
     /// The first line goes on from the block before: it was longer than [`LONGEST_LINE`].
     pub continued: bool,
-    /// The last line goes on in the next block.
+    /// The last line goes on in the next block. If it ends in a carriage return, what follows is written over it, and is no
+    /// continuation.
     pub cut: bool,
 }
 
@@ -92,6 +93,10 @@ pub struct LogTrouble {
 pub trait LogSink: Send + Sync {
     /// Lines of one program.
     fn lines(&self, source: &LogSource, block: LogBlock<'_>);
+
+    /// A line that has begun and not ended: a progress bar, a prompt. Called with all of it after each read that leaves one;
+    /// it comes again, whole, with [`lines`](Self::lines).
+    fn unfinished(&self, _source: &LogSource, _line: &[u8]) {}
 
     /// A log file cannot be written; said once per file.
     fn trouble(&self, source: &LogSource, trouble: &LogTrouble);
@@ -161,14 +166,24 @@ impl Pump {
         }
         match memrchr(b'\n', &self.buffer[new.clone()]) {
             Some(newline) => self.hand_on(new.start + newline + 1, false),
-            None if self.filled == LONGEST_LINE => self.hand_on(self.filled, true),
+            None if self.filled == LONGEST_LINE => self.cut(),
             None if self.filled == self.buffer.len() => {
                 let larger = (2 * self.filled).min(LONGEST_LINE);
                 self.buffer.resize(larger, 0);
             }
             None => {}
         }
+        if self.filled > 0 {
+            self.sink.unfinished(&self.source, &self.buffer[..self.filled]);
+        }
         Pumped::More
+    }
+
+    /// Hands on a piece of a line that is too long: of a progress bar what has been written over, else all of it.
+    fn cut(&mut self) {
+        let (length, overwritten) = cut_at(&self.buffer[..self.filled]);
+        self.hand_on(length, true);
+        self.continued = !overwritten;
     }
 
     /// Hands on a last line without a newline.
@@ -193,6 +208,11 @@ impl Pump {
             self.buffer.shrink_to_fit();
         }
     }
+}
+
+/// How much of a line that is too long makes a piece, and whether the rest is written over it.
+pub(super) fn cut_at(line: &[u8]) -> (usize, bool) {
+    memrchr(b'\r', line).map_or((line.len(), false), |at| (at + 1, true))
 }
 
 impl AsFd for Pump {

@@ -12,7 +12,7 @@ use memchr::{memchr, memrchr, memrchr_iter};
 
 use crate::logs::index::IndexReader;
 use crate::logs::merge::Merged;
-use crate::logs::pump::{LONGEST_LINE, LogBlock, LogSource};
+use crate::logs::pump::{LONGEST_LINE, LogBlock, LogSource, cut_at};
 
 /// Looked at a time when counting lines from the end.
 const BACKWARDS: usize = 64 * 1024;
@@ -146,7 +146,12 @@ impl LogReader {
             continued: self.first == First::Rest,
             cut,
         };
-        self.first = if cut { First::Rest } else { First::Line };
+        // What a carriage return ends is written over, not continued.
+        self.first = if cut && !block.bytes.ends_with(b"\r") {
+            First::Rest
+        } else {
+            First::Line
+        };
         self.start += length;
         self.offset += length as u64;
         Some(Merged {
@@ -162,7 +167,7 @@ impl LogReader {
         let lines = memrchr(b'\n', unread).map(|newline| newline + 1);
         let (whole, cut) = match lines {
             Some(whole) => (whole, false),
-            None if unread.len() >= LONGEST_LINE => (unread.len(), true),
+            None if unread.len() >= LONGEST_LINE => (cut_at(unread).0, true),
             None if complete && !unread.is_empty() => (unread.len(), false),
             None => return Ok(None),
         };

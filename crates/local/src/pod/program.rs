@@ -1,7 +1,7 @@
 //! One container as a program: what is started, where, with which variables and mounts.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,6 +22,7 @@ use super::volumes::Volumes;
 use crate::gpus::RESOURCES;
 use crate::images::{Entrypoint, StandIn};
 use crate::process::launch::{Life, Mount, Program};
+use crate::python::users::is_python_name;
 
 /// Where every program finds the names of machines.
 const HOSTS: &str = "/etc/hosts";
@@ -253,10 +254,14 @@ fn argv(
         expand(command)
     };
     argv.extend(expand(args));
-    if let Some(python) = image.and_then(|image| image.python.as_ref())
-        && argv.first().is_some_and(|first| is_python(first))
+    if let Some((image, python)) = image.and_then(|image| Some((image, image.python.as_ref()?)))
+        && let Some(first) = argv.first().and_then(|first| first.to_str())
     {
-        argv[0] = python.into();
+        // Of an environment `python` is first on PATH; an interpreter alone may have any name.
+        let by_name = image.environment.is_none() && is_python_name(first);
+        if by_name || is_python_of_image(first) {
+            argv[0] = python.into();
+        }
     }
     Some(argv)
 }
@@ -276,13 +281,8 @@ fn no_command<T>(container: &Container, args: &[String], report: &Report<'_>) ->
 }
 
 /// Whether a program is the Python of an image by its place there, rather than by name: ours lies elsewhere.
-fn is_python(program: &OsStr) -> bool {
-    let path = Path::new(program);
-    let place = path.parent().and_then(Path::to_str);
-    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    let version = name.strip_prefix("python");
-    matches!(
-        place,
-        Some("/usr/bin" | "/usr/local/bin" | "/bin" | "/opt/conda/bin")
-    ) && version.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
+fn is_python_of_image(program: &str) -> bool {
+    let place = ["/usr/bin/", "/usr/local/bin/", "/bin/", "/opt/conda/bin/"];
+    let mut names = place.iter().filter_map(|place| program.strip_prefix(place));
+    names.any(is_python_name)
 }

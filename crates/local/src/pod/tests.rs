@@ -652,6 +652,22 @@ fn an_image_that_stands_for_something_comes_first_on_the_path() {
         main.argv,
         ["python", "/var/app/main.py", "--x"].map(OsString::from)
     );
+    // An interpreter that was named, and is no environment, may be called anything: every name of Python means it.
+    let named = StandIn {
+        python: Some("/opt/py/bin/python3.9".into()),
+        environment: None,
+        ..stand_in.clone()
+    };
+    for (program, expected) in [
+        ("python", "/opt/py/bin/python3.9"),
+        ("python3.11", "/opt/py/bin/python3.9"),
+        ("/usr/bin/python3", "/opt/py/bin/python3.9"),
+        ("./python", "./python"),
+        ("pythonic", "pythonic"),
+    ] {
+        let main = with(json!({"command": [program]}), &named).launch.main;
+        assert_eq!(main.argv, [OsString::from(expected)], "{program}");
+    }
     // An unknown image is reported once, with help.
     let unknown = prepared(&one(&pod(json!({"command": ["x"], "image": "mine:1"}))));
     assert_eq!(unknown.ignored.len(), 1);

@@ -108,7 +108,7 @@ pub(crate) fn explain(file: &Path, error: &io::Error) -> String {
 }
 
 /// Enough of a file to tell a script, and its first line.
-pub(super) fn first_bytes(file: &Path) -> io::Result<Vec<u8>> {
+pub(crate) fn first_bytes(file: &Path) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     File::open(file)?.take(256).read_to_end(&mut start)?;
     Ok(start)

@@ -3,7 +3,7 @@
 pub mod environment;
 pub(crate) mod exec;
 pub mod launch;
-mod lookup;
+pub(crate) mod lookup;
 pub mod orphans;
 mod program;
 mod stop;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::choice::Chosen;
 use super::tools::{Tools, run};
-use super::{PythonError, Tell};
+use super::{Progress, PythonError, Tell};
 
 /// Makes an environment at `root` and imports the module that must work in it.
 pub(super) fn build(
@@ -13,6 +13,7 @@ pub(super) fn build(
     tools: &Tools,
     tell: &mut Tell<'_>,
 ) -> Result<(), PythonError> {
+    tell(Progress::Doing("creating the environment".to_owned()));
     let uv = tools.uv.as_ref();
     let by_uv = uv.is_some_and(|uv| with_uv(uv, root, chosen, tools, tell).is_ok());
     // uv does not read pip's configuration: where only that knows the way to an index, pip gets there.
@@ -20,6 +21,9 @@ pub(super) fn build(
         with_pip(root, chosen, tools, tell)?;
     }
     let Some(module) = chosen.proof else { return Ok(()) };
+    tell(Progress::Doing(format!(
+        "importing {module} once, to see that it works"
+    )));
     let mut command = tools.command(&root.join("bin/python"));
     command.args(["-c", &format!("import {module}")]);
     run(command, tell)

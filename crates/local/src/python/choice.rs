@@ -125,7 +125,7 @@ fn tensorflow(
         Some(asked) => format!("TensorFlow {asked}"),
         None => "the newest TensorFlow".to_owned(),
     }));
-    let offered = tools.offered(&own.path, package, &own.minor())?;
+    let offered = tools.offered(&own.path, package, &own.minor(), tell)?;
     let Some(asked) = asked else {
         let finals = offered.iter().filter(|version| version.is_final());
         let newest = finals.max().or_else(|| offered.iter().max());
@@ -137,7 +137,7 @@ fn tensorflow(
     }
     // Another interpreter may have it: older versions go with older ones, newer with newer.
     if wanted.python.is_none()
-        && let Some((other, package, found)) = elsewhere(&asked, package, &offered, &own, tools)?
+        && let Some((other, package, found)) = elsewhere(&asked, package, &offered, &own, tools, tell)?
     {
         let note = format!(
             "TensorFlow {found} needs Python {}, which is used for it",
@@ -169,6 +169,7 @@ fn elsewhere(
     offered: &[Version],
     own: &Interpreter,
     tools: &Tools,
+    tell: &mut Tell<'_>,
 ) -> Result<Option<(Interpreter, &'static str, Version)>, PythonError> {
     let newer = offered.iter().max().is_some_and(|newest| asked > newest);
     let mut others = tools.others(own);
@@ -180,7 +181,7 @@ fn elsewhere(
     packages.dedup();
     for other in others {
         for package in &packages {
-            let there = tools.offered(&own.path, package, &other.minor())?;
+            let there = tools.offered(&own.path, package, &other.minor(), tell)?;
             if let Some(found) = exactly(asked, &there) {
                 return Ok(Some((other, package, found.clone())));
             }

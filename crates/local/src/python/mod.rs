@@ -11,14 +11,17 @@
 //! environment holds, and what is found without one is removed and made again. It is made where it stays, because its
 //! scripts hold its path.
 
+pub(crate) mod ask;
 mod build;
 mod choice;
 mod tools;
+pub(crate) mod users;
 mod version;
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -34,6 +37,8 @@ use crate::system::user_directory;
 
 /// The form in which requests and markers are written; others are made anew.
 const FORMAT: u32 = 1;
+/// How often a lock that another run holds is tried.
+const LOCK_INTERVAL: Duration = Duration::from_millis(200);
 /// The file that says that an environment is complete.
 const MARKER: &str = "trainyard.json";
 
@@ -54,7 +59,7 @@ const KNOWN_FAILURES: &[(&str, &str)] = &[
     ),
 ];
 const NO_VENV: &str = "install Python's venv: `apt install python3-venv`, or install uv";
-const NO_INDEX: &str = "the package index cannot be reached: is there a network, a proxy, an index of your own (`PIP_INDEX_URL`)?";
+const NO_INDEX: &str = "the package index cannot be reached: is there a network, a proxy, an index of your own (`PIP_INDEX_URL`)? A Python that has TensorFlow can be named: `--python PATH`";
 
 /// The cache of Python environments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,6 +93,8 @@ impl Environment {
 /// What goes on while an environment is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
+    /// Why an environment is to be made; the first of all.
+    Because(String),
     /// Another run is making it.
     Waiting,
     /// The index is asked for this.
@@ -99,8 +106,10 @@ pub enum Progress {
         /// The version of Python.
         python: String,
     },
-    /// A line of the installer.
-    Line(String),
+    /// What the installer does now, as far as it says.
+    Doing(String),
+    /// About a second has passed without a word of the installer: clocks go on.
+    Tick,
     /// It is complete.
     Made {
         /// What it is called.
@@ -295,11 +304,23 @@ impl Cache {
             Ok(()) => {}
             Err(fs::TryLockError::WouldBlock) => {
                 tell(Progress::Waiting);
-                file.lock().map_err(failed(&path))?;
+                wait_for_lock(&file, &path, tell)?;
             }
             Err(fs::TryLockError::Error(error)) => return Err(failed(&path)(error)),
         }
         Ok(file)
+    }
+}
+
+/// Tries until it is free, with a tick each time: a lock cannot be waited for together with a clock.
+fn wait_for_lock(file: &File, path: &Path, tell: &mut Tell<'_>) -> Result<(), PythonError> {
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(fs::TryLockError::WouldBlock) => thread::sleep(LOCK_INTERVAL),
+            Err(fs::TryLockError::Error(error)) => return Err(failed(path)(error)),
+        }
+        tell(Progress::Tick);
     }
 }
 

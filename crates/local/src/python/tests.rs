@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 use std::sync::Mutex;
-use std::thread;
 
 use super::*;
 use crate::pod::testing::Scratch;

@@ -4,13 +4,17 @@ use std::collections::BTreeMap;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags};
 
 use super::version::Version;
 use super::{Progress, PythonError, Tell};
+use crate::system::poll::wait_for;
 use crate::system::user_directory;
 
 /// The oldest minor version of Python 3 that has `venv` and a pip that still works.
@@ -28,6 +32,10 @@ const MISLEADING: &[&str] = &[
     "VIRTUAL_ENV",
     "__PYVENV_LAUNCHER__",
 ];
+/// So long an installer may be silent before a tick says that time passes.
+const TICK: Duration = Duration::from_secs(1);
+/// So many bytes of a command's output are kept at least: its end says why it failed.
+const LONGEST_SAID: usize = 64 * 1024;
 /// How many of the last lines of a failed command are shown.
 const LAST_LINES: usize = 15;
 
@@ -147,6 +155,7 @@ impl Tools {
         pip: &Path,
         package: &str,
         minor: &str,
+        tell: &mut Tell<'_>,
     ) -> Result<Vec<Version>, PythonError> {
         let mut command = self.pip(pip);
         command
@@ -166,11 +175,10 @@ impl Tools {
             .args(["--quiet", "--dest"])
             .arg(env::temp_dir())
             .arg(format!("{package}==0"));
-        let output = command.output().map_err(|source| PythonError::Start {
+        let (_, said) = watch(command, tell).map_err(|source| PythonError::Start {
             program: pip.display().to_string(),
             source,
         })?;
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let Some(list) = said
             .split_once("(from versions: ")
             .and_then(|(_, rest)| rest.split_once(')'))
@@ -220,50 +228,91 @@ impl Tools {
     }
 }
 
-/// Runs a command to its end and tells what it says, line by line.
-pub(super) fn run(mut command: Command, tell: &mut Tell<'_>) -> Result<(), PythonError> {
+/// Runs a command to its end and tells what it does.
+pub(super) fn run(command: Command, tell: &mut Tell<'_>) -> Result<(), PythonError> {
     let name = shown(&command);
-    let start = |source| PythonError::Start {
-        program: name.clone(),
-        source,
-    };
-    let (reader, writer) = io::pipe().map_err(start)?;
-    command.stdout(writer.try_clone().map_err(start)?).stderr(writer);
-    let mut child = command.spawn().map_err(start)?;
-    // The command holds the pipe's other end; while it lives, the output has no end.
-    drop(command);
-    let mut said = String::new();
-    for line in BufReader::new(reader).split(b'\n').map_while(Result::ok) {
-        let line = String::from_utf8_lossy(&line).trim_end().to_owned();
-        if is_news(&line) {
-            tell(Progress::Line(line.trim_start().to_owned()));
-        }
-        said.push_str(&line);
-        said.push('\n');
+    match watch(command, tell) {
+        Ok((status, _)) if status.success() => Ok(()),
+        Ok((_, said)) => Err(PythonError::Failed {
+            command: name,
+            said: last_lines(&said),
+        }),
+        Err(source) => Err(PythonError::Start {
+            program: name,
+            source,
+        }),
     }
-    let status = child.wait().map_err(start)?;
-    if status.success() {
-        return Ok(());
-    }
-    Err(PythonError::Failed {
-        command: name,
-        said: last_lines(&said),
-    })
 }
 
-/// Lines that show people that something goes on.
-fn is_news(line: &str) -> bool {
-    let beginnings = [
-        "Collecting ",
-        "Downloading ",
-        "Installing collected",
-        "Resolved ",
-        "Prepared ",
-        "Installed ",
-        "WARNING: Retrying",
+/// Runs a command to its end, tells what it does, and that time passes. Gives the end of its output.
+fn watch(mut command: Command, tell: &mut Tell<'_>) -> io::Result<(ExitStatus, String)> {
+    let (mut reader, writer) = io::pipe()?;
+    command.stdout(writer.try_clone()?).stderr(writer);
+    let mut child = command.spawn()?;
+    // The command holds the pipe's other end; while it lives, the output has no end.
+    drop(command);
+    let (mut said, mut line, mut buffer) = (String::new(), Vec::new(), [0; 4096]);
+    loop {
+        let tick = Instant::now() + TICK;
+        if !wait_for(&mut [PollFd::new(&reader, PollFlags::IN)], Some(tick))? {
+            tell(Progress::Tick);
+            continue;
+        }
+        let count = reader.read(&mut buffer)?;
+        line.extend_from_slice(&buffer[..count]);
+        while let Some(end) = line.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+            let rest = line.split_off(end + 1);
+            hear(&std::mem::replace(&mut line, rest), &mut said, tell);
+        }
+        if count == 0 || line.len() > LONGEST_SAID {
+            hear(&std::mem::take(&mut line), &mut said, tell);
+        }
+        if count == 0 {
+            return Ok((child.wait()?, said));
+        }
+    }
+}
+
+/// Takes in one line of a command's output.
+fn hear(line: &[u8], said: &mut String, tell: &mut Tell<'_>) {
+    let line = String::from_utf8_lossy(line);
+    let line = line.trim_end();
+    if line.is_empty() {
+        return;
+    }
+    if let Some(doing) = doing(line.trim_start()) {
+        tell(Progress::Doing(doing));
+    }
+    said.push_str(line);
+    said.push('\n');
+    if said.len() > 2 * LONGEST_SAID {
+        let cut = said.len() - LONGEST_SAID;
+        let cut = said.ceil_char_boundary(cut);
+        said.drain(..cut);
+    }
+}
+
+/// What a line of pip or uv says that it does now, in our words.
+fn doing(line: &str) -> Option<String> {
+    let words = [
+        ("Collecting ", "looking up "),
+        ("Downloading ", "downloading "),
+        ("Using cached ", "taking from the cache "),
+        ("Building wheel for ", "building "),
+        ("Resolved ", "resolved "),
+        ("Prepared ", "prepared "),
+        ("Installed ", "installed "),
     ];
-    let line = line.trim_start();
-    beginnings.iter().any(|beginning| line.starts_with(beginning))
+    if line.starts_with("WARNING: Retrying") {
+        return Some("the package index does not answer; trying again".to_owned());
+    }
+    if let Some(list) = line.strip_prefix("Installing collected packages: ") {
+        return Some(format!("unpacking {} packages", list.split(", ").count()));
+    }
+    let mut found = words
+        .iter()
+        .filter_map(|(theirs, ours)| Some(format!("{ours}{}", line.strip_prefix(theirs)?)));
+    found.next()
 }
 
 fn last_lines(text: &str) -> String {
@@ -283,7 +332,7 @@ pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     files.find(|file| is_program(file))
 }
 
-fn is_program(file: &Path) -> bool {
+pub(super) fn is_program(file: &Path) -> bool {
     fs::metadata(file).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
@@ -345,13 +394,16 @@ mod tests {
         let tools = tools(&scratch);
         let complaint = "ERROR: Could not find a version that satisfies the requirement x==0 (from versions: 1.0, 1.1rc0, 2.0)";
         let pip = scratch.script("p1", &format!("echo '{complaint}' >&2; exit 1"));
-        let offered = tools.offered(&pip, "x", "3.11").unwrap();
+        let offered = tools.offered(&pip, "x", "3.11", &mut |_| {}).unwrap();
         let offered: Vec<String> = offered.iter().map(ToString::to_string).collect();
         assert_eq!(offered, ["1.0", "1.1rc0", "2.0"]);
         let pip = scratch.script("p2", "echo 'ERROR: x==0 (from versions: none)' >&2; exit 1");
-        assert_eq!(tools.offered(&pip, "x", "3.11").unwrap(), []);
+        assert_eq!(tools.offered(&pip, "x", "3.11", &mut |_| {}).unwrap(), []);
         let pip = scratch.script("p3", "echo 'Name or service not known' >&2; exit 1");
-        let error = tools.offered(&pip, "x", "3.11").unwrap_err().to_string();
+        let error = tools
+            .offered(&pip, "x", "3.11", &mut |_| {})
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("Name or service not known"), "{error}");
     }
 
@@ -365,12 +417,12 @@ mod tests {
         );
         let mut heard = Vec::new();
         let mut tell = |progress| {
-            if let Progress::Line(line) = progress {
-                heard.push(line);
+            if let Progress::Doing(doing) = progress {
+                heard.push(doing);
             }
         };
         let error = run(tools.command(&noisy), &mut tell).unwrap_err();
-        assert_eq!(heard, ["Collecting six", "Downloading six.whl (11 kB)"]);
+        assert_eq!(heard, ["looking up six", "downloading six.whl (11 kB)"]);
         let PythonError::Failed { said, .. } = error else {
             panic!("{error}");
         };
@@ -378,6 +430,49 @@ mod tests {
             said.starts_with("87\n88\n") && said.ends_with("(11 kB)"),
             "{said}"
         );
+    }
+
+    #[test]
+    fn a_silent_installer_makes_ticks_and_its_words_become_ours() {
+        let scratch = Scratch::new();
+        let tools = tools(&scratch);
+        let mark = scratch.path().join("ticked");
+        // It ends when a tick has been told, and not before.
+        let text = format!(
+            "printf 'Downloading a.whl (1 MB)\\r'; until [ -e '{}' ]; do sleep 0.05; done; echo 'Installing collected packages: a, b'",
+            mark.display()
+        );
+        let mut heard = Vec::new();
+        let mut tell = |progress| {
+            if progress == Progress::Tick {
+                fs::write(&mark, "").unwrap();
+            } else {
+                heard.push(progress);
+            }
+        };
+        run(tools.command(&scratch.script("silent", &text)), &mut tell).unwrap();
+        let doing = |text: &str| Progress::Doing(text.to_owned());
+        assert_eq!(
+            heard,
+            [doing("downloading a.whl (1 MB)"), doing("unpacking 2 packages")]
+        );
+    }
+
+    #[test]
+    fn of_endless_output_the_end_is_kept() {
+        let scratch = Scratch::new();
+        let tools = tools(&scratch);
+        let endless = scratch.script(
+            "endless",
+            "head -c 3000000 /dev/zero | tr '\\0' x; seq 100000; exit 1",
+        );
+        let (status, said) = watch(tools.command(&endless), &mut |_| {}).unwrap();
+        assert!(
+            !status.success() && said.len() <= 3 * LONGEST_SAID,
+            "{}",
+            said.len()
+        );
+        assert!(said.ends_with("\n99999\n100000\n"));
     }
 
     #[test]

@@ -17,6 +17,7 @@
 //! | [`supervise`] | the supervisor's loop, one per job: what wakes it, orders, hints, the end of a run |
 //! | `world` | the job's processes as `step` sees them: instances, addresses, the table of tasks |
 //! | [`event`] | what happens, for reporters and `events.jsonl` |
+//! | [`evidence`] | what can be seen of a task's program from outside |
 //! | [`control`] | the socket on which a run takes orders |
 //! | [`store`] | the directories of runs: `run.json`, `status.json`, who may read them, removing them |
 //! | [`timestamp`] | a point in time as these files write it |
@@ -25,6 +26,7 @@ pub mod background;
 pub mod begin;
 pub mod control;
 pub mod event;
+pub mod evidence;
 pub mod execute;
 mod log_directories;
 pub mod prepare;

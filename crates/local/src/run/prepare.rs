@@ -3,6 +3,8 @@
 //! Every problem that the user can fix is reported here, all at once, before anything is started.
 //! Python environments are made here, too, since the run may have no network.
 
+mod pythons;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,13 +14,15 @@ use trainyard_dialect::{ReadJob, Reading, read};
 use trainyard_document::Source;
 use trainyard_document::problem::did_you_mean;
 
+pub use self::pythons::PythonChoice;
+use self::pythons::choose_python;
 use super::log_directories::log_directories;
 use super::store::run_file::{RunFile, TensorBoard};
 use super::store::status::FORMAT;
 use super::timestamp::Timestamp;
 use crate::error_chain;
 use crate::gpus::{self, Gpu, Split};
-use crate::images::{Config, StandIns, choose, of_job, stand_ins};
+use crate::images::{Config, choose, of_job};
 use crate::pod::{
     Ignored, MOST_ADDRESSES, Machine, Network, Objects, Refusal, Setting, needs_addresses, survey,
 };
@@ -49,8 +53,8 @@ pub struct RunOptions {
     pub isolate: bool,
     /// `--allow-missing-mounts`.
     pub allow_missing_mounts: bool,
-    /// `--python own`: tasks use this machine's programs, whatever their images.
-    pub own_python: bool,
+    /// `--python`, and whether there is an image at all.
+    pub python: PythonChoice,
     /// `--debug TASK`.
     pub debug: Option<TaskId>,
     /// `--tensorboard DIR`.
@@ -96,7 +100,8 @@ pub fn prepare(
     let job = &read_job.job;
     // Before anything is downloaded: a manifest that cannot run need not wait for it.
     let (mut setting, surveyed) = possible(read_job, reading, options, provisions)?;
-    let images = images(job, options, provisions, tell).map_err(|error| vec![python_refusal(&error)])?;
+    let images =
+        choose_python(job, options, provisions, &setting.machine, tell).map_err(|refusal| vec![refusal])?;
     let mut ignored = if images.images.is_empty() {
         surveyed?
     } else {
@@ -104,7 +109,7 @@ pub fn prepare(
         survey(&setting)?
     };
     // With `--python own` the user knows that images are not used.
-    ignored.retain(|ignored| !(options.own_python && ignored.is_image));
+    ignored.retain(|ignored| !(options.python.ignores_images() && ignored.is_image));
     let asked = tensorboard(read_job, options, provisions, tell)?;
     let network = needs_addresses(job);
     let mut notes = images.notes;
@@ -251,7 +256,7 @@ fn unknown_debug(job: &Job, debug: &TaskId) -> Option<Refusal> {
 
 /// Images that need an environment, and no place for one.
 fn no_cache(job: &Job, options: &RunOptions, provisions: &Provisions) -> Option<Refusal> {
-    if provisions.cache.is_some() || options.own_python {
+    if provisions.cache.is_some() || options.python != PythonChoice::Image {
         return None;
     }
     let needs =
@@ -267,21 +272,6 @@ fn no_cache(job: &Job, options: &RunOptions, provisions: &Provisions) -> Option<
 fn no_way_in(debug: &TaskId, why: &str) -> Refusal {
     let message = format!("its tasks have a network each, which another terminal is not in: {why}");
     Refusal::new(format!("--debug {debug}"), message, None)
-}
-
-fn images(
-    job: &Job,
-    options: &RunOptions,
-    provisions: &Provisions,
-    tell: &mut Tell<'_>,
-) -> Result<StandIns, PythonError> {
-    match &provisions.cache {
-        Some(cache) if !options.own_python => {
-            let gpus = !provisions.gpus.is_empty();
-            stand_ins(job, &provisions.config, gpus, cache, &Tools::look, tell)
-        }
-        _ => Ok(StandIns::default()),
-    }
 }
 
 fn python_refusal(error: &PythonError) -> Refusal {
@@ -303,7 +293,7 @@ fn tensorboard(
         return Ok(None);
     }
     let program = match on_path("tensorboard") {
-        Some(program) if options.own_python => program,
+        Some(program) if options.python.ignores_images() => program,
         _ => {
             let Some(cache) = &provisions.cache else {
                 let message =

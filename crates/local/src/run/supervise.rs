@@ -7,7 +7,7 @@ pub(crate) mod clock;
 mod debug_task;
 mod ending;
 mod finish;
-mod hints;
+pub(super) mod hints;
 mod input;
 mod orders;
 mod queue;
@@ -302,6 +302,11 @@ impl LogSink for Listener {
     fn lines(&self, source: &LogSource, block: LogBlock<'_>) {
         self.spoken.note();
         self.reporter.lines(source, block);
+    }
+
+    fn unfinished(&self, source: &LogSource, line: &[u8]) {
+        self.spoken.note();
+        self.reporter.unfinished(source, line);
     }
 
     fn trouble(&self, source: &LogSource, trouble: &LogTrouble) {

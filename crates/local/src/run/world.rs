@@ -326,6 +326,15 @@ impl World {
             .any(|instance| instance.stopping.is_some())
     }
 
+    /// Tasks that were told to stop and still have processes.
+    pub fn awaited(&self) -> Vec<TaskId> {
+        let told = |instance: &&Instance| instance.stopping.is_some() && instance.running.is_some();
+        let ended = |instance: &&Instance| matches!(instance.phase, Phase::Ended { lingers: false, .. });
+        let awaited = self.instances.values().filter(told);
+        let awaited = awaited.filter(|instance| !ended(instance));
+        awaited.map(|instance| instance.task.clone()).collect()
+    }
+
     /// How many tasks have processes. Of one that waits for its restart in place the last may just be going.
     pub fn with_processes(&self) -> usize {
         let waits = |instance: &&Instance| matches!(instance.phase, Phase::Resting { .. });

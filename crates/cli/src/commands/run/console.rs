@@ -66,7 +66,10 @@ impl<'a> Console<'a> {
 
 impl Frontend for Console<'_> {
     fn preparing(&mut self, step: Step) {
-        self.progress.get_or_insert_with(Progress::new).show(step);
+        match step {
+            Step::Because(why) => self.note(&why),
+            step => self.progress.get_or_insert_with(Progress::new).show(step),
+        }
     }
 
     fn note(&mut self, text: &str) {

@@ -11,7 +11,7 @@ use trainyard_document::problem::shown;
 use trainyard_local::images::{self, Config};
 use trainyard_local::overrides::{Overrides, Quick, words};
 use trainyard_local::run::execute::RunRequest;
-use trainyard_local::run::prepare::RunOptions;
+use trainyard_local::run::prepare::{PythonChoice, RunOptions};
 use trainyard_local::run::store::directory::Home;
 
 use crate::args::{Keep, Python, Run};
@@ -206,7 +206,7 @@ fn options(typed: &Run, home: &Home, printer: &mut Printer) -> Result<RunOptions
         share_gpus: machine.share_gpus,
         isolate: machine.isolate,
         allow_missing_mounts: machine.allow_missing_mounts,
-        own_python: machine.python == Python::Own,
+        python: python(typed, &directory),
         debug: machine.debug.clone(),
         tensorboard: machine.tensorboard.as_ref().map(|path| directory.join(path)),
         keep_tensorboard: match machine.keep_tensorboard {
@@ -216,6 +216,17 @@ fn options(typed: &Run, home: &Home, printer: &mut Printer) -> Result<RunOptions
         },
         directory,
     })
+}
+
+/// How the Python of the tasks is chosen. A job without a manifest has no image unless one was named.
+fn python(typed: &Run, directory: &Path) -> PythonChoice {
+    match &typed.machine.python {
+        Some(Python::Image) => PythonChoice::Image,
+        Some(Python::Own) => PythonChoice::Path,
+        Some(Python::At(path)) => PythonChoice::At(directory.join(path)),
+        None if typed.file.is_none() && typed.quick.image.is_none() => PythonChoice::Users,
+        None => PythonChoice::Image,
+    }
 }
 
 /// The user's configuration.

@@ -7,12 +7,18 @@ use std::sync::Mutex;
 struct Kept {
     blocks: Mutex<Blocks>,
     troubles: Mutex<Vec<String>>,
+    unfinished: Mutex<Vec<u8>>,
 }
 
 impl LogSink for Kept {
     fn lines(&self, _: &LogSource, block: LogBlock<'_>) {
+        self.unfinished.lock().unwrap().clear();
         let mut blocks = self.blocks.lock().unwrap();
         blocks.push((block.bytes.to_vec(), block.continued, block.cut));
+    }
+
+    fn unfinished(&self, _: &LogSource, line: &[u8]) {
+        *self.unfinished.lock().unwrap() = line.to_vec();
     }
 
     fn trouble(&self, _: &LogSource, trouble: &LogTrouble) {
@@ -85,6 +91,47 @@ fn a_line_longer_than_the_cap_comes_in_marked_pieces() {
     );
     assert!(marks[2].1 && !marks[2].2, "{marks:?}");
     assert!(marks[3..].iter().all(|(_, continued, cut)| !continued && !cut));
+}
+
+#[test]
+fn of_a_bar_longer_than_the_cap_what_is_written_over_comes_first_and_nothing_continues_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let state = b"\r 12345/60000 of the bar".as_slice();
+    let long = [state.repeat(LONGEST_LINE / state.len() * 2), b"\nnext\n".to_vec()].concat();
+    let (blocks, _) = pump(&directory.path().join("a.log"), &[&long]);
+    assert_eq!(joined(&blocks), long);
+    assert!(blocks.iter().all(|(_, continued, _)| !continued));
+    let pieces = blocks.iter().filter(|(_, _, cut)| *cut);
+    let pieces: Vec<bool> = pieces.map(|(bytes, ..)| bytes.ends_with(b"\r")).collect();
+    assert!(
+        !pieces.is_empty() && pieces.iter().all(|ends| *ends),
+        "{pieces:?}"
+    );
+}
+
+#[test]
+fn a_line_that_has_not_ended_is_told_whole_with_every_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let (reader, mut writer) = io::pipe().unwrap();
+    let source = LogSource {
+        task: TaskId::new("worker", 0),
+        stamp: Stamp::default(),
+        in_place: 0,
+        container: None,
+        file: directory.path().join("a.log"),
+    };
+    let kept = Arc::new(Kept::default());
+    let mut pump = Pump::new(reader, source, kept.clone());
+    for (bytes, unfinished) in [
+        (&b"one\n 1%"[..], &b" 1%"[..]),
+        (b"\r 2%", b" 1%\r 2%"),
+        (b"\n", b""),
+        (b"x", b"x"),
+    ] {
+        writer.write_all(bytes).unwrap();
+        assert_eq!(pump.pull(), Pumped::More);
+        assert_eq!(*kept.unfinished.lock().unwrap(), unfinished);
+    }
 }
 
 #[test]

@@ -49,6 +49,8 @@ pub(crate) struct Hints {
     /// Tasks that were working when they were looked at: when, and how many hundredths of a second they had used.
     working: BTreeMap<(TaskId, Stamp), (Time, u64)>,
     silence: bool,
+    /// A note has said for which tasks a failed job waits.
+    pub waiting: bool,
 }
 
 impl Hints {
@@ -231,7 +233,7 @@ fn causes(job: &Job, tasks: &[TaskStatus]) -> String {
 }
 
 /// The TCP ports on which a program listens, in the network of the calling thread.
-fn listening() -> BTreeSet<u16> {
+pub(crate) fn listening() -> BTreeSet<u16> {
     let tables = ["/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"];
     let texts = tables.map(|table| fs::read_to_string(table).unwrap_or_default());
     texts

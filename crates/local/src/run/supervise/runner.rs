@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
-use trainyard_core::{Event, Memory, TaskId, step};
+use trainyard_core::{Event, Memory, Outcome, TaskId, step};
 
 use super::clock::Clock;
 use super::ending::{Ending, run_end};
@@ -110,6 +110,7 @@ impl Runner {
                 return Vec::new();
             }
             let (acted, wake) = self.look();
+            self.tell_waiting();
             if self.has_verdict() && !acted && !self.world.is_stopping() {
                 return self.world.alive();
             }
@@ -120,6 +121,27 @@ impl Runner {
                 self.wait(wake);
             }
         }
+    }
+
+    /// Says once, as soon as the job has failed, for which tasks its end has to wait, and how long.
+    pub(crate) fn tell_waiting(&mut self) {
+        let verdict = self.memory.as_ref().and_then(|memory| memory.verdict.as_ref());
+        let failed = verdict.is_some_and(|verdict| verdict.outcome == Outcome::Failed);
+        let tasks = self.world.awaited();
+        if self.hints.waiting || !failed || self.ending.is_some() || tasks.is_empty() {
+            return;
+        }
+        self.hints.waiting = true;
+        let (have, are, them) = match tasks.len() {
+            1 => ("has", "is", "it"),
+            _ => ("have", "are", "them"),
+        };
+        let seconds = self.world.longest_grace().as_secs();
+        let text = format!(
+            "the job has failed; {} {have} {seconds} s to stop and {are} killed after that; Ctrl-C twice kills {them} now",
+            listed(&tasks)
+        );
+        self.tell(What::Note { text });
     }
 
     /// Whether the job is decided.
@@ -344,5 +366,15 @@ impl Runner {
             self.refused_by_disk(&error.to_string());
         }
         written.is_ok()
+    }
+}
+
+/// Tasks in a sentence; of many, the first and how many more.
+fn listed(tasks: &[TaskId]) -> String {
+    match tasks {
+        [] => String::new(),
+        [one] => one.to_string(),
+        [one, other] => format!("{one} and {other}"),
+        [first, others @ ..] => format!("{first} and {} other tasks", others.len()),
     }
 }

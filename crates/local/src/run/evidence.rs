@@ -1,0 +1,30 @@
+//! What can be seen of a task's program from outside, for those who show a run: whether it is Python, which ports are open.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use super::supervise::hints::listening;
+
+/// The TCP ports on which any program listens, in the network of the calling thread.
+#[must_use]
+pub fn open_ports() -> BTreeSet<u16> {
+    listening()
+}
+
+/// Whether a process is a Python interpreter by its name. A wrapper becomes one when it starts it in its place.
+#[must_use]
+pub fn is_python(pid: u32) -> bool {
+    let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+    name.starts_with(b"python") || name.starts_with(b"pypy")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_python_by_its_name() {
+        assert!(!is_python(std::process::id()));
+        assert!(!is_python(u32::MAX));
+    }
+}
