@@ -109,6 +109,12 @@ pub fn find(ended: &Ended<'_>) -> Option<FailureCause> {
     catalogue::of_end(&Evidence::new(ended, &lines, None)).or_else(|| last_words(&lines, ended.code?))
 }
 
+/// What is said of a job that succeeded although its tasks, so many, each trained alone.
+#[must_use]
+pub fn trained_alone(tasks: usize) -> FailureCause {
+    catalogue::trained_alone(tasks).unwrap_or_default()
+}
+
 /// The port that the program could not open, if that is what failed.
 #[must_use]
 pub fn taken_port(ended: &Ended<'_>) -> Option<u16> {
@@ -116,6 +122,17 @@ pub fn taken_port(ended: &Ended<'_>) -> Option<u16> {
     let line = |text: &str| {
         let holes = pattern::holes("No address added out of total {} resolved for '{}'", text)?;
         holes.get(1)?.rsplit(':').next()?.parse().ok()
+    };
+    lines.iter().rev().find_map(line)
+}
+
+/// The script that Python could not open, as it was told, if that is what failed.
+#[must_use]
+pub fn missing_script(ended: &Ended<'_>) -> Option<Arc<str>> {
+    let lines = Lines::of(ended.output);
+    let line = |text: &str| {
+        let holes = pattern::holes("can't open file '{}': [Errno 2]", text)?;
+        holes.first().map(|path| bounded(path))
     };
     lines.iter().rev().find_map(line)
 }

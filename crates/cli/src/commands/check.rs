@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use trainyard_dialect::Reading;
+use trainyard_dialect::{Reading, placeholders, with_placeholders};
 use trainyard_document::Source;
 use trainyard_document::codes::Code;
-use trainyard_document::problem::{Place, Problem, tidy};
+use trainyard_document::problem::{Place, Problem};
 
 use crate::args::{Check, Format};
 use crate::exit::Exit;
@@ -62,7 +62,8 @@ fn check(source: Result<Source, Box<Problem>>, format: Format, columns: usize) -
         Ok(source) => {
             let mut reading = trainyard_dialect::read(&source);
             let unserved = trainyard_dialect::not_served(&source);
-            reading.problems = tidy(reading.problems.into_iter().chain(unserved).collect());
+            let problems = reading.problems.into_iter().chain(unserved).collect();
+            reading.problems = with_placeholders(problems, placeholders(&source));
             (source.name, Some(source.text), reading)
         }
         Err(problem) => {

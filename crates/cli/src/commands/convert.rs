@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use trainyard_dialect::convert::{convert, without_empty_times};
 use trainyard_dialect::{Dialect, Item, Reading};
 use trainyard_document::Source;
-use trainyard_document::problem::{Problem, has_errors};
+use trainyard_document::problem::{Problem, Severity};
 use trainyard_document::yaml;
 
 use super::jobs;
@@ -18,11 +18,15 @@ use crate::report;
 pub fn run(typed: &Convert, printer: &mut Printer) -> Result<Exit, Failure> {
     let (source, reading) = jobs::read(&typed.file, Exit::No, printer)?;
     jobs::chosen(typed.job.as_deref(), &reading)?;
-    let (documents, losses) = documents(typed, &source, &reading)?;
-    report::show(&losses, Some(&source.text), printer)?;
+    let (documents, lost) = documents(typed, &source, &reading)?;
+    for (job, losses) in &lost {
+        report::show_losses(job, losses, printer)?;
+    }
+    let losses: Vec<&Problem> = lost.iter().flat_map(|(_, losses)| losses).collect();
     printer.data(&documents.join("---\n"))?;
     // An error among the losses: a job cannot be expressed in the other dialect.
-    let lost = has_errors(&losses) || typed.strict && !losses.is_empty();
+    let error = losses.iter().any(|loss| loss.severity == Severity::Error);
+    let lost = error || typed.strict && !losses.is_empty();
     let none = reading.jobs().next().is_none();
     Ok(Exit::no_if(reading.has_errors() || lost || none))
 }
@@ -32,12 +36,11 @@ pub(super) fn dialect(form: &impl ValueEnum) -> Option<Dialect> {
     Dialect::named(form.to_possible_value()?.get_name())
 }
 
+/// What each job loses, by its name.
+type Lost = Vec<(String, Vec<Problem>)>;
+
 /// The documents to write, and what is lost.
-fn documents(
-    typed: &Convert,
-    source: &Source,
-    reading: &Reading,
-) -> Result<(Vec<String>, Vec<Problem>), Failure> {
+fn documents(typed: &Convert, source: &Source, reading: &Reading) -> Result<(Vec<String>, Lost), Failure> {
     let Some(to) = dialect(&typed.to) else {
         return Err(Failure::usage("this form is no dialect", None));
     };
@@ -46,7 +49,7 @@ fn documents(
         match item {
             Item::Job(read) if typed.job.as_ref().is_none_or(|name| **name == *read.job.name) => {
                 let converted = convert(source, read, to);
-                losses.extend(converted.losses);
+                losses.push((read.job.name.to_string(), converted.losses));
                 documents.push(converted.text);
             }
             Item::Other(other) if typed.job.is_none() => {

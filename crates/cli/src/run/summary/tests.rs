@@ -40,6 +40,7 @@ fn ended(outcome: Option<Outcome>, cause: &str, seconds: f64, tasks: Vec<TaskSta
         signal: None,
         seconds,
         first_failure: None,
+        warnings: Vec::new(),
         left_alive: Vec::new(),
         tasks,
     }

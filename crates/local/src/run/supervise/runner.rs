@@ -16,6 +16,7 @@ use super::ending::{Ending, run_end};
 use super::hints::{Hints, Spoken};
 use super::queue::{EventQueue, LoopEvent};
 use super::tensorboard::TensorBoardProcess;
+use super::together::Together;
 use crate::run::control::order::OrderReply;
 use crate::run::event::{Reporter, RunEnd, RunEvent, What, text};
 use crate::run::json_line;
@@ -50,6 +51,7 @@ pub(crate) struct Runner {
     pub tensorboard: Option<TensorBoardProcess>,
     pub memory: Option<Memory>,
     pub hints: Hints,
+    pub together: Together,
     pub pid: u32,
     /// Its namespaces.
     pub isolation: Isolation,
@@ -83,7 +85,7 @@ impl Runner {
         let left_alive = self.until_verdict();
         self.stop_what_is_left();
         self.world.table.nothing_starts_again();
-        let end = run_end(&self, left_alive);
+        let end = run_end(&mut self, left_alive);
         let durable = if self.clock.elapsed() < WORTH_KEEPING {
             Durable::No
         } else {
@@ -213,11 +215,16 @@ impl Runner {
             .due(&self.world, &self.spoken)
             .map(|at| self.clock.instant(at));
         let write = self.unwritten.then_some(self.may_write);
-        let due = [wake, hint, write, self.world.due()].into_iter().flatten().min();
+        let sockets = self.together.due(&self.world);
+        let due = [wake, hint, write, sockets, self.world.due()]
+            .into_iter()
+            .flatten()
+            .min();
         if let Some(news) = self.queue.wait(due) {
             self.take(news);
         }
         self.take_waiting();
+        self.together.look(&self.world);
         let now = self.clock.now();
         for hint in self.hints.look(&self.world, &self.spoken, now) {
             self.tell(hint);

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use trainyard_core::{Ending, InPlace, TaskId};
+use trainyard_core::{Ending, Exit, InPlace, RoleKind, TaskId};
 
 use trainyard_causes::MemoryEvidence;
 
 use super::World;
 use super::causes::{self, Circumstances};
+use super::scripts::Surroundings;
+use crate::pod;
 use crate::process::launch::{Ended, TaskChange, TaskEvent};
 use crate::run::event::{Life, ProgramEnd, What};
 use crate::run::store::status::TaskState;
@@ -77,8 +79,10 @@ impl World {
     /// The task's main program has ended, or the one of an init container.
     pub(super) fn ended(&mut self, task: &TaskId, ended: &Ended, init: Option<Arc<str>>, lingers: bool) {
         let now = self.clock.now();
-        let policy = self.setting.job.role(&task.role);
-        let policy = policy.map_or(InPlace::Never, |(_, role)| role.in_place);
+        let role = self.setting.job.role(&task.role).map(|(_, role)| role);
+        let policy = role.map_or(InPlace::Never, |role| role.in_place);
+        let kind = role.map_or(RoleKind::Other, |role| role.kind);
+        let manifest = self.manifest.as_deref();
         let Some(instance) = self.instances.get_mut(task) else {
             return;
         };
@@ -88,7 +92,9 @@ impl World {
             container: init,
             ..ProgramEnd::from(ended)
         };
-        if Ending::of(Some(&exit)).is_failure() {
+        let failed = Ending::of(Some(&exit)).is_failure();
+        if failed || died_while_stopping(kind, &exit) {
+            let image = role.filter(|_| manifest.is_some()).and_then(pod::image_of);
             let circumstances = Circumstances {
                 task,
                 ports: self.addresses.ports(),
@@ -98,10 +104,17 @@ impl World {
                 } else {
                     MemoryEvidence::Unknown
                 },
+                around: Surroundings {
+                    workdir: &self.context.workdir,
+                    manifest,
+                    image: image.as_deref(),
+                },
             };
             let log = self.context.logs.join(life.log_name(end.container.as_deref()));
-            exit.cause = causes::cause(&log, &end, &circumstances).map(Arc::new);
-            end.cause.clone_from(&exit.cause);
+            end.cause = causes::cause(&log, &end, &circumstances).map(Arc::new);
+        }
+        if failed {
+            exit.cause.clone_from(&end.cause);
             self.failures.note(&life, &end, &exit);
         }
         self.told.push(What::TaskEnded {
@@ -177,4 +190,11 @@ impl World {
             self.start(&task, resumed);
         }
     }
+}
+
+/// Whether an evaluator failed by itself while it was being stopped, as one does that reads what its chief takes away: its last
+/// evaluation is missing. Other tasks say little when their peers go, and a program that a signal ended was stopped as asked.
+fn died_while_stopping(kind: RoleKind, exit: &Exit) -> bool {
+    let by_signal = matches!(exit.code, None | Some(0 | 130 | 137 | 143));
+    kind == RoleKind::Evaluator && exit.asked && !by_signal
 }
