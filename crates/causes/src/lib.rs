@@ -104,9 +104,11 @@ pub fn find(ended: &Ended<'_>) -> Option<FailureCause> {
         }
     }
     if let Some(exception) = chain.last() {
-        return Some(of_exception(exception));
+        return Some(of_exception(exception, &lines));
     }
-    catalogue::of_end(&Evidence::new(ended, &lines, None)).or_else(|| last_words(&lines, ended.code?))
+    catalogue::of_end(&Evidence::new(ended, &lines, None))
+        .or_else(|| last_words(&lines, ended.code?))
+        .or_else(|| silent(ended))
 }
 
 /// What is said of a job that succeeded although its tasks, so many, each trained alone.
@@ -163,12 +165,19 @@ impl<'a> Evidence<'a> {
     }
 }
 
-fn of_exception(exception: &Exception) -> FailureCause {
+fn of_exception(exception: &Exception, lines: &Lines) -> FailureCause {
     let said = message::of(exception);
+    let mut sentence = said.sentence();
+    // That a program failed says nothing; what it printed does.
+    if said.kind == "CalledProcessError"
+        && let Some(words) = lines.words_before_traceback()
+    {
+        sentence = format!("{} It had printed: {words}", sentence.trim_end());
+    }
     FailureCause {
         code: None,
         class: EXCEPTION.into(),
-        sentence: bounded(&said.sentence()),
+        sentence: bounded(&sentence),
         place: said.place.as_deref().map(bounded),
         help: None,
     }
@@ -183,6 +192,21 @@ fn last_words(lines: &Lines, code: i32) -> Option<FailureCause> {
         sentence: bounded(&format!("exit code {code}, after it printed: {last}")),
         place: None,
         help: None,
+    })
+}
+
+/// A program that exited with an error and said nothing. A pod's termination message is not its whole output.
+fn silent(ended: &Ended<'_>) -> Option<FailureCause> {
+    let code = ended.code.filter(|code| *code != 0)?;
+    (ended.world == World::Machine).then(|| FailureCause {
+        code: None,
+        class: EXIT_CODE.into(),
+        sentence: bounded(&format!("exit code {code}, without a word in its output")),
+        place: None,
+        help: Some(
+            "a call such as `sys.exit(N)` or `os._exit(N)` ended it: look for the number in the script, and for output that is sent to a file"
+                .into(),
+        ),
     })
 }
 

@@ -13,7 +13,7 @@ use trainyard_document::codes::Code;
 use trainyard_document::problem::{Problem, Severity, closest, shown};
 
 pub use self::json::{CheckedFile, JsonProblem, Summary};
-pub use self::losses::show_losses;
+pub use self::losses::{Losses, show_losses};
 pub use self::text::render;
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -139,6 +139,7 @@ Most of it is in `tensorflow.compat.v1`: `import tensorflow.compat.v1 as tf` and
             Raised(&[], "incompatible with the layer"),
             Raised(&[], "are incompatible"),
             Raised(&[], "must have the same shape"),
+            Raised(&[], "must have the same rank"),
             Raised(&[], "Shape mismatch"),
             Raised(&[], "Cannot reshape"),
             Raised(&[], "cannot reshape array"),

@@ -1,8 +1,9 @@
 //! `trainyard check FILE…`: all problems of all files.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use trainyard_dialect::{Reading, placeholders, with_placeholders};
+use trainyard_dialect::{Item, Reading, placeholders, with_placeholders};
 use trainyard_document::Source;
 use trainyard_document::codes::Code;
 use trainyard_document::problem::{Place, Problem};
@@ -63,7 +64,13 @@ fn check(source: Result<Source, Box<Problem>>, format: Format, columns: usize) -
             let mut reading = trainyard_dialect::read(&source);
             let unserved = trainyard_dialect::not_served(&source);
             let problems = reading.problems.into_iter().chain(unserved).collect();
-            reading.problems = with_placeholders(problems, placeholders(&source));
+            let unfilled = placeholders(&source);
+            let documents: BTreeSet<usize> = unfilled.iter().map(|problem| problem.place.document).collect();
+            reading.items.retain(|item| match item {
+                Item::Job(job) => !documents.contains(&job.document),
+                Item::Other(_) => true,
+            });
+            reading.problems = with_placeholders(problems, unfilled);
             (source.name, Some(source.text), reading)
         }
         Err(problem) => {

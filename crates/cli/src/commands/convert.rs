@@ -1,6 +1,7 @@
 //! `trainyard convert FILE --to DIALECT`: the same job for another system.
 
 use clap::ValueEnum;
+use trainyard_core::ClusterForm;
 use trainyard_dialect::convert::{convert, without_empty_times};
 use trainyard_dialect::{Dialect, Item, Reading};
 use trainyard_document::Source;
@@ -12,17 +13,17 @@ use crate::args::Convert;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::report;
+use crate::report::{self, Losses};
 
 /// Writes every object of the file, jobs in the other dialect, and reports what is lost.
 pub fn run(typed: &Convert, printer: &mut Printer) -> Result<Exit, Failure> {
     let (source, reading) = jobs::read(&typed.file, Exit::No, printer)?;
     jobs::chosen(typed.job.as_deref(), &reading)?;
     let (documents, lost) = documents(typed, &source, &reading)?;
-    for (job, losses) in &lost {
-        report::show_losses(job, losses, printer)?;
+    for lost in &lost {
+        report::show_losses(lost, printer)?;
     }
-    let losses: Vec<&Problem> = lost.iter().flat_map(|(_, losses)| losses).collect();
+    let losses: Vec<&Problem> = lost.iter().flat_map(|lost| &lost.losses).collect();
     printer.data(&documents.join("---\n"))?;
     // An error among the losses: a job cannot be expressed in the other dialect.
     let error = losses.iter().any(|loss| loss.severity == Severity::Error);
@@ -36,11 +37,12 @@ pub(super) fn dialect(form: &impl ValueEnum) -> Option<Dialect> {
     Dialect::named(form.to_possible_value()?.get_name())
 }
 
-/// What each job loses, by its name.
-type Lost = Vec<(String, Vec<Problem>)>;
-
 /// The documents to write, and what is lost.
-fn documents(typed: &Convert, source: &Source, reading: &Reading) -> Result<(Vec<String>, Lost), Failure> {
+fn documents(
+    typed: &Convert,
+    source: &Source,
+    reading: &Reading,
+) -> Result<(Vec<String>, Vec<Losses>), Failure> {
     let Some(to) = dialect(&typed.to) else {
         return Err(Failure::usage("this form is no dialect", None));
     };
@@ -49,7 +51,11 @@ fn documents(typed: &Convert, source: &Source, reading: &Reading) -> Result<(Vec
         match item {
             Item::Job(read) if typed.job.as_ref().is_none_or(|name| **name == *read.job.name) => {
                 let converted = convert(source, read, to);
-                losses.push((read.job.name.to_string(), converted.losses));
+                losses.push(Losses {
+                    job: read.job.name.to_string(),
+                    alone: read.job.cluster == ClusterForm::None,
+                    losses: converted.losses,
+                });
                 documents.push(converted.text);
             }
             Item::Other(other) if typed.job.is_none() => {

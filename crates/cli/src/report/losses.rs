@@ -27,17 +27,13 @@ enum Meaning {
 }
 
 impl Meaning {
-    fn of(loss: &Problem) -> Self {
+    /// `alone` is whether the programs of the job find each other without `TF_CONFIG`, by what plugins give them.
+    fn of(loss: &Problem, alone: bool) -> Self {
         match loss.code {
             Code::LostJob => Self::None,
             Code::LostRole | Code::LostName | Code::LostPort => Self::Trains,
-            // What plugins and volumes of a job give to its programs.
-            Code::LostField
-                if loss.place.path.starts_with("spec.plugins")
-                    || loss.place.path.starts_with("spec.volumes") =>
-            {
-                Self::Trains
-            }
+            Code::LostField if alone && loss.place.path.starts_with("spec.plugins") => Self::Trains,
+            Code::LostField if loss.place.path.starts_with("spec.volumes") => Self::Trains,
             Code::LostSuccess | Code::LostAnswer | Code::LostRule | Code::LostLimit => Self::Ends,
             Code::LostGang | Code::LostStartOrder => Self::Starts,
             _ => Self::Beside,
@@ -55,15 +51,26 @@ impl Meaning {
     }
 }
 
+/// What one job loses.
+#[derive(Debug)]
+pub struct Losses {
+    /// Its name.
+    pub job: String,
+    /// Its programs find each other without `TF_CONFIG`.
+    pub alone: bool,
+    pub losses: Vec<Problem>,
+}
+
 /// Prints what one job loses.
-pub fn show_losses(job: &str, losses: &[Problem], printer: &mut Printer) -> Result<(), Failure> {
-    match page(job, losses, locale::columns()) {
+pub fn show_losses(lost: &Losses, printer: &mut Printer) -> Result<(), Failure> {
+    match page(lost, locale::columns()) {
         Some(page) => printer.show(&page),
         None => Ok(()),
     }
 }
 
-fn page(job: &str, losses: &[Problem], columns: usize) -> Option<String> {
+fn page(Losses { job, alone, losses }: &Losses, columns: usize) -> Option<String> {
+    let meaning = |loss: &Problem| Meaning::of(loss, *alone);
     let severity = losses.iter().map(|loss| loss.severity).min()?;
     let style = severity_style(severity);
     let word = match severity {
@@ -77,10 +84,10 @@ fn page(job: &str, losses: &[Problem], columns: usize) -> Option<String> {
         shown(job)
     );
     let mut sorted: Vec<&Problem> = losses.iter().collect();
-    sorted.sort_by_key(|loss| Meaning::of(loss));
+    sorted.sort_by_key(|loss| meaning(loss));
     let mut group = None;
     for loss in sorted {
-        let meaning = Meaning::of(loss);
+        let meaning = meaning(loss);
         // Writing to a String cannot fail.
         if group.replace(meaning) != Some(meaning) {
             let _ = writeln!(page, "  {STRONG}{}{STRONG:#}", meaning.title());
@@ -93,7 +100,7 @@ fn page(job: &str, losses: &[Problem], columns: usize) -> Option<String> {
             let _ = writeln!(page, "  {lead}{line}");
         }
     }
-    let code = losses.iter().min_by_key(|loss| Meaning::of(loss))?.code;
+    let code = losses.iter().min_by_key(|loss| meaning(loss))?.code;
     let _ = writeln!(
         page,
         "  {STRONG}help{STRONG:#}: `trainyard explain {code}` explains a code"
@@ -130,14 +137,19 @@ mod tests {
 
     #[test]
     fn what_changes_the_training_comes_first_and_each_loss_has_a_line() {
-        let losses = [
+        let losses = vec![
             loss(Code::LostField, "spec.runningEstimate"),
             loss(Code::LostGang, "spec.minAvailable"),
             loss(Code::LostAnswer, "spec.policies"),
             loss(Code::LostField, "spec.plugins.svc"),
             loss(Code::LostRole, "spec.tasks[2]"),
         ];
-        let page = page("mnist", &losses, 100).unwrap();
+        let lost = |alone, losses| Losses {
+            job: "mnist".to_owned(),
+            alone,
+            losses,
+        };
+        let page = page(&lost(true, losses.clone()), 100).unwrap();
         let plain = anstream::adapter::strip_str(&page).to_string();
         let expected = "\
 warning: converting `mnist` changes what it means: 5 differences (job.yaml)
@@ -153,6 +165,9 @@ warning: converting `mnist` changes what it means: 5 differences (job.yaml)
   help: `trainyard explain TY090` explains a code
 ";
         assert_eq!(plain, expected);
-        assert_eq!(super::page("mnist", &[], 100), None);
+        let with_tf_config = super::page(&lost(false, losses), 100).unwrap();
+        let svc = with_tf_config.find("spec.plugins.svc").unwrap();
+        assert!(svc > with_tf_config.find("left out").unwrap());
+        assert_eq!(super::page(&lost(true, Vec::new()), 100), None);
     }
 }

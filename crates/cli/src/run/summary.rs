@@ -150,7 +150,8 @@ fn warnings(job: &str, end: &RunEnd, columns: usize) -> String {
             ),
             None => cause.headline(),
         };
-        labelled(&mut page, CAREFUL, "warning", &text, columns);
+        // One line however long it is, as the verdict's.
+        labelled(&mut page, CAREFUL, "warning", &text, usize::MAX);
         if let Some(help) = &cause.help {
             labelled(&mut page, STRONG, "help", help, columns);
         }

@@ -77,7 +77,10 @@ impl World {
     ) -> Self {
         let debug_task = file.debug.clone();
         let manifest = file.source.as_ref().filter(|source| *source != "-");
-        let manifest = manifest.and_then(|source| Some(file.directory.join(source).parent()?.to_owned()));
+        let manifest = manifest.and_then(|source| {
+            let path = file.directory.join(source).canonicalize().ok()?;
+            Some(path.parent()?.to_owned())
+        });
         Self {
             cluster: Cluster::of(&setting.job, &setting.book),
             table: TaskTable::new(&setting.job, |task| addresses.port(task)),

@@ -69,10 +69,15 @@ fn whose_port(ended: &Ended<'_>, known: &Circumstances<'_>) -> Option<(Arc<str>,
     let task = known.task;
     let process = sockets::listener(port);
     let by = process.as_ref().map(by).unwrap_or_default();
+    let otherwise = if owner.is_some() {
+        "run the job again: it is given other ports"
+    } else {
+        "let the script open another port"
+    };
     let help = match &process {
-        Some(Process { pid, outside: true, .. }) => {
-            format!("stop that program (`kill {pid}`), or run the job again: it is given other ports")
-        }
+        Some(Process {
+            pid, outside: true, ..
+        }) => format!("stop that program (`kill {pid}`), or {otherwise}"),
         _ => "the script starts two servers, or a program outside of the job listens there: `ss -ltnp` names it"
             .to_owned(),
     };
