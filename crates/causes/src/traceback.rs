@@ -70,7 +70,9 @@ impl Place {
             "<frozen ",
         ];
         // Frames of compiled extensions name the Cython source they were made from.
-        let compiled = [".pyx", ".pxi", ".pxd"].iter().any(|end| self.file.ends_with(end));
+        let compiled = [".pyx", ".pxi", ".pxd"]
+            .iter()
+            .any(|end| self.file.ends_with(end));
         !compiled && !OTHERS.iter().any(|other| self.file.contains(other))
     }
 }

@@ -183,6 +183,7 @@ fn ready(
         memory: None,
         hints: Hints::default(),
         together: Together::default(),
+        waiting: None,
         pid,
         isolation,
         ending: None,

@@ -108,6 +108,43 @@ fn a_failure_is_told_with_its_root_and_the_stopped_are_not_blamed() {
 }
 
 #[test]
+fn warnings_of_a_job_that_succeeded_follow_its_verdict_and_fit_on_the_screen() {
+    let tasks = (0..11).map(|index| status(&format!("worker-{index}"), TaskState::Succeeded, 0, exit(0)));
+    let mut end = ended(Some(Outcome::Succeeded), "the deciding tasks exited 0", 9.5, tasks.collect());
+    end.warnings = vec![
+        RunWarning {
+            task: Some("evaluator-0".parse().unwrap()),
+            cause: trainyard_core::FailureCause {
+                sentence: "ValueError: no \x1b[31mcheckpoint".into(),
+                place: Some("evaluate.py:9".into()),
+                ..Default::default()
+            },
+        },
+        RunWarning {
+            task: None,
+            cause: trainyard_core::FailureCause {
+                code: Some("TR048".into()),
+                sentence: "12 tasks each trained alone".into(),
+                help: Some("create the strategy before the model".into()),
+                ..Default::default()
+            },
+        },
+    ];
+    let page = shown(&end);
+    let at = page.find("✔ mnist succeeded").unwrap();
+    let lines: Vec<&str> = page[at..].lines().skip(1).map(str::trim).collect();
+    let expected = [
+        "warning: evaluator-0 failed: ValueError: no \\u{1b}[31mcheckpoint (evaluate.py:9); the job succeeded without it",
+        "more: trainyard logs mnist --task evaluator-0",
+        "warning: 12 tasks each trained alone",
+        "help: create the strategy before the model",
+        "more: trainyard explain TR048",
+    ];
+    assert_eq!(lines, expected);
+    assert!(page.lines().count() < 30, "{page}");
+}
+
+#[test]
 fn many_tasks_that_ended_alike_are_told_together() {
     let mut tasks: Vec<TaskStatus> = (0..62)
         .map(|index| status(&format!("worker-{index}"), TaskState::Stopped, 0, killed(15)))

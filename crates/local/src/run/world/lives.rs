@@ -16,6 +16,9 @@ use crate::run::event::{Life, ProgramEnd, What};
 use crate::run::store::status::TaskState;
 use crate::run::world::instance::Phase;
 
+/// Seconds after an end by which the job has ended too, if it ends because of it.
+const SETTLED: u32 = 2;
+
 impl World {
     /// Takes note of what happened to a task.
     pub fn happened(&mut self, TaskEvent { life, change }: TaskEvent) {
@@ -129,10 +132,11 @@ impl World {
             };
             self.table.is(task, TaskState::Restarting);
             let in_place = instance.in_place;
-            self.told.push(What::RestartsInPlace {
+            let restart = What::RestartsInPlace {
                 life: Life { in_place, ..life },
                 seconds,
-            });
+            };
+            instance.untold_restart = Some((self.clock.after(SETTLED), restart));
         } else {
             instance.phase = Phase::Ended { exit, lingers };
         }
@@ -175,7 +179,26 @@ impl World {
                 Phase::Resting { until } if instance.running.is_none() => Some(until),
                 _ => None,
             });
-        resting.min()
+        let untold = self.instances.values();
+        let untold = untold.filter_map(|instance| Some(instance.untold_restart.as_ref()?.0));
+        resting.chain(untold).min()
+    }
+
+    /// Tells of restarts that will come: the job has had the time to end instead.
+    pub fn tell_of_restarts(&mut self) {
+        let now = Instant::now();
+        for instance in self.instances.values_mut() {
+            let rests = matches!(instance.phase, Phase::Resting { .. }) && instance.stopping.is_none();
+            let over = matches!(instance.phase, Phase::Resting { until } if until <= now);
+            if !rests {
+                instance.untold_restart = None;
+            } else if let Some((_, restart)) = instance
+                .untold_restart
+                .take_if(|(settled, _)| *settled <= now || over)
+            {
+                self.told.push(restart);
+            }
+        }
     }
 
     /// Starts what has rested long enough.
