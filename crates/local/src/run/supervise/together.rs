@@ -1,8 +1,8 @@
 //! Whether the tasks of a job trained together: a script that does not use TF_CONFIG makes each task train alone, and the
 //! job succeeds all the same.
 //!
-//! The sign is that no task ever had a socket at a port of TF_CONFIG. The kernel's table of sockets is looked at every
-//! half second at first, until one is seen; a closed connection stays in it for a minute, so short ones are seen too. Nothing is said unless
+//! The sign is that no task ever had a socket at a port of TF_CONFIG. Once TensorFlow is loaded, the kernel's table of sockets is looked at
+//! every second at first, until one is seen; a closed connection stays in it for a minute, so short ones are seen too. Nothing is said unless
 //! two tasks had loaded TensorFlow and were looked at several times since: other programs may divide their work in ways of
 //! their own.
 
@@ -17,16 +17,16 @@ use crate::system::proc_file;
 use crate::system::sockets::{Socket, sockets};
 
 /// Between two looks, at first.
-const SHORTEST: Duration = Duration::from_millis(500);
+const SHORTEST: Duration = Duration::from_secs(1);
 
 /// Between two looks, later: a server of TensorFlow lives as long as its program.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// A look takes at most this part of the time: the table of a machine with many connections is long.
-const PART: u32 = 100;
+/// A look takes at most this part of the time, as far as [`LONGEST`] allows: the table of a machine with many connections is long.
+const PART: u32 = 10;
 
 /// A task was looked at so often after it had loaded TensorFlow, or nothing is said about it.
-const LOOKS: u32 = 4;
+const LOOKS: u32 = 3;
 
 /// Tasks that are looked at for TensorFlow: with two that train alone, all do.
 const WATCHED: usize = 2;
@@ -61,12 +61,12 @@ impl Together {
         if self.seen || self.next.is_none_or(|next| next > now) {
             return;
         }
-        self.look_at_sockets(world);
-        if !self.seen {
-            self.look_at_programs(world);
+        self.look_at_programs(world);
+        if !self.loaded.is_empty() {
+            self.look_at_sockets(world);
         }
-        let past = self.began.map_or(Duration::ZERO, |began| now - began) / 20;
-        let pause = past.clamp(SHORTEST, LONGEST).max(now.elapsed() * PART);
+        let past = self.began.map_or(Duration::ZERO, |began| now - began) / 60;
+        let pause = past.max(now.elapsed() * PART).clamp(SHORTEST, LONGEST);
         self.next = Some(Instant::now() + pause);
     }
 
