@@ -110,7 +110,12 @@ fn a_failure_is_told_with_its_root_and_the_stopped_are_not_blamed() {
 #[test]
 fn warnings_of_a_job_that_succeeded_follow_its_verdict_and_fit_on_the_screen() {
     let tasks = (0..11).map(|index| status(&format!("worker-{index}"), TaskState::Succeeded, 0, exit(0)));
-    let mut end = ended(Some(Outcome::Succeeded), "the deciding tasks exited 0", 9.5, tasks.collect());
+    let mut end = ended(
+        Some(Outcome::Succeeded),
+        "the deciding tasks exited 0",
+        9.5,
+        tasks.collect(),
+    );
     end.warnings = vec![
         RunWarning {
             task: Some("evaluator-0".parse().unwrap()),
