@@ -15,6 +15,9 @@ use trainyard_core::FailureCause;
 
 use crate::{Evidence, MemoryEvidence, World, bounded, message, pattern};
 
+/// The entry of jobs that succeed although their tasks did not train together.
+const TRAINED_ALONE: u16 = 48;
+
 /// A known cause.
 #[derive(Debug)]
 pub struct Entry {
@@ -183,6 +186,19 @@ pub fn entry(code: &str) -> Option<&'static Entry> {
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
     let number: u16 = digits.parse().ok().filter(|_| plain)?;
     entries().find(|entry| entry.number == number)
+}
+
+/// What is said of a job whose tasks, so many, each trained alone.
+pub(crate) fn trained_alone(tasks: usize) -> Option<FailureCause> {
+    let entry = entries().find(|entry| entry.number == TRAINED_ALONE)?;
+    let tasks = tasks.to_string();
+    Some(FailureCause {
+        code: Some(entry.code().into()),
+        class: entry.class.into(),
+        sentence: bounded(&pattern::filled(entry.says?, &[&tasks], "")),
+        place: None,
+        help: Some(entry.help.into()),
+    })
 }
 
 /// What the catalogue knows about the exception.

@@ -143,9 +143,17 @@ pub fn find_in_pod(ended: &Ended<'_>, pod: PodEvidence<'_>) -> Option<FailureCau
         }
     }
     if let Some(exception) = chain.last() {
-        return Some(of_exception(exception));
+        return Some(of_exception(exception, &lines));
     }
-    catalogue::of_end(&Evidence::new(ended, pod, &lines, None)).or_else(|| last_words(&lines, ended.code?))
+    catalogue::of_end(&Evidence::new(ended, pod, &lines, None))
+        .or_else(|| last_words(&lines, ended.code?))
+        .or_else(|| silent(ended))
+}
+
+/// What is said of a job that succeeded although its tasks, so many, each trained alone.
+#[must_use]
+pub fn trained_alone(tasks: usize) -> FailureCause {
+    catalogue::trained_alone(tasks).unwrap_or_default()
 }
 
 /// The port that the program could not open, if that is what failed.
@@ -155,6 +163,17 @@ pub fn taken_port(ended: &Ended<'_>) -> Option<u16> {
     let line = |text: &str| {
         let holes = pattern::holes("No address added out of total {} resolved for '{}'", text)?;
         holes.get(1)?.rsplit(':').next()?.parse().ok()
+    };
+    lines.iter().rev().find_map(line)
+}
+
+/// The script that Python could not open, as it was told, if that is what failed.
+#[must_use]
+pub fn missing_script(ended: &Ended<'_>) -> Option<Arc<str>> {
+    let lines = Lines::of(ended.output);
+    let line = |text: &str| {
+        let holes = pattern::holes("can't open file '{}': [Errno 2]", text)?;
+        holes.first().map(|path| bounded(path))
     };
     lines.iter().rev().find_map(line)
 }
@@ -192,12 +211,19 @@ impl<'a> Evidence<'a> {
     }
 }
 
-fn of_exception(exception: &Exception) -> FailureCause {
+fn of_exception(exception: &Exception, lines: &Lines) -> FailureCause {
     let said = message::of(exception);
+    let mut sentence = said.sentence();
+    // That a program failed says nothing; what it printed does.
+    if said.kind == "CalledProcessError"
+        && let Some(words) = lines.words_before_traceback()
+    {
+        sentence = format!("{} It had printed: {words}", sentence.trim_end());
+    }
     FailureCause {
         code: None,
         class: EXCEPTION.into(),
-        sentence: bounded(&said.sentence()),
+        sentence: bounded(&sentence),
         place: said.place.as_deref().map(bounded),
         help: None,
     }
@@ -212,6 +238,21 @@ fn last_words(lines: &Lines, code: i32) -> Option<FailureCause> {
         sentence: bounded(&format!("exit code {code}, after it printed: {last}")),
         place: None,
         help: None,
+    })
+}
+
+/// A program that exited with an error and said nothing. A pod's termination message is not its whole output.
+fn silent(ended: &Ended<'_>) -> Option<FailureCause> {
+    let code = ended.code.filter(|code| *code != 0)?;
+    (ended.world == World::Machine).then(|| FailureCause {
+        code: None,
+        class: EXIT_CODE.into(),
+        sentence: bounded(&format!("exit code {code}, without a word in its output")),
+        place: None,
+        help: Some(
+            "a call such as `sys.exit(N)` or `os._exit(N)` ended it: look for the number in the script, and for output that is sent to a file"
+                .into(),
+        ),
     })
 }
 

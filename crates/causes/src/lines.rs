@@ -18,6 +18,13 @@ impl Lines {
         self.0.iter().map(String::as_str)
     }
 
+    /// What was printed last before the last traceback: a program that Python had started says there why it failed.
+    pub fn words_before_traceback(&self) -> Option<&str> {
+        let at = self.0.iter().rposition(|line| line.starts_with("Traceback "))?;
+        let mut before = self.0[..at].iter().rev().map(|line| line.trim());
+        before.find(|line| line.chars().any(char::is_alphanumeric) && !is_log(line))
+    }
+
     /// The last line that says something and is no message of a library.
     pub fn last_words(&self) -> Option<&str> {
         let mut lines = self.iter().rev().map(str::trim);

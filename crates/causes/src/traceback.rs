@@ -69,7 +69,11 @@ impl Place {
             "__autograph_generated_file",
             "<frozen ",
         ];
-        !OTHERS.iter().any(|other| self.file.contains(other))
+        // Frames of compiled extensions name the Cython source they were made from.
+        let compiled = [".pyx", ".pxi", ".pxd"]
+            .iter()
+            .any(|end| self.file.ends_with(end));
+        !compiled && !OTHERS.iter().any(|other| self.file.contains(other))
     }
 }
 

@@ -120,6 +120,7 @@ fn notes(read: &ReadJob, said: Vec<String>) -> Vec<String> {
     if read.job.addresses == Addresses::Given {
         notes.push("addresses are only known at run time".into());
     }
+    notes.extend(read.remarks());
     notes.extend(said);
     notes
 }

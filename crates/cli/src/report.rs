@@ -1,6 +1,7 @@
 //! Problems as people and programs read them.
 
 mod json;
+mod losses;
 mod text;
 
 use std::fmt::Display;
@@ -12,6 +13,7 @@ use trainyard_document::codes::Code;
 use trainyard_document::problem::{Problem, Severity, closest, shown};
 
 pub use self::json::{CheckedFile, JsonProblem, Summary};
+pub use self::losses::{Losses, show_losses};
 pub use self::text::render;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -29,6 +31,14 @@ pub fn show<'a>(
         printer.show(&render(problem, text, locale::columns()))?;
     }
     Ok(())
+}
+
+/// Errors as warnings, for commands that can go on.
+pub fn as_warnings(mut problems: Vec<Problem>) -> Vec<Problem> {
+    for problem in &mut problems {
+        problem.severity = Severity::Warning;
+    }
+    problems
 }
 
 /// Reads a file, or reports why it cannot be used. `invalid` is the exit code for a file that can be read but is not text.

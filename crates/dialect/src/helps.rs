@@ -19,7 +19,7 @@ use trainyard_document::Source;
 use trainyard_document::codes::Code;
 use trainyard_document::problem::{Problem, Severity};
 
-use crate::{Dialect, not_served, read};
+use crate::{Dialect, not_served, placeholders, read, with_placeholders};
 
 /// One help.
 struct Row {
@@ -71,7 +71,8 @@ fn problems(bytes: &[u8]) -> Vec<Problem> {
     };
     let reading = read(&source);
     let unserved = not_served(&source);
-    reading.problems.into_iter().chain(unserved).collect()
+    let problems = reading.problems.into_iter().chain(unserved).collect();
+    with_placeholders(problems, placeholders(&source))
 }
 
 #[test]

@@ -11,6 +11,7 @@
 //! * `compile` has the blocks that each dialect's rules are made of.
 //! * [`isolation`] is the annotation that keeps other pods from connecting to those of a job.
 //! * [`order`] is the annotation that gives an order to a job, for the operator too.
+//! * [`placeholders`] are what a tutorial left for its readers to fill in.
 //! * [`convert`] writes a job in another dialect and says what was lost.
 
 mod check;
@@ -22,6 +23,7 @@ mod helps;
 pub mod isolation;
 pub mod manifest;
 pub mod order;
+mod placeholders;
 pub mod pod_template;
 pub mod read;
 mod t9k;
@@ -31,5 +33,6 @@ mod volcano;
 
 pub use self::dialect::{Dialect, RoleList};
 pub use self::manifest::{Item, OtherObject, ReadJob, Reading};
+pub use self::placeholders::{placeholders, with_placeholders};
 pub use self::read::{read, read_value};
 pub use self::tfjob::{OURSELVES, not_served};

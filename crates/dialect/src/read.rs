@@ -145,7 +145,8 @@ fn unknown(root: &Field<'_>, other: &OtherObject, seen: &mut Seen) {
         return;
     }
     let (kind, api_version) = (shown(&other.kind), shown(&other.api_version));
-    let message = format!("`{kind}` of `{api_version}` is not a job; it is kept as it is");
+    let message =
+        format!("`{kind}` of `{api_version}` is not a kind that Trainyard runs; it is kept as it is");
     let problem = root.problem_in("kind", Code::UnknownKind, message);
     root.tell(problem.found(&other.kind));
 }

@@ -8,6 +8,8 @@ use trainyard_document::problem::{FieldPath, Problem, Problems, Severity, shown}
 use trainyard_document::{Source, parse};
 
 use crate::manifest::Metadata;
+use crate::pod_template::resources::Amounts;
+use crate::pod_template::{check, schema};
 
 /// The annotation with the same settings, as JSON or YAML.
 pub const ANNOTATION: &str = "trainyard.dev/tensorboard";
@@ -118,7 +120,18 @@ fn settings(field: &Field<'_>) -> Option<Value> {
     }
     let _ = fields.bool("suspend");
     let _ = fields.count("ttlSecondsAfterFinished");
-    fields.skip(&["runMode", "scheduler", "resources"]);
+    if let Some(resources) = fields.get("resources") {
+        check::check(&resources, &schema::RESOURCES);
+        let _ = Amounts::read(&resources);
+    }
+    let logs = ["trainingLogFilesets", "logDir"]
+        .iter()
+        .any(|name| fields.has(name));
+    if !logs {
+        let message = "it names no logs: `trainingLogFilesets` or `logDir` says where they are";
+        field.tell(field.problem(Code::MissingField, message));
+    }
+    fields.skip(&["runMode", "scheduler"]);
     fields.finish();
     Some(field.node.to_json())
 }

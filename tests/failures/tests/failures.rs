@@ -36,6 +36,14 @@ struct Case {
     code: Option<String>,
     /// TensorFlow has to be imported.
     tensorflow: bool,
+    /// The folder below its own in which it is run.
+    directory: Option<String>,
+    /// What a shell does while it runs, with the program as `$TRAINYARD`.
+    meanwhile: Option<String>,
+    /// Mebibytes of memory that a control group around the run gives it; only root can make one.
+    memory: Option<u64>,
+    /// A line that must not be there.
+    never: Option<String>,
     /// Seconds that it may take.
     limit: u64,
 }
@@ -60,6 +68,10 @@ impl Case {
             help: take("help"),
             code: take("code"),
             tensorflow: take("needs").is_some(),
+            directory: take("in"),
+            meanwhile: take("meanwhile"),
+            memory: take("memory").map(|memory| memory.parse().expect("mebibytes")),
+            never: take("never"),
             limit: take("limit").expect("limit").parse().expect("seconds"),
         };
         assert!(fields.is_empty(), "{}: {fields:?}", folder.display());
@@ -87,11 +99,26 @@ fn play(case: &Case) -> Result<(), String> {
         let path = entry.expect("an entry").path();
         fs::copy(&path, folder.join(path.file_name().expect("a name"))).expect("a file can be copied");
     }
+    let group = match case.memory.map(MemoryGroup::new) {
+        Some(Err(why)) => {
+            eprintln!("{}: left out: {why}", case.name);
+            return Ok(());
+        }
+        Some(Ok(group)) => Some(group),
+        None => None,
+    };
     let program = trainyard_tools::trainyard().unwrap_or_else(|missing| panic!("{missing}"));
     let began = Instant::now();
     let limit = case.limit.to_string();
+    let directory = case.directory.as_ref().map_or_else(String::new, |directory| {
+        format!("mkdir '{directory}' && cd '{directory}' && ")
+    });
+    let meanwhile = case.meanwhile.as_ref().map_or_else(String::new, |meanwhile| {
+        format!("({meanwhile}) >/dev/null 2>&1 & ")
+    });
+    let enter = group.as_ref().map_or_else(String::new, MemoryGroup::enter);
     let line = format!(
-        "exec timeout --kill-after=5 {limit} '{}' {}",
+        "{enter}{directory}{meanwhile}exec timeout --kill-after=5 {limit} '{}' {}",
         program.display(),
         case.run
     );
@@ -100,6 +127,7 @@ fn play(case: &Case) -> Result<(), String> {
         .current_dir(&folder)
         .env("TRAINYARD_STATE", place.path().join("state"))
         .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("TRAINYARD", &program)
         .env_remove("TRAINYARD_CONFIG")
         .stdin(Stdio::null())
         .output()
@@ -109,6 +137,11 @@ fn play(case: &Case) -> Result<(), String> {
     let fail = |why: &str| Err(format!("{}: {why}\n{told}", case.name));
     if took > Duration::from_secs(case.limit) {
         return fail(&format!("it took {took:?}"));
+    }
+    if let Some(never) = &case.never
+        && let Some(line) = told.lines().find(|line| fits(never, line))
+    {
+        return fail(&format!("a line is `{line}`"));
     }
     let Some(at) = told.lines().position(|line| fits(&case.first, line)) else {
         return fail(&format!("no line is `{}`", case.first));
@@ -122,6 +155,50 @@ fn play(case: &Case) -> Result<(), String> {
     match &case.code {
         Some(code) if !rest.contains(code) => fail(&format!("nothing names {code}")),
         _ => Ok(()),
+    }
+}
+
+/// A control group with a limit of memory, removed when it is dropped.
+struct MemoryGroup(PathBuf);
+
+impl MemoryGroup {
+    /// A group with so many mebibytes; why it cannot be made, where it cannot. Of version 1 it is made inside the group of this process, of
+    /// version 2 below the root, since there a group with processes has no groups with limits.
+    fn new(mebibytes: u64) -> Result<Self, String> {
+        let root = Path::new("/sys/fs/cgroup");
+        let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let memory = own.lines().find_map(|line| line.split_once(":memory:"));
+        let (parent, limit) = match memory {
+            Some((_, group)) => (
+                root.join("memory").join(group.trim_start_matches('/')),
+                "memory.limit_in_bytes",
+            ),
+            None => (root.to_owned(), "memory.max"),
+        };
+        let path = parent.join(format!("trainyard-failures-{}", std::process::id()));
+        fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let group = Self(path);
+        let limit = group.0.join(limit);
+        fs::write(&limit, (mebibytes << 20).to_string())
+            .map_err(|error| format!("{}: {error}", limit.display()))?;
+        Ok(group)
+    }
+
+    /// What a shell does to enter it.
+    fn enter(&self) -> String {
+        format!("echo $$ > '{}/cgroup.procs' && ", self.0.display())
+    }
+}
+
+impl Drop for MemoryGroup {
+    fn drop(&mut self) {
+        // The last process of the run may still be going; then the group stays, empty.
+        for _ in 0..100 {
+            if fs::remove_dir(&self.0).is_ok() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 

@@ -94,7 +94,7 @@ The program ended with exit code 2 and a message about its arguments, as `argpar
         class: "import-mismatch",
         title: "packages of versions that do not fit together",
         when: &[
-            Raised(&["ImportError"], "cannot import name '{}'"),
+            Raised(&["ImportError"], "cannot import name '{}' from '{}' ({}-packages/"),
             Raised(&["TypeError"], "Descriptors cannot be created directly"),
             Raised(&["ValueError"], "numpy.dtype size changed"),
             Raised(&["ImportError", "AttributeError"], "numpy.core"),
@@ -123,6 +123,17 @@ Compare `pip freeze` of the environment in which it works with that of the task,
 A module imports itself: most often a script has the name of a module that it, or a library, imports (`random.py`, `queue.py`, `tensorflow.py`). Python looks beside the script first. Rename the file, and delete `__pycache__` beside it. Otherwise two modules of yours import each other: import one of them inside a function.",
     },
     Entry {
+        number: 49,
+        class: "name-missing",
+        title: "a module of the user does not have a name",
+        when: &[Raised(&["ImportError"], "cannot import name '{}' from '{}' ({})")],
+        says: None,
+        help: "`{1}` is there, and defines no `{0}`: compare the spelling, or import what it does define ({2})",
+        on_cluster: None,
+        explanation: "\
+A module was found, and what the program wants from it is not in it. If the module is a file of yours, the name is misspelt, or the file is an older copy than the script. Two modules that import each other give the same message with `most likely due to a circular import`.",
+    },
+    Entry {
         number: 26,
         class: "file-missing",
         title: "a file that the program needs is not there",
@@ -139,6 +150,24 @@ A module imports itself: most often a script has the name of a module that it, o
 The program opened a file that does not exist. On one machine a PersistentVolumeClaim is an empty directory unless `--volume NAME=DIR` says which directory holds the data. Relative paths start in the directory of `trainyard run`, or in `workingDir`.
 
 On a cluster every role that reads the data has to mount its volume: parameter servers and evaluators are often forgotten.",
+    },
+    Entry {
+        number: 50,
+        class: "file-damaged",
+        title: "a file is damaged, or in another format",
+        when: &[
+            Raised(&["JSONDecodeError", "YAMLError", "ParserError", "ScannerError"], ""),
+            Raised(&["BadGzipFile", "BadZipFile", "UnpicklingError", "LZMAError", "ReadError"], ""),
+            Raised(&["EOFError"], "Compressed file ended before"),
+            Raised(&["EOFError"], "Ran out of input"),
+            Raised(&["error"], "Error -3 while decompressing"),
+            Raised(&["OSError"], "Unable to synchronously open file"),
+        ],
+        says: None,
+        help: "what is read at that line is empty, cut off or in another format: look at the file itself; a download that was interrupted, or an error page saved as data, looks like this",
+        on_cluster: None,
+        explanation: "\
+The program read a file and its content is not what its format allows: JSON with a comma too many, an archive that ends too early, a pickle of another program. `file PATH` and `ls -l PATH` show what it is. Several tasks that write the same file at once damage it too: give each its own, or let the chief alone write.",
     },
     Entry {
         number: 27,

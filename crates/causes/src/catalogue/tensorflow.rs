@@ -139,6 +139,7 @@ Most of it is in `tensorflow.compat.v1`: `import tensorflow.compat.v1 as tf` and
             Raised(&[], "incompatible with the layer"),
             Raised(&[], "are incompatible"),
             Raised(&[], "must have the same shape"),
+            Raised(&[], "must have the same rank"),
             Raised(&[], "Shape mismatch"),
             Raised(&[], "Cannot reshape"),
             Raised(&[], "cannot reshape array"),
@@ -247,6 +248,22 @@ Under MultiWorkerMirroredStrategy no worker survives the loss of another, and un
         on_cluster: None,
         explanation: "\
 The task waited for the others at a barrier, or for an answer, until TensorFlow gave up. A task that never started, has ended before the others, or runs another number of steps holds up the rest. `drop_remainder=True` and `repeat()` make the number of steps the same everywhere.",
+    },
+    Entry {
+        number: 48,
+        class: "trained-alone",
+        title: "the tasks did not train together",
+        // Found by the world: nothing that a program prints shows it.
+        when: &[],
+        says: Some("no task opened its port of TF_CONFIG: {0} tasks each trained alone, on the same data"),
+        help: "create the strategy before the model (`tf.distribute.MultiWorkerMirroredStrategy()`, see examples/digits_mirrored.py); if each task is meant to work alone, all is well",
+        on_cluster: None,
+        explanation: "\
+The job succeeded, and its tasks had nothing to do with each other: while they ran, no task opened the port that TF_CONFIG gives it. Each of them trained a model of its own, mostly on the same data, in the time that one task alone would have taken.
+
+The script does not use TF_CONFIG: it calls `model.fit` without a strategy, or with `MirroredStrategy`, which knows one machine only. `tf.distribute.MultiWorkerMirroredStrategy` and `tf.distribute.ParameterServerStrategy` read TF_CONFIG and open the port; `examples/digits_mirrored.py` and `examples/digits.py` show both.
+
+This is told only if two tasks had loaded TensorFlow for some seconds. A job whose tasks are to work alone, such as a search over settings, can ignore it.",
     },
     Entry {
         number: 36,

@@ -1,11 +1,12 @@
 //! `trainyard check FILE…`: all problems of all files.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use trainyard_dialect::Reading;
+use trainyard_dialect::{Item, Reading, placeholders, with_placeholders};
 use trainyard_document::Source;
 use trainyard_document::codes::Code;
-use trainyard_document::problem::{Place, Problem, tidy};
+use trainyard_document::problem::{Place, Problem};
 
 use crate::args::{Check, Format};
 use crate::exit::Exit;
@@ -62,7 +63,14 @@ fn check(source: Result<Source, Box<Problem>>, format: Format, columns: usize) -
         Ok(source) => {
             let mut reading = trainyard_dialect::read(&source);
             let unserved = trainyard_dialect::not_served(&source);
-            reading.problems = tidy(reading.problems.into_iter().chain(unserved).collect());
+            let problems = reading.problems.into_iter().chain(unserved).collect();
+            let unfilled = placeholders(&source);
+            let documents: BTreeSet<usize> = unfilled.iter().map(|problem| problem.place.document).collect();
+            reading.items.retain(|item| match item {
+                Item::Job(job) => !documents.contains(&job.document),
+                Item::Other(_) => true,
+            });
+            reading.problems = with_placeholders(problems, unfilled);
             (source.name, Some(source.text), reading)
         }
         Err(problem) => {

@@ -86,7 +86,7 @@ fn tf_config(typed: &str, jobs: &[&ReadJob]) -> Result<String, Failure> {
     };
     let cluster = Cluster::of(&read.job, &addresses(&read.job, None));
     cluster.tf_config(id).ok_or_else(|| {
-        let message = format!("`{id}` has no TF_CONFIG: it is the only task, or the manifest sets its own");
+        let message = format!("`{id}` has no TF_CONFIG: {}", read.why_no_tf_config());
         Failure::usage(message, None)
     })
 }

@@ -30,7 +30,7 @@ use crate::report::{self, count};
 /// Writes every object of the file, jobs in the requested form, and reports what they cannot do.
 pub fn run(typed: &Render, printer: &mut Printer) -> Result<Exit, Failure> {
     check_usage(typed)?;
-    let (source, reading) = jobs::read(&typed.file, Exit::Unable, printer)?;
+    let (source, reading) = jobs::read_filled_in(&typed.file, Exit::Unable, printer)?;
     let chosen = jobs::chosen(typed.job.as_deref(), &reading)?;
     if reading.has_errors() {
         return Ok(Exit::Unable);

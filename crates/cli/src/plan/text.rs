@@ -26,7 +26,7 @@ pub fn render(plan: &JobPlan<'_>, columns: usize, ascii: bool) -> String {
     };
     page.head(plan);
     for role in &plan.roles {
-        page.role(role);
+        page.role(role, !plan.total.is_empty());
     }
     page.section("What happens", &plan.story, STRONG);
     page.rules(plan);
@@ -55,7 +55,7 @@ fn tf_config(plan: &JobPlan<'_>) -> Vec<String> {
             "At most {bytes} bytes; `--tf-config {}` prints that of one task.",
             task.id
         )],
-        _ => vec!["Not set: there is only one task, or the manifest sets its own.".into()],
+        _ => vec![format!("Not set: {}.", plan.read.why_no_tf_config())],
     }
 }
 
@@ -96,7 +96,8 @@ impl Page {
     }
 
     /// A box per role: its tasks, their addresses and requests.
-    fn role(&mut self, role: &RolePlan<'_>) {
+    /// Requests are left out where no role has any: the head says so.
+    fn role(&mut self, role: &RolePlan<'_>, requests: bool) {
         let inner = self.columns - 4;
         let title = self.presentable(&match role.spec.replicas {
             1 => format!(" {} ", role.spec.name),
@@ -120,8 +121,10 @@ impl Page {
                 self.boxed(Style::new(), &line, inner);
             }
         }
-        for line in wrap(&self.presentable(&asks(role)), inner) {
-            self.boxed(QUIET, &line, inner);
+        if requests || role.spec.replicas == 0 {
+            for line in wrap(&self.presentable(&asks(role)), inner) {
+                self.boxed(QUIET, &line, inner);
+            }
         }
         self.line(format_args!("╰{}╯", "─".repeat(self.columns - 2)));
     }
@@ -219,10 +222,44 @@ fn fit(name: &str, address: &str, inner: usize) -> Vec<String> {
     }
     let mut lines = vec![name.trim_end().to_owned()];
     let room = inner.saturating_sub(4).max(1);
-    let letters: Vec<char> = address.chars().collect();
-    let part = |part: &[char]| format!("    {}", part.iter().collect::<String>());
-    lines.extend(letters.chunks(room).map(part));
+    lines.extend(
+        broken(address, room)
+            .into_iter()
+            .map(|part| format!("    {part}")),
+    );
     lines
+}
+
+/// An address in pieces of at most so many characters: broken before a dot or its port, and inside a name only where that is too long.
+fn broken(address: &str, room: usize) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    for part in split_before(address, &['.', ':']) {
+        let last = pieces.last_mut().map_or(0, |piece| piece.chars().count());
+        if last > 0 && last + part.chars().count() > room {
+            pieces.push(String::new());
+        }
+        for letter in part.chars() {
+            if pieces.last().is_some_and(|piece| piece.chars().count() == room) {
+                pieces.push(String::new());
+            }
+            if let Some(piece) = pieces.last_mut() {
+                piece.push(letter);
+            }
+        }
+    }
+    pieces
+}
+
+/// The text in parts, each of which but the first begins with one of the letters.
+fn split_before<'t>(text: &'t str, letters: &[char]) -> Vec<&'t str> {
+    let starts: Vec<usize> = text
+        .match_indices(letters)
+        .map(|(at, _)| at)
+        .filter(|at| *at > 0)
+        .collect();
+    let ends = starts.iter().copied().chain([text.len()]);
+    let begins = [0].into_iter().chain(starts.iter().copied());
+    begins.zip(ends).map(|(begin, end)| &text[begin..end]).collect()
 }
 
 fn asks(role: &RolePlan<'_>) -> String {
@@ -246,6 +283,16 @@ mod tests {
             fit("worker-0 ", "abcdefghij", 10),
             ["worker-0", "    abcdef", "    ghij"]
         );
+        let address = "mnist-worker-0.mnist.research.svc:2222";
+        assert_eq!(
+            broken(address, 36),
+            ["mnist-worker-0.mnist.research.svc", ":2222"]
+        );
+        assert_eq!(
+            broken(address, 20),
+            ["mnist-worker-0.mnist", ".research.svc:2222"]
+        );
+        assert_eq!(broken(address, 99), [address]);
     }
 
     #[test]

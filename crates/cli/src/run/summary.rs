@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use anstyle::Style;
 use signal_hook::low_level::signal_name;
 use trainyard_core::{Outcome, TaskId};
-use trainyard_local::run::event::{FirstFailure, ProgramEnd, RunEnd};
+use trainyard_local::run::event::{FirstFailure, ProgramEnd, RunEnd, RunWarning};
 use trainyard_local::run::store::status::{TaskState, TaskStatus};
 
 use super::footer::state_style;
@@ -33,6 +34,7 @@ pub fn page(job: &str, end: &RunEnd, directory: Option<&Path>, columns: usize) -
     if let Some(survived) = end.first_failure.as_ref().filter(|_| has_succeeded(end)) {
         verdict.push_str(&survived_failure(survived, columns));
     }
+    verdict.push_str(&warnings(job, end, columns));
     let mut notes = left_alive(end, columns);
     if let Some(directory) = directory {
         let logs = short(&directory.join("logs"));
@@ -113,17 +115,7 @@ fn failed_task(job: &str, end: &RunEnd, failure: &FirstFailure, columns: usize) 
     // One line however long it is: people search for it, and a terminal breaks it.
     let first = format!("{job}: {task} {fate}");
     let _ = writeln!(page, "{BAD}✖ {}{BAD:#}", visible::line(&first));
-    let mut tell = |label: &str, text: &str| {
-        let room = columns.saturating_sub(label.len() + 4);
-        for (at, line) in wrap(&visible::line(text), room).iter().enumerate() {
-            let label = if at == 0 {
-                format!("{label}: ")
-            } else {
-                " ".repeat(label.len() + 2)
-            };
-            let _ = writeln!(page, "  {STRONG}{label}{STRONG:#}{line}");
-        }
-    };
+    let mut tell = |label: &str, text: &str| labelled(&mut page, STRONG, label, text, columns);
     let help = cause.and_then(|cause| cause.help.as_deref());
     let meaning = failure.end.not_started.is_none() && cause.is_none();
     if let Some(help) = help {
@@ -145,6 +137,48 @@ fn failed_task(job: &str, end: &RunEnd, failure: &FirstFailure, columns: usize) 
         &format!("trainyard logs {job} --task {task}{previous}{explain}"),
     );
     page
+}
+
+/// What a job that succeeded should be looked at for.
+fn warnings(job: &str, end: &RunEnd, columns: usize) -> String {
+    let mut page = String::new();
+    for RunWarning { task, cause } in &end.warnings {
+        let text = match task {
+            Some(task) => format!(
+                "{task} failed: {}; the job succeeded without it",
+                cause.headline()
+            ),
+            None => cause.headline(),
+        };
+        // One line however long it is, as the verdict's.
+        labelled(&mut page, CAREFUL, "warning", &text, usize::MAX);
+        if let Some(help) = &cause.help {
+            labelled(&mut page, STRONG, "help", help, columns);
+        }
+        let logs = task
+            .as_ref()
+            .map(|task| format!("trainyard logs {job} --task {task}"));
+        let explain = cause
+            .code
+            .as_ref()
+            .map(|code| format!("trainyard explain {code}"));
+        let more: Vec<String> = logs.into_iter().chain(explain).collect();
+        labelled(&mut page, STRONG, "more", &more.join("; "), columns);
+    }
+    page
+}
+
+/// `  help: …`, wrapped, with a hanging indent.
+fn labelled(page: &mut String, style: Style, label: &str, text: &str, columns: usize) {
+    let room = columns.saturating_sub(label.len() + 4);
+    for (at, line) in wrap(&visible::line(text), room).iter().enumerate() {
+        let label = if at == 0 {
+            format!("{label}: ")
+        } else {
+            " ".repeat(label.len() + 2)
+        };
+        let _ = writeln!(page, "  {style}{label}{style:#}{line}");
+    }
 }
 
 /// What the failure was, after the task's name.

@@ -153,6 +153,7 @@ fn run_end() -> What {
         signal: None,
         seconds: 1.0,
         first_failure: None,
+        warnings: Vec::new(),
         left_alive: Vec::new(),
         tasks: Vec::new(),
     }))

@@ -236,6 +236,63 @@ fn a_path_is_never_cut() {
 }
 
 #[test]
+fn a_placeholder_is_an_error_where_its_manifest_is_applied_and_else_a_warning() {
+    let text =
+        manifest("unfilled", 2).replace("image: x", "image: <DOCKER_USERNAME>/x, args: [sort <IN >OUT]");
+    let ran = run_with(&["check", "-"], &text);
+    assert_eq!(
+        (ran.code, ran.err.as_str()),
+        (Some(1), "1 file, 0 valid jobs: 1 error\n")
+    );
+    assert!(
+        ran.out.contains("error[TY075]: `<DOCKER_USERNAME>` is"),
+        "{}",
+        ran.out
+    );
+    for (command, code, word) in [
+        ("plan", 0, "warning[TY075]"),
+        ("simulate", 0, "warning[TY075]"),
+        ("render", 2, "error[TY075]"),
+    ] {
+        let ran = run_with(&[command, "-"], &text);
+        assert_eq!(ran.code, Some(code), "{command}: {}", ran.err);
+        assert!(ran.err.contains(word), "{command}: {}", ran.err);
+        assert_eq!(ran.out.is_empty(), command == "render", "{command}: {}", ran.out);
+    }
+    // A name with one is wrong in any case, and is told once.
+    let text = manifest("<YOUR_NAME>", 2);
+    for (command, word) in [("check", "TY075"), ("plan", "TY056")] {
+        let ran = run_with(&[command, "-"], &text);
+        let told = ran.out + &ran.err;
+        assert_eq!(ran.code, Some(1), "{command}: {told}");
+        assert_eq!(told.matches("[TY").count(), 1, "{command}: {told}");
+        assert!(told.contains(word), "{command}: {told}");
+    }
+}
+
+#[test]
+fn files_without_a_job_say_why_they_have_none() {
+    let stranger = "apiVersion: kubeflow.org/v1\nkind: MPIJob\nmetadata: {name: a}\n";
+    for (text, words) in [
+        ("", "there is no job in this file: it is empty"),
+        (
+            stranger,
+            "there is no job in this file: no object is of a kind that Trainyard runs",
+        ),
+    ] {
+        for command in ["plan", "run", "render"] {
+            let ran = run_with(&[command, "-"], text);
+            assert_eq!(ran.code, Some(2), "{command}: {}", ran.err);
+            assert!(ran.err.contains(words), "{command}: {}", ran.err);
+        }
+    }
+    let ran = run_with(&["check", "-"], stranger);
+    assert_eq!(ran.code, Some(0));
+    let words = "`MPIJob` of `kubeflow.org/v1` is not a kind that Trainyard runs";
+    assert!(ran.out.contains(words), "{}", ran.out);
+}
+
+#[test]
 fn a_version_that_is_not_served_is_told_with_the_command_that_helps() {
     let file = "tests/fixtures/ok/tfjob/v1alpha1-worker-zero-is-chief.yaml";
     let ran = run(&["check", file]);

@@ -165,6 +165,7 @@ impl Made {
             signal: None,
             seconds: 83.5,
             first_failure: None,
+            warnings: Vec::new(),
             left_alive: Vec::new(),
             tasks: self.status.tasks.clone(),
         });

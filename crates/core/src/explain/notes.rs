@@ -149,6 +149,10 @@ fn restarts_alone(job: &Job, responses: &Responses) -> bool {
                     }
             )
     });
-    // Dynamic workers do not know each other.
-    several && alone && !whole && job.cluster != ClusterForm::Sparse
+    // A mirrored strategy has no parameter servers, and a job without TF_CONFIG no strategy; dynamic workers do not know each other.
+    let servers = job
+        .roles
+        .iter()
+        .any(|role| role.kind == RoleKind::Ps && role.replicas > 0);
+    several && alone && !whole && !servers && matches!(job.cluster, ClusterForm::Full { .. })
 }

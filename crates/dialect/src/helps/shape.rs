@@ -288,6 +288,13 @@ fn templates() -> Vec<Row> {
             "remove `PS`, or use ParameterServerStrategy",
             &[("[mirrored]", "[parameter-servers]")],
         ),
+        row(
+            Code::Placeholder,
+            V1,
+            &[("image: tensorflow/tensorflow", "image: <DOCKER_USERNAME>/mnist")],
+            "write your own value in its place",
+            &[("<DOCKER_USERNAME>", "mycompany")],
+        ),
     ]
 }
 

@@ -18,7 +18,7 @@ const OWN: &[&str] = &["cpu", "memory", "ephemeral-storage"];
 
 /// Requests and limits of one container.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Amounts {
+pub(crate) struct Amounts {
     /// What it asks for: requests, and limits where there is no request.
     pub requests: Resources,
     pub limits: Resources,
@@ -26,7 +26,7 @@ pub(super) struct Amounts {
 
 impl Amounts {
     /// Reads a `resources` field whose shape has been checked.
-    pub(super) fn read(field: &Field<'_>) -> Self {
+    pub(crate) fn read(field: &Field<'_>) -> Self {
         let limits = field.get("limits").map(|limits| (amounts(&limits), limits));
         let requests = field
             .get("requests")

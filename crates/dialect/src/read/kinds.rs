@@ -9,6 +9,20 @@ use crate::dialect::Dialect;
 /// Groups that `TFJob` had before it came to Kubeflow.
 const BEFORE_KUBEFLOW: &[&str] = &["tensorflow.org", "mlkube.io"];
 
+/// The group of KubeDL, whose `TFJob` is another than Kubeflow's.
+const KUBEDL: &str = "training.kubedl.io";
+
+/// Kinds of training operators that run something else: no slips, however near they are to ours.
+const OTHERS: &[&str] = &[
+    "JAXJob",
+    "MPIJob",
+    "MXJob",
+    "PaddleJob",
+    "PyTorchJob",
+    "TrainJob",
+    "XGBoostJob",
+];
+
 /// What is written beside jobs: kept, and no word said about it.
 const BESIDE: &[&str] = &[
     "ConfigMap",
@@ -56,7 +70,11 @@ pub(super) fn guess(group: &str, version: &str, kind: &str, node: &Node) -> Gues
     if let Some(dialect) = Dialect::of(group, kind) {
         return known_version(dialect, version).map_or(Guess::Ours(dialect), Guess::Nearly);
     }
-    let slip = wrong_kind(group, kind)
+    if OTHERS.contains(&kind) {
+        return Guess::Unknown;
+    }
+    let slip = kubedl(group, kind)
+        .or_else(|| wrong_kind(group, kind))
         .or_else(|| wrong_group(group, kind))
         .or_else(|| volcano_body(group, kind, node));
     match slip {
@@ -100,6 +118,20 @@ fn wrong_kind(group: &str, kind: &str) -> Option<NearMiss> {
         field: "kind",
         message: format!("`{group}` has no kind `{}`", shown(kind)),
         hint: format!("did you mean `{}`?", dialect.kind()),
+        allowed: None,
+    })
+}
+
+/// KubeDL's `TFJob`: the same replicas, and other fields around them.
+fn kubedl(group: &str, kind: &str) -> Option<NearMiss> {
+    (group == KUBEDL && kind == Dialect::TfJob.kind()).then(|| NearMiss {
+        code: Code::MistakenKind,
+        field: "apiVersion",
+        message: "this is KubeDL's `TFJob`, which Trainyard does not run".to_owned(),
+        hint: "its `tfReplicaSpecs` are Kubeflow's: write `kubeflow.org/v1`, move `cleanPodPolicy`, `backoffLimit`, \
+               `activeDeadlineSeconds` and `ttlSecondsAfterFinished` into `runPolicy`, and remove `modelVersion`, `cacheBackend`, \
+               `cronPolicy` and `gitSyncConfig`"
+            .to_owned(),
         allowed: None,
     })
 }

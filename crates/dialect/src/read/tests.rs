@@ -48,6 +48,12 @@ fn slips_in_the_heading_are_errors_with_the_right_word() {
             "`TensorFlowTrainingJob`",
         ),
         ("batch.volcano.sh/v1alpha1", "VCJob", Code::MistakenKind, "`Job`"),
+        (
+            "training.kubedl.io/v1alpha1",
+            "TFJob",
+            Code::MistakenKind,
+            "into `runPolicy`",
+        ),
     ];
     for (api_version, kind, code, hint) in table {
         let reading = reading(&job(&format!("apiVersion: {api_version}\nkind: {kind}"), "a"));
@@ -63,10 +69,13 @@ fn slips_in_the_heading_are_errors_with_the_right_word() {
 #[test]
 fn strangers_are_named_once_and_kept() {
     let text = "apiVersion: example.com/v1\nkind: Thing\n---\napiVersion: example.com/v1\nkind: Thing\n---\n\
-                apiVersion: v1\nkind: ConfigMap\n---\napiVersion: kubeflow.org/v1\nkind: PyTorchJob\n";
+                apiVersion: v1\nkind: ConfigMap\n---\napiVersion: kubeflow.org/v1\nkind: PyTorchJob\n\
+                ---\napiVersion: kubeflow.org/v1\nkind: MXJob\n";
     let reading = reading(text);
     let codes: Vec<Code> = reading.problems.iter().map(|problem| problem.code).collect();
-    assert_eq!(codes, [Code::UnknownKind, Code::UnknownKind]);
+    assert_eq!(codes, [Code::UnknownKind; 3]);
+    let words = "`MXJob` of `kubeflow.org/v1` is not a kind that Trainyard runs";
+    assert!(reading.problems[2].message.starts_with(words));
     let kinds: Vec<&str> = reading
         .items
         .iter()
@@ -75,7 +84,7 @@ fn strangers_are_named_once_and_kept() {
             Item::Job(_) => "a job",
         })
         .collect();
-    assert_eq!(kinds, ["Thing", "Thing", "ConfigMap", "PyTorchJob"]);
+    assert_eq!(kinds, ["Thing", "Thing", "ConfigMap", "PyTorchJob", "MXJob"]);
 }
 
 #[test]

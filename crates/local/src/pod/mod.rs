@@ -212,6 +212,15 @@ pub(crate) fn items(list: &Value) -> impl Iterator<Item = &Value> {
     list.as_array().into_iter().flatten()
 }
 
+/// The image of a role's main container, as the manifest names it.
+pub(crate) fn image_of(role: &Role) -> Option<String> {
+    let template: Value = serde_json::from_str(&role.template.0).ok()?;
+    let containers = &template["spec"]["containers"];
+    let named = items(containers).find(|container| container["name"] == "tensorflow");
+    let main = named.or_else(|| containers.get(0))?;
+    main["image"].as_str().map(str::to_owned)
+}
+
 /// `--volume` for volumes that no template has.
 fn unknown_volumes(setting: &Setting) -> Vec<Refusal> {
     let mut known: BTreeSet<String> = BTreeSet::new();

@@ -188,6 +188,13 @@ impl Tools {
                 said: last_lines(&said),
             });
         };
+        if list.0 == "none" && said.contains("Retrying (") {
+            // It got no answer, and calls that an empty list.
+            return Err(PythonError::Index {
+                package: package.to_owned(),
+                said: last_lines(&said),
+            });
+        }
         Ok(list.0.split(", ").filter_map(Version::parse).collect())
     }
 

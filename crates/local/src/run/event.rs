@@ -188,11 +188,25 @@ pub struct RunEnd {
     /// The first failure: the root cause, as a rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_failure: Option<FirstFailure>,
+    /// What a job that succeeded should be looked at for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<RunWarning>,
     /// Tasks that the job's clean-up policy leaves running; the end of the run stopped them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_alive: Vec<TaskId>,
     /// How each task ended.
     pub tasks: Vec<TaskStatus>,
+}
+
+/// Something about a job that succeeded which its user would not expect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunWarning {
+    /// The task that failed, or died while it was being stopped, and which the job did not need; none if it is about all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// What happened, and what helps.
+    pub cause: FailureCause,
 }
 
 /// The first task that failed by its own doing.

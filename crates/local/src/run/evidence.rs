@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use super::supervise::hints::listening;
+use crate::system::sockets::listening;
 
 /// The TCP ports on which any program listens, in the network of the calling thread.
 #[must_use]

@@ -161,7 +161,13 @@ fn notices(
         "`trainyard.dev/network-policy` has no effect here: it asks a cluster for a NetworkPolicy; `--isolate` gives a run a network of its own"
             .to_owned()
     });
-    board.into_iter().chain(network).chain(managed).chain(isolated)
+    let remarks = read_job.remarks();
+    board
+        .into_iter()
+        .chain(network)
+        .chain(managed)
+        .chain(isolated)
+        .chain(remarks)
 }
 
 /// What a look at all tasks of a job found.

@@ -13,6 +13,7 @@ mod orders;
 mod queue;
 mod runner;
 mod tensorboard;
+mod together;
 
 use std::env;
 use std::io;
@@ -30,6 +31,7 @@ pub use self::input::JobInput;
 use self::queue::{LoopEvent, Waker, queue};
 use self::runner::Runner;
 use self::tensorboard::TensorBoardProcess;
+use self::together::Together;
 use super::event::{Reporter, RunEnd, RunEvent};
 use super::prepare::PreparedJob;
 use super::store::directory::{DirectoryError, RunDirectory};
@@ -166,7 +168,7 @@ fn ready(
     let context = context(&directory, &file, job.size(), inner, bridge, listener, &waker);
     let setting = setting(&directory, prepared, &addresses, network, isolation)?;
     let clock = Clock::start(speed());
-    let world = World::new(setting, addresses, Arc::new(context), clock, file.debug.clone());
+    let world = World::new(setting, addresses, Arc::new(context), clock, &file);
     let runner = Runner {
         events: private::append(&directory.events()).ok(),
         disk_refused: false,
@@ -180,6 +182,8 @@ fn ready(
         tensorboard,
         memory: None,
         hints: Hints::default(),
+        together: Together::default(),
+        waiting: None,
         pid,
         isolation,
         ending: None,

@@ -9,10 +9,13 @@ pub(crate) mod causes;
 pub(crate) mod failures;
 mod instance;
 mod lives;
+mod memory;
+mod scripts;
 pub(crate) mod task_table;
 pub(crate) mod tmpfs;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,11 +25,12 @@ use trainyard_core::{
 };
 
 use self::addresses::Addresses;
-use self::causes::OomKills;
 use self::failures::{Failures, Root};
 use self::instance::{Instance, Phase};
+use self::memory::OomKills;
 use self::task_table::TaskTable;
 use super::event::{Life, What};
+use super::store::run_file::RunFile;
 use super::store::status::TaskState;
 use super::supervise::clock::Clock;
 use super::timestamp::Timestamp;
@@ -59,6 +63,8 @@ pub(super) struct World {
     failures: Failures,
     /// The kernel's counts of kills for want of memory, as last looked at.
     oom_kills: OomKills,
+    /// The directory of the manifest; none for a job made of flags.
+    manifest: Option<PathBuf>,
 }
 
 impl World {
@@ -67,8 +73,14 @@ impl World {
         addresses: Addresses,
         context: Arc<SpawnContext>,
         clock: Clock,
-        debug_task: Option<TaskId>,
+        file: &RunFile,
     ) -> Self {
+        let debug_task = file.debug.clone();
+        let manifest = file.source.as_ref().filter(|source| *source != "-");
+        let manifest = manifest.and_then(|source| {
+            let path = file.directory.join(source).canonicalize().ok()?;
+            Some(path.parent()?.to_owned())
+        });
         Self {
             cluster: Cluster::of(&setting.job, &setting.book),
             table: TaskTable::new(&setting.job, |task| addresses.port(task)),
@@ -85,6 +97,7 @@ impl World {
             orders: Vec::new(),
             failures: Failures::default(),
             oom_kills: OomKills::now(),
+            manifest,
         }
     }
 
@@ -340,6 +353,15 @@ impl World {
         let waits = |instance: &&Instance| matches!(instance.phase, Phase::Resting { .. });
         let all = self.instances.values().filter(|instance| !waits(instance));
         all.filter(|instance| instance.running.is_some()).count()
+    }
+
+    /// Which they are.
+    pub fn with_processes_named(&self) -> impl Iterator<Item = &TaskId> {
+        let running = self
+            .instances
+            .values()
+            .filter(|instance| instance.running.is_some());
+        running.map(|instance| &instance.task)
     }
 
     /// The longest grace of what still runs.

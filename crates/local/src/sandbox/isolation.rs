@@ -12,6 +12,7 @@ use rustix::process::{getgid, getuid};
 
 use crate::sandbox::netlink::Netlink;
 use crate::system::error::{SystemError, step};
+use crate::system::sockets::keep_outside_in_view;
 
 /// A kind of namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,6 +117,7 @@ pub(crate) fn unshare_in_supervisor(isolation: Isolation) -> Result<(), SystemEr
             .map_err(step("make mounts private"))?;
     }
     if isolation.has(Namespace::Processes) {
+        keep_outside_in_view();
         mount_proc()?;
     }
     if isolation.has(Namespace::Network) {

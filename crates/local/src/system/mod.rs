@@ -6,6 +6,7 @@ pub(crate) mod poll;
 pub mod private;
 pub(crate) mod proc_file;
 pub mod signals;
+pub(crate) mod sockets;
 pub mod watch;
 
 use std::env;

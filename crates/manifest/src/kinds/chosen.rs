@@ -66,7 +66,13 @@ impl FromStr for Kinds {
 
 fn unknown(word: &str) -> String {
     let all: Vec<String> = ALL.iter().map(|api| format!("`{}`", api.word)).collect();
-    let near = did_you_mean(word, ALL.iter().map(|api| api.word));
+    let short = ALL.iter().find(|api| {
+        let mut names = api.short_names.iter().chain([&api.plural]);
+        names.any(|name| name.eq_ignore_ascii_case(word))
+    });
+    let near = short
+        .map(|api| format!("did you mean `{}`?", api.word))
+        .or_else(|| did_you_mean(word, ALL.iter().map(|api| api.word)));
     let near = near.map(|near| format!("; {near}")).unwrap_or_default();
     format!(
         "no kind of job is called `{word}`{near}; expected one or several of {}, comma-separated",
@@ -122,6 +128,19 @@ mod tests {
             for api in ALL {
                 assert!(words.contains(&format!("`{}`", api.word)), "{words}");
             }
+        }
+    }
+
+    #[test]
+    fn the_short_names_of_kubectl_lead_to_the_kinds() {
+        for (typed, meant) in [
+            ("tj", "`tensorflowtrainingjob`?"),
+            ("vcjob", "`volcano`?"),
+            ("VJ", "`volcano`?"),
+            ("tfjobs", "`tfjob`?"),
+        ] {
+            let words = typed.parse::<Kinds>().unwrap_err();
+            assert!(words.contains(&format!("did you mean {meant}")), "{words}");
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
-use trainyard_dialect::{ReadJob, Reading};
+use trainyard_dialect::{ReadJob, Reading, placeholders, with_placeholders};
 use trainyard_document::Source;
 use trainyard_document::names::{mended_label, wrong_label};
 use trainyard_document::problem::shown;
@@ -44,7 +44,10 @@ pub fn read(typed: &Run, printer: &mut Printer) -> Result<Input, Failure> {
     let source = overrides(typed)?
         .rewrite(&source, typed.job.as_deref())
         .map_err(|refusals| super::refused(&refusals, printer))?;
-    let reading = trainyard_dialect::read(&source);
+    let mut reading = trainyard_dialect::read(&source);
+    // On one machine an image's name may have no effect.
+    let unfilled = report::as_warnings(placeholders(&source));
+    reading.problems = with_placeholders(reading.problems, unfilled);
     report::show(&reading.problems, Some(&source.text), printer)?;
     if reading.has_errors() {
         return Err(Failure::Reported(Exit::Unable));

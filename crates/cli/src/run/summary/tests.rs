@@ -40,6 +40,7 @@ fn ended(outcome: Option<Outcome>, cause: &str, seconds: f64, tasks: Vec<TaskSta
         signal: None,
         seconds,
         first_failure: None,
+        warnings: Vec::new(),
         left_alive: Vec::new(),
         tasks,
     }
@@ -104,6 +105,48 @@ fn a_failure_is_told_with_its_root_and_the_stopped_are_not_blamed() {
         "Exit code 1: the program reported an error, usually a Python exception; its last lines say which.";
     end.first_failure = Some(failure("worker-1", 1, exit(1), meaning, &lines));
     insta::assert_snapshot!(shown(&end));
+}
+
+#[test]
+fn warnings_of_a_job_that_succeeded_follow_its_verdict_and_fit_on_the_screen() {
+    let tasks = (0..11).map(|index| status(&format!("worker-{index}"), TaskState::Succeeded, 0, exit(0)));
+    let mut end = ended(
+        Some(Outcome::Succeeded),
+        "the deciding tasks exited 0",
+        9.5,
+        tasks.collect(),
+    );
+    end.warnings = vec![
+        RunWarning {
+            task: Some("evaluator-0".parse().unwrap()),
+            cause: trainyard_core::FailureCause {
+                sentence: "ValueError: no \x1b[31mcheckpoint".into(),
+                place: Some("evaluate.py:9".into()),
+                ..Default::default()
+            },
+        },
+        RunWarning {
+            task: None,
+            cause: trainyard_core::FailureCause {
+                code: Some("TR048".into()),
+                sentence: "12 tasks each trained alone".into(),
+                help: Some("create the strategy before the model".into()),
+                ..Default::default()
+            },
+        },
+    ];
+    let page = shown(&end);
+    let at = page.find("✔ mnist succeeded").unwrap();
+    let lines: Vec<&str> = page[at..].lines().skip(1).map(str::trim).collect();
+    let expected = [
+        "warning: evaluator-0 failed: ValueError: no \\u{1b}[31mcheckpoint (evaluate.py:9); the job succeeded without it",
+        "more: trainyard logs mnist --task evaluator-0",
+        "warning: 12 tasks each trained alone",
+        "help: create the strategy before the model",
+        "more: trainyard explain TR048",
+    ];
+    assert_eq!(lines, expected);
+    assert!(page.lines().count() < 30, "{page}");
 }
 
 #[test]

@@ -4,16 +4,20 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
-use trainyard_core::{Cause, Failure, Outcome, TaskId};
+use trainyard_core::{Cause, Failure, FailureCause, Outcome, TaskId};
 
 use super::runner::Runner;
 use crate::logs::tail::tail;
 use crate::run::event::text;
-use crate::run::event::{FirstFailure, Life, ProgramEnd, RunEnd};
+use crate::run::event::{FirstFailure, Life, ProgramEnd, RunEnd, RunWarning};
+use crate::run::store::status::TaskState;
 use crate::run::world::failures::Root;
 
 /// So many lines of the first failure's log are shown.
 const LINES: usize = 20;
+
+/// Tasks that failed in a job that succeeded, of which so many are told.
+const MOST_WARNINGS: usize = 5;
 
 /// They are looked for in so much of its end.
 const TAIL: usize = 64 * 1024;
@@ -37,7 +41,8 @@ impl Ending {
 }
 
 /// What there is to say at the end.
-pub(crate) fn run_end(run: &Runner, left_alive: Vec<TaskId>) -> RunEnd {
+pub(crate) fn run_end(run: &mut Runner, left_alive: Vec<TaskId>) -> RunEnd {
+    let warnings = warnings(run);
     let memory = run.memory.as_ref();
     let verdict = memory.and_then(|memory| memory.verdict.as_ref());
     let cause = match (verdict, &run.ending) {
@@ -60,9 +65,41 @@ pub(crate) fn run_end(run: &Runner, left_alive: Vec<TaskId>) -> RunEnd {
             .filter(|_| verdict.is_none()),
         seconds: run.clock.elapsed().as_secs_f64(),
         first_failure: failure.map(|failure| first_failure(run, failure)),
+        warnings,
         left_alive,
         tasks: run.world.table.tasks().to_vec(),
     }
+}
+
+/// What is told of a job that succeeded: tasks that failed and that it did not need, and that its tasks trained apart.
+fn warnings(run: &mut Runner) -> Vec<RunWarning> {
+    let verdict = run.memory.as_ref().and_then(|memory| memory.verdict.as_ref());
+    if verdict.is_none_or(|verdict| verdict.outcome != Outcome::Succeeded) {
+        return Vec::new();
+    }
+    let failed = run.world.table.tasks().iter().filter_map(|status| {
+        let end = status.end.as_ref()?;
+        let silent = || FailureCause {
+            class: "exit-code".into(),
+            sentence: match end.code {
+                Some(code) => format!("exit code {code}").into(),
+                None => "it could not be started".into(),
+            },
+            ..FailureCause::default()
+        };
+        let failed = status.state == TaskState::Failed || end.cause.is_some();
+        failed.then(|| RunWarning {
+            task: Some(status.task.clone()),
+            cause: end.cause.as_deref().cloned().unwrap_or_else(silent),
+        })
+    });
+    let mut warnings: Vec<RunWarning> = failed.take(MOST_WARNINGS).collect();
+    let alone = run.together.trained_alone(&run.world);
+    warnings.extend(alone.map(|tasks| RunWarning {
+        task: None,
+        cause: trainyard_causes::trained_alone(tasks),
+    }));
+    warnings
 }
 
 fn first_failure(run: &Runner, failure: &Failure) -> FirstFailure {

@@ -52,7 +52,8 @@ impl Runner {
             self.write_in_time();
             // Those who watch see which tasks are still waited for, so what is left to write has its time here too.
             let write = self.unwritten.then_some(self.may_write);
-            let until = [Some(kill), give_up, write].into_iter().flatten().min();
+            let waiting = self.tell_of_waiting();
+            let until = [Some(kill), give_up, write, waiting].into_iter().flatten().min();
             if let Some(news) = self.queue.wait(until) {
                 self.take_at_the_end(news);
             }

@@ -12,6 +12,7 @@ use trainyard_core::{ClusterForm, Job, RoleKind, Stamp, TaskId, Time};
 use crate::run::event::What;
 use crate::run::store::status::{TaskState, TaskStatus};
 use crate::run::world::{RunningTask, World};
+use crate::system::sockets::listening;
 
 /// Seconds after which a task should have opened its port.
 const PORT_AFTER: u32 = 30;
@@ -152,6 +153,17 @@ fn processor_times() -> BTreeMap<u32, u64> {
     times
 }
 
+/// Every process that is to be seen here, and its process group.
+pub(super) fn process_groups() -> Vec<(u32, u32)> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let groups = processes.filter_map(|process| {
+        let pid = process.file_name().to_str()?.parse().ok()?;
+        let stat = fs::read_to_string(process.path().join("stat")).ok()?;
+        Some((pid, used(&stat)?.0))
+    });
+    groups.collect()
+}
+
 /// What a line of `/proc/PID/stat` says: the process group, and what was used by it and by those it has waited for.
 fn used(text: &str) -> Option<(u32, u64)> {
     // The name, in brackets, may hold anything; behind it come single words.
@@ -162,7 +174,7 @@ fn used(text: &str) -> Option<(u32, u64)> {
 }
 
 /// Whether a task of this role starts a TensorFlow server on its port.
-fn should_listen(job: &Job, task: &TaskId) -> bool {
+pub(super) fn should_listen(job: &Job, task: &TaskId) -> bool {
     let listed = job.cluster != ClusterForm::None && job.size() > 1;
     let kind = job.role(&task.role).map(|(_, role)| role.kind);
     listed && kind.is_some_and(|kind| kind != RoleKind::Evaluator)
@@ -232,25 +244,6 @@ fn causes(job: &Job, tasks: &[TaskStatus]) -> String {
     format!("{}.", numbered.join("; "))
 }
 
-/// The TCP ports on which a program listens, in the network of the calling thread.
-pub(crate) fn listening() -> BTreeSet<u16> {
-    let tables = ["/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"];
-    let texts = tables.map(|table| fs::read_to_string(table).unwrap_or_default());
-    texts
-        .iter()
-        .flat_map(|text| text.lines().filter_map(listener))
-        .collect()
-}
-
-/// The port of a line of `/proc/net/tcp`, if it listens (state 0A).
-fn listener(line: &str) -> Option<u16> {
-    let mut words = line.split_ascii_whitespace().skip(1);
-    let local = words.next()?;
-    let state = words.nth(1)?;
-    let (_, port) = local.rsplit_once(':')?;
-    (state == "0A").then(|| u16::from_str_radix(port, 16).ok())?
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,26 +253,5 @@ mod tests {
         let line = "7 (a) b) S 1 7 7 0 -1 4194304 100 0 0 0 150 25 3 2 20 0 1 0 100 0 0";
         assert_eq!(used(line), Some((7, 180)));
         assert_eq!(used(""), None);
-    }
-
-    #[test]
-    fn a_line_of_the_table_tells_who_listens() {
-        let table = [
-            (
-                "   0: 0100007F:4E20 00000000:0000 0A 00000000:00000000 00:00000000",
-                Some(20_000),
-            ),
-            (
-                "   1: 0100007F:4E20 0100007F:1234 01 00000000:00000000 00:00000000",
-                None,
-            ),
-            ("  sl  local_address rem_address   st tx_queue rx_queue", None),
-            ("", None),
-        ];
-        for (line, port) in table {
-            assert_eq!(listener(line), port, "{line}");
-        }
-        let held = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        assert!(listening().contains(&held.local_addr().unwrap().port()));
     }
 }

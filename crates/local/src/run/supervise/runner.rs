@@ -16,6 +16,7 @@ use super::ending::{Ending, run_end};
 use super::hints::{Hints, Spoken};
 use super::queue::{EventQueue, LoopEvent};
 use super::tensorboard::TensorBoardProcess;
+use super::together::Together;
 use crate::run::control::order::OrderReply;
 use crate::run::event::{Reporter, RunEnd, RunEvent, What, text};
 use crate::run::json_line;
@@ -35,6 +36,9 @@ const AFTER_REFUSAL: Duration = Duration::from_secs(5);
 /// The end of a shorter run need not survive a crash of the machine: it is sooner repeated than missed.
 const WORTH_KEEPING: Duration = Duration::from_secs(1);
 
+/// Tasks that stop within this time are not spoken of.
+const WAITING: Duration = Duration::from_secs(1);
+
 /// Signals closer together than this count as one.
 const ONE_WISH: Duration = Duration::from_millis(300);
 
@@ -50,6 +54,9 @@ pub(crate) struct Runner {
     pub tensorboard: Option<TensorBoardProcess>,
     pub memory: Option<Memory>,
     pub hints: Hints,
+    pub together: Together,
+    /// Since when the tasks of a decided job are waited for, and whether that was told.
+    pub waiting: Option<(Instant, bool)>,
     pub pid: u32,
     /// Its namespaces.
     pub isolation: Isolation,
@@ -83,7 +90,7 @@ impl Runner {
         let left_alive = self.until_verdict();
         self.stop_what_is_left();
         self.world.table.nothing_starts_again();
-        let end = run_end(&self, left_alive);
+        let end = run_end(&mut self, left_alive);
         let durable = if self.clock.elapsed() < WORTH_KEEPING {
             Durable::No
         } else {
@@ -154,6 +161,9 @@ impl Runner {
     fn look(&mut self) -> (bool, Option<Instant>) {
         let now = self.clock.now();
         let resumed = self.memory.as_ref().is_some_and(|memory| memory.resumed);
+        if !self.has_verdict() {
+            self.world.tell_of_restarts();
+        }
         self.world.start_rested(resumed);
         let observed = self.world.observe();
         let decided = step(self.world.job(), self.memory.as_ref(), &observed, now);
@@ -227,22 +237,63 @@ impl Runner {
         }
     }
 
+    /// Says which tasks of a decided job are waited for, once they have not gone at once; when to look again, if that is still to be said.
+    pub(crate) fn tell_of_waiting(&mut self) -> Option<Instant> {
+        if !self.has_verdict() || self.ending.is_some() {
+            return None;
+        }
+        let (since, told) = *self.waiting.get_or_insert((Instant::now(), false));
+        let tell = since + WAITING;
+        if told || tell > Instant::now() {
+            return (!told).then_some(tell);
+        }
+        self.waiting = Some((since, true));
+        let tasks: Vec<String> = self
+            .world
+            .with_processes_named()
+            .map(ToString::to_string)
+            .collect();
+        let seconds = self.world.longest_grace().as_secs();
+        let who = match tasks.as_slice() {
+            [] => return None,
+            [only] => only.clone(),
+            [first, second] => format!("{first} and {second}"),
+            [first, rest @ ..] => format!("{first} and {} other tasks", rest.len()),
+        };
+        let text = format!(
+            "the job has ended; waiting for {who} to stop, at most {seconds} s: press Ctrl-C twice to kill instead"
+        );
+        self.tell(What::Note { text });
+        None
+    }
+
     /// Waits for an event, or until something is due.
     fn wait(&mut self, wake: Option<Instant>) {
         self.world.addresses.age();
+        let waiting = self.tell_of_waiting();
+        // Once the job is decided, its tasks need not open ports.
+        let undecided = !self.has_verdict();
         let hint = self
             .hints
             .due(&self.world, &self.spoken)
+            .filter(|_| undecided)
             .map(|at| self.clock.instant(at));
         let write = self.unwritten.then_some(self.may_write);
-        let due = [wake, hint, write, self.world.due()].into_iter().flatten().min();
+        let sockets = self.together.due(&self.world);
+        let due = [wake, hint, write, sockets, waiting, self.world.due()]
+            .into_iter()
+            .flatten()
+            .min();
         if let Some(news) = self.queue.wait(due) {
             self.take(news);
         }
         self.take_waiting();
+        self.together.look(&self.world);
         let now = self.clock.now();
-        for hint in self.hints.look(&self.world, &self.spoken, now) {
-            self.tell(hint);
+        if undecided {
+            for hint in self.hints.look(&self.world, &self.spoken, now) {
+                self.tell(hint);
+            }
         }
     }
 

@@ -10,6 +10,7 @@ use trainyard_core::{Exit, InPlace, Placement, Seen, Stamp, TaskId, TaskSeen, Ti
 
 use crate::process::launch::{Ended, Life};
 use crate::process::task::Running;
+use crate::run::event::What;
 
 /// A kubelet starts a program again at once, the second time after ten seconds, and then waits twice as long each time.
 const FIRST_WAIT: u32 = 1;
@@ -37,6 +38,8 @@ pub(crate) struct Instance {
     last: Option<Exit>,
     /// `trainyard kill` killed its program.
     pub killed_by_order: bool,
+    /// A restart in place that is not told yet: the job may end instead.
+    pub untold_restart: Option<(Instant, What)>,
     /// It was told to stop: when its grace is over.
     pub stopping: Option<Time>,
     /// Its processes, as long as there are any.
@@ -72,6 +75,7 @@ impl Instance {
             waits: 0,
             last: None,
             killed_by_order: false,
+            untold_restart: None,
             stopping: None,
             running: None,
         }

@@ -3,16 +3,21 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use trainyard_core::{Ending, InPlace, TaskId};
+use trainyard_core::{Ending, Exit, InPlace, RoleKind, TaskId};
 
 use trainyard_causes::MemoryEvidence;
 
 use super::World;
 use super::causes::{self, Circumstances};
+use super::scripts::Surroundings;
+use crate::pod;
 use crate::process::launch::{Ended, TaskChange, TaskEvent};
 use crate::run::event::{Life, ProgramEnd, What};
 use crate::run::store::status::TaskState;
 use crate::run::world::instance::Phase;
+
+/// Seconds after an end by which the job has ended too, if it ends because of it.
+const SETTLED: u32 = 2;
 
 impl World {
     /// Takes note of what happened to a task.
@@ -77,8 +82,10 @@ impl World {
     /// The task's main program has ended, or the one of an init container.
     pub(super) fn ended(&mut self, task: &TaskId, ended: &Ended, init: Option<Arc<str>>, lingers: bool) {
         let now = self.clock.now();
-        let policy = self.setting.job.role(&task.role);
-        let policy = policy.map_or(InPlace::Never, |(_, role)| role.in_place);
+        let role = self.setting.job.role(&task.role).map(|(_, role)| role);
+        let policy = role.map_or(InPlace::Never, |role| role.in_place);
+        let kind = role.map_or(RoleKind::Other, |role| role.kind);
+        let manifest = self.manifest.as_deref();
         let Some(instance) = self.instances.get_mut(task) else {
             return;
         };
@@ -88,7 +95,9 @@ impl World {
             container: init,
             ..ProgramEnd::from(ended)
         };
-        if Ending::of(Some(&exit)).is_failure() {
+        let failed = Ending::of(Some(&exit)).is_failure();
+        if failed || died_while_stopping(kind, &exit) {
+            let image = role.filter(|_| manifest.is_some()).and_then(pod::image_of);
             let circumstances = Circumstances {
                 task,
                 ports: self.addresses.ports(),
@@ -98,10 +107,17 @@ impl World {
                 } else {
                     MemoryEvidence::Unknown
                 },
+                around: Surroundings {
+                    workdir: &self.context.workdir,
+                    manifest,
+                    image: image.as_deref(),
+                },
             };
             let log = self.context.logs.join(life.log_name(end.container.as_deref()));
-            exit.cause = causes::cause(&log, &end, &circumstances).map(Arc::new);
-            end.cause.clone_from(&exit.cause);
+            end.cause = causes::cause(&log, &end, &circumstances).map(Arc::new);
+        }
+        if failed {
+            exit.cause.clone_from(&end.cause);
             self.failures.note(&life, &end, &exit);
         }
         self.told.push(What::TaskEnded {
@@ -116,10 +132,11 @@ impl World {
             };
             self.table.is(task, TaskState::Restarting);
             let in_place = instance.in_place;
-            self.told.push(What::RestartsInPlace {
+            let restart = What::RestartsInPlace {
                 life: Life { in_place, ..life },
                 seconds,
-            });
+            };
+            instance.untold_restart = Some((self.clock.after(SETTLED), restart));
         } else {
             instance.phase = Phase::Ended { exit, lingers };
         }
@@ -162,7 +179,26 @@ impl World {
                 Phase::Resting { until } if instance.running.is_none() => Some(until),
                 _ => None,
             });
-        resting.min()
+        let untold = self.instances.values();
+        let untold = untold.filter_map(|instance| Some(instance.untold_restart.as_ref()?.0));
+        resting.chain(untold).min()
+    }
+
+    /// Tells of restarts that will come: the job has had the time to end instead.
+    pub fn tell_of_restarts(&mut self) {
+        let now = Instant::now();
+        for instance in self.instances.values_mut() {
+            let rests = matches!(instance.phase, Phase::Resting { .. }) && instance.stopping.is_none();
+            let over = matches!(instance.phase, Phase::Resting { until } if until <= now);
+            if !rests {
+                instance.untold_restart = None;
+            } else if let Some((_, restart)) = instance
+                .untold_restart
+                .take_if(|(settled, _)| *settled <= now || over)
+            {
+                self.told.push(restart);
+            }
+        }
     }
 
     /// Starts what has rested long enough.
@@ -177,4 +213,11 @@ impl World {
             self.start(&task, resumed);
         }
     }
+}
+
+/// Whether an evaluator failed by itself while it was being stopped, as one does that reads what its chief takes away: its last
+/// evaluation is missing. Other tasks say little when their peers go, and a program that a signal ended was stopped as asked.
+fn died_while_stopping(kind: RoleKind, exit: &Exit) -> bool {
+    let by_signal = matches!(exit.code, None | Some(0 | 130 | 137 | 143));
+    kind == RoleKind::Evaluator && exit.asked && !by_signal
 }

@@ -1,0 +1,1 @@
+data = bytearray(1 << 60)

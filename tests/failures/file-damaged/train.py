@@ -1,0 +1,4 @@
+import json
+
+with open("settings.json") as file:
+    settings = json.load(file)

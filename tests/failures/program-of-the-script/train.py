@@ -1,0 +1,3 @@
+import subprocess
+
+subprocess.check_call(["ls", "/data/not-there"])

@@ -1,0 +1,4 @@
+import json
+import os
+
+chief = json.loads(os.environ["TF_CONFIG"])["cluster"]["chief"]
