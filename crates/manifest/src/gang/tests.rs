@@ -3,6 +3,8 @@ use trainyard_core::{Exit, GangChoice, Memory, Placement, Stamp, TaskId, Time, W
 use trainyard_dialect::read;
 use trainyard_document::Source;
 
+use crate::install::access::Place;
+
 fn subject(policy: &Value, template: &Value) -> Subject {
     let text = json!({
         "apiVersion": "kubeflow.org/v1", "kind": "TFJob",
@@ -139,6 +141,18 @@ fn a_job_is_placed_as_it_began_whatever_it_or_the_operator_says_later() {
             expected,
             "{choice:?} {began:?}"
         );
+    }
+}
+
+#[test]
+fn nodes_are_read_for_gates_alone_by_a_right_without_a_namespace() {
+    for (chosen, expected) in [("gates", 1), ("volcano,gates", 1), ("volcano,native", 0)] {
+        let chosen: Schedulers = chosen.parse().unwrap();
+        let uses = chosen.uses();
+        let nodes: Vec<_> = uses.iter().filter(|used| used.resource == "nodes").collect();
+        assert_eq!(nodes.len(), expected);
+        let reads = |used: &&Use| used.place == Place::Cluster && used.verbs == ["list", "watch"];
+        assert!(nodes.iter().all(reads));
     }
 }
 

@@ -71,7 +71,7 @@ pub struct Room {
     /// The nodes of gangs have changed.
     moved: bool,
     /// Advice that there is no room now, with the generation and the second that it is of.
-    advised: BTreeMap<JobKey, (u64, Time, Advice)>,
+    advised: BTreeMap<JobKey, (u64, Time, Fit)>,
     /// Advice was given that may be out of date.
     is_stale: bool,
 }
@@ -346,23 +346,18 @@ impl Room {
 
     /// Whether a gang would fit. What is known to have no room is looked at again once per second at most.
     pub fn fit(&mut self, key: &JobKey, now: Time) -> Fit {
-        if let Some((generation, at, advice)) = self.advised.get(key) {
+        if let Some((generation, at, fit)) = self.advised.get(key) {
             let is_fresh = *generation == self.generation;
             if is_fresh || *at == now {
                 self.is_stale |= !is_fresh;
-                return advice.fit;
+                return *fit;
             }
         }
-        let advice = self.advice(key).filter(|advice| advice.fit != Fit::Now);
-        let fit = advice.as_ref().map_or(Fit::Now, |advice| advice.fit);
-        match advice {
-            Some(advice) => {
-                let advice = (self.generation, now, advice);
-                self.advised.insert(key.clone(), advice);
-            }
-            None => {
-                self.advised.remove(key);
-            }
+        let fit = self.fit_now(key);
+        if fit == Fit::Now {
+            self.advised.remove(key);
+        } else {
+            self.advised.insert(key.clone(), (self.generation, now, fit));
         }
         fit
     }

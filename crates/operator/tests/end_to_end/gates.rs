@@ -106,6 +106,11 @@ impl World {
         api().patch(&self.path(job), change).unwrap();
     }
 
+    /// The labels of the nodes of a pool.
+    fn pool(&self, pool: &str) -> Value {
+        json!({ "test": self.namespace.name(), "pool": pool })
+    }
+
     /// Waits until the pods of the namespace are so.
     #[track_caller]
     fn pods<T>(&self, what: &str, look: impl Fn(&[Value]) -> Option<T>) -> T {
@@ -333,7 +338,7 @@ fn gangs_of_two_pools_have_turns_at_the_same_time() {
     let foreign = json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "foreign" },
         "spec": {
-            "terminationGracePeriodSeconds": 0, "nodeSelector": { "test": "gates-pools", "pool": "x" },
+            "terminationGracePeriodSeconds": 0, "nodeSelector": world.pool("x"),
             "containers": [{ "name": "c", "image": "i", "resources": { "requests": { "cpu": "5" } } }],
         },
     });
@@ -343,15 +348,14 @@ fn gangs_of_two_pools_have_turns_at_the_same_time() {
     });
     let operator = world.operator(GATES);
     let long = json!({ "schedulingPolicy": { "scheduleTimeoutSeconds": 600 } });
-    let on = |pool: &str| json!({ "test": "gates-pools", "pool": pool });
     let workers = &[("Worker", 2, "Never")];
-    world.create_on(&on("x"), "first", &long, workers);
+    world.create_on(&world.pool("x"), "first", &long, workers);
     world.pods("half of the first", |pods| {
         let half = count(pods, "first", is_bound) == 1 && count(pods, "first", is_gated) == 0;
         half.then_some(())
     });
-    world.create_on(&on("x"), "behind", &json!({}), workers);
-    world.create_on(&on("y"), "beside", &json!({}), workers);
+    world.create_on(&world.pool("x"), "behind", &json!({}), workers);
+    world.create_on(&world.pool("y"), "beside", &json!({}), workers);
     world.runs("beside", 2);
     world.queued("behind", "behind TFJob first");
     world.pods("the first still in its turn", |pods| {
@@ -374,11 +378,10 @@ fn a_gang_that_can_never_fit_holds_none_up_says_why_and_goes_when_a_node_is_adde
     world.queued("large", "it needs 1 more node with cpu: 5");
     world.create("small", &json!({}), &[("Worker", 2, "Never")]);
     world.runs("small", 2);
-    let nowhere = json!({ "test": "gates-never", "pool": "gold" });
-    world.create_on(&nowhere, "lost", &long, &[("Worker", 1, "Never")]);
+    world.create_on(&world.pool("gold"), "lost", &long, &[("Worker", 1, "Never")]);
     world.queued(
         "lost",
-        "no node has the labels of its `nodeSelector`, pool=gold,test=gates-never",
+        "no node has the labels of its `nodeSelector`, pool=gold,test=",
     );
     world.exit("small-worker-0");
     world.condition("small", "Succeeded");
@@ -408,7 +411,7 @@ fn an_operator_that_may_not_list_nodes_says_so_and_gives_turns_one_by_one() {
     let mut operator = world.operator(GATES);
     operator.kill();
     let bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
-    let binding = format!("{bindings}/trainyard-operator-reads-gates-blind");
+    let binding = format!("{bindings}/trainyard-operator-reads-{}", world.namespace.name());
     api().delete(&binding).unwrap();
     let reader = Api::of(operator.account().kubeconfig()).unwrap();
     // The authorizer learns of the change by a watch.
@@ -418,13 +421,12 @@ fn an_operator_that_may_not_list_nodes_says_so_and_gives_turns_one_by_one() {
     operator.start();
     operator.says("until nodes can be listed");
     let short = json!({ "schedulingPolicy": { "scheduleTimeoutSeconds": 10 } });
-    let on = |pool: &str| json!({ "test": "gates-blind", "pool": pool });
-    world.create_on(&on("nowhere"), "first", &short, &[("Worker", 1, "Never")]);
+    world.create_on(&world.pool("nowhere"), "first", &short, &[("Worker", 1, "Never")]);
     world.pods("the first without a gate", |pods| {
         let open = |pod: &Value| pod["spec"]["schedulingGates"].is_null();
         (count(pods, "first", open) == 1).then_some(())
     });
-    world.create_on(&on("x"), "second", &json!({}), &[("Worker", 1, "Never")]);
+    world.create_on(&world.pool("x"), "second", &json!({}), &[("Worker", 1, "Never")]);
     world.queued("second", "behind TFJob first");
     world.runs("second", 1);
     drop(operator);

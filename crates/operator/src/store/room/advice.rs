@@ -87,8 +87,8 @@ impl Seat {
 }
 
 impl Room {
-    /// Whether a gang would fit; none where that cannot be told.
-    pub fn advice(&self, key: &JobKey) -> Option<Advice> {
+    /// The pods of a gang behind the gate, the largest first, and how many of them are needed; none where it cannot be told whether they fit.
+    fn gated(&self, key: &JobKey) -> Option<(Gated<'_>, u32)> {
         let demand = self.demands.get(key).filter(|_| self.known == Known::Listed)?;
         let classes = demand.classes.iter().filter(|(_, count)| **count > 0);
         let mut classes: Gated<'_> = classes.map(|(needs, count)| (&**needs, *count)).collect();
@@ -96,18 +96,37 @@ impl Room {
         if demand.classes.len() > MOST_CLASSES || classes.is_empty() || classes.iter().any(unknown) {
             return None;
         }
-        classes.sort_by_cached_key(|(needs, _)| Reverse(self.share(needs)));
-        let needed = demand.needed;
+        if classes.len() > 1 {
+            classes.sort_by_cached_key(|(needs, _)| Reverse(self.share(needs)));
+        }
+        Some((classes, demand.needed))
+    }
+
+    /// Whether a gang would fit, in one word.
+    pub(super) fn fit_now(&self, key: &JobKey) -> Fit {
+        let Some((classes, needed)) = self.gated(key) else {
+            return Fit::Now;
+        };
+        let fits = |is_empty: bool| {
+            let fits = self.fits(&classes, needed, is_empty);
+            fits.is_none_or(|(members, _)| members >= needed)
+        };
+        match () {
+            () if !fits(true) => Fit::Never,
+            () if !fits(false) => Fit::Later,
+            () => Fit::Now,
+        }
+    }
+
+    /// Whether a gang would fit, and what it lacks; none where that cannot be told.
+    pub fn advice(&self, key: &JobKey) -> Option<Advice> {
+        let (classes, needed) = self.gated(key)?;
         let (empty, short) = self.fits(&classes, needed, true)?;
         let (now, _) = self.fits(&classes, needed, false)?;
         let (needs, _) = classes.get(short)?;
         let missing = needed.saturating_sub(empty);
         Some(Advice {
-            fit: match () {
-                () if missing > 0 => Fit::Never,
-                () if now < needed => Fit::Later,
-                () => Fit::Now,
-            },
+            fit: self.fit_now(key),
             needed,
             now,
             empty,
