@@ -12,6 +12,8 @@ use super::GroupApi;
 
 /// A queue names fewer resources than this; what is beyond is not kept.
 const MOST_RESOURCES: usize = 64;
+/// So many resources are told.
+const MOST_TOLD: usize = 4;
 /// So many characters of a word or a name of a resource are kept.
 const LONGEST: usize = 63;
 /// Where the schedulers that are known here put a group that names no queue.
@@ -79,6 +81,15 @@ pub(super) fn short(word: &str) -> Arc<str> {
 pub fn queue_of(spec: &Value) -> &str {
     let named = spec["queue"].as_str().filter(|name| !name.is_empty());
     named.unwrap_or(DEFAULT_QUEUE)
+}
+
+/// What a group of this spec needs before it is let in: `45 of cpu, 90Gi of memory`; none where it does not say.
+#[must_use]
+pub fn needs(spec: &Value) -> Option<String> {
+    let needs = amounts(&spec["minResources"]);
+    let told = needs.iter().take(MOST_TOLD);
+    let told: Vec<String> = told.map(|(name, amount)| format!("{amount} of {name}")).collect();
+    (!told.is_empty()).then(|| told.join(", "))
 }
 
 /// A group that waits, for words about its queue.
@@ -226,6 +237,26 @@ mod tests {
         ];
         for (spec, queue, expected) in rows {
             assert_eq!(why(&spec, queue.as_ref()), expected, "{spec} {queue:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_group_needs_is_told_in_short() {
+        let rows = [
+            (json!({}), None),
+            (json!({ "minResources": {} }), None),
+            (json!({ "minResources": { "cpu": "x" } }), None),
+            (
+                json!({ "minResources": { "cpu": "45000m", "memory": "90Gi" } }),
+                Some("45 of cpu, 90Gi of memory"),
+            ),
+            (
+                json!({ "minResources": { "a": 1, "b": 2, "c": 3, "d": 4, "e": 5 } }),
+                Some("1 of a, 2 of b, 3 of c, 4 of d"),
+            ),
+        ];
+        for (spec, expected) in rows {
+            assert_eq!(needs(&spec).as_deref(), expected, "{spec}");
         }
     }
 

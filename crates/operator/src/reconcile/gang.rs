@@ -129,12 +129,23 @@ fn why_held(entry: &Entry, job: &JobSeen, gang: &Gang, group: &GroupSeen) -> Opt
         GroupState::Placing(words) if lacks_nodes(entry, job) => Some(&**words),
         _ => return None,
     };
-    match (entry.groups.queue.as_deref(), said) {
-        (Some(queue), Some(said)) => Some(format!("{queue}; the scheduler says: {said}")),
-        (Some(words), None) | (None, Some(words)) => Some(words.to_owned()),
-        // Where pods are created at once they wait as well, and may say why.
-        (None, None) => gang.hold.then(|| "the scheduler has not let it in".to_owned()),
+    // Where pods are created at once they wait as well, and may say why.
+    let held = gang.hold && matches!(group.state, GroupState::Waiting(_));
+    let why = entry.groups.queue.as_deref().map(str::to_owned);
+    match (why.or_else(|| held.then(|| not_let_in(group)).flatten()), said) {
+        (Some(why), Some(said)) => Some(format!("{why}; the scheduler says: {said}")),
+        (Some(why), None) => Some(why),
+        (None, Some(said)) => Some(said.to_owned()),
+        (None, None) => held.then(|| "the scheduler has not let it in".to_owned()),
     }
+}
+
+/// What is waited for before a group is let in. Volcano itself says that none of its members is there, which comes of it.
+fn not_let_in(group: &GroupSeen) -> Option<String> {
+    let needs = gang::needs(&group.spec)?;
+    Some(format!(
+        "it is let in, and its pods are created, when the cluster, its queue and quotas have room for what it needs ({needs})"
+    ))
 }
 
 /// Tells of the queue of a group that the templates name, while the scheduler has not placed a member.

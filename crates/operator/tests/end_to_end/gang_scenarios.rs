@@ -86,7 +86,10 @@ const SCENARIOS: [Scenario; 6] = [
 
 #[test]
 fn volcano() {
-    play(&VOLCANO, &[published, queue_is_missing, queue_is_full_or_closed]);
+    play(
+        &VOLCANO,
+        &[not_let_in, published, queue_is_missing, queue_is_full_or_closed],
+    );
 }
 
 #[test]
@@ -474,6 +477,17 @@ fn suspends(stage: &mut Stage<'_>) {
     }
     stage.run("held", &[0, 1]);
     stage.finish("held", &[0, 1]);
+}
+
+/// It needs more than the cluster has and what Volcano lets in beyond that, so it has no pods.
+fn not_let_in(stage: &mut Stage<'_>) {
+    stage.create("huge", 9);
+    let words = stage.until_held("huge");
+    let told = "PodGroup huge waits: it is let in, and its pods are created, when the cluster, its queue and quotas have room for what it needs (45 of cpu)";
+    assert!(words.contains(told), "{words}");
+    stage.none_is_placed("huge");
+    stage.patch("huge", &json!({ "runPolicy": { "suspend": true } }));
+    stage.api().wait_until_gone(&stage.group("huge"));
 }
 
 /// As it was published: the group has the job's name, and no queue.
