@@ -22,11 +22,11 @@ fn told(store: &mut Store, version: u64, now: Time) -> (Option<Value>, Vec<Strin
 }
 
 /// A pod of the second task with that main container, which the kubelet starts again.
-fn in_place(version: u64, restarts: u32, state: Value, last: Value) -> PodSeen {
+fn in_place(version: u64, restarts: u32, state: &Value, last: &Value) -> PodSeen {
     let status = json!({ "phase": "Running", "containerStatuses": [
         { "name": "tensorflow", "restartCount": restarts, "state": state, "lastState": last },
     ] });
-    let mut wire = serde_json::to_value(wire_of(1, version, &status)).unwrap();
+    let mut wire = wire_of(1, version, &status);
     wire["spec"]["restartPolicy"] = "OnFailure".into();
     serde_json::from_value(wire).unwrap()
 }
@@ -118,7 +118,7 @@ fn a_crash_loop_is_told_from_its_second_failure_until_it_runs_for_a_minute() {
         (20, 2, runs("2027-01-15T08:00:20Z"), true),
     ] {
         let version = 100 + 20 * u64::from(turn);
-        store.pod_seen(&TFJOB, in_place(version, restarts, state, failed(1)));
+        store.pod_seen(&TFJOB, in_place(version, restarts, &state, &failed(1)));
         let (status, events) = told(&mut store, version + 1, NOW + turn);
         if let Some(status) = status {
             let told = status["waiting"][0]["reason"] == "CrashLoopBackOff";
