@@ -208,3 +208,58 @@ fn a_failed_job_has_kubeflows_words_first_and_then_the_cause_the_help_and_the_lo
     let summary = status["summary"].as_str().unwrap();
     assert!(summary.starts_with(&format!("failed: {cause}")), "{summary}");
 }
+
+/// The last status of a job of that kind whose only task has failed, and its events.
+fn of_kind(kind: &'static Kind, spec: &Value) -> (Value, Vec<String>) {
+    let mut store = Store::new(Reading {
+        kinds: vec![kind],
+        ..Reading::default()
+    });
+    let wire = json!({
+        "metadata": { "name": "mnist", "namespace": "ml", "uid": "job", "resourceVersion": "10", "generation": 1 },
+        "spec": spec,
+    });
+    store.job_seen(kind, serde_json::from_value(wire).unwrap());
+    told(&mut store, 11, NOW);
+    let failed =
+        json!({ "phase": "Failed", "containerStatuses": [{ "name": "tensorflow", "state": failed(1) }] });
+    let mut wire = wire_of(0, 100, &failed);
+    let owner = &mut wire["metadata"]["ownerReferences"][0];
+    owner["apiVersion"] = kind.api.api_version.into();
+    owner["kind"] = kind.api.kind.into();
+    store.pod_seen(kind, serde_json::from_value(wire).unwrap());
+    let (mut last, mut all) = (Value::Null, Vec::new());
+    for (turn, seconds) in [2_u32, 5, 10, 30].into_iter().enumerate() {
+        let (status, events) = told(&mut store, 200 + 20 * turn as u64, NOW + seconds);
+        last = status.unwrap_or(last);
+        all.extend(events);
+    }
+    (last, all)
+}
+
+#[test]
+fn other_kinds_name_the_cause_in_their_own_messages() {
+    let template = json!({ "spec": { "containers": [{ "name": "tensorflow", "image": "i" }] } });
+    let t9k = json!({ "replicaSpecs": [{ "type": "worker", "replicas": 1, "template": template }] });
+    let volcano =
+        json!({ "minAvailable": 1, "tasks": [{ "name": "worker", "replicas": 1, "template": template }] });
+    let cause = "ModuleNotFoundError: No module named 'pandas' (train.py:2); help: ";
+    for (kind, spec) in [
+        (&crate::kinds::t9k::KIND, t9k),
+        (&crate::kinds::volcano::KIND, volcano),
+    ] {
+        let (status, events) = of_kind(kind, &spec);
+        assert_eq!(
+            status["firstFailure"]["cause"]["code"], "TR001",
+            "{kind:?}: {status:#}"
+        );
+        let failed = events.iter().find(|event| event.starts_with("Failed: "));
+        let failed = failed.unwrap_or_else(|| panic!("{kind:?}: {events:#?}"));
+        assert!(failed.contains(cause), "{failed}");
+        assert!(
+            failed.contains("`kubectl logs mnist-worker-0 -c tensorflow -n ml`"),
+            "{failed}"
+        );
+        assert!(status["summary"].as_str().unwrap().contains(cause), "{status:#}");
+    }
+}
