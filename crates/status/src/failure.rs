@@ -92,7 +92,7 @@ pub fn log_command(job: &Job, memory: &Memory, observed: &Observed, failure: &Fa
         Some(init) => Some(init.to_string()),
         None => main_container(job, task),
     };
-    let container = container.map_or(String::new(), |name| format!(" -c {name}"));
+    let container = container.map_or_else(String::new, |name| format!(" -c {name}"));
     let (pod, namespace) = (task_name(job, task), &job.namespace);
     Some(format!("kubectl logs {pod}{container} -n {namespace}"))
 }

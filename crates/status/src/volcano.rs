@@ -119,7 +119,7 @@ pub fn volcano_status(
         let said = said.filter(|_| is_over(before));
         state["message"] = said.cloned().unwrap_or_else(|| {
             let more = why_ended(job, memory, observed);
-            more.map_or(message.clone(), |more| format!("{message} {more}"))
+            more.map_or_else(|| message.clone(), |more| format!("{message} {more}"))
                 .into()
         });
     }

@@ -51,9 +51,12 @@ fn known_cause(entry: &trainyard_causes::Entry) -> String {
         format!("On one machine: {here}\n\nOn a cluster: {there}")
     };
     let explained = format!("{}\n\n{remedies}", entry.explanation);
-    for line in wrap(&explained, locale::columns()) {
-        let _ = writeln!(text, "{line}");
-    }
+    let paragraphs = explained.split("\n\n").map(|paragraph| {
+        let lines = wrap(paragraph, locale::columns());
+        lines.join("\n")
+    });
+    text += &paragraphs.collect::<Vec<_>>().join("\n\n");
+    text.push('\n');
     text
 }
 
@@ -77,4 +80,24 @@ fn every_code() -> String {
         );
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_has_a_remedy_for_each_world_in_paragraphs_of_their_own() {
+        let text = |code: &str| known_cause(trainyard_causes::entry(code).unwrap());
+        let memory = text("TR008");
+        assert!(
+            memory.contains("\n\nOn one machine: raise the memory"),
+            "{memory}"
+        );
+        assert!(
+            memory.contains("\n\nOn a cluster: raise `resources.limits.memory`"),
+            "{memory}"
+        );
+        assert!(text("TR066").contains("\n\nhelp: lower `resources.requests`"));
+    }
 }

@@ -94,7 +94,7 @@ fn ended(job: &Job, memory: &Memory, observed: &Observed, verdict: &Verdict) -> 
                 let log = log.map(|command| format!("`{command}` shows what it printed"));
                 let spent = matches!(cause, Cause::Restarts { .. });
                 let budget = job.limits.restarts.filter(|_| spent);
-                return failed(failure, (decided, budget), log);
+                return failed(failure, (decided, budget), log.as_deref());
             }
             (None, Some(task)) => format!("failed: {task} failed"),
             (None, None) => "failed".to_owned(),
@@ -115,11 +115,7 @@ fn past_deadline(job: &Job) -> String {
 
 /// The first failure, its cause and its remedy, which is to read its log where no other is known. `decided` is the task whose failure
 /// ended the job, if it was another; `budget` how many restarts there were, if none was left.
-fn failed(
-    failure: &Failure,
-    (decided, budget): (Option<&TaskId>, Option<u32>),
-    log: Option<String>,
-) -> String {
+fn failed(failure: &Failure, (decided, budget): (Option<&TaskId>, Option<u32>), log: Option<&str>) -> String {
     let Failure { task, exit, .. } = failure;
     let failed = match budget {
         Some(restarts) => format!("failed, no restart is left of {restarts}"),
@@ -132,7 +128,7 @@ fn failed(
     };
     let help = exit.cause.as_ref().and_then(|cause| cause.help.as_deref());
     let more = budget.map(|_| "mend what fails, or allow more restarts");
-    with_help(&words, help.or(log.as_deref()).or(more))
+    with_help(&words, help.or(log).or(more))
 }
 
 /// Tasks that are ready, or have done their work. What is being stopped, or belongs to an older life, does not count.

@@ -148,7 +148,7 @@ fn loops(pod: &PodSeen, exit: &Exit) -> String {
 /// The command that shows what a container printed before it was restarted in place.
 fn previous_log(pod: &PodSeen, container: Option<&str>) -> String {
     let (name, namespace) = (&pod.name, &pod.namespace);
-    let container = container.map_or(String::new(), |name| format!(" -c {name}"));
+    let container = container.map_or_else(String::new, |name| format!(" -c {name}"));
     format!("`kubectl logs {name}{container} -n {namespace} --previous` shows what it printed")
 }
 

@@ -123,7 +123,7 @@ fn until_refused(harness: &Harness, words: &str) {
 
 /// Rules of the administrators: a policy that denies, and a webhook that nothing answers for.
 #[test]
-fn what_admission_refuses_is_told_with_its_words_and_whom_to_ask() {
+fn what_admission_refuses_is_told_with_its_words_and_a_remedy() {
     let harness = Harness::new("admission");
     let name = harness.namespace.name();
     let of_namespace = json!({ "matchLabels": { "kubernetes.io/metadata.name": name } });

@@ -27,134 +27,145 @@ const NO_PROGRAM: &str = "failed to create containerd task: failed to create shi
 const NO_FILE: &str = "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: \"/nope\": stat /nope: no such file or directory: unknown";
 const NO_FOLDER: &str = "OCI runtime create failed: runc create failed: unable to start container process: chdir to cwd (\"/data\") set in config.json failed: no such file or directory: unknown";
 
+/// Exit code, reason and message of a container; then the code of the cause, how its headline begins, and a word of its help.
+type End = (
+    i32,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+);
+
+const ENDS: &[End] = &[
+    (
+        1,
+        "Error",
+        MODULE,
+        "TR001",
+        "ModuleNotFoundError: No module named 'pandas' (train.py:2)",
+        "image",
+    ),
+    (
+        137,
+        "OOMKilled",
+        "step 1",
+        "TR008",
+        "out of memory",
+        "resources.limits.memory",
+    ),
+    (
+        1,
+        "OOMKilled",
+        MODULE,
+        "TR008",
+        "out of memory",
+        "resources.limits.memory",
+    ),
+    (
+        137,
+        "Error",
+        "step 1",
+        "TR083",
+        "it was killed (SIGKILL), and not for its own memory limit",
+        "kubectl describe pod",
+    ),
+    (
+        137,
+        "ContainerStatusUnknown",
+        "The container could not be located when the pod was terminated",
+        "TR084",
+        "the kubelet lost its container",
+        "node",
+    ),
+    (
+        128,
+        "StartError",
+        NO_PROGRAM,
+        "TR085",
+        "the program `pyton` is not in the image",
+        "`command`",
+    ),
+    (
+        128,
+        "StartError",
+        NO_FILE,
+        "TR085",
+        "the program `/nope` is not in the image",
+        "`/nope`",
+    ),
+    (
+        128,
+        "StartError",
+        NO_FOLDER,
+        "TR087",
+        "the working directory `/data` is not in the image",
+        "`workingDir`",
+    ),
+    (
+        128,
+        "StartError",
+        "some other trouble",
+        "TR088",
+        "the container could not be started: some other trouble",
+        "`volumeMounts`",
+    ),
+    (
+        128,
+        "ContainerCannotRun",
+        "",
+        "TR088",
+        "the container could not be started",
+        "`command`",
+    ),
+    (
+        1,
+        "Error",
+        "exec /usr/bin/python: exec format error",
+        "TR065",
+        "it is built for another processor than the node's (exec format error): /usr/bin/python",
+        "architecture",
+    ),
+    (
+        1,
+        "Error",
+        "OSError: [Errno 98] Address already in use",
+        "TR007",
+        "",
+        "",
+    ),
+    (1, "Error", NO_NAME, "TR016", "", "kube-dns"),
+    (
+        1,
+        "Error",
+        "no data found\n",
+        "",
+        "exit code 1, after it printed: no data found",
+        "",
+    ),
+    (
+        3,
+        "Error",
+        "giving up",
+        "",
+        "exit code 3, after it printed: giving up",
+        "",
+    ),
+    (
+        127,
+        "Error",
+        "train.sh: line 1: pyton: command not found",
+        "TR023",
+        "a command was not found",
+        "image",
+    ),
+];
+
 #[test]
 fn each_end_of_a_container_names_its_cause_and_a_remedy() {
-    let rows = [
-        (
-            1,
-            "Error",
-            MODULE,
-            "TR001",
-            "ModuleNotFoundError: No module named 'pandas' (train.py:2)",
-            "image",
-        ),
-        (
-            137,
-            "OOMKilled",
-            "step 1",
-            "TR008",
-            "out of memory",
-            "resources.limits.memory",
-        ),
-        (
-            1,
-            "OOMKilled",
-            MODULE,
-            "TR008",
-            "out of memory",
-            "resources.limits.memory",
-        ),
-        (
-            137,
-            "Error",
-            "step 1",
-            "TR083",
-            "it was killed (SIGKILL), and not for its own memory limit",
-            "kubectl describe pod",
-        ),
-        (
-            137,
-            "ContainerStatusUnknown",
-            "The container could not be located when the pod was terminated",
-            "TR084",
-            "the kubelet lost its container",
-            "node",
-        ),
-        (
-            128,
-            "StartError",
-            NO_PROGRAM,
-            "TR085",
-            "the program `pyton` is not in the image",
-            "`command`",
-        ),
-        (
-            128,
-            "StartError",
-            NO_FILE,
-            "TR085",
-            "the program `/nope` is not in the image",
-            "`/nope`",
-        ),
-        (
-            128,
-            "StartError",
-            NO_FOLDER,
-            "TR087",
-            "the working directory `/data` is not in the image",
-            "`workingDir`",
-        ),
-        (
-            128,
-            "StartError",
-            "some other trouble",
-            "TR088",
-            "the container could not be started: some other trouble",
-            "`volumeMounts`",
-        ),
-        (
-            128,
-            "ContainerCannotRun",
-            "",
-            "TR088",
-            "the container could not be started",
-            "`command`",
-        ),
-        (
-            1,
-            "Error",
-            "exec /usr/bin/python: exec format error",
-            "TR065",
-            "it is built for another processor than the node's (exec format error): /usr/bin/python",
-            "architecture",
-        ),
-        (
-            1,
-            "Error",
-            "OSError: [Errno 98] Address already in use",
-            "TR007",
-            "",
-            "",
-        ),
-        (1, "Error", NO_NAME, "TR016", "", "kube-dns"),
-        (
-            1,
-            "Error",
-            "no data found\n",
-            "",
-            "exit code 1, after it printed: no data found",
-            "",
-        ),
-        (
-            3,
-            "Error",
-            "giving up",
-            "",
-            "exit code 3, after it printed: giving up",
-            "",
-        ),
-        (
-            127,
-            "Error",
-            "train.sh: line 1: pyton: command not found",
-            "TR023",
-            "a command was not found",
-            "image",
-        ),
-    ];
-    for (code, reason, message, expected, headline, help) in rows {
-        let (found, said, helps) = found(pod("Failed", ended_with(code, reason, message)));
-        assert_eq!(found, expected, "{reason} {code} {message}: {said}");
+    for (code, reason, message, expected, headline, help) in ENDS {
+        let (found, said, helps) = found(pod("Failed", ended_with(*code, reason, message)));
+        assert_eq!(found, *expected, "{reason} {code} {message}: {said}");
         assert!(said.starts_with(headline), "{said}");
         assert!(helps.contains(help), "{helps}");
     }

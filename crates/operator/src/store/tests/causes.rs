@@ -22,11 +22,11 @@ fn told(store: &mut Store, version: u64, now: Time) -> (Option<Value>, Vec<Strin
 }
 
 /// A pod of the second task with that main container, which the kubelet starts again.
-fn in_place(version: u64, restarts: u32, state: Value, last: Value) -> PodSeen {
+fn in_place(version: u64, restarts: u32, state: &Value, last: &Value) -> PodSeen {
     let status = json!({ "phase": "Running", "containerStatuses": [
         { "name": "tensorflow", "restartCount": restarts, "state": state, "lastState": last },
     ] });
-    let mut wire = serde_json::to_value(wire_of(1, version, &status)).unwrap();
+    let mut wire = wire_of(1, version, &status);
     wire["spec"]["restartPolicy"] = "OnFailure".into();
     serde_json::from_value(wire).unwrap()
 }
@@ -118,7 +118,7 @@ fn a_crash_loop_is_told_from_its_second_failure_until_it_runs_for_a_minute() {
         (20, 2, runs("2027-01-15T08:00:20Z"), true),
     ] {
         let version = 100 + 20 * u64::from(turn);
-        store.pod_seen(&TFJOB, in_place(version, restarts, state, failed(1)));
+        store.pod_seen(&TFJOB, in_place(version, restarts, &state, &failed(1)));
         let (status, events) = told(&mut store, version + 1, NOW + turn);
         if let Some(status) = status {
             let told = status["waiting"][0]["reason"] == "CrashLoopBackOff";
@@ -207,4 +207,59 @@ fn a_failed_job_has_kubeflows_words_first_and_then_the_cause_the_help_and_the_lo
     );
     let summary = status["summary"].as_str().unwrap();
     assert!(summary.starts_with(&format!("failed: {cause}")), "{summary}");
+}
+
+/// The last status of a job of that kind whose only task has failed, and its events.
+fn of_kind(kind: &'static Kind, spec: &Value) -> (Value, Vec<String>) {
+    let mut store = Store::new(Reading {
+        kinds: vec![kind],
+        ..Reading::default()
+    });
+    let wire = json!({
+        "metadata": { "name": "mnist", "namespace": "ml", "uid": "job", "resourceVersion": "10", "generation": 1 },
+        "spec": spec,
+    });
+    store.job_seen(kind, serde_json::from_value(wire).unwrap());
+    told(&mut store, 11, NOW);
+    let failed =
+        json!({ "phase": "Failed", "containerStatuses": [{ "name": "tensorflow", "state": failed(1) }] });
+    let mut wire = wire_of(0, 100, &failed);
+    let owner = &mut wire["metadata"]["ownerReferences"][0];
+    owner["apiVersion"] = kind.api.api_version.into();
+    owner["kind"] = kind.api.kind.into();
+    store.pod_seen(kind, serde_json::from_value(wire).unwrap());
+    let (mut last, mut all) = (Value::Null, Vec::new());
+    for (turn, seconds) in [2_u32, 5, 10, 30].into_iter().enumerate() {
+        let (status, events) = told(&mut store, 200 + 20 * turn as u64, NOW + seconds);
+        last = status.unwrap_or(last);
+        all.extend(events);
+    }
+    (last, all)
+}
+
+#[test]
+fn other_kinds_name_the_cause_in_their_own_messages() {
+    let template = json!({ "spec": { "containers": [{ "name": "tensorflow", "image": "i" }] } });
+    let t9k = json!({ "replicaSpecs": [{ "type": "worker", "replicas": 1, "template": template }] });
+    let volcano =
+        json!({ "minAvailable": 1, "tasks": [{ "name": "worker", "replicas": 1, "template": template }] });
+    let cause = "ModuleNotFoundError: No module named 'pandas' (train.py:2); help: ";
+    for (kind, spec) in [
+        (&crate::kinds::t9k::KIND, t9k),
+        (&crate::kinds::volcano::KIND, volcano),
+    ] {
+        let (status, events) = of_kind(kind, &spec);
+        assert_eq!(
+            status["firstFailure"]["cause"]["code"], "TR001",
+            "{kind:?}: {status:#}"
+        );
+        let failed = events.iter().find(|event| event.starts_with("Failed: "));
+        let failed = failed.unwrap_or_else(|| panic!("{kind:?}: {events:#?}"));
+        assert!(failed.contains(cause), "{failed}");
+        assert!(
+            failed.contains("`kubectl logs mnist-worker-0 -c tensorflow -n ml`"),
+            "{failed}"
+        );
+        assert!(status["summary"].as_str().unwrap().contains(cause), "{status:#}");
+    }
 }
