@@ -60,7 +60,7 @@ pub fn write(out: &mut Vec<u8>, block: LogBlock<'_>, prefix: &[u8], continuation
 /// back by backspaces as well, and at the end of a line these move the cursor only.
 pub fn last_state(line: &[u8]) -> &[u8] {
     let is_text = |byte: &u8| !matches!(byte, b'\r' | b'\x08');
-    let end = line.iter().rposition(|byte| is_text(byte)).map_or(0, |at| at + 1);
+    let end = line.iter().rposition(is_text).map_or(0, |at| at + 1);
     let start = memrchr(b'\r', &line[..end]).map_or(0, |at| at + 1);
     &line[start..end]
 }
