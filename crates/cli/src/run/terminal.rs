@@ -43,10 +43,13 @@ pub fn write(out: &mut Vec<u8>, block: LogBlock<'_>, prefix: &[u8], continuation
         }
         let continued = std::mem::take(&mut continued);
         out.extend_from_slice(if continued { continuation } else { prefix });
-        let line = last_state(line.strip_suffix(b"\n").unwrap_or(line));
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
         if care == Care::Terminal {
-            clean_into(out, line);
+            clean_into(out, last_state(line));
         } else {
+            // A carriage return at the end hides nothing: Windows ends its lines so.
+            let text = line.strip_suffix(b"\r").unwrap_or(line);
+            let line = memchr(b'\r', text).map_or(line, |_| last_state(line));
             out.extend_from_slice(line);
             if care == Care::PrefixedInColor && leaves_color(line) {
                 out.extend_from_slice(RESET);
@@ -272,9 +275,9 @@ mod tests {
         let bytes = b"\x1b[31mred\n\x07\rplain\n 1%\r 2%\x08\x08\x08\r\n\x1b[32mgreen\x1b[0m\r\n";
         let untouched = "> \x1b[31mred\n> \x07\rplain\n>  1%\r 2%\x08\x08\x08\r\n> \x1b[32mgreen\x1b[0m\r\n";
         assert_eq!(written(bytes, Care::None), untouched);
-        let prefixed = "> \x1b[31mred\n> plain\n>  2%\n> \x1b[32mgreen\x1b[0m\n";
+        let prefixed = "> \x1b[31mred\n> plain\n>  2%\n> \x1b[32mgreen\x1b[0m\r\n";
         assert_eq!(written(bytes, Care::Prefixed), prefixed);
-        let ended = "> \x1b[31mred\x1b[0m\n> plain\n>  2%\n> \x1b[32mgreen\x1b[0m\n";
+        let ended = "> \x1b[31mred\x1b[0m\n> plain\n>  2%\n> \x1b[32mgreen\x1b[0m\r\n";
         assert_eq!(written(bytes, Care::PrefixedInColor), ended);
     }
 
