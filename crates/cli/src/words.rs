@@ -2,6 +2,7 @@
 //! command.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use trainyard_document::problem::{escaped, shown};
@@ -127,7 +128,7 @@ fn unknown_command(typed: &str, words: &[String]) -> Option<Failure> {
         let at = words.iter().position(|word| word == typed)?;
         return Some(Failure::usage(message, command_after(&[], &words[at..])));
     }
-    if [".yaml", ".yml", ".json"].iter().any(|end| typed.ends_with(end)) {
+    if matches!(extension(typed), Some("yaml" | "yml" | "json")) {
         let help = format!("run a manifest with `trainyard run {}`", escaped(&quoted(typed)));
         return Some(Failure::usage(message, help));
     }
@@ -163,9 +164,13 @@ fn command_after(own: &[String], command: &[String]) -> String {
     )
 }
 
+fn extension(word: &str) -> Option<&str> {
+    Path::new(word).extension()?.to_str()
+}
+
 /// What runs a script that is typed alone.
 fn interpreter(script: &str) -> Option<&'static str> {
-    match script.rsplit_once('.')?.1 {
+    match extension(script)? {
         "py" => Some("python"),
         "sh" => Some("bash"),
         _ => None,
@@ -177,7 +182,7 @@ fn is_script(word: &str) -> bool {
 }
 
 fn is_notebook(word: &str) -> bool {
-    word.ends_with(".ipynb")
+    extension(word) == Some("ipynb")
 }
 
 /// Whether a command may begin with this word.

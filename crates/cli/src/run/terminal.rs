@@ -43,10 +43,13 @@ pub fn write(out: &mut Vec<u8>, block: LogBlock<'_>, prefix: &[u8], continuation
         }
         let continued = std::mem::take(&mut continued);
         out.extend_from_slice(if continued { continuation } else { prefix });
-        let line = last_state(line.strip_suffix(b"\n").unwrap_or(line));
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
         if care == Care::Terminal {
-            clean_into(out, line);
+            clean_into(out, last_state(line));
         } else {
+            // A carriage return at the end hides nothing: Windows ends its lines so.
+            let text = line.strip_suffix(b"\r").unwrap_or(line);
+            let line = memchr(b'\r', text).map_or(line, |_| last_state(line));
             out.extend_from_slice(line);
             if care == Care::PrefixedInColor && leaves_color(line) {
                 out.extend_from_slice(RESET);
@@ -60,7 +63,7 @@ pub fn write(out: &mut Vec<u8>, block: LogBlock<'_>, prefix: &[u8], continuation
 /// back by backspaces as well, and at the end of a line these move the cursor only.
 pub fn last_state(line: &[u8]) -> &[u8] {
     let is_text = |byte: &u8| !matches!(byte, b'\r' | b'\x08');
-    let end = line.iter().rposition(|byte| is_text(byte)).map_or(0, |at| at + 1);
+    let end = line.iter().rposition(is_text).map_or(0, |at| at + 1);
     let start = memrchr(b'\r', &line[..end]).map_or(0, |at| at + 1);
     &line[start..end]
 }
@@ -272,9 +275,9 @@ mod tests {
         let bytes = b"\x1b[31mred\n\x07\rplain\n 1%\r 2%\x08\x08\x08\r\n\x1b[32mgreen\x1b[0m\r\n";
         let untouched = "> \x1b[31mred\n> \x07\rplain\n>  1%\r 2%\x08\x08\x08\r\n> \x1b[32mgreen\x1b[0m\r\n";
         assert_eq!(written(bytes, Care::None), untouched);
-        let prefixed = "> \x1b[31mred\n> plain\n>  2%\n> \x1b[32mgreen\x1b[0m\n";
+        let prefixed = "> \x1b[31mred\n> plain\n>  2%\n> \x1b[32mgreen\x1b[0m\r\n";
         assert_eq!(written(bytes, Care::Prefixed), prefixed);
-        let ended = "> \x1b[31mred\x1b[0m\n> plain\n>  2%\n> \x1b[32mgreen\x1b[0m\n";
+        let ended = "> \x1b[31mred\x1b[0m\n> plain\n>  2%\n> \x1b[32mgreen\x1b[0m\r\n";
         assert_eq!(written(bytes, Care::PrefixedInColor), ended);
     }
 

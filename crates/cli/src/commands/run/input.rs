@@ -224,11 +224,10 @@ fn options(typed: &Run, home: &Home, printer: &mut Printer) -> Result<RunOptions
 /// How the Python of the tasks is chosen. A job without a manifest has no image unless one was named.
 fn python(typed: &Run, directory: &Path) -> PythonChoice {
     match &typed.machine.python {
-        Some(Python::Image) => PythonChoice::Image,
         Some(Python::Own) => PythonChoice::Path,
         Some(Python::At(path)) => PythonChoice::At(directory.join(path)),
         None if typed.file.is_none() && typed.quick.image.is_none() => PythonChoice::Users,
-        None => PythonChoice::Image,
+        Some(Python::Image) | None => PythonChoice::Image,
     }
 }
 
