@@ -1,7 +1,6 @@
 //! `trainyard convert FILE --to DIALECT`: the same job for another system.
 
 use clap::ValueEnum;
-use trainyard_core::ClusterForm;
 use trainyard_dialect::convert::{convert, without_empty_times};
 use trainyard_dialect::{Dialect, Item, Reading};
 use trainyard_document::Source;
@@ -51,11 +50,7 @@ fn documents(
         match item {
             Item::Job(read) if typed.job.as_ref().is_none_or(|name| **name == *read.job.name) => {
                 let converted = convert(source, read, to);
-                losses.push(Losses {
-                    job: read.job.name.to_string(),
-                    alone: read.job.cluster == ClusterForm::None,
-                    losses: converted.losses,
-                });
+                losses.push(Losses::of(read, converted.losses));
                 documents.push(converted.text);
             }
             Item::Other(other) if typed.job.is_none() => {

@@ -25,7 +25,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::locale;
 use crate::printer::Printer;
-use crate::report::{self, count};
+use crate::report::{self, Losses, count};
 
 /// Writes every object of the file, jobs in the requested form, and reports what they cannot do.
 pub fn run(typed: &Render, printer: &mut Printer) -> Result<Exit, Failure> {
@@ -35,9 +35,12 @@ pub fn run(typed: &Render, printer: &mut Printer) -> Result<Exit, Failure> {
     if reading.has_errors() {
         return Ok(Exit::Unable);
     }
-    let (sections, problems) = sections(typed, &source, &reading);
+    let (sections, problems, lost) = sections(typed, &source, &reading);
     report::show(&problems, Some(&source.text), printer)?;
-    if has_errors(&problems) {
+    for lost in &lost {
+        report::show_losses(lost, printer)?;
+    }
+    if has_errors(&problems) || lost.iter().any(|lost| has_errors(&lost.losses)) {
         return Ok(Exit::Unable);
     }
     if let Some((kind, name)) = section::twice(&sections) {
@@ -107,9 +110,9 @@ fn is_plain(form: As) -> bool {
     matches!(form, As::Jobs | As::Jobset)
 }
 
-/// The objects of the file in order, and all problems.
-fn sections(typed: &Render, source: &Source, reading: &Reading) -> (Vec<Section>, Vec<Problem>) {
-    let (mut sections, mut problems) = (Vec::new(), Vec::new());
+/// The objects of the file in order, all problems, and what each job loses that is converted.
+fn sections(typed: &Render, source: &Source, reading: &Reading) -> (Vec<Section>, Vec<Problem>, Vec<Losses>) {
+    let (mut sections, mut problems, mut lost) = (Vec::new(), Vec::new(), Vec::new());
     let namespace = typed.namespace.as_deref();
     let home = section::home(reading, namespace, is_plain(typed.to));
     // Other objects belong to the first job.
@@ -125,7 +128,7 @@ fn sections(typed: &Render, source: &Source, reading: &Reading) -> (Vec<Section>
                         let refusal = check_namespace(read.own_namespace(), namespace);
                         problems.extend(refusal.map(|refusal| problem(source, read, &refusal)));
                         let converted = convert(source, read, to);
-                        problems.extend(converted.losses);
+                        lost.push(Losses::of(read, converted.losses));
                         let owner = section::owner(read);
                         sections.push(Section::of_other(owner, converted.manifest, namespace));
                     }
@@ -146,7 +149,7 @@ fn sections(typed: &Render, source: &Source, reading: &Reading) -> (Vec<Section>
             Item::Job(_) | Item::Other(_) => {}
         }
     }
-    (sections, problems)
+    (sections, problems, lost)
 }
 
 /// The job as plain objects.

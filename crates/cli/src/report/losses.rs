@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use trainyard_core::ClusterForm;
+use trainyard_dialect::ReadJob;
 use trainyard_document::codes::Code;
 use trainyard_document::problem::{Problem, Severity, escaped, shown};
 
@@ -59,6 +61,17 @@ pub struct Losses {
     /// Its programs find each other without `TF_CONFIG`.
     pub alone: bool,
     pub losses: Vec<Problem>,
+}
+
+impl Losses {
+    /// What the job loses when it is converted.
+    pub fn of(read: &ReadJob, losses: Vec<Problem>) -> Self {
+        Self {
+            job: read.job.name.to_string(),
+            alone: read.job.cluster == ClusterForm::None,
+            losses,
+        }
+    }
 }
 
 /// Prints what one job loses.

@@ -162,8 +162,16 @@ fn a_tfjob_with_exit_codes_is_told_as_its_owner_would_ask() {
             "Any other failure, also of a PS, fails the job at once.",
         ]
     );
+    // A strategy with parameter servers is not mirrored.
+    let mut job = tfjob(&Scope::Task);
+    job.cluster = ClusterForm::Full {
+        roles: Vec::new(),
+        environment: true,
+    };
+    assert_eq!(notes(&job, &TFJOB), [""; 0]);
+    job.roles.retain(|role| role.kind != crate::RoleKind::Ps);
     assert_eq!(
-        notes(&tfjob(&Scope::Task), &TFJOB),
+        notes(&job, &TFJOB),
         ["nothing restarts the other tasks: for a mirrored strategy set `runPolicy.restartScope: Job`"]
     );
 }

@@ -9,7 +9,7 @@ use crate::dialect::Dialect;
 /// Groups that `TFJob` had before it came to Kubeflow.
 const BEFORE_KUBEFLOW: &[&str] = &["tensorflow.org", "mlkube.io"];
 
-/// The group of KubeDL, whose `TFJob` is another than Kubeflow's.
+/// The group of `KubeDL`, whose `TFJob` is another than Kubeflow's.
 const KUBEDL: &str = "training.kubedl.io";
 
 /// Kinds of training operators that run something else: no slips, however near they are to ours.
@@ -122,7 +122,7 @@ fn wrong_kind(group: &str, kind: &str) -> Option<NearMiss> {
     })
 }
 
-/// KubeDL's `TFJob`: the same replicas, and other fields around them.
+/// `KubeDL`'s `TFJob`: the same replicas, and other fields around them.
 fn kubedl(group: &str, kind: &str) -> Option<NearMiss> {
     (group == KUBEDL && kind == Dialect::TfJob.kind()).then(|| NearMiss {
         code: Code::MistakenKind,

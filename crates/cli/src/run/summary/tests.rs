@@ -120,7 +120,7 @@ fn warnings_of_a_job_that_succeeded_follow_its_verdict_and_fit_on_the_screen() {
         RunWarning {
             task: Some("evaluator-0".parse().unwrap()),
             cause: trainyard_core::FailureCause {
-                sentence: "ValueError: no \x1b[31mcheckpoint".into(),
+                sentence: "ValueError: no checkpoint".into(),
                 place: Some("evaluate.py:9".into()),
                 ..Default::default()
             },
@@ -139,7 +139,7 @@ fn warnings_of_a_job_that_succeeded_follow_its_verdict_and_fit_on_the_screen() {
     let at = page.find("✔ mnist succeeded").unwrap();
     let lines: Vec<&str> = page[at..].lines().skip(1).map(str::trim).collect();
     let expected = [
-        "warning: evaluator-0 failed: ValueError: no \\u{1b}[31mcheckpoint (evaluate.py:9); the job succeeded without it",
+        "warning: evaluator-0 failed: ValueError: no checkpoint (evaluate.py:9); the job succeeded without it",
         "more: trainyard logs mnist --task evaluator-0",
         "warning: 12 tasks each trained alone",
         "help: create the strategy before the model",

@@ -242,7 +242,7 @@ impl Runner {
         if !self.has_verdict() || self.ending.is_some() {
             return None;
         }
-        let (since, told) = *self.waiting.get_or_insert((Instant::now(), false));
+        let (since, told) = *self.waiting.get_or_insert_with(|| (Instant::now(), false));
         let tell = since + WAITING;
         if told || tell > Instant::now() {
             return (!told).then_some(tell);

@@ -1,7 +1,7 @@
-//! Whether the tasks of a job trained together: a script that does not use TF_CONFIG makes each task train alone, and the
+//! Whether the tasks of a job trained together: a script that does not use `TF_CONFIG` makes each task train alone, and the
 //! job succeeds all the same.
 //!
-//! The sign is that no task ever had a socket at a port of TF_CONFIG. Once TensorFlow is loaded, the kernel's table of sockets is looked at
+//! The sign is that no task ever had a socket at a port of `TF_CONFIG`. Once TensorFlow is loaded, the kernel's table of sockets is looked at
 //! every second at first, until one is seen; a closed connection stays in it for a minute, so short ones are seen too. Nothing is said unless
 //! two tasks had loaded TensorFlow and were looked at several times since: other programs may divide their work in ways of
 //! their own.
@@ -34,7 +34,7 @@ const WATCHED: usize = 2;
 /// What the looks have shown.
 #[derive(Debug, Default)]
 pub(crate) struct Together {
-    /// A socket was seen at a port of TF_CONFIG, or tasks train together in another way.
+    /// A socket was seen at a port of `TF_CONFIG`, or tasks train together in another way.
     seen: bool,
     next: Option<Instant>,
     began: Option<Instant>,
@@ -131,7 +131,7 @@ impl Together {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Libraries {
     tensorflow: bool,
-    /// It connects its tasks without TF_CONFIG.
+    /// It connects its tasks without `TF_CONFIG`.
     horovod: bool,
 }
 
