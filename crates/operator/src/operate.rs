@@ -1,33 +1,25 @@
 //! The loop: watch updates in, writes out.
 
+mod handle;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use kube::Client;
-use kube::core::DynamicObject;
-use kube::runtime::watcher::Event;
-use kube::runtime::watcher::Event::{Apply, Delete, Init, InitApply, InitDone};
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use trainyard_core::Time;
-use trainyard_manifest::gang::QueueApi;
 
 use crate::api::Api;
 use crate::apply::{Report, apply_catching_panics};
-use crate::board_pod::BoardPodSeen;
-use crate::guarded::Guarded;
 use crate::job::Reading;
-use crate::kinds::Kind;
 use crate::lease::{Leadership, LeaseId, hold};
 use crate::notice::{Notice, Observer};
-use crate::order::OrderSeen;
 use crate::rate_limit::RateLimit;
-use crate::store::{Panicked, PolicySeen, Source, Store};
-use crate::watched::{BoardSeen, GroupSeen, WatchedNode};
+use crate::store::{Panicked, Source, Store};
 use crate::watches::{self, WatchUpdate};
-use crate::workload::WorkloadSeen;
 
 /// How often it is told how much is known.
 const NOW_AND_THEN: Duration = Duration::from_secs(10);
@@ -268,201 +260,6 @@ impl Operator {
         let queued = self.store.queued();
         let active = self.applying.len();
         self.observer.notice(&Notice::Load { queued, active });
-    }
-
-    fn handle(&mut self, news: WatchUpdate) {
-        match news {
-            WatchUpdate::Job(kind, Init) => self.store.list_begins(Source::Jobs(kind)),
-            // One without a name cannot be asked for, nor written.
-            WatchUpdate::Job(_, InitApply(job) | Apply(job)) if job.metadata.name.is_none() => {}
-            WatchUpdate::Job(kind, InitApply(job) | Apply(job)) => {
-                // Its definition was installed, and its list goes on.
-                self.unknown.remove(&Source::Jobs(kind));
-                self.store.job_seen(kind, job);
-            }
-            WatchUpdate::Job(kind, Delete(job)) => self.store.job_gone(kind, &job),
-            WatchUpdate::Job(kind, InitDone) => self.listed(Source::Jobs(kind)),
-            WatchUpdate::Pod(kind, Init) => self.store.list_begins(Source::Pods(kind)),
-            WatchUpdate::Pod(kind, InitApply(pod) | Apply(pod)) => self.store.pod_seen(kind, pod.seen),
-            WatchUpdate::Pod(kind, Delete(pod)) => self.store.pod_gone(kind, &pod.seen),
-            WatchUpdate::Pod(kind, InitDone) => self.listed(Source::Pods(kind)),
-            WatchUpdate::Service(kind, Init) => self.store.list_begins(Source::Services(kind)),
-            WatchUpdate::Service(kind, InitApply(Guarded(Ok(service))) | Apply(Guarded(Ok(service)))) => {
-                self.store.service_seen(kind, service.into());
-            }
-            WatchUpdate::Service(kind, Delete(Guarded(Ok(service)))) => {
-                self.store.service_gone(kind, &service.into());
-            }
-            WatchUpdate::Service(kind, InitDone) => self.listed(Source::Services(kind)),
-            WatchUpdate::Order(kind, event) => self.handle_order(kind, event),
-            WatchUpdate::Board(kind, event) => self.handle_board(kind, event),
-            WatchUpdate::Policy(event) => self.handle_policy(event),
-            WatchUpdate::BoardPod(kind, event) => self.handle_board_pod(kind, event),
-            WatchUpdate::Workload(event) => self.handle_workload(event),
-            WatchUpdate::Queue(api, event) => self.handle_queue(api, event),
-            WatchUpdate::Node(event) => self.handle_node(event),
-            WatchUpdate::Group(api, Init) => self.store.groups_begin(api),
-            WatchUpdate::Group(api, InitApply(Guarded(Ok(group))) | Apply(Guarded(Ok(group)))) => {
-                self.store.group_seen(GroupSeen::of(api, group));
-            }
-            WatchUpdate::Group(api, Delete(Guarded(Ok(group)))) => {
-                self.store.group_gone(&GroupSeen::of(api, group));
-            }
-            WatchUpdate::Group(api, InitDone) => {
-                self.store.groups_end(api);
-                self.listed(Source::groups(api));
-            }
-            WatchUpdate::Unknown(source) => {
-                self.unknown.insert(source);
-                self.store.api_unknown(source);
-                if source.is_optional() {
-                    self.seen(source);
-                }
-            }
-            // An unreadable object does not exist for us; the watch has reported it.
-            WatchUpdate::Service(_, InitApply(_) | Apply(_) | Delete(_))
-            | WatchUpdate::Group(_, InitApply(_) | Apply(_) | Delete(_)) => {}
-        }
-    }
-
-    fn handle_order(&mut self, kind: &'static Kind, event: Event<Guarded<DynamicObject>>) {
-        let source = Source::Orders(kind);
-        let seen = |object: Guarded<DynamicObject>| OrderSeen::of(kind.orders?, &object.0.ok()?);
-        match event {
-            Init => self.store.list_begins(source),
-            InitApply(object) | Apply(object) => {
-                if let Some(order) = seen(object) {
-                    self.store.order_seen(kind, order);
-                }
-            }
-            Delete(object) => {
-                if let Some(order) = seen(object) {
-                    self.store.order_gone(kind, &order);
-                }
-            }
-            InitDone => self.listed(source),
-        }
-    }
-
-    fn handle_board(&mut self, kind: &'static Kind, event: Event<Guarded<DynamicObject>>) {
-        let source = Source::Boards(kind);
-        let seen = |object: Guarded<DynamicObject>| Some(BoardSeen::of(kind.api, &object.0.ok()?));
-        match event {
-            Init => self.store.list_begins(source),
-            InitApply(object) | Apply(object) => {
-                if let Some(board) = seen(object) {
-                    self.store.board_seen(kind, board);
-                }
-            }
-            Delete(object) => {
-                if let Some(board) = seen(object) {
-                    self.store.board_gone(kind, &board);
-                }
-            }
-            InitDone => self.listed(source),
-        }
-    }
-
-    fn handle_policy(&mut self, event: Event<Guarded<DynamicObject>>) {
-        let kinds = self.store.kinds();
-        let seen = |object: Guarded<DynamicObject>| PolicySeen::of(&kinds, &object.0.ok()?);
-        match event {
-            Init => self.store.list_begins(Source::Policies),
-            InitApply(object) | Apply(object) => {
-                if let Some(policy) = seen(object) {
-                    self.store.policy_seen(policy);
-                }
-            }
-            Delete(object) => {
-                if let Some(policy) = seen(object) {
-                    self.store.policy_gone(&policy);
-                }
-            }
-            InitDone => self.listed(Source::Policies),
-        }
-    }
-
-    fn handle_board_pod(&mut self, kind: &'static Kind, event: Event<Guarded<DynamicObject>>) {
-        let source = Source::BoardPods(kind);
-        let seen = |object: Guarded<DynamicObject>| BoardPodSeen::of(&object.0.ok()?);
-        match event {
-            Init => self.store.list_begins(source),
-            InitApply(object) | Apply(object) => {
-                if let Some(pod) = seen(object) {
-                    self.store.board_pod_seen(kind, pod);
-                }
-            }
-            Delete(object) => {
-                if let Some(pod) = seen(object) {
-                    self.store.board_pod_gone(kind, &pod);
-                }
-            }
-            InitDone => self.listed(source),
-        }
-    }
-
-    fn handle_workload(&mut self, event: Event<Guarded<DynamicObject>>) {
-        let source = Source::Workloads;
-        let seen = |object: Guarded<DynamicObject>| WorkloadSeen::of(&object.0.ok()?);
-        match event {
-            Init => self.store.list_begins(source),
-            InitApply(object) | Apply(object) => {
-                if let Some(workload) = seen(object) {
-                    self.store.workload_seen(workload);
-                }
-            }
-            Delete(object) => {
-                if let Some(workload) = seen(object) {
-                    self.store.workload_gone(&workload);
-                }
-            }
-            InitDone => self.listed(source),
-        }
-    }
-
-    fn handle_queue(&mut self, api: &'static QueueApi, event: Event<Guarded<DynamicObject>>) {
-        match event {
-            Init => self.store.queues_begin(api),
-            InitApply(Guarded(Ok(queue))) | Apply(Guarded(Ok(queue))) => {
-                let name = queue.metadata.name.as_deref().unwrap_or_default();
-                self.store.queue_seen(api, name, (api.state)(&queue.data));
-            }
-            Delete(Guarded(Ok(queue))) => {
-                let name = queue.metadata.name.as_deref().unwrap_or_default();
-                self.store.queue_gone(api, name);
-            }
-            InitDone => {
-                self.store.queues_end(api);
-                self.listed(Source::queues(api));
-            }
-            // An unreadable object does not exist for us; the watch has reported it.
-            InitApply(_) | Apply(_) | Delete(_) => {}
-        }
-    }
-
-    fn handle_node(&mut self, event: Event<WatchedNode>) {
-        match event {
-            Init => self.store.list_begins(Source::Nodes),
-            InitApply(node) | Apply(node) => self.store.node_seen(node.seen),
-            Delete(node) => self.store.node_gone(&node.seen),
-            InitDone => self.listed(Source::Nodes),
-        }
-    }
-
-    fn listed(&mut self, source: Source) {
-        self.store.list_ends(source);
-        self.unknown.remove(&source);
-        self.seen(source);
-    }
-
-    /// As much is known of these objects as there is to know.
-    fn seen(&mut self, source: Source) {
-        let before = self.unseen.len();
-        self.unseen.retain(|unseen| *unseen != source);
-        if self.unseen.is_empty() && before > 0 {
-            let (jobs, pods) = self.store.counts();
-            self.observer.notice(&Notice::Ready { jobs, pods });
-        }
     }
 }
 
