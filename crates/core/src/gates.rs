@@ -374,8 +374,7 @@ fn turn_after(before: Option<Turn>, seen: &Standing, now: Time) -> Option<Turn> 
 
 #[cfg(feature = "sim")]
 impl<K: Ord + Clone> Pools<K> {
-    /// The same with other clocks and epochs, for a model whose states must not grow with time. Turns that failed are forgotten, as by an operator
-    /// that has just started.
+    /// The same with other clocks and epochs, for a model whose states must not grow with time. Of a turn that failed only that it did is kept.
     #[must_use]
     pub fn rebased(&self, clock: impl Fn(Time) -> Time, epoch: impl Fn(&K, u32) -> u32) -> Self {
         let mut pools = self.clone();
@@ -388,7 +387,7 @@ impl<K: Ord + Clone> Pools<K> {
                 (turn.epoch, turn.since) = (epoch(key, turn.epoch), clock(turn.since));
             }
         }
-        pools.failed.clear();
+        pools.failed.values_mut().for_each(|at| *at = Time::default());
         pools
     }
 }

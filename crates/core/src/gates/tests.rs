@@ -49,8 +49,11 @@ fn pool(gangs: &[(&'static str, i32, Standing)]) -> Pools<&'static str> {
     pool
 }
 
-/// Gangs of one priority that wait, the first one the longest, with their nodes.
-fn on_nodes(gangs: &[(&'static str, &[usize])]) -> Pools<&'static str> {
+/// A gang and its nodes.
+type OnNodes = (&'static str, &'static [usize]);
+
+/// Gangs of one priority that wait, the first one the longest.
+fn on_nodes(gangs: &[OnNodes]) -> Pools<&'static str> {
     let mut pools = Pools::default();
     for (since, (key, nodes)) in (1..).zip(gangs) {
         let reach = nodes.iter().copied().collect();
@@ -224,7 +227,7 @@ fn a_gang_that_would_not_fit_is_tried_after_a_turn_and_then_now_and_then() {
 
 #[test]
 fn gangs_that_share_no_node_have_turns_at_once_and_those_that_do_never() {
-    let rows: &[(&[(&'static str, &[usize])], &[&str])] = &[
+    let rows: &[(&[OnNodes], &[&str])] = &[
         (&[("a", &[1, 2]), ("b", &[3])], &["a", "b"]),
         (&[("a", &[1, 2]), ("b", &[2])], &["a"]),
         (&[("a", &[1]), ("b", &[1, 2]), ("c", &[3])], &["a", "c"]),
@@ -260,7 +263,7 @@ fn a_gang_in_its_turn_keeps_the_nodes_that_it_had_and_gets_those_that_are_added(
 
 #[test]
 fn a_gang_whose_nodes_are_busy_reserves_the_others_unless_it_would_never_fit() {
-    let gangs: &[(&str, &[usize])] = &[("busy", &[1]), ("wide", &[1, 2]), ("small", &[2])];
+    let gangs: &[OnNodes] = &[("busy", &[1]), ("wide", &[1, 2]), ("small", &[2])];
     let never = |key: &&str| if *key == "wide" { Fit::Never } else { Fit::Now };
     let mut pools = on_nodes(gangs);
     assert_eq!(pools.next(NOW, never), Some("busy"));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trainyard_core::gates::{Fit, Members, Pools, Reach, Stage, Standing, Terms};
+use trainyard_core::gates::{Fit, Members, Pools, Reach, Stage, Standing, TRIED_AFTER, Terms};
 use trainyard_core::{
     Action, Addresses, Clean, ClusterForm, Count, Exit, Fixture, FixtureSeen, Gang, GangScheduler, GangSeen,
     How, InPlace, Job, Limits, Memory, Observed, Outcome, Placement, Role, RoleKind, RoleName, Rule, Scope,
@@ -248,7 +248,7 @@ impl Machine {
                     }
                 }
             }
-            Next::Tick => tick(&mut after),
+            Next::Tick => tick(&mut after, self.advice),
         }
         if !self.lag {
             for gang in 0..2 {
@@ -473,8 +473,9 @@ fn rebase(state: &mut State, at: usize) {
 }
 
 /// A minute passes: every clock is set back by one. Of gangs that were rolled back only the order matters.
-fn tick(state: &mut State) {
-    let oldest = Time(NOW.0 - u64::from(3 * PATIENCE));
+fn tick(state: &mut State, advice: Option<Fit>) {
+    let longest = advice.map_or(3 * PATIENCE, |_| TRIED_AFTER);
+    let oldest = Time(NOW.0 - u64::from(longest));
     let back = |time: Time| Time(time.0 - u64::from(PATIENCE)).max(oldest);
     state.pools = state.pools.rebased(back, |_, epoch| epoch);
     let rolled_back = |gang: &GangState| gang.memory.as_ref().and_then(|memory| memory.gates.rolled_back);

@@ -118,12 +118,12 @@ impl Room {
             seat.node = before;
             return false;
         }
-        let mut once = |word: Arc<str>| match self.words.get(&word) {
-            Some(known) => Arc::clone(known),
-            None => {
-                self.words.insert(Arc::clone(&word));
-                word
+        let mut once = |word: Arc<str>| {
+            if let Some(known) = self.words.get(&word) {
+                return Arc::clone(known);
             }
+            self.words.insert(Arc::clone(&word));
+            word
         };
         let labels = std::mem::take(&mut node.labels).into_iter();
         node.labels = labels.map(|(key, value)| (once(key), once(value))).collect();

@@ -408,7 +408,7 @@ fn a_gang_that_can_never_fit_holds_none_up_says_why_and_goes_when_a_node_is_adde
 fn an_operator_that_may_not_list_nodes_says_so_and_gives_turns_one_by_one() {
     let world = World::new("gates-blind", 0);
     world.node_of("x", 0);
-    let mut operator = world.operator(GATES);
+    let mut operator = world.operator(GATES).in_vain();
     operator.kill();
     let bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
     let binding = format!("{bindings}/trainyard-operator-reads-{}", world.namespace.name());

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trainyard_core::gates::Fit;
+use trainyard_core::gates::{Fit, Reach};
 use trainyard_manifest::observe::PodNeeds;
 
 use super::seat::{MOST_RESOURCES, Seat};
@@ -166,7 +166,7 @@ impl Room {
     /// The nodes that would take a pod now.
     fn open<'a>(&'a self, needs: &'a PodNeeds) -> impl Iterator<Item = (usize, &'a Seat)> {
         let reach = self.classes.get(needs).map(|class| &class.reach);
-        let numbers = reach.into_iter().flat_map(|reach| reach.nodes());
+        let numbers = reach.into_iter().flat_map(Reach::nodes);
         let seats = numbers.filter_map(|number| Some((number, self.seats.get(number)?)));
         seats.filter(|(_, seat)| seat.node.as_ref().is_some_and(|node| node.is_open(needs)))
     }

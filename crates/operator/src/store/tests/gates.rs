@@ -22,8 +22,6 @@ struct World {
     jobs: BTreeMap<String, Value>,
     pods: BTreeMap<(String, String), Value>,
     nodes: BTreeMap<String, Value>,
-    /// What was written about jobs that the adversary does not touch.
-    log: Vec<String>,
 }
 
 impl World {
@@ -42,7 +40,6 @@ impl World {
             jobs: BTreeMap::new(),
             pods: BTreeMap::new(),
             nodes: BTreeMap::new(),
-            log: Vec::new(),
         }
     }
 
@@ -225,9 +222,6 @@ impl World {
                 }
                 _ => {}
             }
-        }
-        if namespace != "forged" && (writes.status.is_some() || !writes.actions.is_empty()) {
-            self.log.push(format!("{namespace} {:?}", writes.actions));
         }
         self.store.applied(done, self.now);
         for of in shown {
@@ -428,13 +422,13 @@ fn forge_pod(world: &mut World, random: &mut Random) {
         2 => spec["nodeName"] = (*random.pick(&["a1", "b1", "n0", "nowhere"])).into(),
         3 => {
             spec["containers"][0]["resources"]["requests"] =
-                json!({ "cpu": forged_text(random), forged_text(random): random.any() })
+                json!({ "cpu": forged_text(random), forged_text(random): random.any() });
         }
         4 => spec["nodeSelector"] = json!({ forged_text(random): forged_text(random) }),
         5 => spec["priority"] = random.any().into(),
         _ => {
             pod["metadata"]["annotations"]["trainyard.dev/stamp"] =
-                format!("{}.{}", random.any(), random.below(2)).into()
+                format!("{}.{}", random.any(), random.below(2)).into();
         }
     }
     world.show_pod(&of);
