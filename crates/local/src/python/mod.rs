@@ -10,6 +10,8 @@
 //! An environment without its marker is never used: the marker is written last, under the lock that the process making the
 //! environment holds, and what is found without one is removed and made again. It is made where it stays, because its
 //! scripts hold its path.
+//!
+//! The user's own Python, which goes before these where a job has no image, is looked for by `users`, and asked by `ask`.
 
 pub(crate) mod ask;
 mod build;
