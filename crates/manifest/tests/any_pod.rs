@@ -45,6 +45,16 @@ const FIELDS: &[&str] = &[
     "exitCode",
     "startedAt",
     "finishedAt",
+    "volumes",
+    "secret",
+    "secretName",
+    "configMap",
+    "persistentVolumeClaim",
+    "claimName",
+    "projected",
+    "sources",
+    "optional",
+    "livenessProbe",
 ];
 
 const TEXTS: &[&str] = &[

@@ -170,6 +170,8 @@ fn wait() -> Value {
         "properties": {
             "reason": text("In one word, as Unschedulable."),
             "message": text("In the cluster's own words, where it has any."),
+            "help": text("What to do about it."),
+            "code": text("The code of the cause, which `trainyard explain` knows."),
             "pods": { "type": "integer", "format": "int32", "description": "How many pods wait for it." },
             "pod": text("One of them."),
             "node": text("The node that does not answer, where that is the reason."),
