@@ -169,7 +169,7 @@ fn a_tfjob_with_exit_codes_is_told_as_its_owner_would_ask() {
         environment: true,
     };
     assert_eq!(notes(&job, &TFJOB), [""; 0]);
-    job.roles.retain(|role| role.kind != crate::RoleKind::Ps);
+    job.roles.retain(|role| role.kind != RoleKind::Ps);
     assert_eq!(
         notes(&job, &TFJOB),
         ["nothing restarts the other tasks: for a mirrored strategy set `runPolicy.restartScope: Job`"]
