@@ -7,6 +7,7 @@
 #![expect(
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stderr,
     reason = "a test that cannot go on says why and stops"
 )]
 
@@ -127,7 +128,7 @@ fn play(case: &Case) -> Result<(), String> {
         .current_dir(&folder)
         .env("TRAINYARD_STATE", place.path().join("state"))
         .env("PYTHONDONTWRITEBYTECODE", "1")
-        .env("TRAINYARD", &program)
+        .env("TRAINYARD", program)
         .env_remove("TRAINYARD_CONFIG")
         .stdin(Stdio::null())
         .output()

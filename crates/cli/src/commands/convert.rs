@@ -22,7 +22,7 @@ pub fn run(typed: &Convert, printer: &mut Printer) -> Result<Exit, Failure> {
     for lost in &lost {
         report::show_losses(lost, printer)?;
     }
-    let losses: Vec<&Problem> = lost.iter().flat_map(|lost| &lost.losses).collect();
+    let losses: Vec<&Problem> = lost.iter().flat_map(|lost| &lost.all).collect();
     printer.data(&documents.join("---\n"))?;
     // An error among the losses: a job cannot be expressed in the other dialect.
     let error = losses.iter().any(|loss| loss.severity == Severity::Error);

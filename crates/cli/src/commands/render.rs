@@ -40,7 +40,7 @@ pub fn run(typed: &Render, printer: &mut Printer) -> Result<Exit, Failure> {
     for lost in &lost {
         report::show_losses(lost, printer)?;
     }
-    if has_errors(&problems) || lost.iter().any(|lost| has_errors(&lost.losses)) {
+    if has_errors(&problems) || lost.iter().any(|lost| has_errors(&lost.all)) {
         return Ok(Exit::Unable);
     }
     if let Some((kind, name)) = section::twice(&sections) {

@@ -60,7 +60,7 @@ pub struct Losses {
     pub job: String,
     /// Its programs find each other without `TF_CONFIG`.
     pub alone: bool,
-    pub losses: Vec<Problem>,
+    pub all: Vec<Problem>,
 }
 
 impl Losses {
@@ -69,7 +69,7 @@ impl Losses {
         Self {
             job: read.job.name.to_string(),
             alone: read.job.cluster == ClusterForm::None,
-            losses,
+            all: losses,
         }
     }
 }
@@ -82,7 +82,14 @@ pub fn show_losses(lost: &Losses, printer: &mut Printer) -> Result<(), Failure> 
     }
 }
 
-fn page(Losses { job, alone, losses }: &Losses, columns: usize) -> Option<String> {
+fn page(
+    Losses {
+        job,
+        alone,
+        all: losses,
+    }: &Losses,
+    columns: usize,
+) -> Option<String> {
     let meaning = |loss: &Problem| Meaning::of(loss, *alone);
     let severity = losses.iter().map(|loss| loss.severity).min()?;
     let style = severity_style(severity);
@@ -160,7 +167,7 @@ mod tests {
         let lost = |alone, losses| Losses {
             job: "mnist".to_owned(),
             alone,
-            losses,
+            all: losses,
         };
         let page = page(&lost(true, losses.clone()), 100).unwrap();
         let plain = anstream::adapter::strip_str(&page).to_string();
