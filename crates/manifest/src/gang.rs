@@ -31,7 +31,7 @@ use trainyard_core::{Gang, GangScheduler, GangSeen, Job, Role, Seen, Subject, Ta
 pub use self::ended::Ended;
 pub use self::gates::GATE;
 pub use self::largest::largest_first;
-pub use self::queue::{InQueue, QueueApi, QueueState, needs, queue_of};
+pub use self::queue::{InQueue, QueueApi, QueueState, QueueWait, needs, queue_of};
 pub use self::schedulers::{Began, Placing, Schedulers};
 use crate::install::access::Use;
 

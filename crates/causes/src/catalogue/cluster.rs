@@ -255,18 +255,42 @@ A node begins to run a pod once all of its volumes are there. Of a Secret or Con
         number: 75,
         class: WAITING,
         title: "the quota of the namespace is used up",
-        when: &[
-            All(&[
-                Reason(REFUSED),
-                Printed("exceeded quota: {}, requested: {}, used: {}, limited: {}"),
-            ]),
-            All(&[Reason(REFUSED), Printed("failed quota: {}: {}")]),
-        ],
-        says: Some("the quota `{0}` of the namespace does not allow the pod: {1}"),
-        help: "wait until other pods end, lower `resources`, or have the quota raised (`kubectl describe quota`)",
+        when: &[All(&[
+            Reason(REFUSED),
+            Printed("exceeded quota: {}, requested: {}, used: {}, limited: {}"),
+        ])],
+        says: Some(
+            "the quota `{0}` of the namespace does not allow the pod: it asks for {1}, in use are {2}, the limit is {3}",
+        ),
+        help: "wait until other pods of the namespace end, lower `resources` or the number of tasks, or have the quota raised (`kubectl describe quota`)",
         on_cluster: None,
         explanation: "\
-A ResourceQuota limits what all pods of the namespace use together. The operator tries again by itself, so the job goes on when there is room. A quota for cpu or memory also demands that every container says what it requests: `must specify limits.memory` means that `resources` is missing.",
+A ResourceQuota limits what all pods of the namespace use together. The operator tries again by itself, so the job goes on when there is room. If the limit is less than the whole job asks for, there never is: the tasks that exist count too.",
+    },
+    Entry {
+        number: 90,
+        class: WAITING,
+        title: "a quota demands that the pod says what it requests",
+        when: &[All(&[Reason(REFUSED), Printed("failed quota: {}: {}")])],
+        says: Some("the quota `{0}` of the namespace demands what the template does not say: {1}"),
+        help: "set it under `resources` of every container of the template, or have administrators set defaults (LimitRange)",
+        on_cluster: None,
+        explanation: "\
+A ResourceQuota for cpu or memory counts what containers request, so each of them must say it: `must specify limits.memory` means that `resources.limits.memory` is missing. A LimitRange with defaults in the namespace does the same for all pods.",
+    },
+    Entry {
+        number: 92,
+        class: WAITING,
+        title: "a limit of the namespace forbids what a container asks for",
+        when: &[All(&[
+            Reason(REFUSED),
+            Printed("m{}imum {} usage per {} is {}, but {}"),
+        ])],
+        says: Some("a LimitRange of the namespace forbids it: m{0}imum {1} usage per {2} is {3}, but {4}"),
+        help: "change `resources` of the template, or ask for another LimitRange (`kubectl describe limitrange`)",
+        on_cluster: None,
+        explanation: "\
+A LimitRange bounds what one container or pod of the namespace may request or be limited to. The operator tries again by itself, so the job goes on once the template or the LimitRange is changed.",
     },
     Entry {
         number: 76,
@@ -283,6 +307,17 @@ A ResourceQuota limits what all pods of the namespace use together. The operator
 The namespace enforces a pod security standard (label `pod-security.kubernetes.io/enforce`), and the template does not meet it. For `restricted` every container needs `allowPrivilegeEscalation: false`, `capabilities: {drop: [ALL]}`, `runAsNonRoot: true` and `seccompProfile: {type: RuntimeDefault}`. docs/security.md shows which templates each level admits.",
     },
     Entry {
+        number: 91,
+        class: WAITING,
+        title: "a webhook of the cluster does not answer",
+        when: &[All(&[Reason(REFUSED), Printed("failed calling webhook {}: {}")])],
+        says: Some("no pod can be created now, since a webhook of the cluster does not answer: {0}: {1}"),
+        help: "tell the administrators who installed the webhook; the template is not at fault, and the job goes on when it answers",
+        on_cluster: None,
+        explanation: "\
+Administrators let a program of theirs look at every pod that is created, and the API server refuses pods while that program does not answer. `kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations` lists them. The operator tries again by itself.",
+    },
+    Entry {
         number: 77,
         class: WAITING,
         title: "an admission rule refuses the pod",
@@ -292,14 +327,13 @@ The namespace enforces a pod security standard (label `pod-security.kubernetes.i
                 Printed("admission webhook {}"),
                 Printed("denied the request"),
             ]),
-            All(&[Reason(REFUSED), Printed("failed calling webhook {}")]),
             All(&[Reason(REFUSED), Printed("ValidatingAdmissionPolicy {}")]),
         ],
         says: Some("an admission rule of the cluster refuses the pod: {0}"),
         help: "change the template as it says, or ask the administrators who installed it",
         on_cluster: None,
         explanation: "\
-Administrators let a program or a policy of theirs look at every pod that is created: a policy engine, a service mesh, a ValidatingAdmissionPolicy. It refused this one, or did not answer (`failed calling webhook`). The operator tries again by itself.",
+Administrators let a program or a policy of theirs look at every pod that is created: a policy engine, a service mesh, a ValidatingAdmissionPolicy. It refused this one. The operator tries again by itself.",
     },
     Entry {
         number: 78,
@@ -373,10 +407,12 @@ The container has a liveness or startup probe, and it was ended by a signal thou
     Entry {
         number: 83,
         class: "killed",
-        title: "the container was killed, and not for its memory limit",
+        title: "the container ended as if it was killed",
         when: &[All(&[Reason(&["Error"]), Code(137)])],
-        says: Some("it was killed (SIGKILL), and not for its own memory limit"),
-        help: "either the node ran out of memory (set `resources.requests.memory` and `limits.memory`), or a process in the pod killed it; `kubectl describe pod` and the node's log show more",
+        says: Some(
+            "exit code 137, as after SIGKILL; the cluster does not say that it reached its memory limit, and cannot tell more",
+        ),
+        help: "the node may have run out of memory (set `resources.requests.memory` and `limits.memory`), a process in the pod may have killed it, or the program ends with that code by itself; `kubectl describe pod` and the node's log show more",
         on_cluster: None,
         explanation: "\
 The program received SIGKILL. Its container's reason would be OOMKilled if it had reached its own limit; its pod was neither deleted nor evicted, and has no liveness probe. What is left: the kernel of the node killed it because the node had no memory (a container without a limit is first), or a process in the pod did, or the program exits with 137 by itself.",

@@ -124,7 +124,7 @@ A module imports itself: most often a script has the name of a module that it, o
     },
     Entry {
         number: 49,
-        class: "name-missing",
+        class: "import-mismatch",
         title: "a module of the user does not have a name",
         when: &[Raised(&["ImportError"], "cannot import name '{}' from '{}' ({})")],
         says: None,

@@ -119,7 +119,7 @@ The program received SIGKILL. The kernel's counters of kills for want of memory 
     },
     Entry {
         number: 38,
-        class: "illegal-instruction",
+        class: "crashed",
         title: "the processor lacks an instruction",
         when: &[Code(132), Printed("The TensorFlow library was compiled to use {} instructions")],
         says: Some("it used an instruction that this processor does not have (SIGILL)"),

@@ -69,10 +69,10 @@ Trainyard writes a correct TF_CONFIG, and none for a job of one task. The usual 
             All(&[Raised(&[], "ParameterServerStrategy"), Printed("keras/src/")]),
         ],
         says: Some("`model.fit` of Keras 3 does not support ParameterServerStrategy: {exception}"),
-        help: "write the training loop with ClusterCoordinator as examples/digits.py does, or use Keras 2: `tf-keras` in `requirements:` and TF_USE_LEGACY_KERAS=1",
+        help: "write the training loop with ClusterCoordinator as examples/digits/train_ps.py does, or use Keras 2: `tf-keras` in `requirements:` and TF_USE_LEGACY_KERAS=1",
         on_cluster: Some("write the training loop with ClusterCoordinator, or use Keras 2: install `tf-keras` in the image and set TF_USE_LEGACY_KERAS=1"),
         explanation: "\
-Keras 3, which TensorFlow has had since 2.16, trains with ParameterServerStrategy in no release so far: `compile` and `fit` fail under it. A training loop of your own works, as `examples/digits.py` shows it, and so does Keras 2: install `tf-keras` in the version of TensorFlow and set TF_USE_LEGACY_KERAS=1 before TensorFlow is imported.",
+Keras 3, which TensorFlow has had since 2.16, trains with ParameterServerStrategy in no release so far: `compile` and `fit` fail under it. A training loop of your own works, as `examples/digits/train_ps.py` shows it, and so does Keras 2: install `tf-keras` in the version of TensorFlow and set TF_USE_LEGACY_KERAS=1 before TensorFlow is imported.",
     },
     Entry {
         number: 18,
@@ -88,10 +88,10 @@ Keras 3, which TensorFlow has had since 2.16, trains with ParameterServerStrateg
             All(&[Raised(&[], MIRRORED), Printed("keras/src/")]),
         ],
         says: Some("`model.fit` of Keras 3 does not work with MultiWorkerMirroredStrategy (keras#20585): {exception}"),
-        help: "write the training loop with `strategy.run` as examples/digits_mirrored.py does, or use Keras 2: `tf-keras` in `requirements:` and TF_USE_LEGACY_KERAS=1",
+        help: "write the training loop with `strategy.run` as examples/digits/train_mirrored.py does, or use Keras 2: `tf-keras` in `requirements:` and TF_USE_LEGACY_KERAS=1",
         on_cluster: Some("write the training loop with `strategy.run`, or use Keras 2: install `tf-keras` in the image and set TF_USE_LEGACY_KERAS=1"),
         explanation: "\
-`model.fit` of Keras 3 fails with more than one worker under MultiWorkerMirroredStrategy (keras#20585); with one worker it works, so the script seems right until it runs in a job. A training loop of your own works, as `examples/digits_mirrored.py` shows it, and so does Keras 2: install `tf-keras` in the version of TensorFlow and set TF_USE_LEGACY_KERAS=1 before TensorFlow is imported.",
+`model.fit` of Keras 3 fails with more than one worker under MultiWorkerMirroredStrategy (keras#20585); with one worker it works, so the script seems right until it runs in a job. A training loop of your own works, as `examples/digits/train_mirrored.py` shows it, and so does Keras 2: install `tf-keras` in the version of TensorFlow and set TF_USE_LEGACY_KERAS=1 before TensorFlow is imported.",
     },
     Entry {
         number: 20,
@@ -256,12 +256,12 @@ The task waited for the others at a barrier, or for an answer, until TensorFlow 
         // Found by the world: nothing that a program prints shows it.
         when: &[],
         says: Some("no task opened its port of TF_CONFIG: {0} tasks each trained alone, on the same data"),
-        help: "create the strategy before the model (`tf.distribute.MultiWorkerMirroredStrategy()`, see examples/digits_mirrored.py); if each task is meant to work alone, all is well",
+        help: "create the strategy before the model (`tf.distribute.MultiWorkerMirroredStrategy()`, see examples/digits/train_mirrored.py); if each task is meant to work alone, all is well",
         on_cluster: None,
         explanation: "\
 The job succeeded, and its tasks had nothing to do with each other: while they ran, no task opened the port that TF_CONFIG gives it. Each of them trained a model of its own, mostly on the same data, in the time that one task alone would have taken.
 
-The script does not use TF_CONFIG: it calls `model.fit` without a strategy, or with `MirroredStrategy`, which knows one machine only. `tf.distribute.MultiWorkerMirroredStrategy` and `tf.distribute.ParameterServerStrategy` read TF_CONFIG and open the port; `examples/digits_mirrored.py` and `examples/digits.py` show both.
+The script does not use TF_CONFIG: it calls `model.fit` without a strategy, or with `MirroredStrategy`, which knows one machine only. `tf.distribute.MultiWorkerMirroredStrategy` and `tf.distribute.ParameterServerStrategy` read TF_CONFIG and open the port; `examples/digits/train_mirrored.py` and `examples/digits/train_ps.py` show both.
 
 This is told only if two tasks had loaded TensorFlow for some seconds. A job whose tasks are to work alone, such as a search over settings, can ignore it.",
     },

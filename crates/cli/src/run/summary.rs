@@ -354,7 +354,7 @@ fn folded(lines: &[String]) -> Vec<String> {
             continue;
         }
         if hidden > 0 {
-            out.push(format!("  … {}", count(hidden, "frame of libraries")));
+            out.push(format!("  … {} of libraries", count(hidden, "frame")));
         }
         (hidden, in_library) = (0, false);
         out.push(line.clone());

@@ -26,14 +26,14 @@ fn debug_mode_waits_instead_of_training() {
 }
 
 #[test]
-fn debug_mode_takes_a_command_for_one_role_and_the_default_for_the_others() {
+fn debug_mode_for_one_role_leaves_the_others_as_they_are() {
     let read = job(&file("tests/fixtures/ok/t9k/debug-for-one-role.yaml"));
     let chief = &template(&read, 0)["spec"];
     let command = json!(["/bin/bash", "-c", "python -m http.server 8000"]);
     assert_eq!(chief["containers"][0]["command"], command);
     assert_eq!(chief["initContainers"][0]["name"], "prepare");
     let worker = &template(&read, 1)["spec"];
-    assert_eq!(worker["containers"][0]["command"], json!(["sleep", "inf"]));
+    assert_eq!(worker["containers"][0]["command"], json!(["python", "main.py"]));
 }
 
 #[test]

@@ -105,23 +105,41 @@ pub struct InQueue<'a> {
     pub spec: &'a Value,
 }
 
+/// Why a group waits because of its queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueWait {
+    /// What is the matter with the queue.
+    pub why: String,
+    /// What helps.
+    pub help: String,
+}
+
+impl fmt::Display for QueueWait {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: {}", self.why, self.help)
+    }
+}
+
 impl InQueue<'_> {
     /// Why the group waits because of its queue, and what helps: it does not exist, is closed, or has too little left. None where the queue is
     /// no reason to wait.
     #[must_use]
-    pub fn why(&self, queues: &QueueApi, queue: Option<&QueueState>) -> Option<String> {
+    pub fn why(&self, queues: &QueueApi, queue: Option<&QueueState>) -> Option<QueueWait> {
         let name = queue_of(self.spec);
         let Some(queue) = queue else {
-            return Some(format!(
-                "there is no queue `{name}` ({}), and the scheduler ignores groups of a queue that does not exist: create it, or {self}",
-                queues.resource()
-            ));
+            return Some(QueueWait {
+                why: format!(
+                    "there is no queue `{name}` ({}), and the scheduler ignores groups of a queue that does not exist",
+                    queues.resource()
+                ),
+                help: format!("create it, or {self}"),
+            });
         };
         if let Some(word) = &queue.closed {
-            let open = (queues.open)(name);
-            return Some(format!(
-                "its queue `{name}` is {word} and takes no groups: {open}, or {self}"
-            ));
+            return Some(QueueWait {
+                why: format!("its queue `{name}` is {word} and takes no groups"),
+                help: format!("{}, or {self}", (queues.open)(name)),
+            });
         }
         let needs = amounts(&self.spec["minResources"]);
         let short = needs.iter().find_map(|(resource, needed)| {
@@ -130,13 +148,17 @@ impl InQueue<'_> {
             (held.plus(*needed) > limit).then_some((resource, *needed, limit, held))
         });
         let (resource, needed, limit, held) = short?;
-        let so = format!("its queue `{name}` may hold {limit} of {resource}");
+        let so = format!("its queue `{name}` may hold at most {limit} of `{resource}`");
         Some(if needed > limit {
-            format!(
-                "{so} and the group needs {needed}: raise the queue's limit, lower what the job asks for, or {self}"
-            )
+            QueueWait {
+                why: format!("{so}, and the group needs {needed}"),
+                help: format!("raise the queue's limit, lower what the job asks for, or {self}"),
+            }
         } else {
-            format!("{so}, {held} are in use and the group needs {needed}: it waits until others have ended")
+            QueueWait {
+                why: format!("{so}, {held} in use, and the group needs {needed}"),
+                help: "it waits until others have ended".to_owned(),
+            }
         })
     }
 }
@@ -176,7 +198,8 @@ mod tests {
             name: "mnist",
             spec,
         };
-        group.why(queues, queue.map(queues.state).as_ref())
+        let waits = group.why(queues, queue.map(queues.state).as_ref());
+        waits.map(|waits| waits.to_string())
     }
 
     #[test]
@@ -223,7 +246,7 @@ mod tests {
                 asks("4500m"),
                 Some(queue("Open", "4")),
                 Some(
-                    "its queue `night` may hold 8 of cpu, 4 are in use and the group needs 4500m: it waits until others have ended"
+                    "its queue `night` may hold at most 8 of `cpu`, 4 in use, and the group needs 4500m: it waits until others have ended"
                         .to_owned(),
                 ),
             ),
@@ -231,7 +254,7 @@ mod tests {
                 asks("9"),
                 Some(queue("Open", "0")),
                 Some(format!(
-                    "its queue `night` may hold 8 of cpu and the group needs 9: raise the queue's limit, lower what the job asks for, or {moved}"
+                    "its queue `night` may hold at most 8 of `cpu`, and the group needs 9: raise the queue's limit, lower what the job asks for, or {moved}"
                 )),
             ),
         ];

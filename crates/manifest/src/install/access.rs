@@ -234,10 +234,11 @@ pub(super) fn roles(install: &Install) -> Vec<Value> {
 }
 
 /// What the role and the binding for objects without a namespace are called. Each operator has its own, also where each is for one namespace:
-/// they may have been installed with other schedulers.
+/// they may have been installed with other schedulers. Not `-reads-`: bindings of that name were made for a role that all operators shared,
+/// and the role of a binding cannot be changed.
 #[must_use]
 pub fn reads(namespace: &str) -> String {
-    format!("{NAME}-reads-{namespace}")
+    format!("{NAME}-reader-{namespace}")
 }
 
 /// A role's name and how far it reaches.

@@ -28,6 +28,10 @@ pub(super) fn schema() -> Value {
     json!({
         "type": "object",
         "description": "A TensorBoard over the job's logs.",
+        "x-kubernetes-validations": [{
+            "rule": "has(self.trainingLogFilesets) || has(self.logDir)",
+            "message": "it names no logs: trainingLogFilesets or logDir says where they are",
+        }],
         "properties": {
             "image": text("The image that TensorBoard runs in; the operator's unless given."),
             "trainingLogFilesets": {

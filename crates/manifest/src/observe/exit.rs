@@ -10,6 +10,8 @@ use super::wire::{ConditionWire, ContainerWire, PodWire, StateWire, StatusWire, 
 use super::{Waits, grace_over, volumes};
 use crate::pod::MAIN;
 
+/// The scheduler of pods that name none.
+const DEFAULT_SCHEDULER: &str = "default-scheduler";
 /// Reasons with which a runtime says that it could not start the program.
 const NOT_STARTED: &[&str] = &[
     "StartError",
@@ -81,6 +83,9 @@ pub fn waits(wire: &PodWire) -> Option<Waits> {
     let placed = status.condition("PodScheduled");
     if let Some(condition) = placed.filter(|it| it.status == "False") {
         let reason = condition.reason.as_deref().unwrap_or("Unschedulable");
+        if reason == "SchedulingGated" && wire.spec.scheduling_gates.is_empty() {
+            return not_looked_at(wire);
+        }
         return Some(said(reason, condition.message.as_deref(), None));
     }
     let mut all = status
@@ -168,6 +173,15 @@ fn not_ready_by_controller(wire: &PodWire) -> Option<Waits> {
     })
 }
 
+/// A pod whose last gate is gone, and whose condition still speaks of gates: its scheduler has not come to it since. The default one does at
+/// once; another one may not be there.
+fn not_looked_at(wire: &PodWire) -> Option<Waits> {
+    let scheduler = wire.spec.scheduler_name.as_deref().unwrap_or(DEFAULT_SCHEDULER);
+    (scheduler != DEFAULT_SCHEDULER).then(|| Waits::Unplaced {
+        scheduler: scheduler.into(),
+    })
+}
+
 /// What a pod waits for that neither scheduler nor kubelet has said anything about.
 fn silent(wire: &PodWire) -> Option<Waits> {
     let status = &wire.status;
@@ -186,8 +200,8 @@ fn silent(wire: &PodWire) -> Option<Waits> {
     (!status.init_container_statuses.iter().any(began)).then(|| Waits::Preparing {
         since,
         has_sandbox,
-        // A sandbox is made when the volumes are there.
-        needs: volumes::needs(wire).filter(|_| !has_sandbox),
+        // A sandbox is made when the volumes are there. Kubelets before 1.29 say nothing of it, and then nothing is known.
+        needs: volumes::needs(wire).filter(|_| is_false(wire, SANDBOX)),
     })
 }
 
@@ -255,6 +269,11 @@ fn is_ready(wire: &PodWire) -> bool {
 fn is_true(wire: &PodWire, condition: &str) -> bool {
     let condition = wire.status.condition(condition);
     condition.is_some_and(|condition| condition.status == "True")
+}
+
+fn is_false(wire: &PodWire, condition: &str) -> bool {
+    let condition = wire.status.condition(condition);
+    condition.is_some_and(|condition| condition.status == "False")
 }
 
 /// An end of the main container, in the light of everything else the pod says.

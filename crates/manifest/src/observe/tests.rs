@@ -646,6 +646,27 @@ fn a_stamp_is_digits_and_one_that_is_too_large_stays_too_large() {
 }
 
 #[test]
+fn a_condition_about_gates_that_are_gone_is_not_told() {
+    let waits = |scheduler: &str, gates: &[Value]| {
+        let blocked = json!({ "type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": "blocked" });
+        let spec = json!({ "schedulerName": scheduler, "schedulingGates": gates });
+        let pod = pod(
+            "Pending",
+            json!({ "spec": spec, "status": { "conditions": [blocked] } }),
+        );
+        serde_json::from_value::<PodSeen>(pod).unwrap().waits
+    };
+    let theirs = [json!({ "name": "theirs" })];
+    assert!(matches!(
+        waits("default-scheduler", &theirs),
+        Some(Waits::Said { .. })
+    ));
+    assert_eq!(waits("default-scheduler", &[]), None);
+    let scheduler = "mine".into();
+    assert_eq!(waits("mine", &[]), Some(Waits::Unplaced { scheduler }));
+}
+
+#[test]
 fn how_far_a_pod_is_on_its_way_to_a_node() {
     let gates = |names: &[&str]| {
         let gates: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();

@@ -17,7 +17,7 @@ const OF_EVERY_POD: &str = "kube-root-ca.crt";
 pub struct VolumeNeeds {
     /// In words: ``Secret `token`, ConfigMap `settings` ``.
     pub words: Arc<str>,
-    /// There is a Secret or ConfigMap among them: these are there at once or not at all, while a claim may take its time.
+    /// There are Secrets and ConfigMaps alone: these are there at once or not at all, while a claim may take its time.
     pub immediate: bool,
 }
 
@@ -27,7 +27,7 @@ pub(super) fn needs(wire: &PodWire) -> Option<Box<VolumeNeeds>> {
     for volume in &wire.spec.volumes {
         names.extend(of_volume(volume));
     }
-    let immediate = names.iter().any(|(kind, _)| *kind != CLAIM);
+    let immediate = names.iter().all(|(kind, _)| *kind != CLAIM);
     let named = names.iter().take(MOST);
     let mut words: Vec<String> = named
         .map(|(kind, name)| format!("{kind} `{}`", short(name)))

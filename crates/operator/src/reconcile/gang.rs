@@ -77,18 +77,20 @@ impl Grouping {
 pub fn waits(entry: &Entry, job: &JobSeen, subject: &Subject, now: Time, waiting: &mut Waiting) {
     let Some(gang) = &subject.job.gang else { return };
     let wanted = groups(subject, None);
-    let mut add = |group: &GroupWanted, words: &str| {
+    let mut add = |group: &GroupWanted, words: &str, help: Option<String>| {
         let message = cut(&format!("{} {}{words}", group.api.kind, group.name()));
         let reason = Reason::Other(format!("{}Pending", group.api.kind));
-        waiting.entries.push(Wait::new(reason, message));
+        waiting.entries.push(Wait {
+            help,
+            ..Wait::new(reason, message)
+        });
     };
     let tasks = subject.job.size();
     if let Some(first) = wanted.first().filter(|_| u64::from(gang.members) > tasks) {
         let members = gang.members;
-        let words = format!(
-            " needs {members} members and the job has {tasks} tasks: lower `schedulingPolicy.minAvailable`"
-        );
-        return add(first, &words);
+        let words = format!(" needs {members} members and the job has {tasks} tasks");
+        let help = "lower `schedulingPolicy.minAvailable`, or raise `replicas`".to_owned();
+        return add(first, &words, Some(help));
     }
     if let Some((wanted, words)) = wanted.iter().find_map(|wanted| ignored(entry, job, wanted, now)) {
         let message = cut(&format!("{} {}{words}", wanted.api.kind, wanted.name()));
@@ -99,7 +101,7 @@ pub fn waits(entry: &Entry, job: &JobSeen, subject: &Subject, now: Time, waiting
         .iter()
         .find_map(|wanted| incomplete(entry, job, wanted, now))
     {
-        return add(wanted, &words);
+        return add(wanted, &words, None);
     }
     let held = wanted.iter().find_map(|wanted| {
         let group = entry.groups.joined(wanted, &job.uid)?;
@@ -119,7 +121,8 @@ pub fn waits(entry: &Entry, job: &JobSeen, subject: &Subject, now: Time, waiting
     } else {
         NOT_OURS
     };
-    add(wanted, &format!("{whose} waits: {words}"));
+    let help = entry.groups.queue.as_ref().map(|queue| queue.help.clone());
+    add(wanted, &format!("{whose} waits: {words}"), help);
 }
 
 /// Why a group is not placed: its queue, then the scheduler's words. None where it is, or its pods say why.
@@ -131,7 +134,7 @@ fn why_held(entry: &Entry, job: &JobSeen, gang: &Gang, group: &GroupSeen) -> Opt
     };
     // Where pods are created at once they wait as well, and may say why.
     let held = gang.hold && matches!(group.state, GroupState::Waiting(_));
-    let why = entry.groups.queue.as_deref().map(str::to_owned);
+    let why = entry.groups.queue.as_ref().map(|queue| queue.why.clone());
     match (why.or_else(|| held.then(|| not_let_in(group)).flatten()), said) {
         (Some(why), Some(said)) => Some(format!("{why}; the scheduler says: {said}")),
         (Some(why), None) => Some(why),
@@ -150,7 +153,7 @@ fn not_let_in(group: &GroupSeen) -> Option<String> {
 
 /// Tells of the queue of a group that the templates name, while the scheduler has not placed a member.
 fn in_queue(entry: &Entry, job: &JobSeen, gang: &Gang, now: Time, waiting: &mut Waiting) {
-    let (Some(name), Some(words)) = (&gang.existing, &entry.groups.queue) else {
+    let (Some(name), Some(queue)) = (&gang.existing, &entry.groups.queue) else {
         return;
     };
     let settled = members(entry, job).map(|(_, task)| task.created + SETTLES).min();
@@ -162,9 +165,12 @@ fn in_queue(entry: &Entry, job: &JobSeen, gang: &Gang, now: Time, waiting: &mut 
         waiting.settles = Some(settled);
         return;
     }
-    let message = cut(&format!("{} {name}{NOT_OURS} waits: {words}", api.kind));
+    let message = cut(&format!("{} {name}{NOT_OURS} waits: {}", api.kind, queue.why));
     let reason = Reason::Other(format!("{}Pending", api.kind));
-    waiting.entries.push(Wait::new(reason, message));
+    waiting.entries.push(Wait {
+        help: Some(queue.help.clone()),
+        ..Wait::new(reason, message)
+    });
 }
 
 /// The pods of a job that are tasks of it and have not ended.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use trainyard_core::{GangSeen, TaskSeen};
-use trainyard_manifest::gang::{self, GroupApi, GroupState, GroupWanted};
+use trainyard_manifest::gang::{self, GroupApi, GroupState, GroupWanted, QueueWait};
 
 use super::tracked::{Tracked, named_by_fields};
 use super::{Source, Store};
@@ -33,7 +33,7 @@ pub struct Groups {
     /// Where the job stands in [`GroupIndex::wanted`].
     claimed: Vec<GroupKey>,
     /// Why its group waits because of the queue that it is in, as it was when the job was last reconciled.
-    pub queue: Option<Arc<str>>,
+    pub queue: Option<QueueWait>,
 }
 
 named_by_fields!(GroupSeen);

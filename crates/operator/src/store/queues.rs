@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trainyard_manifest::gang::{self, GroupState, InQueue, QueueApi, QueueState, queue_of};
+use trainyard_manifest::gang::{self, GroupState, InQueue, QueueApi, QueueState, QueueWait, queue_of};
 
 use super::{Entry, Store};
 use crate::job::{JobKey, Meaning};
@@ -27,7 +27,7 @@ pub struct Queues {
 
 impl Queues {
     /// Why a group waits because of its queue; none while the queues of one of these APIs are not known.
-    fn why(&self, apis: &[&'static QueueApi], group: &InQueue<'_>) -> Option<String> {
+    fn why(&self, apis: &[&'static QueueApi], group: &InQueue<'_>) -> Option<QueueWait> {
         let mut found = None;
         for api in apis {
             let of_api = self.known.get(&id(api))?;
@@ -82,9 +82,10 @@ impl Store {
 
     /// Enqueues the jobs whose groups may wait because of the queue of that name; none is any queue.
     fn enqueue_queue(&mut self, name: Option<&str>) {
-        let waits = |(_, entry): &(&JobKey, &Entry)| {
+        let waits = |(key, entry): &(&JobKey, &Entry)| {
             let is_there = |group: &GroupSeen| name.is_none_or(|name| queue_of(&group.spec) == name);
-            entry.groups.waiting().any(is_there) || existing(entry).is_some()
+            // Of a group that templates name it is known only by a look whether it is there: a job that has ended does not look.
+            entry.groups.waiting().any(is_there) || existing(entry).is_some() && !has_ended(key, entry)
         };
         let waiting = self.entries.iter().filter(waits);
         let waiting: Vec<JobKey> = waiting.map(|(key, _)| key.clone()).collect();
@@ -94,7 +95,7 @@ impl Store {
     }
 
     /// Why the group of a job waits because of its queue: of the group that it has, or of the one that its templates name.
-    pub(super) fn why_in_queue(&self, key: &JobKey) -> Option<Arc<str>> {
+    pub(super) fn why_in_queue(&self, key: &JobKey) -> Option<QueueWait> {
         let entry = self.entries.get(key)?;
         // Most jobs have no group that waits.
         entry
@@ -129,8 +130,13 @@ impl Store {
             },
             GroupState::Open | GroupState::Placing(_) | GroupState::Broken => return None,
         };
-        self.queues.why(module.queues, &group).map(Into::into)
+        self.queues.why(module.queues, &group)
     }
+}
+
+fn has_ended(key: &JobKey, entry: &Entry) -> bool {
+    let status = entry.job.as_ref().and_then(|job| job.status.as_ref());
+    key.kind.has_ended(status)
 }
 
 /// The group that the templates of a job name.

@@ -55,7 +55,8 @@ impl Harness {
             let mut all = job["status"]["waiting"].as_array()?.iter();
             let wait = all.find(|wait| wait["reason"] == "PodGroupPending")?;
             let said = wait["message"].as_str()?;
-            said.contains(words).then(|| said.to_owned())
+            let help = wait["help"].as_str().unwrap_or_default();
+            said.contains(words).then(|| format!("{said}; help: {help}"))
         })
     }
 

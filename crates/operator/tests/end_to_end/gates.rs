@@ -411,7 +411,7 @@ fn an_operator_that_may_not_list_nodes_says_so_and_gives_turns_one_by_one() {
     let mut operator = world.operator(GATES).in_vain();
     operator.kill();
     let bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
-    let binding = format!("{bindings}/trainyard-operator-reads-{}", world.namespace.name());
+    let binding = format!("{bindings}/trainyard-operator-reader-{}", world.namespace.name());
     api().delete(&binding).unwrap();
     let reader = Api::of(operator.account().kubeconfig()).unwrap();
     // The authorizer learns of the change by a watch.

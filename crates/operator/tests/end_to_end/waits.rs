@@ -167,7 +167,11 @@ fn what_admission_refuses_is_told_with_its_words_and_a_remedy() {
     shared().api().create(&hooks, &hook).unwrap();
     until_refused(&harness, "rules.example.org");
     harness.create(&job("second", &json!({}), &[("Worker", 1, "Never")]));
-    let unanswered = &["an admission rule", "rules.example.org", "ask the administrators"];
+    let unanswered = &[
+        "a webhook of the cluster does not answer",
+        "rules.example.org",
+        "administrators",
+    ];
     is_explained(&harness, "second", unanswered);
     shared().api().delete(&format!("{hooks}/{name}")).unwrap();
 }

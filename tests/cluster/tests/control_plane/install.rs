@@ -254,7 +254,7 @@ fn an_installation_without_queues_takes_back_what_one_with_them_could_read_and_n
         ];
         trainyard(cluster, &[&["install"], &watch[..], more].concat()).good()
     };
-    let reads = |namespace: &str| format!("trainyard-operator-reads-{namespace}");
+    let reads = |namespace: &str| format!("trainyard-operator-reader-{namespace}");
     let resources = |namespace: &str| {
         let role = cluster.api().get(&format!("{roles}/{}", reads(namespace)));
         let rules = role.unwrap()["rules"].as_array().unwrap().clone();

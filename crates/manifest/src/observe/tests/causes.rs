@@ -67,7 +67,7 @@ const ENDS: &[End] = &[
         "Error",
         "step 1",
         "TR083",
-        "it was killed (SIGKILL), and not for its own memory limit",
+        "exit code 137, as after SIGKILL; the cluster does not say that it reached its memory limit",
         "kubectl describe pod",
     ),
     (
@@ -336,8 +336,15 @@ fn what_the_volumes_of_a_pod_refer_to_is_named_while_they_are_not_mounted() {
         { "name": "f", "emptyDir": {} },
     ]);
     let all = "ConfigMap `settings`, PersistentVolumeClaim `data`, Secret `keys`, Secret `more`";
-    assert_eq!(needs(volumes.clone(), "False"), Some((all.to_owned(), true)));
-    assert_eq!(needs(volumes, "True"), None, "they are there");
+    assert_eq!(
+        needs(volumes.clone(), "False"),
+        Some((all.to_owned(), false)),
+        "a claim takes its time"
+    );
+    assert_eq!(needs(volumes.clone(), "True"), None, "they are there");
+    assert_eq!(needs(volumes, "Unknown"), None, "an older kubelet does not say");
+    let keys = json!([{ "name": "a", "secret": { "secretName": "keys" } }]);
+    assert_eq!(needs(keys, "False"), Some(("Secret `keys`".to_owned(), true)));
     assert_eq!(needs(json!([token]), "False"), None);
     let claim = json!([{ "name": "e", "persistentVolumeClaim": { "claimName": "data" } }]);
     assert_eq!(

@@ -77,7 +77,7 @@ impl Stage {
 
     fn why(&self) -> String {
         let why = self.store.why_in_queue(&Self::key());
-        why.as_deref().unwrap_or_default().to_owned()
+        why.map(|waits| waits.to_string()).unwrap_or_default()
     }
 }
 

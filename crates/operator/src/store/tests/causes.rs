@@ -164,7 +164,12 @@ fn volumes_are_named_after_ten_seconds_and_a_claim_alone_has_a_minute() {
         let mut store = running_job();
         let placed =
             json!({ "type": "PodScheduled", "status": "True", "lastTransitionTime": "2027-01-15T08:00:00Z" });
-        let mut wire = wire_of(1, 100, &json!({ "phase": "Pending", "conditions": [placed] }));
+        let unmounted = json!({ "type": "PodReadyToStartContainers", "status": "False" });
+        let mut wire = wire_of(
+            1,
+            100,
+            &json!({ "phase": "Pending", "conditions": [placed, unmounted] }),
+        );
         wire["spec"]["nodeName"] = "n".into();
         wire["spec"]["volumes"] = json!([volume]);
         store.pod_seen(&TFJOB, serde_json::from_value(wire).unwrap());

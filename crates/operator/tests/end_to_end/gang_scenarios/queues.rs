@@ -41,7 +41,7 @@ pub fn queue_is_full_or_closed(stage: &mut Stage<'_>) {
     stage.create_in("small", "beside", 2);
     stage.until_told(
         "beside",
-        "may hold 10 of cpu, 5 are in use and the group needs 10",
+        "may hold at most 10 of `cpu`, 5 in use, and the group needs 10",
     );
     stage.finish("within", &[0]);
     stage.until_placed("beside", 2);
@@ -49,7 +49,7 @@ pub fn queue_is_full_or_closed(stage: &mut Stage<'_>) {
     stage.finish("beside", &[0, 1]);
 
     stage.create_in("small", "over", 3);
-    stage.until_told("over", "may hold 10 of cpu and the group needs 15");
+    stage.until_told("over", "may hold at most 10 of `cpu`, and the group needs 15");
     let status = format!("/{}/queues/small/status", stage.scheduler.groups);
     let close = json!({ "status": { "state": "Closed", "allocated": {} } });
     stage.api().patch(&status, &close).unwrap();

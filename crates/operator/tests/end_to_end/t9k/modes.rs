@@ -49,7 +49,7 @@ fn in_debug_mode_pods_wait_for_a_user_and_may_leave_out_what_comes_before() {
     let rows = [
         ("all-chief-0", sleeps()),
         ("all-worker-0", sleeps()),
-        ("named-chief-0", sleeps()),
+        ("named-chief-0", trains()),
         (
             "named-worker-0",
             (json!(["/usr/sbin/sshd", "-D"]), Value::Null, 0),

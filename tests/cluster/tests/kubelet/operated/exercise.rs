@@ -12,13 +12,13 @@ use super::Yard;
 use super::trainings::GOOD;
 use crate::training::accuracy;
 
-/// As it was handed out.
+/// As a reader has filled it in: it was handed out with the image `<DOCKER_USERNAME>/tf-mnist:gpu`.
 const EXERCISE: &str = "tests/fixtures/ok/tfjob/v1beta1-master-in-capitals.yaml";
 
-/// The job, with the reader's own image.
+/// The job, with the image of the test's node.
 fn exercise() -> String {
     let text = fs::read_to_string(trainyard_tools::root().join(EXERCISE)).unwrap();
-    let named = text.replace("<DOCKER_USERNAME>/tf-mnist:gpu", "trainyard/tf-mnist:gpu");
+    let named = text.replace("mycompany/tf-mnist:gpu", "trainyard/tf-mnist:gpu");
     assert_ne!(text, named);
     named
 }

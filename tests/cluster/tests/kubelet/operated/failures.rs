@@ -101,7 +101,11 @@ fn own_failures() -> Vec<Case> {
         case(
             "killed",
             pod("kill -9 $$; sleep 9; exit 137"),
-            ["Failed", "it was killed (SIGKILL)", "resources.requests.memory"],
+            [
+                "Failed",
+                "exit code 137, as after SIGKILL",
+                "resources.requests.memory",
+            ],
         ),
     ]
 }
