@@ -4,10 +4,16 @@ use std::fs;
 
 use rustix::process::Signal;
 
-use crate::bench::{Bench, Run, quick};
+use crate::bench::{Bench, Run, eventually, notes, quick};
 
 /// Waits for a file in the working directory.
 const UNTIL_GO: &str = "until [ -e go ]; do sleep 0.05; done";
+
+/// Worker 1 fails once worker 0 does not hear SIGTERM any more.
+fn one_fails_and_one_stays() -> String {
+    let fails = "until [ -e deaf ]; do sleep 0.02; done; exit 3";
+    format!("if [ $TRAINYARD_INDEX = 1 ]; then {fails}; fi; trap '' TERM; touch deaf; {UNTIL_GO}")
+}
 
 /// What remains of what was written to a terminal of so many columns: the rows after the footer was last taken away.
 fn last_page(said: &[String], columns: usize) -> Vec<String> {
@@ -110,7 +116,7 @@ until('go')
 fn a_failed_job_says_at_once_for_which_tasks_it_waits() {
     for terminal in [false, true] {
         let bench = Bench::new();
-        let script = format!("[ $TRAINYARD_INDEX = 1 ] && exit 3; trap '' TERM; {UNTIL_GO}");
+        let script = one_fails_and_one_stays();
         let arguments = quick(&["--workers", "2"], &script);
         let command = if terminal {
             bench.on_terminal(&arguments)
@@ -118,7 +124,7 @@ fn a_failed_job_says_at_once_for_which_tasks_it_waits() {
             bench.command(&arguments)
         };
         let mut run = Run::start(command);
-        run.until_bytes("the job has failed; worker-0 has 30 s to stop");
+        run.until_bytes("waiting for worker-0 to stop, at most 30 s: press Ctrl-C twice");
         bench.write("go", "");
         let (said, status) = run.finish();
         assert_eq!(status.code(), Some(1), "{said:#?}");
@@ -127,11 +133,33 @@ fn a_failed_job_says_at_once_for_which_tasks_it_waits() {
 }
 
 #[test]
+fn a_failed_job_in_the_background_says_which_command_ends_the_wait() {
+    let bench = Bench::new();
+    let script = one_fails_and_one_stays();
+    let ran = bench.quick(&["--workers", "2", "--detach"], &script);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let waits = || {
+        let events = bench.events("job");
+        let told = |note: &&&str| note.contains("waiting for worker-0 to stop");
+        notes(&events).iter().find(told).map(|note| (*note).to_owned())
+    };
+    eventually("it says so", || waits().is_some());
+    let note = waits().expect("it was said");
+    assert!(
+        note.ends_with("`trainyard stop job --now` kills instead"),
+        "{note}"
+    );
+    let stopped = bench.run(&["stop", "job", "--now"]);
+    assert_eq!(stopped.code, Some(0), "{stopped:?}");
+    bench.assert_nothing_left();
+}
+
+#[test]
 fn two_signals_end_the_wait_for_a_failed_job() {
     let bench = Bench::new();
-    let script = format!("[ $TRAINYARD_INDEX = 1 ] && exit 3; trap '' TERM; {UNTIL_GO}");
+    let script = one_fails_and_one_stays();
     let mut run = bench.start(&quick(&["--workers", "2"], &script));
-    run.until("Ctrl-C twice kills it now");
+    run.until("press Ctrl-C twice to kill");
     run.signal(Signal::INT);
     run.until("press Ctrl-C again");
     run.signal(Signal::INT);

@@ -15,6 +15,11 @@ pub fn open_ports() -> BTreeSet<u16> {
 #[must_use]
 pub fn is_python(pid: u32) -> bool {
     let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+    names_python(&name)
+}
+
+/// Whether a program of this name is Python.
+fn names_python(name: &[u8]) -> bool {
     name.starts_with(b"python") || name.starts_with(b"pypy")
 }
 
@@ -24,7 +29,17 @@ mod tests {
 
     #[test]
     fn a_process_is_python_by_its_name() {
-        assert!(!is_python(std::process::id()));
+        for (name, expected) in [
+            ("python", true),
+            ("python3.11\n", true),
+            ("pypy3\n", true),
+            ("bash\n", false),
+            ("ipython\n", false),
+            ("", false),
+        ] {
+            assert_eq!(names_python(name.as_bytes()), expected, "{name}");
+        }
+        // A process that is gone has no name.
         assert!(!is_python(u32::MAX));
     }
 }

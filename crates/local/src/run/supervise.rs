@@ -14,6 +14,7 @@ mod queue;
 mod runner;
 mod tensorboard;
 mod together;
+mod waiting;
 
 use std::env;
 use std::io;
@@ -32,6 +33,7 @@ use self::queue::{LoopEvent, Waker, queue};
 use self::runner::Runner;
 use self::tensorboard::TensorBoardProcess;
 use self::together::Together;
+use self::waiting::Waiting;
 use super::event::{Reporter, RunEnd, RunEvent};
 use super::prepare::PreparedJob;
 use super::store::directory::{DirectoryError, RunDirectory};
@@ -147,7 +149,11 @@ fn ready(
     watch: &mut dyn FnMut(&Job) -> Arc<dyn Reporter>,
 ) -> Result<(Waker, Runner), CannotRun> {
     let (run, isolation) = (&inner.run, inner.isolation);
-    let JobInput { directory, prepared } = given;
+    let JobInput {
+        directory,
+        prepared,
+        background,
+    } = given;
     let (file, job) = (prepared.file.clone(), Arc::clone(&prepared.job));
     let reporter = watch(&job);
     let spoken = Arc::new(Spoken::default());
@@ -183,7 +189,7 @@ fn ready(
         memory: None,
         hints: Hints::default(),
         together: Together::default(),
-        waiting: None,
+        waiting: Waiting::new(background),
         pid,
         isolation,
         ending: None,

@@ -355,15 +355,6 @@ impl World {
         all.filter(|instance| instance.running.is_some()).count()
     }
 
-    /// Which they are.
-    pub fn with_processes_named(&self) -> impl Iterator<Item = &TaskId> {
-        let running = self
-            .instances
-            .values()
-            .filter(|instance| instance.running.is_some());
-        running.map(|instance| &instance.task)
-    }
-
     /// The longest grace of what still runs.
     pub fn longest_grace(&self) -> Duration {
         let running = self

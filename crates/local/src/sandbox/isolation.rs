@@ -117,7 +117,10 @@ pub(crate) fn unshare_in_supervisor(isolation: Isolation) -> Result<(), SystemEr
             .map_err(step("make mounts private"))?;
     }
     if isolation.has(Namespace::Processes) {
-        keep_outside_in_view();
+        // In a user namespace it would show nothing: what processes outside of it have open cannot be read there.
+        if !isolation.has(Namespace::Users) {
+            keep_outside_in_view();
+        }
         mount_proc()?;
     }
     if isolation.has(Namespace::Network) {

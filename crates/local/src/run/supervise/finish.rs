@@ -25,7 +25,6 @@ impl Runner {
     pub(crate) fn stop_what_is_left(&mut self) {
         self.world.stop_all(self.forced);
         self.pass_on();
-        self.tell_waiting();
         // The user who ended the run may look at the status at once.
         (self.unwritten, self.may_write) = (true, Instant::now());
         if !self.world.is_empty() {

@@ -50,8 +50,6 @@ pub(crate) struct Hints {
     /// Tasks that were working when they were looked at: when, and how many hundredths of a second they had used.
     working: BTreeMap<(TaskId, Stamp), (Time, u64)>,
     silence: bool,
-    /// A note has said for which tasks a failed job waits.
-    pub waiting: bool,
 }
 
 impl Hints {

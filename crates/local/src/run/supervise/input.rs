@@ -18,6 +18,8 @@ use crate::run::store::run_file::{RunFile, UnkeptManifest};
 pub struct JobInput {
     pub(super) directory: RunDirectory,
     pub(super) prepared: PreparedJob,
+    /// It runs in the background.
+    pub(super) background: bool,
 }
 
 impl JobInput {
@@ -27,10 +29,14 @@ impl JobInput {
         job.uid = directory.id().into();
         // A job ends with its run: there is nothing left to delete later.
         job.limits.ttl = None;
-        Self { directory, prepared }
+        Self {
+            directory,
+            prepared,
+            background: false,
+        }
     }
 
-    /// What the files in the directory say, and for a run that keeps no manifest what was handed to us.
+    /// A run in the background: what the files in the directory say, and for a run that keeps no manifest what was handed to us.
     pub(crate) fn read(directory: RunDirectory, handed: Option<&UnkeptManifest>) -> Result<Self, CannotRun> {
         let file = directory.read_run()?;
         let (job, objects) = if let Some(UnkeptManifest { manifest, with }) = handed {
@@ -46,7 +52,10 @@ impl JobInput {
             machine: Machine::look(),
             notes: Vec::new(),
         };
-        Ok(Self::new(directory, prepared))
+        Ok(Self {
+            background: true,
+            ..Self::new(directory, prepared)
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
-use trainyard_core::{Event, Memory, Outcome, TaskId, step};
+use trainyard_core::{Event, Memory, TaskId, step};
 
 use super::clock::Clock;
 use super::ending::{Ending, run_end};
@@ -17,6 +17,7 @@ use super::hints::{Hints, Spoken};
 use super::queue::{EventQueue, LoopEvent};
 use super::tensorboard::TensorBoardProcess;
 use super::together::Together;
+use super::waiting::Waiting;
 use crate::run::control::order::OrderReply;
 use crate::run::event::{Reporter, RunEnd, RunEvent, What, text};
 use crate::run::json_line;
@@ -36,9 +37,6 @@ const AFTER_REFUSAL: Duration = Duration::from_secs(5);
 /// The end of a shorter run need not survive a crash of the machine: it is sooner repeated than missed.
 const WORTH_KEEPING: Duration = Duration::from_secs(1);
 
-/// Tasks that stop within this time are not spoken of.
-const WAITING: Duration = Duration::from_secs(1);
-
 /// Signals closer together than this count as one.
 const ONE_WISH: Duration = Duration::from_millis(300);
 
@@ -55,8 +53,7 @@ pub(crate) struct Runner {
     pub memory: Option<Memory>,
     pub hints: Hints,
     pub together: Together,
-    /// Since when the tasks of a decided job are waited for, and whether that was told.
-    pub waiting: Option<(Instant, bool)>,
+    pub waiting: Waiting,
     pub pid: u32,
     /// Its namespaces.
     pub isolation: Isolation,
@@ -117,7 +114,6 @@ impl Runner {
                 return Vec::new();
             }
             let (acted, wake) = self.look();
-            self.tell_waiting();
             if self.has_verdict() && !acted && !self.world.is_stopping() {
                 return self.world.alive();
             }
@@ -128,27 +124,6 @@ impl Runner {
                 self.wait(wake);
             }
         }
-    }
-
-    /// Says once, as soon as the job has failed, for which tasks its end has to wait, and how long.
-    pub(crate) fn tell_waiting(&mut self) {
-        let verdict = self.memory.as_ref().and_then(|memory| memory.verdict.as_ref());
-        let failed = verdict.is_some_and(|verdict| verdict.outcome == Outcome::Failed);
-        let tasks = self.world.awaited();
-        if self.hints.waiting || !failed || self.ending.is_some() || tasks.is_empty() {
-            return;
-        }
-        self.hints.waiting = true;
-        let (have, are, them) = match tasks.len() {
-            1 => ("has", "is", "it"),
-            _ => ("have", "are", "them"),
-        };
-        let seconds = self.world.longest_grace().as_secs();
-        let text = format!(
-            "the job has failed; {} {have} {seconds} s to stop and {are} killed after that; Ctrl-C twice kills {them} now",
-            listed(&tasks)
-        );
-        self.tell(What::Note { text });
     }
 
     /// Whether the job is decided.
@@ -235,36 +210,6 @@ impl Runner {
         if self.world.table.take_changed() {
             self.reporter.tasks(self.world.table.tasks());
         }
-    }
-
-    /// Says which tasks of a decided job are waited for, once they have not gone at once; when to look again, if that is still to be said.
-    pub(crate) fn tell_of_waiting(&mut self) -> Option<Instant> {
-        if !self.has_verdict() || self.ending.is_some() {
-            return None;
-        }
-        let (since, told) = *self.waiting.get_or_insert_with(|| (Instant::now(), false));
-        let tell = since + WAITING;
-        if told || tell > Instant::now() {
-            return (!told).then_some(tell);
-        }
-        self.waiting = Some((since, true));
-        let tasks: Vec<String> = self
-            .world
-            .with_processes_named()
-            .map(ToString::to_string)
-            .collect();
-        let seconds = self.world.longest_grace().as_secs();
-        let who = match tasks.as_slice() {
-            [] => return None,
-            [only] => only.clone(),
-            [first, second] => format!("{first} and {second}"),
-            [first, rest @ ..] => format!("{first} and {} other tasks", rest.len()),
-        };
-        let text = format!(
-            "the job has ended; waiting for {who} to stop, at most {seconds} s: press Ctrl-C twice to kill instead"
-        );
-        self.tell(What::Note { text });
-        None
     }
 
     /// Waits for an event, or until something is due.
@@ -417,15 +362,5 @@ impl Runner {
             self.refused_by_disk(&error.to_string());
         }
         written.is_ok()
-    }
-}
-
-/// Tasks in a sentence; of many, the first and how many more.
-fn listed(tasks: &[TaskId]) -> String {
-    match tasks {
-        [] => String::new(),
-        [one] => one.to_string(),
-        [one, other] => format!("{one} and {other}"),
-        [first, others @ ..] => format!("{first} and {} other tasks", others.len()),
     }
 }

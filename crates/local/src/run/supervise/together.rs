@@ -117,14 +117,19 @@ impl Together {
             .tasks()
             .filter(|task| should_listen(world.job(), task))
             .count();
-        let certain = self.loaded.values().filter(|looks| **looks >= LOOKS).count() == WATCHED;
-        if tasks < WATCHED || !certain {
+        if !is_certain(tasks, self.loaded.values().copied()) {
             return None;
         }
         // What was closed since the last look is still in the table.
         self.look_at_sockets(world);
         (!self.seen).then_some(tasks)
     }
+}
+
+/// Whether enough was looked at to say that the tasks trained alone. `looks` has a number for each task that has loaded TensorFlow; as
+/// watched tasks end others are watched in their place, so that there may be more than [`WATCHED`].
+fn is_certain(tasks: usize, looks: impl Iterator<Item = u32>) -> bool {
+    tasks >= WATCHED && looks.filter(|looks| *looks >= LOOKS).count() >= WATCHED
 }
 
 /// What programs have loaded.
@@ -156,6 +161,24 @@ fn mapped(maps: &str) -> Libraries {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_tasks_that_were_looked_at_often_are_enough_and_more_are_too() {
+        let table: [(usize, &[u32], bool); 8] = [
+            (2, &[3, 3], true),
+            (3, &[3, 3], true),
+            (3, &[3, 3, 3], true),
+            (3, &[9, 4, 1], true),
+            (3, &[9, 2, 1], false),
+            (3, &[9], false),
+            (3, &[], false),
+            (1, &[9, 9], false),
+        ];
+        for (tasks, looks, expected) in table {
+            let certain = is_certain(tasks, looks.iter().copied());
+            assert_eq!(certain, expected, "{tasks} tasks, {looks:?}");
+        }
+    }
 
     #[test]
     fn libraries_are_told_by_the_files_that_are_mapped() {
