@@ -8,10 +8,11 @@
 //! Two gangs whose pods a scheduler places at the same time on the same nodes may each get half of what they need and wait for ever. So the
 //! pods of a gang have a gate, of gangs that compete for a node one at a time is let go, and one of which not enough was placed in its time gives
 //! its room back and waits behind the others. The arbiter keeps nothing that cannot be seen: a gang that has lost a gate and is not placed *has* the
-//! turn, also for an operator that has just started. What it holds besides are clocks, which may begin anew.
+//! turn, also for an operator that has just started. What it holds besides are clocks and how many turns of a gang failed, which may begin anew.
 //!
 //! Pure, like `step`: what is seen and the time are handed in.
 
+mod put_off;
 mod reach;
 mod standing;
 
@@ -19,6 +20,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use self::put_off::{Failed, PutOff};
+pub use self::put_off::{Fit, MOST_RESERVED, TRIED_AFTER};
 pub use self::reach::Reach;
 pub use self::standing::{Members, Stage, Standing};
 
@@ -30,9 +33,6 @@ use crate::time::Time;
 pub const PATIENCE: u32 = 60;
 /// A job cannot keep the others waiting for longer than this.
 pub const MOST_PATIENCE: u32 = 600;
-/// A gang that would not fit is tried all the same when its turn has been put off for so many seconds: nodes may be counted wrongly, and a
-/// cluster that grows on demand adds none for pods behind a gate. The first time it is tried as soon as a turn would have lasted.
-pub const TRIED_AFTER: u32 = 600;
 
 /// Whether the tasks of a job are held by scheduling gates.
 #[must_use]
@@ -46,17 +46,6 @@ pub fn is_gated(job: &Job) -> bool {
 pub fn patience(job: &Job) -> u32 {
     let timeout = job.gang.as_ref().and_then(|gang| gang.timeout);
     timeout.unwrap_or(PATIENCE).clamp(1, MOST_PATIENCE)
-}
-
-/// Whether a gang would fit, as far as is known. It is advice: the scheduler decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Fit {
-    /// There is room for it, or nothing is known.
-    Now,
-    /// When jobs of this operator have ended.
-    Later,
-    /// Not on the nodes that there are, if they were empty.
-    Never,
 }
 
 /// What decides about a gang's turn besides how far its members are.
@@ -79,13 +68,7 @@ struct Gang {
     since: Time,
     turn: Option<Turn>,
     put_off: Option<PutOff>,
-}
-
-/// Since when a gang's turn has been put off because it would not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct PutOff {
-    since: Time,
-    fit: Fit,
+    failed: Failed,
 }
 
 /// Since when a gang has had the turn.
@@ -118,12 +101,17 @@ impl Gang {
         self.put_off = (fit != Fit::Now).then_some(PutOff { since, fit });
     }
 
-    /// Until when it keeps those behind it waiting though its own turn is put off; for ever while that is not so.
-    fn reserves_until(&self) -> Time {
-        self.put_off.map_or(Time(u64::MAX), |put_off| match put_off.fit {
-            Fit::Later => put_off.since + self.terms.patience,
-            Fit::Now | Fit::Never => put_off.since,
-        })
+    /// When it is tried though it would not fit.
+    fn tried(&self) -> Option<Time> {
+        self.put_off
+            .map(|put_off| put_off.tried(self.failed, self.terms.patience))
+    }
+
+    /// Whether it keeps those behind it waiting: also while its own turn is put off, for some time.
+    fn reserves(&self, now: Time) -> bool {
+        let is_due = self.tried().is_none_or(|tried| tried <= now);
+        let put_off = self.put_off;
+        is_due || put_off.is_some_and(|put_off| put_off.reserves(self.failed, self.terms.patience, now))
     }
 }
 
@@ -135,8 +123,7 @@ pub struct Pools<K> {
     busy: BTreeSet<K>,
     /// Those that wait, the next one first.
     waiting: BTreeSet<(Reverse<i32>, Time, K)>,
-    /// When the last turn of a gang was over in which it was not placed. Its memory says so too, but users may write that.
-    failed: BTreeMap<K, Time>,
+    failed: BTreeMap<K, Failed>,
 }
 
 impl<K> Default for Pools<K> {
@@ -165,7 +152,12 @@ impl<K: Ord + Clone> Pools<K> {
         let same = before.filter(|turn| turn.epoch == seen.epoch);
         let turn = turn_after(same, &seen, now);
         if before.as_ref().is_some_and(gave) && !turn.as_ref().is_some_and(gave) {
-            self.failed.insert(key.clone(), now);
+            let failed = self.failed.entry(key.clone()).or_default();
+            *failed = failed.again(now);
+        }
+        if let Some(failed) = self.failed.get_mut(key).filter(|_| seen.was_placed) {
+            // The time stays: a status that was written by others takes no gang to the front.
+            failed.turns = 0;
         }
         if seen.stage() == Stage::Idle && turn.is_none() {
             return;
@@ -176,11 +168,12 @@ impl<K: Ord + Clone> Pools<K> {
             terms.reach = gang.terms.reach.joined(terms.reach);
         }
         let gang = Gang {
-            since: seen.since.max(failed),
+            since: seen.since.max(failed.at),
             put_off: gone.and_then(|gang| gang.put_off).filter(|_| turn.is_none()),
             seen,
             terms,
             turn,
+            failed,
         };
         match turn {
             Some(_) => self.busy.insert(key.clone()),
@@ -214,7 +207,7 @@ impl<K: Ord + Clone> Pools<K> {
 
     /// Gives the turn to the next gang that competes with none that has it; says which. A gang that waits keeps those behind it waiting that
     /// compete with it, so that small ones do not use its room up one after the other. One that would never fit does not, and one
-    /// that would fit later does for the length of a turn.
+    /// that would fit later does until it is tried, which is later after each turn that failed.
     pub fn next(&mut self, now: Time, mut fit: impl FnMut(&K) -> Fit) -> Option<K> {
         let mut taken = self.taken(now);
         let mut next = None;
@@ -227,20 +220,14 @@ impl<K: Ord + Clone> Pools<K> {
             if !is_blocked || gang.put_off.is_some() {
                 gang.heed(fit(key), now);
             }
-            let tried = gang
-                .put_off
-                .map(|put_off| put_off.since + tried_after(&self.failed, key, gang));
-            if tried.is_some_and(|tried| tried > now) {
-                if gang.reserves_until() > now {
-                    taken.join(&gang.terms.reach);
-                }
-                continue;
-            }
-            if !is_blocked {
+            let is_due = gang.tried().is_none_or(|tried| tried <= now);
+            if is_due && !is_blocked {
                 next = Some(key.clone());
                 break;
             }
-            taken.join(&gang.terms.reach);
+            if gang.reserves(now) {
+                taken.join(&gang.terms.reach);
+            }
         }
         let key = next?;
         self.begin(&key, now);
@@ -277,15 +264,8 @@ impl<K: Ord + Clone> Pools<K> {
         if self.waiting.is_empty() {
             return None;
         }
-        let times = self.gangs.iter().flat_map(|(key, gang)| {
-            let put_off = gang.put_off.map(|put_off| {
-                let tried = put_off.since + tried_after(&self.failed, key, gang);
-                [gang.reserves_until(), tried]
-            });
-            gang.blocks_until()
-                .into_iter()
-                .chain(put_off.into_iter().flatten())
-        });
+        let of_gang = |gang: &Gang| [gang.blocks_until(), gang.tried()];
+        let times = self.gangs.values().flat_map(of_gang).flatten();
         times.filter(|time| *time > now).min()
     }
 
@@ -331,7 +311,7 @@ impl<K: Ord + Clone> Pools<K> {
         let before = place.into_iter().flat_map(|place| self.waiting.range(..place));
         let before = before.map(|(_, _, other)| other).filter(move |other| {
             let gang = self.gangs.get(*other);
-            gang.is_some_and(|gang| gang.reserves_until() > now)
+            gang.is_some_and(|gang| gang.reserves(now))
         });
         let busy = self.busy.iter().filter(move |other| *other != key);
         busy.chain(before).filter(move |other| {
@@ -345,15 +325,6 @@ impl<K: Ord + Clone> Pools<K> {
 /// Where a gang stands among those that wait.
 fn place_of<K: Clone>(key: &K, gang: &Gang) -> (Reverse<i32>, Time, K) {
     (Reverse(gang.terms.priority), gang.since, key.clone())
-}
-
-/// After how many seconds a gang whose turn was put off is tried.
-fn tried_after<K: Ord>(failed: &BTreeMap<K, Time>, key: &K, gang: &Gang) -> u32 {
-    if failed.contains_key(key) {
-        TRIED_AFTER
-    } else {
-        gang.terms.patience
-    }
 }
 
 /// The turn that a gang has, by what is seen of it; `before` is the one that it had in this epoch.
@@ -387,7 +358,10 @@ impl<K: Ord + Clone> Pools<K> {
                 (turn.epoch, turn.since) = (epoch(key, turn.epoch), clock(turn.since));
             }
         }
-        pools.failed.values_mut().for_each(|at| *at = Time::default());
+        let of_gangs = pools.gangs.values_mut().map(|gang| &mut gang.failed);
+        for failed in pools.failed.values_mut().chain(of_gangs) {
+            (failed.at, failed.turns) = (Time::default(), failed.turns.min(1));
+        }
         pools
     }
 }

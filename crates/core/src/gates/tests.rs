@@ -1,3 +1,5 @@
+mod later;
+
 use super::*;
 use crate::policy::testing::{self, Bench, observed, running, waiting, worker};
 use crate::{Placement, Stamp, Verdict};
@@ -220,8 +222,11 @@ fn a_gang_that_would_not_fit_is_tried_after_a_turn_and_then_now_and_then() {
         };
         assert_eq!(again(1200, &mut pool), None, "{advice:?}");
         assert_eq!(pool.since(&"large"), Some(Time(1200)), "whatever its memory says");
-        assert_eq!(again(1799, &mut pool), None, "{advice:?}");
-        assert_eq!(again(1800, &mut pool), Some("large"), "{advice:?}");
+        // It rests for a minute, and then keeps its nodes for two.
+        let tried = if advice == Fit::Later { 1380 } else { 1800 };
+        assert_eq!(pool.wake(Time(1200)), Some(Time(tried)), "{advice:?}");
+        assert_eq!(again(tried - 1, &mut pool), None, "{advice:?}");
+        assert_eq!(again(tried, &mut pool), Some("large"), "{advice:?}");
     }
 }
 

@@ -289,8 +289,9 @@ impl GatedGangs {
         self.pools.see(key, seen, terms, now);
     }
 
-    /// How many turns begin.
-    pub fn looks(&mut self, now: Time) -> usize {
-        self.next(now).len()
+    /// How many turns begin, and how often advice was computed for that.
+    pub fn looks(&mut self, now: Time) -> (usize, usize) {
+        let before = self.room.computed;
+        (self.next(now).len(), self.room.computed - before)
     }
 }

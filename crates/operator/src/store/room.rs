@@ -4,6 +4,7 @@
 //! compared once per class. Pods of others are not seen: whether a gang fits is advice.
 
 mod advice;
+mod class;
 mod seat;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,12 +15,9 @@ use trainyard_core::gates::{Fit, Reach};
 use trainyard_manifest::observe::{NodeSeen, PodNeeds};
 
 pub use self::advice::{Advice, Lack};
+use self::class::{Class, MOST_CLASSES};
 use self::seat::{Seat, amounts, resource};
 use crate::job::JobKey;
-
-/// So many sorts of pods per gang are told apart, and so many of all gangs. A gang with more is in doubt: it competes with all.
-const MOST_CLASSES: usize = 32;
-const MOST_CLASSES_OF_ALL: usize = 4096;
 
 /// What the pods of one job are, as far as nodes matter.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -30,17 +28,6 @@ pub struct Demand {
     pub needed: u32,
     /// What its pods hold: node, class, and how many.
     pub holds: BTreeMap<(Arc<str>, Arc<PodNeeds>), u32>,
-}
-
-/// Pods that need the same of a node.
-#[derive(Debug, Default)]
-struct Class {
-    /// The nodes that may take them, and `home`.
-    reach: Reach,
-    /// A number that all classes with this node selector have in common: gangs that wait for the same nodes compete before there is one.
-    home: usize,
-    /// How many jobs have such pods.
-    jobs: usize,
 }
 
 /// Whether nodes have been listed.
@@ -62,10 +49,14 @@ pub struct Room {
     vacant: BTreeSet<usize>,
     /// Keys and values of labels, each kept once: nodes have most of them in common.
     words: BTreeSet<Arc<str>>,
+    /// How many of them were left when those that no node has were last let go.
+    words_kept: usize,
     /// Numbers of resources.
     resources: BTreeMap<Arc<str>, usize>,
     classes: BTreeMap<Arc<PodNeeds>, Class>,
     demands: BTreeMap<JobKey, Demand>,
+    /// The classes in which a job is counted: not those that were one too many when it came.
+    counted: BTreeMap<JobKey, Vec<Arc<PodNeeds>>>,
     /// Rises whenever advice may have changed.
     generation: u64,
     /// The nodes of gangs have changed.
@@ -74,6 +65,9 @@ pub struct Room {
     advised: BTreeMap<JobKey, (u64, Time, Fit)>,
     /// Advice was given that may be out of date.
     is_stale: bool,
+    /// How often advice was computed.
+    #[cfg(test)]
+    pub computed: usize,
 }
 
 impl Room {
@@ -150,6 +144,10 @@ impl Room {
             }
         }
         seat.node = Some(node);
+        // A label may change for ever on a node that stays. Each look at all words is paid for by as many new ones.
+        if self.words.len() > 2 * self.words_kept {
+            self.let_words_go();
+        }
         if self.resources.len() > known {
             self.recount();
         }
@@ -189,9 +187,15 @@ impl Room {
             seat.node = None;
             seat.offered.clear();
         }
-        self.words.retain(|word| Arc::strong_count(word) > 1);
+        self.let_words_go();
         self.vacate(number);
         self.change(true);
+    }
+
+    /// Lets go of words that no node has.
+    fn let_words_go(&mut self) {
+        self.words.retain(|word| Arc::strong_count(word) > 1);
+        self.words_kept = self.words.len();
     }
 
     const fn change(&mut self, moved: bool) {
@@ -242,8 +246,12 @@ impl Room {
             self.hold(node, needs, count, more);
         }
         // New classes come before old ones go, so that those in both are not compared with all nodes again.
-        self.join(&demand);
-        self.leave(before.as_ref());
+        let counted = self.join(&demand);
+        let before = self.counted.remove(key).unwrap_or_default();
+        self.leave(&before);
+        if !counted.is_empty() {
+            self.counted.insert(key.clone(), counted);
+        }
         self.change(false);
         self.advised.remove(key);
         if demand != Demand::default() {
@@ -268,58 +276,6 @@ impl Room {
             seat.used.clear();
         }
         self.vacate(number);
-    }
-
-    fn join(&mut self, demand: &Demand) {
-        if demand.classes.len() > MOST_CLASSES {
-            return;
-        }
-        for needs in demand.classes.keys() {
-            if let Some(class) = self.classes.get_mut(needs) {
-                class.jobs += 1;
-            } else if self.classes.len() < MOST_CLASSES_OF_ALL {
-                let class = self.new_class(needs);
-                self.classes.insert(Arc::clone(needs), class);
-            }
-        }
-    }
-
-    fn new_class(&mut self, needs: &PodNeeds) -> Class {
-        // No node has a name with a space.
-        let home = self.number(&format!("selector {}", needs.selector_words()).into());
-        if let Some(seat) = self.seats.get_mut(home) {
-            seat.users += 1;
-        }
-        let takes = |(_, seat): &(usize, &Seat)| {
-            let node = seat.node.as_ref();
-            node.is_some_and(|node| node.may_take(needs))
-        };
-        let nodes = self.seats.iter().enumerate().filter(takes);
-        Class {
-            reach: nodes.map(|(number, _)| number).chain([home]).collect(),
-            home,
-            jobs: 1,
-        }
-    }
-
-    fn leave(&mut self, demand: Option<&Demand>) {
-        let Some(demand) = demand.filter(|demand| demand.classes.len() <= MOST_CLASSES) else {
-            return;
-        };
-        for needs in demand.classes.keys() {
-            let Some(class) = self.classes.get_mut(needs) else {
-                continue;
-            };
-            class.jobs = class.jobs.saturating_sub(1);
-            let home = class.home;
-            if class.jobs == 0 {
-                self.classes.remove(needs);
-                if let Some(seat) = self.seats.get_mut(home) {
-                    seat.users = seat.users.saturating_sub(1);
-                }
-                self.vacate(home);
-            }
-        }
     }
 
     /// Whether the nodes of gangs have changed since this was last asked.
@@ -352,6 +308,10 @@ impl Room {
                 self.is_stale |= !is_fresh;
                 return *fit;
             }
+        }
+        #[cfg(test)]
+        {
+            self.computed += 1;
         }
         let fit = self.fit_now(key);
         if fit == Fit::Now {

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use trainyard_core::gates::{Fit, Reach};
 use trainyard_manifest::observe::PodNeeds;
 
+use super::class::MOST_CLASSES;
 use super::seat::{MOST_RESOURCES, Seat};
-use super::{Known, MOST_CLASSES, Room};
+use super::{Known, Room};
 use crate::job::JobKey;
 
 /// Whether a gang would fit.

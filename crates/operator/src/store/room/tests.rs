@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 use trainyard_manifest::observe::PodSeen;
 
+use super::class::MOST_CLASSES_OF_ALL;
 use super::seat::MOST_RESOURCES;
 use super::*;
 use crate::kinds::tfjob::KIND as TFJOB;
@@ -130,6 +131,35 @@ fn a_heartbeat_of_a_node_changes_nothing() {
     let mut same = node("a", &json!({ "pool": "cpu" }), &json!({}), &offered);
     same.version = "99".into();
     assert!(!room.see(same) && !room.take_moved());
+}
+
+#[test]
+fn labels_that_change_for_ever_on_a_node_that_stays_are_let_go() {
+    let mut room = room(&[("a", "cpu", 8)]);
+    for number in 0..1000_u32 {
+        let labels = json!({ "pool": "cpu", "step": number.to_string() });
+        room.see(node("a", &labels, &json!({}), &json!({ "cpu": "8" })));
+        assert!(room.words.len() <= 8, "{number}: {:?}", room.words);
+    }
+}
+
+#[test]
+fn a_job_leaves_only_the_classes_in_which_it_was_counted() {
+    let mut room = room(&[("a", "cpu", 8)]);
+    let class = |number: usize| cpus(&number.to_string());
+    for number in 0..MOST_CLASSES_OF_ALL {
+        room.demand(&key(&format!("j{number}")), gated(&[(&class(number), 1)], 1));
+    }
+    let late = class(MOST_CLASSES_OF_ALL);
+    room.demand(&key("late"), gated(&[(&late, 1)], 1));
+    assert!(room.reach(&key("late")).is_all(), "one class too many");
+    room.demand(&key("j0"), Demand::default());
+    room.demand(&key("later"), gated(&[(&late, 1)], 1));
+    assert!(!room.reach(&key("later")).is_all());
+    room.demand(&key("late"), Demand::default());
+    assert!(!room.reach(&key("later")).is_all(), "it is still counted");
+    room.demand(&key("later"), Demand::default());
+    assert!(!room.classes.contains_key(&late) && !room.counted.contains_key(&key("later")));
 }
 
 /// What is advised to a gang beside jobs that hold room.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use trainyard_core::gates::{MOST_PATIENCE, MOST_RESERVED};
 use trainyard_manifest::observe::NodeSeen;
 
 use super::adversary::Random;
@@ -12,7 +13,7 @@ use crate::job::JobKey;
 /// More applies than this in one second, and the loop never rests.
 const MOST_PASSES: u32 = 500;
 /// No gang keeps the others waiting for longer than this, whatever it does: it reserves room, then has the turn, then fails to give it back.
-const LONGEST: u32 = 3 * 600;
+const LONGEST: u32 = MOST_RESERVED + 2 * MOST_PATIENCE;
 
 /// Gangs of two in namespaces of their own, their nodes, and a scheduler that places what fits on nodes of the right pool, one pod per node.
 struct World {
@@ -505,7 +506,7 @@ fn nodes_with_any_values_never_stop_the_operator() {
 
 /// A thousand gangs with needs of their own on a thousand nodes, none of which fits: the time of one look at all of them is printed.
 #[test]
-fn a_thousand_gangs_on_a_thousand_nodes_are_looked_at_in_bounded_time() {
+fn a_thousand_gangs_on_a_thousand_nodes_are_each_compared_with_them_once_in_a_second() {
     let mut world = World::new();
     world.store.list_begins(Source::Nodes);
     for number in 0..1000 {
@@ -518,12 +519,9 @@ fn a_thousand_gangs_on_a_thousand_nodes_are_looked_at_in_bounded_time() {
         gates.play(&key, number, NOW);
     }
     let begun = Instant::now();
-    assert_eq!(gates.looks(NOW), 0);
+    assert_eq!(gates.looks(NOW), (0, 1000));
     let first = begun.elapsed();
-    // Nothing has changed, or advice is of this second: nothing is computed.
     let begun = Instant::now();
-    assert_eq!(gates.looks(NOW), 0);
-    let again = begun.elapsed();
-    println!("first look {first:?}, another one {again:?}");
-    assert!(again < first, "{again:?} {first:?}");
+    assert_eq!(gates.looks(NOW), (0, 0), "nothing has changed");
+    println!("first look {first:?}, another one {:?}", begun.elapsed());
 }
