@@ -59,3 +59,15 @@ tf1b 1 "TR021 ModuleNotFoundError: No module named 'tensorflow.examples' (tf1b.p
 tf1c 1 "TR021 ModuleNotFoundError: No module named 'tensorflow.contrib' (tf1c.py:2)"
 thread 1 "- exit code 1, after it printed: no data found"
 }
+
+#[test]
+fn a_module_that_python_is_to_run_and_that_is_not_there() {
+    let expected = "TR093 the module that `python -m` names does not exist";
+    let outputs = [
+        "/usr/bin/python: Error while finding module specification for 'trainer.task' (ModuleNotFoundError: No module named 'trainer')\n",
+        "/usr/bin/python3.11: No module named trainer\n",
+    ];
+    for output in outputs {
+        says(output, 1, expected);
+    }
+}

@@ -109,6 +109,20 @@ A module was found, but not what the program wants from it: its version is older
 Compare `pip freeze` of the environment in which it works with that of the task, and pin what differs. A file of yours with the name of a package (`random.py`, `tensorflow.py`) hides that package and gives the same message.",
     },
     Entry {
+        number: 93,
+        class: "module-missing",
+        title: "the module that `python -m` names is not there",
+        when: &[
+            Printed("{}: Error while finding module specification for '{}'"),
+            Printed("{}python{}: No module named {}"),
+        ],
+        says: Some("the module that `python -m` names does not exist"),
+        help: "run it in the directory that holds the package (`--workdir`), with an `__init__.py` in it, or install it into the Python that the first lines of the run name",
+        on_cluster: Some("the module must be in the image, and the package's directory the `workingDir` of the container or on PYTHONPATH"),
+        explanation: "\
+`python -m package.module` looks for the package in the working directory and among installed packages. Most often the working directory is another one than on the machine where it worked.",
+    },
+    Entry {
         number: 34,
         class: "module-shadowed",
         title: "a file of the user hides a module",
@@ -125,7 +139,7 @@ A module imports itself: most often a script has the name of a module that it, o
     Entry {
         number: 49,
         class: "import-mismatch",
-        title: "a module of the user does not have a name",
+        title: "a module does not define the name that is imported",
         when: &[Raised(&["ImportError"], "cannot import name '{}' from '{}' ({})")],
         says: None,
         help: "`{1}` is there, and defines no `{0}`: compare the spelling, or import what it does define ({2})",

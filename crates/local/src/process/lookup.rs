@@ -45,11 +45,59 @@ fn search(program: &OsStr, path: &OsStr, workdir: &Path) -> Result<PathBuf, Stri
     }
     Err(reason.unwrap_or_else(|| {
         format!(
-            "`{}` was not found on PATH ({}): a task runs this machine's programs, so install it or give its full path",
+            "`{}` was not found on PATH: {}",
             program.display(),
-            path.display()
+            remedy(program, workdir)
         )
     }))
+}
+
+/// What helps where no program has that name.
+fn remedy(program: &OsStr, workdir: &Path) -> String {
+    let word = program.to_string_lossy();
+    if word.contains(char::is_whitespace) {
+        return "a command is a list of words, and this is one word with spaces: leave out the quotes around it".into();
+    }
+    if BUILTINS.contains(&&*word) {
+        return format!("`{word}` is a word of the shell: run `sh -c \"…\"`, or set --workdir");
+    }
+    if workdir.join(program).is_file() {
+        let runner = if word.ends_with(".py") { "python " } else { "./" };
+        return format!("it is a file of the working directory: run `{runner}{word}`");
+    }
+    if is_nearly(&word, "python") {
+        return "did you mean `python`?".into();
+    }
+    "a task runs this machine's programs, so install it or give its full path".into()
+}
+
+/// Words that shells know and PATH does not.
+const BUILTINS: &[&str] = &[
+    "cd", "export", "source", ".", "set", "ulimit", "umask", "alias", "eval",
+];
+
+/// Whether two words have the same letters but for their order or one letter more or less.
+fn is_nearly(word: &str, meant: &str) -> bool {
+    let sorted = |text: &str| {
+        let mut letters: Vec<char> = text
+            .trim_end_matches(|it: char| it.is_ascii_digit() || it == '.')
+            .chars()
+            .collect();
+        letters.sort_unstable();
+        letters
+    };
+    let (word, meant) = (sorted(word), sorted(meant));
+    let (long, short) = if word.len() > meant.len() {
+        (word, meant)
+    } else {
+        (meant, word)
+    };
+    let mut rest = short.iter().peekable();
+    let missed = long
+        .iter()
+        .filter(|letter| rest.next_if_eq(letter).is_none())
+        .count();
+    rest.next().is_none() && missed <= 1
 }
 
 fn check(file: &Path) -> Result<(), String> {
@@ -78,6 +126,10 @@ pub(crate) fn explain(file: &Path, error: &io::Error) -> String {
     let shown = file.display();
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::NOENT) => match interpreter(file) {
+            Some(interpreter) if interpreter.ends_with("\\r") => format!(
+                "`{shown}` has Windows line ends (CRLF), so that the name of its interpreter ends with a carriage return: \
+                 convert it with `sed -i 's/\\r$//' {shown}`"
+            ),
             Some(interpreter) => format!(
                 "`{shown}` asks for the interpreter `{interpreter}`, which does not exist: install it, or change the \
                  file's first line"
@@ -141,9 +193,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let here = directory.path();
         write(here, "plain", "#!/bin/sh\n", 0o644);
+        write(here, "train.py", "", 0o644);
         write(here, "good", "#!/bin/sh\n", 0o755);
         let cases = [
-            ("nosuchthing", "nosuchthing", "not found on PATH"),
+            ("nosuchthing", "nosuchthing", "not found on PATH: a task runs"),
+            ("pyhton3", "pyhton3", "did you mean `python`?"),
+            ("pyton", "pyton", "did you mean `python`?"),
+            ("python train.py", "python train.py", "leave out the quotes"),
+            ("cd", "cd", "a word of the shell"),
+            ("train.py", "train.py", "run `python train.py`"),
             ("./nosuchthing", "nosuchthing", "does not exist"),
             ("plain", "plain", "chmod +x"),
             ("./plain", "plain", "chmod +x"),
@@ -151,7 +209,12 @@ mod tests {
             ("", "", "is empty"),
         ];
         for (program, name, remedy) in cases {
-            let why = find(OsStr::new(program), Some(here.as_os_str()), here).unwrap_err();
+            let path = if program == "train.py" {
+                OsStr::new("/none")
+            } else {
+                here.as_os_str()
+            };
+            let why = find(OsStr::new(program), Some(path), here).unwrap_err();
             assert!(why.contains(name) && why.contains(remedy), "{program}: {why}");
         }
         for program in ["good", "./good"] {
@@ -169,7 +232,8 @@ mod tests {
         let missing = io::Error::from_raw_os_error(Errno::NOENT.raw_os_error());
         assert!(explain(&script, &missing).contains("`/no/such/python3`"));
         let windows = write(directory.path(), "b", "#!/bin/sh\r\n", 0o755);
-        assert!(explain(&windows, &missing).contains("`/bin/sh\\r`"));
+        let why = explain(&windows, &missing);
+        assert!(why.contains("CRLF") && why.contains("sed -i 's/\\r$//'"), "{why}");
     }
 
     #[test]
