@@ -1,6 +1,6 @@
 //! A gang that would not fit: for how long it keeps those behind it waiting, and when it is tried all the same.
 //!
-//! One that would fit when jobs have ended gets its nodes only if nothing else begins on them for as long as those jobs take, which nobody knows. So
+//! One that would fit when jobs have ended gets its nodes only if nothing else begins on them for as long as those jobs take, which the arbiter cannot know. So
 //! it keeps them free for the length of a turn, and for twice as long after each turn that failed.
 
 use crate::time::Time;
